@@ -1,0 +1,52 @@
+# `make demo` and `make test` work from a bare checkout: Python 3.11 or later and a C++20 compiler are all they need.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SOURCES := $(shell find src/cpp CMakeLists.txt pyproject.toml -type f)
+
+.PHONY: demo test test-slow lint format sanitize perf clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/assignment_tour.py
+
+test: $(VENV)/.installed
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(VENV)/.installed
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror src/cpp/*.h src/cpp/*.cpp
+
+format: $(VENV)/.installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i src/cpp/*.h src/cpp/*.cpp
+
+# The engine tests against kernels built with asserts, address and undefined-behaviour checks.
+sanitize: $(VENV)/.installed
+	PYTHON=$(BIN)/python .ci/sanitize
+
+perf: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e ".[perf]" --no-build-isolation
+	$(BIN)/python perf/assignment.py
+
+clean:
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.tools: $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.9" cmake ninja
+	@touch $@
+
+# Editable: Python files are used in place, the compiled core is rebuilt when a source of it changed.
+$(VENV)/.installed: $(VENV)/.tools $(SOURCES)
+	$(BIN)/python -m pip install --quiet --no-build-isolation -e ".[dev]"
+	@cp $(VENV)/lib/python3*/site-packages/konstrain/_core.pyi src/konstrain/  # for type checkers and editors
+	@touch $@

@@ -1,0 +1,13 @@
+"""Every numeric tolerance of the package, named, with its reason."""
+
+# A cost and its bound that differ by less, relative to the largest magnitude involved, count as equal: two sums
+# of n terms taken in another order differ by about n * 1e-16.
+PROOF_RELATIVE = 1e-9
+
+# Sums of real-valued demands are compared with size bounds up to this, relative to the total demand: 0.1 + 0.2
+# must fit into 0.3.
+DEMAND_RELATIVE = 1e-9
+
+# HiGHS' own feasibility and integrality tolerance in models scaled to unit costs; its default of 1e-6 would let a
+# "proved" answer be off in the seventh digit.
+HIGHS_FEASIBILITY = 1e-9

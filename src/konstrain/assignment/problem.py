@@ -1,0 +1,213 @@
+"""The one question every engine answers, and the one form of the answer."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain._tolerances import DEMAND_RELATIVE
+from konstrain.links import LinkGraph
+
+
+@dataclass(frozen=True, eq=False)
+class AssignmentProblem:
+    """Which block goes to which cluster, at least total cost.
+
+    The fields are trusted: a k-means loop makes one problem per iteration and must not pay for checks. Use
+    `AssignmentProblem.checked` for arrays that come from outside.
+
+    Parameters
+    ----------
+    costs : ndarray of float64, shape (n_blocks, n_clusters), C-contiguous
+        Finite cost of each block in each cluster. Nothing is squared, scaled or rounded by any engine.
+    links : LinkGraph or None
+        Cannot-links between blocks and soft links with their penalties, in the unit of `costs`.
+    demand : ndarray of float64, shape (n_blocks,), or None
+        What each block counts towards the size of its cluster; None: 1 each.
+    size_min, size_max : ndarray of float64, shape (n_clusters,), or None
+        Bounds on the sum of demands in each cluster.
+    nonempty : bool
+        Whether every cluster must receive at least one block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = AssignmentProblem.checked([[0.0, 9.0], [1.0, 3.0]], size_max=1)
+    >>> problem.n_blocks, problem.n_clusters, problem.has_sizes
+    (2, 2, True)
+    """
+
+    costs: NDArray[np.float64]
+    links: LinkGraph | None = None
+    demand: NDArray[np.float64] | None = None
+    size_min: NDArray[np.float64] | None = None
+    size_max: NDArray[np.float64] | None = None
+    nonempty: bool = False
+
+    @classmethod
+    def checked(
+        cls,
+        costs: Any,
+        *,
+        links: LinkGraph | None = None,
+        demand: Any = None,
+        size_min: Any = None,
+        size_max: Any = None,
+        nonempty: bool = False,
+    ) -> Self:
+        """Make a problem from array-likes, refusing what no engine could answer."""
+        costs = np.ascontiguousarray(costs, dtype=np.float64)
+        if costs.ndim != 2 or costs.shape[1] == 0:
+            raise ValueError(f"costs must have shape (n_blocks, n_clusters), got {costs.shape}")
+        if not np.isfinite(costs).all():
+            row, column = np.argwhere(~np.isfinite(costs))[0]
+            raise ValueError(f"costs[{row}, {column}] is {costs[row, column]}; every cost must be finite")
+        if links is not None and links.n_blocks != costs.shape[0]:
+            raise ValueError(f"links are over {links.n_blocks} blocks, costs over {costs.shape[0]}")
+        return cls(
+            costs=costs,
+            links=links,
+            demand=_demand_vector(demand, costs.shape[0]),
+            size_min=_size_vector("size_min", size_min, costs.shape[1]),
+            size_max=_size_vector("size_max", size_max, costs.shape[1]),
+            nonempty=nonempty,
+        )
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks to assign."""
+        return int(self.costs.shape[0])
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters to choose from."""
+        return int(self.costs.shape[1])
+
+    @cached_property
+    def has_links(self) -> bool:
+        """Whether any two blocks are linked."""
+        return self.links is not None and self.links.n_edges > 0
+
+    @cached_property
+    def total_demand(self) -> float:
+        """What all clusters hold together."""
+        return float(self.n_blocks if self.demand is None else self.demand.sum())
+
+    @cached_property
+    def has_sizes(self) -> bool:
+        """Whether a size bound or non-emptiness could rule any labels out."""
+        low = self.size_min is not None and bool((self.size_min > 0).any())
+        high = self.size_max is not None and bool((self.size_max < self.total_demand).any())
+        return low or high or self.nonempty
+
+    @cached_property
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper size of each cluster, with 0 and the total demand where nothing was asked."""
+        low = np.zeros(self.n_clusters) if self.size_min is None else np.maximum(self.size_min, 0.0)
+        high = np.full(self.n_clusters, self.total_demand)
+        return low, high if self.size_max is None else np.minimum(self.size_max, high)
+
+    @property
+    def demand_slack(self) -> float:
+        """By how much a sum of demands may miss a bound: rounding only."""
+        return DEMAND_RELATIVE * max(1.0, self.total_demand)
+
+    def sizes(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Sum of demands in each cluster."""
+        return np.bincount(labels, weights=self.demand, minlength=self.n_clusters).astype(np.float64)
+
+    def cost_of(self, labels: NDArray[np.int32]) -> float:
+        """Total cost of labels, penalties included; infinite when a hard link is broken."""
+        cost = float(self.costs[np.arange(self.n_blocks), labels].sum())
+        return cost + (self.links.penalty(labels) if self.links is not None else 0.0)
+
+    def is_feasible(self, labels: NDArray[np.int32]) -> bool:
+        """Whether labels break no hard link and keep every size within its bounds."""
+        if self.links is not None and not np.isfinite(self.links.penalty(labels)):
+            return False
+        sizes, (low, high) = self.sizes(labels), self.bounds
+        if (sizes < low - self.demand_slack).any() or (sizes > high + self.demand_slack).any():
+            return False
+        return not self.nonempty or bool((np.bincount(labels, minlength=self.n_clusters) > 0).all())
+
+    def without_sizes(self) -> Self:
+        """Return the same problem with links only: a relaxation."""
+        return replace(self, demand=None, size_min=None, size_max=None, nonempty=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """Labels of all blocks with the evidence of how good they are.
+
+    Parameters
+    ----------
+    labels : ndarray of int32, shape (n_blocks,)
+        Cluster of each block; always feasible.
+    cost : float
+        Total cost of these labels, penalties of soft links included.
+    lower_bound : float
+        No feasible labels cost less.
+    proven : bool
+        Whether cost and bound agree up to rounding: these labels are optimal.
+    engine : str
+        Name of the engine that answered.
+    prices : ndarray of float64, shape (n_clusters,), or None
+        What one more unit of demand in each cluster costs, when sizes were bounded; a start for the next call.
+    """
+
+    labels: NDArray[np.int32]
+    cost: float
+    lower_bound: float
+    proven: bool
+    engine: str
+    prices: NDArray[np.float64] | None = None
+
+    @property
+    def gap(self) -> float:
+        """How far the cost may be from the best possible, relative to the cost."""
+        difference = max(0.0, self.cost - self.lower_bound)
+        return 0.0 if self.proven or difference == 0.0 else difference / max(abs(self.cost), 1e-300)
+
+
+class Engine(Protocol):
+    """What `assign` asks of an engine."""
+
+    name: str
+
+    def supports(self, problem: AssignmentProblem) -> bool:
+        """Whether this engine answers the problem exactly, given time."""
+        ...
+
+    def solve(
+        self, problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
+    ) -> Assignment:
+        """Answer it; `warm` is the answer to a similar problem, `time_limit` is in seconds."""
+        ...
+
+
+def _demand_vector(demand: Any, n_blocks: int) -> NDArray[np.float64] | None:
+    if demand is None:
+        return None
+    vector: NDArray[np.float64] = np.ascontiguousarray(demand, dtype=np.float64)
+    if vector.shape != (n_blocks,):
+        raise ValueError(f"demand must have one value per block, shape ({n_blocks},), got {vector.shape}")
+    bad = ~(np.isfinite(vector) & (vector >= 0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(f"demand[{row}] is {vector[row]}; every demand must be finite and not negative")
+    return vector
+
+
+def _size_vector(name: str, value: Any, n_clusters: int) -> NDArray[np.float64] | None:
+    if value is None:
+        return None
+    vector: NDArray[np.float64] = np.asarray(value, dtype=np.float64)
+    if vector.ndim == 0:
+        vector = np.full(n_clusters, float(vector))
+    if vector.shape != (n_clusters,):
+        raise ValueError(f"{name} must be a number or one per cluster, shape ({n_clusters},), got {vector.shape}")
+    if np.isnan(vector).any():
+        raise ValueError(f"{name}[{int(np.flatnonzero(np.isnan(vector))[0])}] is NaN")
+    return vector

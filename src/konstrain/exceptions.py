@@ -1,0 +1,39 @@
+"""The errors and warnings konstrain raises, each with what a caller needs to act on it."""
+
+from typing import Any
+
+
+class InfeasibleError(ValueError):
+    """No clustering satisfies the constraints; says which of them clash.
+
+    Parameters
+    ----------
+    message : str
+        What clashes, with rows named, and the way out.
+    reason : str
+        One of ``"contradiction"``, ``"too few clusters"``, ``"sizes"``, ``"demand"``, ``"non-empty"``,
+        ``"combination"``.
+    witness : object
+        The evidence: a must-link path, a clique, an uncolourable set of rows, or the sums that cannot add up.
+    """
+
+    def __init__(self, message: str, *, reason: str, witness: Any = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.witness = witness
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_infeasible, (str(self), self.reason, self.witness)
+
+
+def _rebuild_infeasible(message: str, reason: str, witness: Any) -> InfeasibleError:
+    # Exceptions with keyword arguments do not unpickle by themselves, and restarts run in other processes.
+    return InfeasibleError(message, reason=reason, witness=witness)
+
+
+class UndecidedError(RuntimeError):
+    """The time limit ended before any feasible answer was found or infeasibility was proved."""
+
+
+class NotProvenWarning(UserWarning):
+    """An answer is feasible, but its optimality was not proved within the time limit."""

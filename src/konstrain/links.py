@@ -1,0 +1,98 @@
+"""The link graph over blocks: who may not, should not, or should share a cluster."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from konstrain import _core
+
+
+@dataclass(frozen=True, eq=False)
+class LinkGraph:
+    """A symmetric graph over blocks in compressed rows; each edge carries the price of one kind of togetherness.
+
+    Parameters
+    ----------
+    indptr : ndarray of int64, shape (n_blocks + 1,)
+        Where each block's neighbours start in `indices`.
+    indices : ndarray of int32
+        Neighbours, sorted within a block; each edge stands in both of its ends' rows.
+    weights : ndarray of float64 or None
+        Positive: what it costs when both ends share a cluster (infinite: never, a hard cannot-link). Negative:
+        minus what it costs when they do not share one (a soft must-link). None: all edges are hard cannot-links.
+
+    Examples
+    --------
+    >>> graph = LinkGraph.from_edges(3, [0, 1], [1, 2])
+    >>> graph.n_edges, graph.is_hard
+    (2, True)
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    weights: NDArray[np.float64] | None = None
+
+    @classmethod
+    def from_edges(cls, n_blocks: int, first: Any, second: Any, weights: Any = None) -> Self:
+        """Make a graph from edge lists; weights of repeated edges (in either order) add up."""
+        u = np.asarray(first, dtype=np.int64)
+        v = np.asarray(second, dtype=np.int64)
+        w = np.ones(u.size) if weights is None else np.asarray(weights, dtype=np.float64)
+        # An infinite weight absorbs finite ones (inf - 1 = inf), so hard links win over soft ones on the same pair.
+        both = csr_array(
+            (np.concatenate([w, w]), (np.concatenate([u, v]), np.concatenate([v, u]))), shape=(n_blocks, n_blocks)
+        )
+        both.sum_duplicates()
+        if weights is not None:
+            both.eliminate_zeros()
+        return cls(
+            indptr=both.indptr.astype(np.int64),
+            indices=both.indices.astype(np.int32),
+            weights=None if weights is None else both.data,
+        )
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks, linked or not."""
+        return self.indptr.size - 1
+
+    @property
+    def n_edges(self) -> int:
+        """Number of linked pairs of blocks."""
+        return self.indices.size // 2
+
+    @cached_property
+    def is_hard(self) -> bool:
+        """Whether every edge is a hard cannot-link."""
+        return self.weights is None or bool(np.isposinf(self.weights).all())
+
+    @cached_property
+    def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """Each edge once: smaller end, larger end, weight (infinite when hard)."""
+        rows = np.repeat(np.arange(self.n_blocks, dtype=np.int32), np.diff(self.indptr))
+        once = rows < self.indices
+        weights = np.full(self.indices.size, np.inf) if self.weights is None else self.weights
+        return rows[once], self.indices[once], weights[once]
+
+    @cached_property
+    def is_disjoint_cliques(self) -> bool:
+        """Whether blocks that are linked at all fall into groups in which everyone is linked with everyone."""
+        return _core.is_disjoint_cliques(self.indptr, self.indices)
+
+    def hard_part(self) -> "LinkGraph":
+        """Return the graph of the hard cannot-links alone."""
+        if self.is_hard:
+            return LinkGraph(self.indptr, self.indices)
+        u, v, w = self.edges
+        hard = np.isposinf(w)
+        return LinkGraph.from_edges(self.n_blocks, u[hard], v[hard])
+
+    def penalty(self, labels: NDArray[np.int32]) -> float:
+        """Sum of what the labels pay: infinite when a hard link is broken."""
+        u, v, w = self.edges
+        together = labels[u] == labels[v]
+        return float(w[together & (w > 0)].sum() - w[~together & (w < 0)].sum())

@@ -1,0 +1,32 @@
+"""Limits on how long work may take."""
+
+import math
+import time
+
+
+class Deadline:
+    """A moment by which work must end, made once and handed down to every part of it.
+
+    Parameters
+    ----------
+    time_limit : float or None
+        Seconds from now; None means no limit.
+
+    Examples
+    --------
+    >>> Deadline(None).remaining()
+    inf
+    >>> Deadline(0.0).expired()
+    True
+    """
+
+    def __init__(self, time_limit: float | None) -> None:
+        self._end = math.inf if time_limit is None else time.perf_counter() + time_limit
+
+    def remaining(self) -> float:
+        """Seconds left, never negative."""
+        return max(0.0, self._end - time.perf_counter()) if math.isfinite(self._end) else math.inf
+
+    def expired(self) -> bool:
+        """Whether no time is left."""
+        return self.remaining() <= 0.0

@@ -1,0 +1,20 @@
+"""Shared fixtures: the seed, the data folder beside the checkout, Hypothesis profiles."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Deadlines off: the machine that runs the tests may be slow, and a timed assertion is not a test.
+settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("default")
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Return the collection of labelled data sets, or skip by name when this checkout stands alone."""
+    if not DATA.is_dir():
+        pytest.skip("needs ../shared/data, which is not beside this checkout")
+    return DATA

@@ -1,0 +1,55 @@
+"""Answers by enumeration: slow, short and obviously right."""
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.assignment import Assignment, AssignmentProblem
+
+
+def all_labelings(n_blocks: int, n_clusters: int) -> NDArray[np.int32]:
+    """Every way to label blocks, one per row."""
+    labelings = itertools.product(range(n_clusters), repeat=n_blocks)
+    return np.array(list(labelings), dtype=np.int32).reshape(-1, n_blocks)
+
+
+def best_cost(problem: AssignmentProblem) -> float:
+    """Least cost over all feasible labelings; infinite when there is none."""
+    labelings = all_labelings(problem.n_blocks, problem.n_clusters)
+    cost = problem.costs[np.arange(problem.n_blocks), labelings].sum(axis=1)
+    if problem.links is not None:
+        for u, v, w in zip(*problem.links.edges, strict=True):
+            together = labelings[:, u] == labelings[:, v]
+            cost = cost + np.where(together if w > 0 else ~together, abs(w), 0.0)
+    demand = np.ones(problem.n_blocks) if problem.demand is None else problem.demand
+    low, high = problem.bounds
+    for j in range(problem.n_clusters):
+        inside = labelings == j
+        size = inside @ demand
+        fits = (size >= low[j] - problem.demand_slack) & (size <= high[j] + problem.demand_slack)
+        if problem.nonempty:
+            fits &= inside.any(axis=1)
+        cost = np.where(fits, cost, np.inf)
+    return float(cost.min(initial=np.inf))
+
+
+def cost_tolerance(problem: AssignmentProblem) -> float:
+    """By how much two right answers may differ: rounding at the scale of the problem's numbers."""
+    largest = float(np.abs(problem.costs).max(initial=0.0))
+    if problem.links is not None and problem.links.weights is not None:
+        weights = np.abs(problem.links.weights)
+        largest = max(largest, float(weights[np.isfinite(weights)].max(initial=0.0)))
+    return 1e-8 * max(largest, 1e-300)
+
+
+def check_assignment(problem: AssignmentProblem, answer: Assignment) -> None:
+    """Every answer in a test ends here: feasible labels, the cost they really have, a bound below it."""
+    tolerance = cost_tolerance(problem)
+    assert answer.labels.dtype == np.int32
+    assert answer.labels.shape == (problem.n_blocks,)
+    assert problem.is_feasible(answer.labels)
+    np.testing.assert_allclose(answer.cost, problem.cost_of(answer.labels), rtol=1e-9, atol=tolerance)
+    assert answer.lower_bound <= answer.cost + tolerance
+    if answer.proven:
+        np.testing.assert_allclose(answer.lower_bound, answer.cost, rtol=1e-8, atol=tolerance)

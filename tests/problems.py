@@ -1,0 +1,73 @@
+"""A seeded generator of small assignment problems of every kind, with ties, duplicates and odd scales."""
+
+import numpy as np
+
+from konstrain.assignment import AssignmentProblem
+from konstrain.links import LinkGraph
+
+
+def random_costs(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> np.ndarray:
+    """Costs with ties, repeated rows and scales from 1e-6 to 1e6."""
+    kind = rng.integers(4)
+    if kind == 0:
+        costs = rng.integers(0, 4, (n_blocks, n_clusters)).astype(float)
+    elif kind == 1:
+        costs = rng.random((max(1, n_blocks // 2), n_clusters))[rng.integers(0, max(1, n_blocks // 2), n_blocks)]
+    else:
+        points, centers = rng.normal(size=(n_blocks, 2)), rng.normal(size=(n_clusters, 2))
+        costs = ((points[:, None] - centers) ** 2).sum(-1)
+    return np.ascontiguousarray(costs * 10.0 ** rng.integers(-6, 7))
+
+
+def random_links(
+    rng: np.random.Generator, n_blocks: int, kind: str, scale: float, density: float | None = None
+) -> LinkGraph:
+    """Links of one kind: "hard" cannot-links, "cliques" of them, or "soft" (both signs, some hard)."""
+    u, v = np.triu_indices(n_blocks, 1)
+    if kind == "cliques":
+        group = rng.integers(0, n_blocks, n_blocks)
+        keep = group[u] == group[v]
+        return LinkGraph.from_edges(n_blocks, u[keep], v[keep])
+    keep = rng.random(u.size) < (rng.random() if density is None else density)
+    u, v = u[keep], v[keep]
+    if kind == "hard":
+        return LinkGraph.from_edges(n_blocks, u, v)
+    weights = rng.choice([-1.0, 1.0], u.size) * rng.random(u.size) * scale * rng.choice([0.1, 1.0, 3.0])
+    weights[rng.random(u.size) < 0.2] = np.inf
+    return LinkGraph.from_edges(n_blocks, u, v, weights)
+
+
+def random_sizes(
+    rng: np.random.Generator, demand: np.ndarray, n_clusters: int
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Bounds around the mean size: sometimes missing, sometimes loose, sometimes impossible."""
+    mean = demand.sum() / n_clusters
+    low = np.floor(mean * rng.random(n_clusters) * rng.choice([0.5, 1.0, 1.2]))
+    high = np.maximum(low, np.ceil(mean * (1 + rng.random(n_clusters) * rng.choice([0.1, 0.5, 1.0]))))
+    return (None if rng.random() < 0.2 else low), (None if rng.random() < 0.2 else high)
+
+
+def random_problem(
+    rng: np.random.Generator,
+    *,
+    links: str | None = None,
+    sizes: bool = False,
+    demand: str | None = None,
+    max_labelings: int = 3000,
+) -> AssignmentProblem:
+    """One small problem; `demand` is None (1 each), "integer" or "real"."""
+    n_clusters = int(rng.integers(1, 5))
+    largest = 8 if n_clusters == 1 else int(np.log(max_labelings) / np.log(n_clusters))
+    n_blocks = int(rng.integers(1, min(largest, 9) + 1))
+    costs = random_costs(rng, n_blocks, n_clusters)
+    graph = None if links is None else random_links(rng, n_blocks, links, float(np.abs(costs).max()))
+    counts = None
+    if demand == "integer":
+        counts = rng.integers(0, 4, n_blocks).astype(float)
+    elif demand == "real":
+        counts = rng.random(n_blocks) * 3
+    low, high = None, None
+    if sizes:
+        low, high = random_sizes(rng, np.ones(n_blocks) if counts is None else counts, n_clusters)
+    nonempty = sizes and bool(rng.random() < 0.3)
+    return AssignmentProblem(costs, graph, counts, low, high, nonempty)
