@@ -28,7 +28,7 @@ format: $(VENV)/.installed
 
 # The engine tests against kernels built with asserts, address and undefined-behaviour checks.
 sanitize: $(VENV)/.installed
-	PYTHON=$(BIN)/python .ci/sanitize
+	.ci/sanitize
 
 perf: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e ".[perf]" --no-build-isolation
