@@ -3,16 +3,23 @@
 // silent copy.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "cliques.h"
+#include "linked_assignment.h"
 #include "nearest.h"
+#include "rectangular_assignment.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -50,6 +57,75 @@ void bindNearest(nb::module_& m) {
         "costs"_a.noconvert(), "First cheapest column of each row, and the sum of the minima.");
 }
 
+template <typename T> std::span<const T> viewOrEmpty(const std::optional<Vector<T>>& array) {
+    return array ? view<T>(*array) : std::span<const T>{};
+}
+
+template <typename T, typename Range> NewVector<T> copyVector(const Range& values) {
+    auto result = makeVector<T>(values.size());
+    std::ranges::copy(values, result.data());
+    return result;
+}
+
+// An open component as arrays: blocks, costs (flat), links (first, second, weight), a feasible answer, value, bound.
+auto describe(const konstrain::OpenComponent& component) {
+    const auto& potts = component.potts;
+    const std::span<const double> costs{potts.cost(0).data(), potts.nNodes() * potts.nColours()};
+    auto first = makeVector<std::int32_t>(potts.links().size());
+    auto second = makeVector<std::int32_t>(potts.links().size());
+    auto weight = makeVector<double>(potts.links().size());
+    for (std::size_t i = 0; i != potts.links().size(); ++i) {
+        first.data()[i] = potts.links()[i].first;
+        second.data()[i] = potts.links()[i].second;
+        weight.data()[i] = potts.links()[i].weight;
+    }
+    return std::make_tuple(copyVector<std::int32_t>(component.blocks), copyVector<double>(costs), first, second,
+                           weight, copyVector<std::int32_t>(component.colours), component.value, component.bound);
+}
+
+void bindLinkedAssignment(nb::module_& m) {
+    using konstrain::LinkedAssignment;
+    nb::class_<LinkedAssignment>(m, "LinkedAssignment",
+                                 "Cheapest assignment of linked blocks without sizes; takes links up lazily.")
+        .def(
+            "__init__",
+            [](LinkedAssignment* self, Matrix<double> costs, Vector<std::int64_t> indptr,
+               Vector<std::int32_t> indices, std::optional<Vector<double>> weights,
+               std::optional<Vector<double>> demand, std::optional<Vector<double>> prices, std::size_t nodeLimit,
+               double timeLimit) {
+                new (self) LinkedAssignment(
+                    {view<double>(costs), costs.shape(1), viewOrEmpty<double>(demand), viewOrEmpty<double>(prices)},
+                    {view<std::int64_t>(indptr), view<std::int32_t>(indices), viewOrEmpty<double>(weights)},
+                    nodeLimit, timeLimit);
+            },
+            "costs"_a.noconvert(), "indptr"_a.noconvert(), "indices"_a.noconvert(),
+            "weights"_a.noconvert().none(), "demand"_a.noconvert().none(), "prices"_a.noconvert().none(),
+            "node_limit"_a, "time_limit"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+            nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
+        .def("run", &LinkedAssignment::run, nb::call_guard<nb::gil_scoped_release>(),
+             "Advance until done, infeasible (`clash` is not empty) or components are `open`.")
+        .def("settle", [](LinkedAssignment& self, std::size_t index, Vector<std::int32_t> colours,
+                          double bound) { self.settle(index, view<std::int32_t>(colours), bound); },
+             "index"_a, "colours"_a.noconvert(), "bound"_a,
+             "Answer an open component; all of them, in order, before `run` is called again.")
+        .def("open",
+             [](const LinkedAssignment& self) {
+                 nb::list result;
+                 for (const auto& component : self.open())
+                     result.append(nb::cast(describe(component)));
+                 return result;
+             },
+             "Components the search gave up on: (blocks, costs, first, second, weight, colours, value, bound).")
+        .def_prop_ro("clash",
+                     [](const LinkedAssignment& self) { return copyVector<std::int32_t>(self.clash()); },
+                     nb::rv_policy::move)
+        .def_prop_ro("labels",
+                     [](const LinkedAssignment& self) { return copyVector<std::int32_t>(self.labels()); },
+                     nb::rv_policy::move)
+        .def_prop_ro("cost", &LinkedAssignment::cost)
+        .def_prop_ro("doubt", &LinkedAssignment::doubt);
+}
+
 void bindCliques(nb::module_& m) {
     m.def(
         "is_disjoint_cliques",
@@ -59,6 +135,22 @@ void bindCliques(nb::module_& m) {
         },
         "indptr"_a.noconvert(), "indices"_a.noconvert(),
         "Whether a graph in compressed rows consists of cliques and isolated nodes.");
+    m.def(
+        "match_cliques",
+        [](Matrix<double> costs, Vector<std::int64_t> indptr, Vector<std::int32_t> indices) {
+            auto labels = makeVector<std::int32_t>(costs.shape(0));
+            const std::span<std::int32_t> out{labels.data(), labels.size()};
+            double cost = 0.0;
+            std::vector<std::int32_t> clash;
+            {
+                nb::gil_scoped_release release;
+                clash = konstrain::matchCliques(view<double>(costs), costs.shape(1), view<std::int64_t>(indptr),
+                                                view<std::int32_t>(indices), out, cost);
+            }
+            return std::make_tuple(labels, cost, copyVector<std::int32_t>(clash));
+        },
+        "costs"_a.noconvert(), "indptr"_a.noconvert(), "indices"_a.noconvert(),
+        "Labels and cost with the members of each clique kept apart, and a clique too large for that, if any.");
 }
 
 } // namespace
@@ -66,5 +158,6 @@ void bindCliques(nb::module_& m) {
 NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of konstrain; see src/cpp/README.md.";
     bindNearest(m);
+    bindLinkedAssignment(m);
     bindCliques(m);
 }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "nearest.h"
+#include "rectangular_assignment.h"
+
 namespace konstrain {
 
 namespace {
@@ -25,22 +28,63 @@ bool sameClosedNeighbours(std::span<const std::int32_t> a, std::int32_t nodeA,
     return true;
 }
 
+std::span<const std::int32_t> rowOf(std::span<const std::int64_t> indptr, std::span<const std::int32_t> indices,
+                                    std::size_t node) {
+    const auto begin = static_cast<std::size_t>(indptr[node]);
+    return indices.subspan(begin, static_cast<std::size_t>(indptr[node + 1]) - begin);
+}
+
+bool allDistinct(std::vector<std::int32_t> values) {
+    std::ranges::sort(values);
+    return std::ranges::adjacent_find(values) == values.end();
+}
+
 } // namespace
 
 bool isDisjointCliques(std::span<const std::int64_t> indptr, std::span<const std::int32_t> indices) {
-    const auto row = [&](std::size_t node) {
-        const auto begin = static_cast<std::size_t>(indptr[node]);
-        return indices.subspan(begin, static_cast<std::size_t>(indptr[node + 1]) - begin);
-    };
     for (std::size_t node = 0; node + 1 < indptr.size(); ++node) {
-        const auto neighbours = row(node);
+        const auto neighbours = rowOf(indptr, indices, node);
         // Comparing with the smallest neighbour is enough: it stands for the whole clique.
         if (!neighbours.empty() &&
-            !sameClosedNeighbours(neighbours, static_cast<std::int32_t>(node),
-                                  row(static_cast<std::size_t>(neighbours.front())), neighbours.front()))
+            !sameClosedNeighbours(
+                neighbours, static_cast<std::int32_t>(node),
+                rowOf(indptr, indices, static_cast<std::size_t>(neighbours.front())), neighbours.front()))
             return false;
     }
     return true;
+}
+
+std::vector<std::int32_t> matchCliques(std::span<const double> costs, std::size_t nClusters,
+                                       std::span<const std::int64_t> indptr, std::span<const std::int32_t> indices,
+                                       std::span<std::int32_t> labels, double& cost) {
+    cost = nearest(costs, nClusters, labels);
+    std::vector<std::int32_t> members;
+    std::vector<std::int32_t> chosen;
+    std::vector<double> local;
+    for (std::size_t node = 0; node != labels.size(); ++node) {
+        const auto neighbours = rowOf(indptr, indices, node);
+        if (neighbours.empty() || static_cast<std::size_t>(neighbours.front()) < node)
+            continue; // a clique is handled at its smallest member
+        members.assign(1, static_cast<std::int32_t>(node));
+        members.insert(members.end(), neighbours.begin(), neighbours.end());
+        if (members.size() > nClusters)
+            return members;
+        chosen.clear();
+        for (const std::int32_t member : members)
+            chosen.push_back(labels[static_cast<std::size_t>(member)]);
+        if (allDistinct(chosen))
+            continue;
+        local.clear();
+        for (const std::int32_t member : members) {
+            const auto row = costs.subspan(static_cast<std::size_t>(member) * nClusters, nClusters);
+            local.insert(local.end(), row.begin(), row.end());
+            cost -= row[static_cast<std::size_t>(labels[static_cast<std::size_t>(member)])];
+        }
+        cost += assignRows(local, nClusters, chosen);
+        for (std::size_t i = 0; i != members.size(); ++i)
+            labels[static_cast<std::size_t>(members[i])] = chosen[i];
+    }
+    return {};
 }
 
 } // namespace konstrain

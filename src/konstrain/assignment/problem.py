@@ -1,13 +1,13 @@
 """The one question every engine answers, and the one form of the answer."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._tolerances import DEMAND_RELATIVE
+from konstrain._tolerances import DEMAND_RELATIVE, PROOF_RELATIVE
 from konstrain.links import LinkGraph
 
 
@@ -132,9 +132,15 @@ class AssignmentProblem:
             return False
         return not self.nonempty or bool((np.bincount(labels, minlength=self.n_clusters) > 0).all())
 
-    def without_sizes(self) -> Self:
-        """Return the same problem with links only: a relaxation."""
-        return replace(self, demand=None, size_min=None, size_max=None, nonempty=False)
+    def closes_gap(self, cost: float, bound: float) -> bool:
+        """Whether a bound this near to a cost proves it optimal: they differ by rounding only."""
+        difference = cost - bound
+        return difference <= PROOF_RELATIVE * abs(cost) or difference <= PROOF_RELATIVE * self.largest_cost
+
+    @cached_property
+    def largest_cost(self) -> float:
+        """Largest magnitude among the costs: sums of them are no more exact than this number's rounding."""
+        return float(max(self.costs.max(initial=0.0), -self.costs.min(initial=0.0)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,99 @@
+#include "closure.h"
+
+#include <utility>
+#include <vector>
+
+namespace konstrain {
+
+namespace {
+
+class Closure {
+public:
+    explicit Closure(const Potts& potts)
+        : potts_(potts), k_(potts.nColours()), needed_(potts.nNodes() * k_, 0), size_(potts.nNodes(), 0),
+          only_(potts.nNodes(), 0), together_(potts.nNodes() * k_, 0.0), queued_(potts.nNodes(), 1) {}
+
+    // One flag per (node, colour), row-major.
+    std::vector<char> run() {
+        for (std::size_t node = 0; node != potts_.nNodes(); ++node) {
+            queue_.push_back(node);
+            add(node, static_cast<std::size_t>(cheapest(potts_.cost(node)).colour));
+        }
+        for (std::size_t head = 0; head != queue_.size(); ++head) {
+            queued_[queue_[head]] = 0;
+            grow(queue_[head]);
+        }
+        return std::move(needed_);
+    }
+
+private:
+    // Node may now take colour: its neighbours may have to pay for sharing it, or for not following it.
+    void add(std::size_t node, std::size_t colour) {
+        needed_[node * k_ + colour] = 1;
+        ++size_[node];
+        only_[node] = colour;
+        for (const Neighbour& neighbour : potts_.neighbours(node)) {
+            const auto other = static_cast<std::size_t>(neighbour.node);
+            if (neighbour.weight > 0)
+                together_[other * k_ + colour] += neighbour.weight;
+            if (!queued_[other]) {
+                queued_[other] = 1;
+                queue_.push_back(other);
+            }
+        }
+    }
+
+    // What node would pay at most for soft must-links if it escaped to colour.
+    double apart(std::size_t node, std::size_t colour) const {
+        double price = 0.0;
+        for (const Neighbour& neighbour : potts_.neighbours(node)) {
+            const auto other = static_cast<std::size_t>(neighbour.node);
+            if (neighbour.weight < 0 && !(size_[other] == 1 && only_[other] == colour))
+                price -= neighbour.weight;
+        }
+        return price;
+    }
+
+    void grow(std::size_t node) {
+        const auto cost = potts_.cost(node);
+        double threshold = infinity;
+        std::size_t escape = k_;
+        for (std::size_t colour = 0; colour != k_; ++colour) {
+            const double atMost = cost[colour] + together_[node * k_ + colour];
+            // The must-link part is looked up only where it can matter.
+            if (atMost < threshold) {
+                const double total = atMost + apart(node, colour);
+                if (total < threshold) {
+                    threshold = total;
+                    escape = colour;
+                }
+            }
+        }
+        for (std::size_t colour = 0; colour != k_; ++colour)
+            if (!needed_[node * k_ + colour] && (cost[colour] < threshold || colour == escape))
+                add(node, colour);
+    }
+
+    const Potts& potts_;
+    std::size_t k_;
+    std::vector<char> needed_;
+    std::vector<std::size_t> size_;
+    std::vector<std::size_t> only_;  // the colour last added: the only one while size is 1
+    std::vector<double> together_;   // per colour: price of links to neighbours that may take it
+    std::vector<char> queued_;
+    std::vector<std::size_t> queue_;
+};
+
+} // namespace
+
+Potts keepNeeded(const Potts& potts) {
+    const std::vector<char> needed = Closure(potts).run();
+    Potts narrowed = potts;
+    for (std::size_t node = 0; node != potts.nNodes(); ++node)
+        for (std::size_t colour = 0; colour != potts.nColours(); ++colour)
+            if (!needed[node * potts.nColours() + colour])
+                narrowed.cost(node)[colour] = infinity;
+    return narrowed;
+}
+
+} // namespace konstrain

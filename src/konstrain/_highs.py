@@ -1,0 +1,112 @@
+"""The only module that talks to HiGHS: arrays in, one result object out, statuses turned into words."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from konstrain._tolerances import HIGHS_FEASIBILITY
+from konstrain.stop import Deadline
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryProgram:
+    """Minimise ``cost @ x`` with ``row_low <= rows @ x <= row_high``, ``0 <= x <= 1``, x integer where marked."""
+
+    cost: NDArray[np.float64]
+    rows: csr_array
+    row_low: NDArray[np.float64]
+    row_high: NDArray[np.float64]
+    integer: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryAnswer:
+    """What HiGHS found: `x` is None when it has no feasible point; `status` is optimal, infeasible or limit."""
+
+    x: NDArray[np.float64] | None
+    value: float
+    bound: float
+    status: str
+
+
+def solve_binary(
+    program: BinaryProgram, *, time_limit: float | None = None, start: NDArray[np.float64] | None = None
+) -> BinaryAnswer:
+    """Solve a binary program to proved optimality or to the time limit.
+
+    The linear relaxation comes first: it is often integral already and then costs a fraction of a branch and bound.
+    """
+    deadline = Deadline(time_limit)
+    solver = _solver(program)
+    relaxed = _run(solver, deadline)
+    if relaxed.status != "optimal" or relaxed.x is None:
+        return relaxed if relaxed.status == "infeasible" else BinaryAnswer(None, np.inf, -np.inf, "limit")
+    fractional = np.abs(relaxed.x - np.round(relaxed.x))[program.integer]
+    if fractional.max(initial=0.0) <= HIGHS_FEASIBILITY:
+        return relaxed
+    integral = np.flatnonzero(program.integer).astype(np.int32)
+    kinds = np.full(integral.size, highspy.HighsVarType.kInteger)
+    solver.changeColsIntegrality(integral.size, integral, kinds)
+    if start is not None:
+        _give_start(solver, start)
+    answer = _run(solver, deadline)
+    return BinaryAnswer(answer.x, answer.value, max(answer.bound, relaxed.value), answer.status)
+
+
+def _solver(program: BinaryProgram) -> Any:
+    solver = highspy.Highs()
+    for option, value in (
+        ("output_flag", False),
+        ("threads", 1),
+        ("mip_rel_gap", 0.0),
+        ("mip_abs_gap", 0.0),
+        ("primal_feasibility_tolerance", HIGHS_FEASIBILITY),
+        ("dual_feasibility_tolerance", HIGHS_FEASIBILITY),
+        ("mip_feasibility_tolerance", HIGHS_FEASIBILITY),
+    ):
+        solver.setOptionValue(option, value)
+    n = program.cost.size
+    lp = highspy.HighsLp()
+    lp.num_col_ = n
+    lp.num_row_ = program.rows.shape[0]
+    lp.col_cost_ = program.cost
+    lp.col_lower_ = np.zeros(n)
+    lp.col_upper_ = np.ones(n)
+    lp.row_lower_ = program.row_low
+    lp.row_upper_ = program.row_high
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = program.rows.indptr
+    lp.a_matrix_.index_ = program.rows.indices
+    lp.a_matrix_.value_ = program.rows.data
+    solver.passModel(lp)
+    return solver
+
+
+def _give_start(solver: Any, start: NDArray[np.float64]) -> None:
+    solution = highspy.HighsSolution()
+    solution.col_value = start.tolist()
+    solver.setSolution(solution)
+
+
+def _run(solver: Any, deadline: Deadline) -> BinaryAnswer:
+    if deadline.expired():
+        return BinaryAnswer(None, np.inf, -np.inf, "limit")
+    if np.isfinite(deadline.remaining()):
+        # HiGHS counts from the first run of this object.
+        solver.setOptionValue("time_limit", solver.getRunTime() + deadline.remaining())
+    solver.run()
+    status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return BinaryAnswer(None, np.inf, np.inf, "infeasible")
+    info = solver.getInfo()
+    is_mip = any(kind == highspy.HighsVarType.kInteger for kind in solver.getLp().integrality_)
+    optimal = status == highspy.HighsModelStatus.kOptimal
+    bound = info.mip_dual_bound if is_mip else (info.objective_function_value if optimal else -np.inf)
+    if not optimal and info.primal_solution_status != highspy.kSolutionStatusFeasible:
+        return BinaryAnswer(None, np.inf, bound, "limit")
+    x = np.asarray(solver.getSolution().col_value)
+    return BinaryAnswer(x, info.objective_function_value, bound, "optimal" if optimal else "limit")

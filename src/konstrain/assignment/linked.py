@@ -1,0 +1,100 @@
+"""Links without sizes: the lazy search in C++, HiGHS for the components it gives up on.
+
+Shared by the engines `components` (hard links), `soft` (links with a price) and `coupled` (which adds size prices).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain import _core
+from konstrain.assignment.model import AssignmentModel
+from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.stop import Deadline
+
+# Branchings the search may spend on one component before HiGHS takes over: below this it is faster, above it HiGHS'
+# linear programs prune better (measured on conflict graphs with two links per block and more).
+NODE_LIMIT = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedAnswer:
+    """Labels that keep every hard link, their cost (prices and penalties included) and a bound on it."""
+
+    labels: NDArray[np.int32]
+    cost: float
+    bound: float
+
+
+def solve_linked(
+    problem: AssignmentProblem, deadline: Deadline, prices: NDArray[np.float64] | None = None
+) -> LinkedAnswer:
+    """Assign linked blocks at least cost, sizes left aside; with prices, each block pays demand times price."""
+    assert problem.links is not None
+    links = problem.links
+    search = _core.LinkedAssignment(
+        problem.costs,
+        links.indptr,
+        links.indices,
+        links.weights,
+        problem.demand if prices is not None else None,
+        prices,
+        NODE_LIMIT,
+        deadline.remaining(),
+    )
+    search.run()
+    while True:
+        if search.clash.size:
+            raise clash_error(search.clash, problem.n_clusters)
+        still_open = search.open()
+        if not still_open:
+            break
+        for index, component in enumerate(still_open):
+            search.settle(index, *_settle(component, problem.n_clusters, deadline))
+        search.run()
+    cost = search.cost
+    return LinkedAnswer(search.labels, cost, cost - search.doubt)
+
+
+def solve_without_sizes(problem: AssignmentProblem, time_limit: float | None, engine: str) -> Assignment:
+    """Solve a problem that has links only, in the words of an engine."""
+    answer = solve_linked(problem, Deadline(time_limit))
+    return Assignment(
+        labels=answer.labels,
+        cost=answer.cost,
+        lower_bound=answer.bound,
+        proven=problem.closes_gap(answer.cost, answer.bound),
+        engine=engine,
+    )
+
+
+def _settle(component: Any, n_clusters: int, deadline: Deadline) -> tuple[NDArray[np.int32], float]:
+    """Solve one component with HiGHS; returns its labels and a bound on its cost."""
+    blocks, costs, first, second, weight, labels, value, bound = component
+    model = AssignmentModel(costs.reshape(-1, n_clusters), links=(first, second, weight))
+    start = labels if np.isfinite(value) else None
+    answer = model.solve(time_limit=deadline.remaining(), start=start)
+    if answer.status == "infeasible":
+        raise clash_error(blocks, n_clusters)
+    if answer.labels is not None:
+        return answer.labels, max(bound, answer.bound)
+    if start is None:
+        raise UndecidedError(
+            f"no assignment of {blocks.size} linked blocks to {n_clusters} clusters was found within the time limit, "
+            "and none was ruled out; raise time_limit"
+        )
+    return start, max(bound, answer.bound)
+
+
+def clash_error(blocks: NDArray[np.int32], n_clusters: int) -> InfeasibleError:
+    """Say which blocks cannot be kept apart."""
+    shown = ", ".join(map(str, sorted(blocks.tolist())[:20])) + (", ..." if blocks.size > 20 else "")
+    return InfeasibleError(
+        f"the cannot-links among {blocks.size} blocks ({shown}) need more than {n_clusters} clusters; "
+        "remove some of these links or allow more clusters",
+        reason="too few clusters",
+        witness={"blocks": np.sort(blocks)},
+    )

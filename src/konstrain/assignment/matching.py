@@ -1,0 +1,25 @@
+"""Engine for cannot-links that form disjoint cliques: each clique is matched to distinct clusters."""
+
+from konstrain import _core
+from konstrain.assignment.linked import clash_error
+from konstrain.assignment.problem import Assignment, AssignmentProblem
+
+name = "matching"
+
+
+def supports(problem: AssignmentProblem) -> bool:
+    """Every group of linked blocks is a clique of hard links, and no cluster has a size to keep."""
+    if problem.has_sizes or not problem.has_links:
+        return False
+    return problem.links.is_hard and problem.links.is_disjoint_cliques
+
+
+def solve(
+    problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
+) -> Assignment:
+    """Send free blocks to their cheapest cluster and match each clique at least total cost."""
+    links = problem.links
+    labels, cost, clash = _core.match_cliques(problem.costs, links.indptr, links.indices)
+    if clash.size:
+        raise clash_error(clash, problem.n_clusters)
+    return Assignment(labels=labels, cost=cost, lower_bound=cost, proven=True, engine=name)

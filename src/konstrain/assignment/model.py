@@ -1,0 +1,159 @@
+"""The assignment step as a binary program: one variable per block and cluster it may take."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, vstack
+
+from konstrain._highs import BinaryProgram, solve_binary
+from konstrain.links import LinkGraph
+
+
+@dataclass(frozen=True, eq=False)
+class ModelAnswer:
+    """Labels (None when none were found) with a bound; `status` is optimal, infeasible or limit."""
+
+    labels: NDArray[np.int32] | None
+    bound: float
+    status: str
+
+
+@dataclass(frozen=True, eq=False)
+class AssignmentModel:
+    """What to hand to HiGHS: an assignment problem in which some choices may be ruled out beforehand.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n_blocks, n_clusters)
+        Infinite where a block may not go.
+    links : tuple of three ndarrays or None
+        First end, second end, weight (as in `LinkGraph`) of every link.
+    demand : ndarray of shape (n_blocks,) or None
+        None: 1 each.
+    low, high : ndarray of shape (n_clusters,) or None
+        Sizes, already widened by whatever rounding is to be forgiven.
+    at_least : ndarray of shape (n_clusters,) or None
+        How many blocks each cluster must receive, whatever their demand.
+    """
+
+    costs: NDArray[np.float64]
+    links: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None = None
+    demand: NDArray[np.float64] | None = None
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+    at_least: NDArray[np.float64] | None = None
+
+    def solve(self, *, time_limit: float | None = None, start: NDArray[np.int32] | None = None) -> ModelAnswer:
+        """Solve to optimality or to the time limit; `start` is a feasible labelling, if one is known."""
+        allowed = np.isfinite(self.costs)
+        if not allowed.any(axis=1).all():
+            return ModelAnswer(None, np.inf, "infeasible")
+        least = self.costs.min(axis=1)
+        excess = (self.costs - least[:, None])[allowed]
+        # HiGHS' tolerances are absolute, so the costs it sees run from 0 to about 1 whatever the user's unit is.
+        scale = self._scale(excess)
+        program = self._program(allowed, excess / scale, scale)
+        x0 = None if start is None else self._encode(start, allowed, program.cost.size)
+        answer = solve_binary(program, time_limit=time_limit, start=x0)
+        bound = float(least.sum() + scale * answer.bound)
+        if answer.x is None:
+            return ModelAnswer(None, bound, answer.status)
+        return ModelAnswer(self._decode(answer.x, allowed), bound, answer.status)
+
+    def _scale(self, excess: NDArray[np.float64]) -> float:
+        largest = float(excess.max(initial=0.0))
+        if self.links is not None:
+            weights = np.abs(self.links[2])
+            largest = max(largest, float(weights[np.isfinite(weights)].max(initial=0.0)))
+        return largest if largest > 0.0 else 1.0
+
+    def _program(self, allowed: NDArray[np.bool_], excess: NDArray[np.float64], scale: float) -> BinaryProgram:
+        variable = np.full(allowed.shape, -1, dtype=np.int64)
+        variable[allowed] = np.arange(excess.size)
+        rows = _Rows()
+        block, _ = np.nonzero(allowed)
+        rows.add(block, variable[allowed], 1.0, np.ones(self.costs.shape[0]), np.ones(self.costs.shape[0]))
+        self._add_sizes(rows, allowed, variable)
+        penalties = self._add_links(rows, variable, excess.size)
+        cost = np.concatenate([excess, penalties / scale])
+        integer = np.arange(cost.size) < excess.size
+        return BinaryProgram(cost, *rows.finish(cost.size), integer)
+
+    def _add_sizes(self, rows: "_Rows", allowed: NDArray[np.bool_], variable: NDArray[np.int64]) -> None:
+        block, cluster = np.nonzero(allowed)
+        if self.low is not None and self.high is not None:
+            demand = 1.0 if self.demand is None else self.demand[block]
+            rows.add(cluster, variable[allowed], demand, self.low, self.high)
+        if self.at_least is not None:
+            rows.add(cluster, variable[allowed], 1.0, self.at_least, np.full(self.costs.shape[1], np.inf))
+
+    def _add_links(self, rows: "_Rows", variable: NDArray[np.int64], n_choices: int) -> NDArray[np.float64]:
+        """Add one row per link and cluster it concerns; soft links get a variable that pays for breaking them."""
+        if self.links is None:
+            return np.zeros(0)
+        first, second, weight = self.links
+        soft = np.isfinite(weight)
+        payer = np.where(soft, n_choices + np.cumsum(soft) - 1, -1)
+        for cluster in range(variable.shape[1]):
+            u, v = variable[first, cluster], variable[second, cluster]
+            cannot = (weight > 0) & (u >= 0) & (v >= 0)
+            rows.add_links(((u[cannot], 1.0), (v[cannot], 1.0), (payer[cannot], -1.0)), 1.0)
+            must = (weight < 0) & (u >= 0)
+            rows.add_links(((u[must], 1.0), (v[must], -1.0), (payer[must], -1.0)), 0.0)
+        penalties: NDArray[np.float64] = np.abs(weight[soft])
+        return penalties
+
+    def _encode(
+        self, labels: NDArray[np.int32], allowed: NDArray[np.bool_], n_variables: int
+    ) -> NDArray[np.float64] | None:
+        chosen = np.zeros(allowed.shape)
+        chosen[np.arange(labels.size), labels] = 1.0
+        x = np.zeros(n_variables)
+        x[: int(allowed.sum())] = chosen[allowed]
+        if self.links is not None:
+            first, second, weight = self.links
+            soft = np.isfinite(weight)
+            together = labels[first] == labels[second]
+            x[int(allowed.sum()) :] = np.where(weight > 0, together, ~together)[soft]
+        return x
+
+    def _decode(self, x: NDArray[np.float64], allowed: NDArray[np.bool_]) -> NDArray[np.int32]:
+        chosen = np.full(allowed.shape, -1.0)
+        chosen[allowed] = x[: int(allowed.sum())]
+        labels: NDArray[np.int32] = chosen.argmax(axis=1).astype(np.int32)
+        return labels
+
+
+class _Rows:
+    """Collects constraint rows as triplets."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Any] = []
+        self._low: list[NDArray[np.float64]] = []
+        self._high: list[NDArray[np.float64]] = []
+
+    def add(self, row: Any, column: Any, value: Any, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+        value = np.broadcast_to(value, row.shape)
+        self._blocks.append((low.size, row, column, value))
+        self._low.append(low)
+        self._high.append(high)
+
+    def add_links(self, terms: tuple[tuple[NDArray[np.int64], float], ...], high: float) -> None:
+        """Add rows ``sum of coefficient * variable <= high``, one per link; a variable of -1 does not exist."""
+        n_rows = terms[0][0].size
+        columns = np.concatenate([variable for variable, _ in terms])
+        values = np.repeat([coefficient for _, coefficient in terms], n_rows)
+        numbers = np.tile(np.arange(n_rows), len(terms))
+        there = columns >= 0
+        self.add(numbers[there], columns[there], values[there], np.full(n_rows, -np.inf), np.full(n_rows, high))
+
+    def finish(self, n_columns: int) -> tuple[csr_array, NDArray[np.float64], NDArray[np.float64]]:
+        matrices = [coo_array((v, (r, c)), shape=(n, n_columns)) for n, r, c, v in self._blocks]
+        return csr_array(vstack(matrices)), np.concatenate(self._low), np.concatenate(self._high)
+
+
+def links_of(graph: LinkGraph | None) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None:
+    """Edges of a link graph as a model takes them."""
+    return None if graph is None or graph.n_edges == 0 else graph.edges
