@@ -1,5 +1,6 @@
 #include "closure.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -11,14 +12,16 @@ class Closure {
 public:
     explicit Closure(const Potts& potts)
         : potts_(potts), k_(potts.nColours()), needed_(potts.nNodes() * k_, 0), size_(potts.nNodes(), 0),
-          only_(potts.nNodes(), 0), together_(potts.nNodes() * k_, 0.0), queued_(potts.nNodes(), 1) {}
+          only_(potts.nNodes(), 0), escape_(potts.nNodes(), 0), together_(potts.nNodes() * k_, 0.0),
+          queued_(potts.nNodes(), 0),
+          hasAttraction_(std::ranges::any_of(potts.links(), [](const Link& link) { return link.weight < 0; })) {}
 
     // One flag per (node, colour), row-major.
     std::vector<char> run() {
-        for (std::size_t node = 0; node != potts_.nNodes(); ++node) {
-            queue_.push_back(node);
-            add(node, static_cast<std::size_t>(cheapest(potts_.cost(node)).colour));
-        }
+        for (std::size_t node = 0; node != potts_.nNodes(); ++node)
+            escape_[node] = static_cast<std::size_t>(cheapest(potts_.cost(node)).colour);
+        for (std::size_t node = 0; node != potts_.nNodes(); ++node)
+            add(node, escape_[node]);
         for (std::size_t head = 0; head != queue_.size(); ++head) {
             queued_[queue_[head]] = 0;
             grow(queue_[head]);
@@ -36,7 +39,8 @@ private:
             const auto other = static_cast<std::size_t>(neighbour.node);
             if (neighbour.weight > 0)
                 together_[other * k_ + colour] += neighbour.weight;
-            if (!queued_[other]) {
+            // Prices only rise, so a neighbour has to look again only when its present escape got dearer.
+            if (!queued_[other] && (neighbour.weight < 0 || colour == escape_[other])) {
                 queued_[other] = 1;
                 queue_.push_back(other);
             }
@@ -46,6 +50,8 @@ private:
     // What node would pay at most for soft must-links if it escaped to colour.
     double apart(std::size_t node, std::size_t colour) const {
         double price = 0.0;
+        if (!hasAttraction_)
+            return price;
         for (const Neighbour& neighbour : potts_.neighbours(node)) {
             const auto other = static_cast<std::size_t>(neighbour.node);
             if (neighbour.weight < 0 && !(size_[other] == 1 && only_[other] == colour))
@@ -57,7 +63,7 @@ private:
     void grow(std::size_t node) {
         const auto cost = potts_.cost(node);
         double threshold = infinity;
-        std::size_t escape = k_;
+        std::size_t escape = k_; // none: every colour is needed
         for (std::size_t colour = 0; colour != k_; ++colour) {
             const double atMost = cost[colour] + together_[node * k_ + colour];
             // The must-link part is looked up only where it can matter.
@@ -72,6 +78,7 @@ private:
         for (std::size_t colour = 0; colour != k_; ++colour)
             if (!needed_[node * k_ + colour] && (cost[colour] < threshold || colour == escape))
                 add(node, colour);
+        escape_[node] = escape;
     }
 
     const Potts& potts_;
@@ -79,9 +86,11 @@ private:
     std::vector<char> needed_;
     std::vector<std::size_t> size_;
     std::vector<std::size_t> only_;  // the colour last added: the only one while size is 1
+    std::vector<std::size_t> escape_;
     std::vector<double> together_;   // per colour: price of links to neighbours that may take it
     std::vector<char> queued_;
     std::vector<std::size_t> queue_;
+    bool hasAttraction_;
 };
 
 } // namespace

@@ -287,6 +287,8 @@ double ComponentSearch::branch(const Potts& potts, double cutoff, std::span<std:
     std::ranges::stable_sort(order, {}, [&](std::size_t colour) { return bound.reduced.cost(node)[colour]; });
     const Potts rest = withoutNode(potts, node);
     double best = cutoff;
+    if (cutoff == infinity) // a first answer, however simple, lets the bound forbid colours from the start
+        best = colourGreedily(potts, colours);
     std::vector<std::int32_t> local(rest.nNodes());
     for (const std::size_t colour : order) {
         if (!bound.mayTake(node, colour, best))

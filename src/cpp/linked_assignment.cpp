@@ -21,6 +21,12 @@ void PricedCosts::row(std::size_t block, std::span<double> out) const {
         out[j] = cost[j] + weight * prices[j];
 }
 
+double PricedCosts::at(std::size_t block, std::int32_t cluster) const {
+    const auto j = static_cast<std::size_t>(cluster);
+    const double cost = costs[block * nClusters + j];
+    return prices.empty() ? cost : cost + (demand.empty() ? 1.0 : demand[block]) * prices[j];
+}
+
 LinkedAssignment::LinkedAssignment(PricedCosts costs, LinkView links, std::size_t nodeLimit, double timeLimit)
     : costs_(costs), links_(links), nodeLimit_(nodeLimit),
       end_(timeLimit < 1e9 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -59,13 +65,15 @@ void LinkedAssignment::run() {
 
 void LinkedAssignment::takeCheapest() {
     if (costs_.prices.empty()) {
-        nearest(costs_.costs, costs_.nClusters, labels_);
+        ownCosts_ = nearest(costs_.costs, costs_.nClusters, labels_);
         return;
     }
     std::vector<double> row(costs_.nClusters);
     for (std::size_t block = 0; block != labels_.size(); ++block) {
         costs_.row(block, row);
-        labels_[block] = cheapest(row).colour;
+        const Cheapest best = cheapest(row);
+        labels_[block] = best.colour;
+        ownCosts_ += best.cost;
     }
 }
 
@@ -183,6 +191,7 @@ void LinkedAssignment::apply(std::span<const std::int32_t> blocks, std::span<con
         // The doubts of the components this one grew out of are included in its own.
         doubt_[static_cast<std::size_t>(slot_[block])] = i == 0 ? doubt : 0.0;
         if (labels_[block] != colours[i]) {
+            ownCosts_ += costs_.at(block, colours[i]) - costs_.at(block, labels_[block]);
             labels_[block] = colours[i];
             changed_.push_back(blocks[i]);
         }
@@ -190,13 +199,7 @@ void LinkedAssignment::apply(std::span<const std::int32_t> blocks, std::span<con
 }
 
 double LinkedAssignment::cost() const {
-    double sum = 0.0;
-    for (std::size_t block = 0; block != labels_.size(); ++block) {
-        const auto label = static_cast<std::size_t>(labels_[block]);
-        const double price = costs_.prices.empty() ? 0.0 : costs_.prices[label];
-        const double weight = costs_.demand.empty() ? 1.0 : costs_.demand[block];
-        sum += costs_.costs[block * costs_.nClusters + label] + weight * price;
-    }
+    double sum = ownCosts_;
     // Links never taken up are kept, so only those taken up can cost anything.
     for (std::size_t slot = 0; slot != active_.size(); ++slot)
         for (const Neighbour& neighbour : active_[slot])

@@ -24,6 +24,7 @@ struct PricedCosts {
     std::span<const double> prices; // empty: none
 
     void row(std::size_t block, std::span<double> out) const;
+    double at(std::size_t block, std::int32_t cluster) const;
 };
 
 // A group of linked blocks that the search gave up on; somebody else has to settle it.
@@ -78,6 +79,7 @@ private:
     Clock::time_point end_;
     bool started_ = false;
     std::vector<std::int32_t> labels_;
+    double ownCosts_ = 0.0; // sum of the blocks' costs under `labels_`, links left aside
 
     // Blocks with links taken up have a slot; the vectors below are indexed by it.
     std::vector<std::int32_t> slot_;

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from oracles import best_cost, check_assignment, cost_tolerance
-from problems import random_problem
 
 from konstrain.assignment import ENGINES, choose
 from konstrain.exceptions import InfeasibleError
+from oracles import best_cost, check_assignment, cost_tolerance
+from problems import random_problem
 
 KINDS = {
     "free": {},
