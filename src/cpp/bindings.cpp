@@ -67,7 +67,8 @@ template <typename T, typename Range> NewVector<T> copyVector(const Range& value
     return result;
 }
 
-// An open component as arrays: blocks, costs (flat), links (first, second, weight), a feasible answer, value, bound.
+// An open component as arrays: blocks, costs (flat), links (first, second, weight), a feasible answer, value,
+// bound.
 auto describe(const konstrain::OpenComponent& component) {
     const auto& potts = component.potts;
     const std::span<const double> costs{potts.cost(0).data(), potts.nNodes() * potts.nColours()};
@@ -79,8 +80,9 @@ auto describe(const konstrain::OpenComponent& component) {
         second.data()[i] = potts.links()[i].second;
         weight.data()[i] = potts.links()[i].weight;
     }
-    return std::make_tuple(copyVector<std::int32_t>(component.blocks), copyVector<double>(costs), first, second,
-                           weight, copyVector<std::int32_t>(component.colours), component.value, component.bound);
+    return std::make_tuple(copyVector<std::int32_t>(component.blocks), copyVector<double>(costs), first,
+                           second, weight, copyVector<std::int32_t>(component.colours), component.value,
+                           component.bound);
 }
 
 void bindLinkedAssignment(nb::module_& m) {
@@ -91,37 +93,43 @@ void bindLinkedAssignment(nb::module_& m) {
             "__init__",
             [](LinkedAssignment* self, Matrix<double> costs, Vector<std::int64_t> indptr,
                Vector<std::int32_t> indices, std::optional<Vector<double>> weights,
-               std::optional<Vector<double>> demand, std::optional<Vector<double>> prices, std::size_t nodeLimit,
-               double timeLimit) {
+               std::optional<Vector<double>> demand, std::optional<Vector<double>> prices,
+               std::size_t nodeLimit, double timeLimit) {
                 new (self) LinkedAssignment(
-                    {view<double>(costs), costs.shape(1), viewOrEmpty<double>(demand), viewOrEmpty<double>(prices)},
+                    {view<double>(costs), costs.shape(1), viewOrEmpty<double>(demand),
+                     viewOrEmpty<double>(prices)},
                     {view<std::int64_t>(indptr), view<std::int32_t>(indices), viewOrEmpty<double>(weights)},
                     nodeLimit, timeLimit);
             },
             "costs"_a.noconvert(), "indptr"_a.noconvert(), "indices"_a.noconvert(),
             "weights"_a.noconvert().none(), "demand"_a.noconvert().none(), "prices"_a.noconvert().none(),
-            "node_limit"_a, "time_limit"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-            nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
+            "node_limit"_a, "time_limit"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+            nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
         .def("run", &LinkedAssignment::run, nb::call_guard<nb::gil_scoped_release>(),
              "Advance until done, infeasible (`clash` is not empty) or components are `open`.")
-        .def("settle", [](LinkedAssignment& self, std::size_t index, Vector<std::int32_t> colours,
-                          double bound) { self.settle(index, view<std::int32_t>(colours), bound); },
-             "index"_a, "colours"_a.noconvert(), "bound"_a,
-             "Answer an open component; all of them, in order, before `run` is called again.")
-        .def("open",
-             [](const LinkedAssignment& self) {
-                 nb::list result;
-                 for (const auto& component : self.open())
-                     result.append(nb::cast(describe(component)));
-                 return result;
-             },
-             "Components the search gave up on: (blocks, costs, first, second, weight, colours, value, bound).")
-        .def_prop_ro("clash",
-                     [](const LinkedAssignment& self) { return copyVector<std::int32_t>(self.clash()); },
-                     nb::rv_policy::move)
-        .def_prop_ro("labels",
-                     [](const LinkedAssignment& self) { return copyVector<std::int32_t>(self.labels()); },
-                     nb::rv_policy::move)
+        .def(
+            "settle",
+            [](LinkedAssignment& self, std::size_t index, Vector<std::int32_t> colours, double bound) {
+                self.settle(index, view<std::int32_t>(colours), bound);
+            },
+            "index"_a, "colours"_a.noconvert(), "bound"_a,
+            "Answer an open component; all of them, in order, before `run` is called again.")
+        .def(
+            "open",
+            [](const LinkedAssignment& self) {
+                nb::list result;
+                for (const auto& component : self.open())
+                    result.append(nb::cast(describe(component)));
+                return result;
+            },
+            "Components the search gave up on: (blocks, costs, first, second, weight, colours, value, "
+            "bound).")
+        .def_prop_ro(
+            "clash", [](const LinkedAssignment& self) { return copyVector<std::int32_t>(self.clash()); },
+            nb::rv_policy::move)
+        .def_prop_ro(
+            "labels", [](const LinkedAssignment& self) { return copyVector<std::int32_t>(self.labels()); },
+            nb::rv_policy::move)
         .def_prop_ro("cost", &LinkedAssignment::cost)
         .def_prop_ro("doubt", &LinkedAssignment::doubt);
 }
@@ -144,13 +152,15 @@ void bindCliques(nb::module_& m) {
             std::vector<std::int32_t> clash;
             {
                 nb::gil_scoped_release release;
-                clash = konstrain::matchCliques(view<double>(costs), costs.shape(1), view<std::int64_t>(indptr),
-                                                view<std::int32_t>(indices), out, cost);
+                clash =
+                    konstrain::matchCliques(view<double>(costs), costs.shape(1), view<std::int64_t>(indptr),
+                                            view<std::int32_t>(indices), out, cost);
             }
             return std::make_tuple(labels, cost, copyVector<std::int32_t>(clash));
         },
         "costs"_a.noconvert(), "indptr"_a.noconvert(), "indices"_a.noconvert(),
-        "Labels and cost with the members of each clique kept apart, and a clique too large for that, if any.");
+        "Labels and cost with the members of each clique kept apart, and a clique too large for that, if "
+        "any.");
 }
 
 } // namespace

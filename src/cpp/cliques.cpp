@@ -28,8 +28,8 @@ bool sameClosedNeighbours(std::span<const std::int32_t> a, std::int32_t nodeA,
     return true;
 }
 
-std::span<const std::int32_t> rowOf(std::span<const std::int64_t> indptr, std::span<const std::int32_t> indices,
-                                    std::size_t node) {
+std::span<const std::int32_t> rowOf(std::span<const std::int64_t> indptr,
+                                    std::span<const std::int32_t> indices, std::size_t node) {
     const auto begin = static_cast<std::size_t>(indptr[node]);
     return indices.subspan(begin, static_cast<std::size_t>(indptr[node + 1]) - begin);
 }
@@ -46,17 +46,18 @@ bool isDisjointCliques(std::span<const std::int64_t> indptr, std::span<const std
         const auto neighbours = rowOf(indptr, indices, node);
         // Comparing with the smallest neighbour is enough: it stands for the whole clique.
         if (!neighbours.empty() &&
-            !sameClosedNeighbours(
-                neighbours, static_cast<std::int32_t>(node),
-                rowOf(indptr, indices, static_cast<std::size_t>(neighbours.front())), neighbours.front()))
+            !sameClosedNeighbours(neighbours, static_cast<std::int32_t>(node),
+                                  rowOf(indptr, indices, static_cast<std::size_t>(neighbours.front())),
+                                  neighbours.front()))
             return false;
     }
     return true;
 }
 
 std::vector<std::int32_t> matchCliques(std::span<const double> costs, std::size_t nClusters,
-                                       std::span<const std::int64_t> indptr, std::span<const std::int32_t> indices,
-                                       std::span<std::int32_t> labels, double& cost) {
+                                       std::span<const std::int64_t> indptr,
+                                       std::span<const std::int32_t> indices, std::span<std::int32_t> labels,
+                                       double& cost) {
     cost = nearest(costs, nClusters, labels);
     std::vector<std::int32_t> members;
     std::vector<std::int32_t> chosen;

@@ -13,8 +13,8 @@ public:
     explicit Closure(const Potts& potts)
         : potts_(potts), k_(potts.nColours()), needed_(potts.nNodes() * k_, 0), size_(potts.nNodes(), 0),
           only_(potts.nNodes(), 0), escape_(potts.nNodes(), 0), together_(potts.nNodes() * k_, 0.0),
-          queued_(potts.nNodes(), 0),
-          hasAttraction_(std::ranges::any_of(potts.links(), [](const Link& link) { return link.weight < 0; })) {}
+          queued_(potts.nNodes(), 0), hasAttraction_(std::ranges::any_of(
+                                          potts.links(), [](const Link& link) { return link.weight < 0; })) {}
 
     // One flag per (node, colour), row-major.
     std::vector<char> run() {
@@ -85,9 +85,9 @@ private:
     std::size_t k_;
     std::vector<char> needed_;
     std::vector<std::size_t> size_;
-    std::vector<std::size_t> only_;  // the colour last added: the only one while size is 1
+    std::vector<std::size_t> only_; // the colour last added: the only one while size is 1
     std::vector<std::size_t> escape_;
-    std::vector<double> together_;   // per colour: price of links to neighbours that may take it
+    std::vector<double> together_; // per colour: price of links to neighbours that may take it
     std::vector<char> queued_;
     std::vector<std::size_t> queue_;
     bool hasAttraction_;

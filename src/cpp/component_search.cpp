@@ -69,8 +69,8 @@ bool matters(const Potts& potts, std::size_t u, std::size_t v) {
     return false;
 }
 
-// Connected parts with respect to links that matter. A soft must-link between ends that share no colour is always
-// broken: its price is added to `constant`.
+// Connected parts with respect to links that matter. A soft must-link between ends that share no colour is
+// always broken: its price is added to `constant`.
 std::vector<Part> splitParts(const Potts& potts, double& constant) {
     std::vector<Part> parts;
     std::vector<char> seen(potts.nNodes(), 0);

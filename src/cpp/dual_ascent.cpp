@@ -11,7 +11,8 @@ namespace {
 
 class Ascent {
 public:
-    explicit Ascent(const Potts& potts) : reduced_(potts), best_(potts.nNodes()), left_(potts.links().size()) {
+    explicit Ascent(const Potts& potts)
+        : reduced_(potts), best_(potts.nNodes()), left_(potts.links().size()) {
         for (std::size_t node = 0; node != potts.nNodes(); ++node) {
             best_[node] = cheapest(reduced_.cost(node));
             value_ += best_[node].cost;
@@ -41,13 +42,15 @@ public:
     }
 
 private:
-    // A cannot-link whose ends both prefer one colour: at least one of them, or the penalty, pays the difference.
+    // A cannot-link whose ends both prefer one colour: at least one of them, or the penalty, pays the
+    // difference.
     void separate(const Link& link, double& left) {
         const auto u = static_cast<std::size_t>(link.first);
         const auto v = static_cast<std::size_t>(link.second);
         if (best_[u].colour != best_[v].colour)
             return;
-        const double step = std::min({best_[u].second - best_[u].cost, best_[v].second - best_[v].cost, left});
+        const double step =
+            std::min({best_[u].second - best_[u].cost, best_[v].second - best_[v].cost, left});
         if (!(step > 0))
             return;
         if (step == infinity) { // neither end has another colour, and the link is hard
@@ -61,7 +64,8 @@ private:
         value_ -= step; // the constant of the constraint "at most one of the two"
     }
 
-    // A soft must-link whose ends prefer different colours: move the price from one end's colour to the other's.
+    // A soft must-link whose ends prefer different colours: move the price from one end's colour to the
+    // other's.
     void attract(const Link& link, double& left) {
         const auto u = static_cast<std::size_t>(link.first);
         const auto v = static_cast<std::size_t>(link.second);

@@ -93,7 +93,8 @@ void LinkedAssignment::collectBrokenAt(std::int32_t block) {
     for (auto entry = links_.indptr[b]; entry != links_.indptr[b + 1]; ++entry) {
         const std::int32_t other = links_.indices[static_cast<std::size_t>(entry)];
         const double weight = weightAt(static_cast<std::size_t>(entry));
-        if (linkPrice(weight, labels_[b], labels_[static_cast<std::size_t>(other)]) > 0 && !takenUp(block, other))
+        if (linkPrice(weight, labels_[b], labels_[static_cast<std::size_t>(other)]) > 0 &&
+            !takenUp(block, other))
             takeUp(block, other, weight);
     }
 }
@@ -124,7 +125,8 @@ bool LinkedAssignment::takenUp(std::int32_t first, std::int32_t second) const {
     const std::int32_t b = slot_[static_cast<std::size_t>(second)];
     if (a == untouched || b == untouched)
         return false;
-    return std::ranges::any_of(active_[static_cast<std::size_t>(a)], [b](const Neighbour& n) { return n.node == b; });
+    return std::ranges::any_of(active_[static_cast<std::size_t>(a)],
+                               [b](const Neighbour& n) { return n.node == b; });
 }
 
 std::vector<std::int32_t> LinkedAssignment::componentOf(std::int32_t slot) {
@@ -161,14 +163,16 @@ void LinkedAssignment::solveComponent(std::int32_t slot) {
     const std::vector<std::int32_t> slots = componentOf(slot);
     const Potts potts = makePotts(slots);
     std::vector<std::int32_t> blocks(slots.size());
-    std::ranges::transform(slots, blocks.begin(), [&](std::int32_t s) { return block_[static_cast<std::size_t>(s)]; });
+    std::ranges::transform(slots, blocks.begin(),
+                           [&](std::int32_t s) { return block_[static_cast<std::size_t>(s)]; });
     std::vector<std::int32_t> colours(slots.size());
 
     ComponentSearch search(Clock::now() < end_ ? nodeLimit_ : 0);
     const double value = search.solve(potts, infinity, colours);
     if (search.gaveUp()) {
         const double greedy = colourGreedily(potts, colours);
-        open_.push_back({std::move(blocks), keepNeeded(potts), std::move(colours), greedy, ascend(potts, 100).value});
+        open_.push_back(
+            {std::move(blocks), keepNeeded(potts), std::move(colours), greedy, ascend(potts, 100).value});
     } else if (value == infinity) {
         clash_ = std::move(blocks);
     } else {
@@ -204,9 +208,9 @@ double LinkedAssignment::cost() const {
     for (std::size_t slot = 0; slot != active_.size(); ++slot)
         for (const Neighbour& neighbour : active_[slot])
             if (static_cast<std::size_t>(neighbour.node) > slot)
-                sum += linkPrice(neighbour.weight, labels_[static_cast<std::size_t>(block_[slot])],
-                                 labels_[static_cast<std::size_t>(
-                                     block_[static_cast<std::size_t>(neighbour.node)])]);
+                sum += linkPrice(
+                    neighbour.weight, labels_[static_cast<std::size_t>(block_[slot])],
+                    labels_[static_cast<std::size_t>(block_[static_cast<std::size_t>(neighbour.node)])]);
     return sum;
 }
 

@@ -30,15 +30,16 @@ struct PricedCosts {
 // A group of linked blocks that the search gave up on; somebody else has to settle it.
 struct OpenComponent {
     std::vector<std::int32_t> blocks;
-    Potts potts;                        // over these blocks in this order, colours no optimum needs forbidden
-    std::vector<std::int32_t> colours;  // a feasible answer, if `value` is finite
+    Potts potts;                       // over these blocks in this order, colours no optimum needs forbidden
+    std::vector<std::int32_t> colours; // a feasible answer, if `value` is finite
     double value;
     double bound;
 };
 
-// Cheapest assignment of linked blocks, no sizes. Lazy in the links: starts from every block's cheapest cluster, takes
-// up the links this breaks, solves the components they form exactly, takes up what that breaks, and so on. Each round
-// solves a relaxation to optimality, so the first answer that breaks nothing new is optimal for all links.
+// Cheapest assignment of linked blocks, no sizes. Lazy in the links: starts from every block's cheapest
+// cluster, takes up the links this breaks, solves the components they form exactly, takes up what that
+// breaks, and so on. Each round solves a relaxation to optimality, so the first answer that breaks nothing
+// new is optimal for all links.
 class LinkedAssignment {
 public:
     LinkedAssignment(PricedCosts costs, LinkView links, std::size_t nodeLimit, double timeLimit);
@@ -47,7 +48,9 @@ public:
     void run();
 
     bool infeasible() const { return !clash_.empty(); }
-    const std::vector<std::int32_t>& clash() const { return clash_; } // blocks that admit no clusters together
+    const std::vector<std::int32_t>& clash() const {
+        return clash_;
+    } // blocks that admit no clusters together
     const std::vector<OpenComponent>& open() const { return open_; }
     // Takes an answer for an open component: its colours and a bound on its optimum. Settle all, in order.
     void settle(std::size_t index, std::span<const std::int32_t> colours, double bound);
@@ -71,7 +74,9 @@ private:
     Potts makePotts(std::span<const std::int32_t> slots);
     void solveComponent(std::int32_t slot);
     void apply(std::span<const std::int32_t> blocks, std::span<const std::int32_t> colours, double doubt);
-    double weightAt(std::size_t entry) const { return links_.weights.empty() ? infinity : links_.weights[entry]; }
+    double weightAt(std::size_t entry) const {
+        return links_.weights.empty() ? infinity : links_.weights[entry];
+    }
 
     PricedCosts costs_;
     LinkView links_;
@@ -89,8 +94,8 @@ private:
     std::vector<std::int32_t> visited_;          // number of the last walk that came by
     std::int32_t walk_ = 0;
 
-    std::vector<std::int32_t> touched_; // slots whose component has new links
-    std::vector<std::int32_t> changed_; // blocks whose label changed in this round
+    std::vector<std::int32_t> touched_;  // slots whose component has new links
+    std::vector<std::int32_t> changed_;  // blocks whose label changed in this round
     std::vector<std::int32_t> position_; // slot -> node of the problem being made
     std::vector<OpenComponent> open_;
     std::vector<std::int32_t> clash_;

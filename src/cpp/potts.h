@@ -10,8 +10,8 @@ namespace konstrain {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// One end of a link as seen from the other end. Positive weight: price of sharing a cluster (infinite: forbidden);
-// negative weight: minus the price of not sharing one.
+// One end of a link as seen from the other end. Positive weight: price of sharing a cluster (infinite:
+// forbidden); negative weight: minus the price of not sharing one.
 struct Neighbour {
     std::int32_t node;
     double weight;
@@ -23,8 +23,9 @@ struct Link {
     double weight;
 };
 
-// A small problem of its own: choose a colour (cluster) for each node at least total of colour costs and link prices.
-// A colour that a node may not take has infinite cost. Called Potts after the physicists' model of the same form.
+// A small problem of its own: choose a colour (cluster) for each node at least total of colour costs and link
+// prices. A colour that a node may not take has infinite cost. Called Potts after the physicists' model of
+// the same form.
 class Potts {
 public:
     Potts(std::size_t nNodes, std::size_t nColours) : nNodes_(nNodes), nColours_(nColours) {
@@ -34,7 +35,9 @@ public:
     std::size_t nNodes() const { return nNodes_; }
     std::size_t nColours() const { return nColours_; }
     std::span<double> cost(std::size_t node) { return {costs_.data() + node * nColours_, nColours_}; }
-    std::span<const double> cost(std::size_t node) const { return {costs_.data() + node * nColours_, nColours_}; }
+    std::span<const double> cost(std::size_t node) const {
+        return {costs_.data() + node * nColours_, nColours_};
+    }
 
     void addLink(std::int32_t first, std::int32_t second, double weight) {
         links_.push_back({first, second, weight});

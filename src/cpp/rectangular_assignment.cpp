@@ -51,7 +51,8 @@ private:
         for (std::size_t column = 0; column != nColumns_; ++column) {
             if (settled_[column])
                 continue;
-            const double length = reached + costs_[row * nColumns_ + column] - rowPrice_[row] - columnPrice_[column];
+            const double length =
+                reached + costs_[row * nColumns_ + column] - rowPrice_[row] - columnPrice_[column];
             if (length < distance_[column]) {
                 distance_[column] = length;
                 previous_[column] = row;

@@ -1,4 +1,4 @@
-"""Engine for cannot-links without sizes: lazy links, closure, trees, cliques, branch and bound, HiGHS for the rest."""
+"""Engine for cannot-links without sizes: lazy links, trees, cliques, branch and bound, HiGHS for what is left."""
 
 from konstrain.assignment.linked import solve_without_sizes
 from konstrain.assignment.problem import Assignment, AssignmentProblem
