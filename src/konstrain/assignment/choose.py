@@ -2,11 +2,11 @@
 
 from typing import cast
 
-from konstrain.assignment import nearest
+from konstrain.assignment import nearest, transport
 from konstrain.assignment.problem import Assignment, AssignmentProblem, Engine
 
 # Cheapest first. Each engine proves its answer on what it supports; the last one supports everything.
-ENGINES: tuple[Engine, ...] = cast("tuple[Engine, ...]", (nearest,))
+ENGINES: tuple[Engine, ...] = cast("tuple[Engine, ...]", (nearest, transport))
 
 
 def choose(problem: AssignmentProblem) -> Engine:
