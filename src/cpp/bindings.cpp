@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "linked_assignment.h"
 #include "nearest.h"
 #include "rectangular_assignment.h"
+#include "transport.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -134,6 +136,45 @@ void bindLinkedAssignment(nb::module_& m) {
         .def_prop_ro("doubt", &LinkedAssignment::doubt);
 }
 
+konstrain::TransportOptions transportOptions(double timeLimit, bool trustPrices, std::size_t listLength,
+                                             std::size_t coreRows, std::size_t sampleRows) {
+    konstrain::TransportOptions options;
+    options.listLength = listLength;
+    options.coreRows = coreRows;
+    options.sampleRows = sampleRows;
+    options.trustPrices = trustPrices;
+    // A limit of a year or more is none; the clock's counter would overflow.
+    if (timeLimit < 3.0e7)
+        options.deadline = std::chrono::steady_clock::now() +
+                           std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                               std::chrono::duration<double>(std::max(0.0, timeLimit)));
+    return options;
+}
+
+void bindTransport(nb::module_& m) {
+    m.def(
+        "transport",
+        [](Matrix<double> costs, Vector<std::int64_t> lower, Vector<std::int64_t> upper, Vector<double> start,
+           double timeLimit, bool trustPrices, std::size_t listLength, std::size_t coreRows,
+           std::size_t sampleRows) {
+            auto labels = makeVector<std::int32_t>(costs.shape(0));
+            auto prices = makeVector<double>(costs.shape(1));
+            std::copy_n(start.data(), start.size(), prices.data());
+            const auto options = transportOptions(timeLimit, trustPrices, listLength, coreRows, sampleRows);
+            konstrain::TransportResult result;
+            {
+                nb::gil_scoped_release release;
+                result = konstrain::solveTransport(view<double>(costs), view<std::int64_t>(lower),
+                                                   view<std::int64_t>(upper), {prices.data(), prices.size()},
+                                                   {labels.data(), labels.size()}, options);
+            }
+            return nb::make_tuple(labels, prices, result.cost, result.bound, result.finished);
+        },
+        "costs"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "start"_a.noconvert(),
+        "time_limit"_a, "trust_prices"_a, "list_length"_a = 0, "core_rows"_a = 0, "sample_rows"_a = 0,
+        "Labels of least cost with sizes in bounds, prices, cost, lower bound, whether it ended in time.");
+}
+
 void bindCliques(nb::module_& m) {
     m.def(
         "is_disjoint_cliques",
@@ -169,5 +210,6 @@ NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of konstrain; see src/cpp/README.md.";
     bindNearest(m);
     bindLinkedAssignment(m);
+    bindTransport(m);
     bindCliques(m);
 }

@@ -1,0 +1,48 @@
+// Compiles the file named by KONSTRAIN_KERNELS once per instruction set, each time in a namespace of its own,
+// so that one wheel serves all machines; `KONSTRAIN_PICK(function)` is the best version this machine can run.
+// The sums are the same in each version because contraction is off (see CMakeLists.txt).
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "lane_width.h"
+
+// Vectors are passed between functions that are always inlined, so how a call would pass them does not
+// matter. Stays off to the end of the including file: the compiler complains where the functions are used.
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
+#define KONSTRAIN_TARGET baseline
+#include "lanes.h"
+
+#include KONSTRAIN_KERNELS
+#undef KONSTRAIN_TARGET
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(KONSTRAIN_NO_MULTIVERSION)
+
+#pragma GCC push_options
+#pragma GCC target("avx2")
+#define KONSTRAIN_TARGET avx2
+#include "lanes.h"
+
+#include KONSTRAIN_KERNELS
+#undef KONSTRAIN_TARGET
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx512f")
+#define KONSTRAIN_TARGET avx512
+#include "lanes.h"
+
+#include KONSTRAIN_KERNELS
+#undef KONSTRAIN_TARGET
+#pragma GCC pop_options
+
+#define KONSTRAIN_PICK(function)                                                                             \
+    (__builtin_cpu_supports("avx512f") ? avx512::function                                                    \
+     : __builtin_cpu_supports("avx2")  ? avx2::function                                                      \
+                                       : baseline::function)
+#else
+#define KONSTRAIN_PICK(function) baseline::function
+#endif

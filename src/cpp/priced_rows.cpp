@@ -1,0 +1,93 @@
+#include "priced_rows.h"
+
+#include <algorithm>
+#include <cassert>
+#include <vector>
+
+namespace konstrain {
+
+// What the kernels take and fill.
+struct RowsView {
+    const double* costs;
+    std::size_t nRows;
+    std::size_t nColumns;
+    std::size_t stride;
+};
+
+struct RowsOut {
+    std::int32_t* labels;
+    float* gaps; // may be null
+    std::int64_t* sizes;
+};
+
+} // namespace konstrain
+
+#define KONSTRAIN_KERNELS "priced_rows_kernel.h"
+#include "for_each_target.h"
+
+namespace konstrain {
+
+namespace {
+
+const auto priceFullSteps = KONSTRAIN_PICK(priceFullSteps);
+
+// The last rows of the matrix, copied so that reading past them is harmless. Missing rows repeat the first
+// one and are dropped.
+PricedSums priceTail(RowsView rows, const double* offsets, RowsOut out) {
+    const std::size_t stride = paddedToLanes(rows.nColumns);
+    const std::size_t nSteps = (rows.nRows + 7) / 8;
+    std::vector<double> padded(nSteps * 8 * stride, 0.0);
+    for (std::size_t row = 0; row != nSteps * 8; ++row)
+        std::copy_n(rows.costs + (row < rows.nRows ? row : 0) * rows.stride, rows.nColumns,
+                    padded.data() + row * stride);
+    std::vector<std::int32_t> labels(nSteps * 8);
+    std::vector<float> gaps(nSteps * 8);
+    std::vector<std::int64_t> ignored(rows.nColumns);
+    priceFullSteps({padded.data(), nSteps * 8, rows.nColumns, stride}, offsets,
+                   {labels.data(), gaps.data(), ignored.data()});
+    PricedSums sums;
+    for (std::size_t row = 0; row != rows.nRows; ++row) {
+        const auto column = static_cast<std::size_t>(labels[row]);
+        out.labels[row] = labels[row];
+        ++out.sizes[column];
+        if (out.gaps != nullptr)
+            out.gaps[row] = gaps[row];
+        sums.cost += rows.costs[row * rows.stride + column];
+        sums.priced += rows.costs[row * rows.stride + column] + offsets[column];
+    }
+    return sums;
+}
+
+// Rows that may be read by full chunks: all but those whose last chunk would leave the matrix.
+std::size_t rowsWithRoom(std::size_t nRows, std::size_t nColumns) {
+    const std::size_t overhang = paddedToLanes(nColumns) - nColumns;
+    const std::size_t reserved = (overhang + nColumns - 1) / nColumns;
+    return nRows > reserved ? (nRows - reserved) / 8 * 8 : 0;
+}
+
+} // namespace
+
+PricedSums priceRows(std::span<const double> costs, std::span<const double> prices,
+                     std::span<std::int32_t> labels, std::span<float> gaps, std::span<std::int64_t> sizes) {
+    const std::size_t nColumns = prices.size();
+    assert(nColumns > 0 && costs.size() == labels.size() * nColumns && sizes.size() == nColumns);
+    assert(gaps.empty() || gaps.size() == labels.size());
+    std::vector<double> offsets(paddedToLanes(nColumns), infinity);
+    std::copy(prices.begin(), prices.end(), offsets.begin());
+    std::fill(sizes.begin(), sizes.end(), 0);
+
+    const std::size_t nFull = rowsWithRoom(labels.size(), nColumns);
+    float* gap = gaps.empty() ? nullptr : gaps.data();
+    PricedSums sums = priceFullSteps({costs.data(), nFull, nColumns, nColumns}, offsets.data(),
+                                     {labels.data(), gap, sizes.data()});
+    if (nFull != labels.size()) {
+        const PricedSums tail = priceTail(
+            {costs.data() + nFull * nColumns, labels.size() - nFull, nColumns, nColumns}, offsets.data(),
+            {labels.data() + nFull, gap == nullptr ? nullptr : gap + nFull, sizes.data()});
+        sums.cost += tail.cost;
+        sums.priced += tail.priced;
+    }
+    return sums;
+}
+
+} // namespace konstrain

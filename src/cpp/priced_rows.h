@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace konstrain {
+
+struct PricedSums {
+    double cost = 0.0;   // of the chosen labels, without prices
+    double priced = 0.0; // sum of the minima of cost plus price
+};
+
+// For each row of the row-major matrix `costs` the first column with the least cost plus price. Also writes
+// how much the second-best column costs more (infinite when there is one column) unless `gaps` is empty, and
+// the number of rows per column.
+PricedSums priceRows(std::span<const double> costs, std::span<const double> prices,
+                     std::span<std::int32_t> labels, std::span<float> gaps, std::span<std::int64_t> sizes);
+
+} // namespace konstrain

@@ -1,0 +1,30 @@
+// Included by priced_rows.cpp once per instruction set; see for_each_target.h.
+
+namespace konstrain::KONSTRAIN_TARGET {
+
+// Eight rows per step; the caller sees to it that reading to a full chunk past each row is allowed.
+inline PricedSums priceFullSteps(RowsView rows, const double* offsets, RowsOut out) {
+    PricedSums sums;
+    Doubles priced = all(0.0);
+    for (std::size_t row = 0; row + 8 <= rows.nRows; row += 8) {
+        const double* values = rows.costs + row * rows.stride;
+        const Best best = bestOfEightRows(values, rows.stride, rows.nColumns, offsets);
+        priced += best.first;
+        if (out.gaps != nullptr) {
+            const Doubles gap = best.second - best.first;
+            for (std::size_t lane = 0; lane != 8; ++lane)
+                out.gaps[row + lane] = static_cast<float>(gap[lane]);
+        }
+        for (std::size_t lane = 0; lane != 8; ++lane) {
+            const auto column = best.column[lane];
+            out.labels[row + lane] = static_cast<std::int32_t>(column);
+            ++out.sizes[column];
+            sums.cost += values[lane * rows.stride + static_cast<std::size_t>(column)];
+        }
+    }
+    for (std::size_t lane = 0; lane != 8; ++lane)
+        sums.priced += priced[lane];
+    return sums;
+}
+
+} // namespace konstrain::KONSTRAIN_TARGET

@@ -1,0 +1,133 @@
+"""Engine for size bounds without links: cluster prices and cheapest paths between clusters.
+
+Every cluster has a price that is added to the costs of its column; at the right prices the cheapest column of
+each row gives sizes within bounds, up to ties. The kernel (``src/cpp/transport.h``) starts from any prices, takes
+the cheapest columns and then moves rows along cheapest paths from clusters that hold too many rows to clusters
+that hold too few. The prices it ends with prove the answer: they are a feasible solution of the dual of the
+transportation problem.
+
+Costs are used as they are, in double precision: nothing is scaled or rounded to integers.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain import _core
+from konstrain._tolerances import PROOF_RELATIVE
+from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.exceptions import InfeasibleError
+from konstrain.stop import Deadline
+
+name = "transport"
+
+
+def supports(problem: AssignmentProblem) -> bool:
+    """Sizes matter, nothing else couples the blocks, and every block counts the same."""
+    return problem.has_sizes and not problem.has_links and _unit(problem) is not None
+
+
+def solve(
+    problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
+) -> Assignment:
+    """Find labels of least cost with all sizes within bounds.
+
+    Raises
+    ------
+    InfeasibleError
+        When no sizes within the bounds add up to the number of blocks.
+    """
+    lower, upper = count_bounds(problem)
+    deadline = Deadline(time_limit)
+    start = _start_prices(problem, warm)
+    answer, finished = _run(problem, lower, upper, start, deadline)
+    if not answer.proven and finished and start is not None:
+        # Prices of another magnitude than the costs swallow the costs' last digits: start over without them.
+        answer, _ = _run(problem, lower, upper, None, deadline)
+    return answer
+
+
+def count_bounds(problem: AssignmentProblem) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many blocks each cluster must and may hold, or say why no labels can do that."""
+    unit, n_blocks = _unit(problem) or 1.0, problem.n_blocks
+    low, high = problem.bounds
+    slack = problem.demand_slack
+    lower = np.maximum(np.ceil((low - slack) / unit), 1.0 if problem.nonempty else 0.0)
+    # Beyond the number of blocks both bounds say the same as one more; this also makes infinities integers.
+    lower = np.minimum(lower, n_blocks + 1).astype(np.int64)
+    upper = np.clip(np.floor((high + slack) / unit), -1, n_blocks).astype(np.int64)
+    _refuse_impossible(lower, upper, n_blocks, unit)
+    return lower, upper
+
+
+def _refuse_impossible(lower: NDArray[np.int64], upper: NDArray[np.int64], n_blocks: int, unit: float) -> None:
+    sums: dict[str, Any] = {"n_blocks": n_blocks, "sum_min": int(lower.sum()), "sum_max": int(upper.sum())}
+    counted = "" if unit == 1.0 else f" (each block counts {unit:g})"
+    crossed = np.flatnonzero(lower > upper)
+    if crossed.size:
+        j = int(crossed[0])
+        message = f"cluster {j} must hold at least {lower[j]} and at most {upper[j]} blocks{counted}"
+        sums |= {"cluster": j, "min": int(lower[j]), "max": int(upper[j])}
+    elif sums["sum_min"] > n_blocks:
+        message = f"the smallest sizes add up to {sums['sum_min']} blocks, but there are only {n_blocks}{counted}"
+    elif sums["sum_max"] < n_blocks:
+        message = f"the largest sizes add up to {sums['sum_max']} blocks, but there are {n_blocks}{counted}"
+    else:
+        return
+    raise InfeasibleError(f"{message}; relax size_min or size_max", reason="sizes", witness=sums)
+
+
+def _unit(problem: AssignmentProblem) -> float | None:
+    """Return what each block counts, or None when blocks differ or count nothing."""
+    if problem.demand is None or problem.n_blocks == 0:
+        return 1.0
+    unit = float(problem.demand[0])
+    return unit if unit > 0 and bool((problem.demand == unit).all()) else None
+
+
+def _start_prices(problem: AssignmentProblem, warm: Assignment | None) -> NDArray[np.float64] | None:
+    if warm is None or warm.prices is None or warm.prices.shape != (problem.n_clusters,):
+        return None
+    unit = _unit(problem) or 1.0
+    prices = np.ascontiguousarray(warm.prices, dtype=np.float64) * unit
+    return prices if np.isfinite(prices).all() else None
+
+
+def _run(
+    problem: AssignmentProblem,
+    lower: NDArray[np.int64],
+    upper: NDArray[np.int64],
+    start: NDArray[np.float64] | None,
+    deadline: Deadline,
+) -> tuple[Assignment, bool]:
+    """One call of the kernel; also tells whether it ended in time."""
+    labels, prices, cost, bound, finished = _core.transport(
+        problem.costs,
+        lower,
+        upper,
+        np.zeros(problem.n_clusters) if start is None else start,
+        time_limit=deadline.remaining(),
+        trust_prices=start is not None,
+    )
+    answer = Assignment(
+        labels=labels,
+        cost=cost,
+        lower_bound=min(bound, cost),
+        proven=finished and _is_proof(problem, cost, bound, prices, upper),
+        engine=name,
+        # The kernel's prices are per block, an assignment's per unit of demand.
+        prices=prices / (_unit(problem) or 1.0),
+    )
+    return answer, finished
+
+
+def _is_proof(
+    problem: AssignmentProblem, cost: float, bound: float, prices: NDArray[np.float64], upper: NDArray[np.int64]
+) -> bool:
+    """Whether cost and bound differ by rounding only, at the scale of the numbers they are sums of."""
+    difference = cost - bound
+    if difference <= PROOF_RELATIVE * max(abs(cost), float(np.abs(prices) @ upper)):
+        return True
+    # Costs that cancel: looked at last, because it reads the whole matrix.
+    return difference <= PROOF_RELATIVE * float(np.abs(problem.costs).max(initial=0.0))
