@@ -132,6 +132,8 @@ void bindLinkedAssignment(nb::module_& m) {
         .def_prop_ro(
             "labels", [](const LinkedAssignment& self) { return copyVector<std::int32_t>(self.labels()); },
             nb::rv_policy::move)
+        .def("slack", [](LinkedAssignment& self) { return copyVector<double>(self.slack()); },
+             "Per block: its component's optimum less the sum of its blocks' cheapest costs.")
         .def_prop_ro("cost", &LinkedAssignment::cost)
         .def_prop_ro("doubt", &LinkedAssignment::doubt);
 }

@@ -214,6 +214,27 @@ double LinkedAssignment::cost() const {
     return sum;
 }
 
+std::vector<double> LinkedAssignment::slack() {
+    std::vector<double> slack(labels_.size(), 0.0);
+    const std::int32_t firstWalk = walk_;
+    for (std::size_t root = 0; root != block_.size(); ++root) {
+        if (visited_[root] > firstWalk)
+            continue;
+        const std::vector<std::int32_t> slots = componentOf(static_cast<std::int32_t>(root));
+        const Potts potts = makePotts(slots);
+        std::vector<std::int32_t> colours(slots.size());
+        double above = 0.0;
+        for (std::size_t i = 0; i != slots.size(); ++i) {
+            colours[i] = labels_[static_cast<std::size_t>(block_[static_cast<std::size_t>(slots[i])])];
+            above -= cheapest(potts.cost(i)).cost;
+        }
+        above = std::max(0.0, above + total(potts, colours));
+        for (const std::int32_t slot : slots)
+            slack[static_cast<std::size_t>(block_[static_cast<std::size_t>(slot)])] = above;
+    }
+    return slack;
+}
+
 double LinkedAssignment::doubt() const {
     double sum = 0.0;
     for (const double d : doubt_)

@@ -55,6 +55,11 @@ class LinkGraph:
             weights=None if weights is None else both.data,
         )
 
+    @classmethod
+    def without_edges(cls, n_blocks: int) -> Self:
+        """Make a graph in which nobody is linked."""
+        return cls(np.zeros(n_blocks + 1, dtype=np.int64), np.zeros(0, dtype=np.int32))
+
     @property
     def n_blocks(self) -> int:
         """Number of blocks, linked or not."""
@@ -82,6 +87,11 @@ class LinkGraph:
     def is_disjoint_cliques(self) -> bool:
         """Whether blocks that are linked at all fall into groups in which everyone is linked with everyone."""
         return _core.is_disjoint_cliques(self.indptr, self.indices)
+
+    @cached_property
+    def is_linked(self) -> NDArray[np.bool_]:
+        """Whether each block has any link."""
+        return np.diff(self.indptr) > 0
 
     def hard_part(self) -> "LinkGraph":
         """Return the graph of the hard cannot-links alone."""

@@ -2,11 +2,11 @@
 
 from typing import cast
 
-from konstrain.assignment import components, matching, milp, nearest, soft, transport
+from konstrain.assignment import components, coupled, matching, milp, nearest, soft, transport
 from konstrain.assignment.problem import Assignment, AssignmentProblem, Engine
 
 # Cheapest first. Each engine proves its answer on what it supports; the last one supports everything.
-ENGINES: tuple[Engine, ...] = cast("tuple[Engine, ...]", (nearest, transport, matching, components, soft, milp))
+ENGINES: tuple[Engine, ...] = cast("tuple[Engine, ...]", (nearest, transport, matching, components, soft, coupled, milp))
 
 
 def choose(problem: AssignmentProblem) -> Engine:

@@ -13,6 +13,7 @@ from konstrain import _core
 from konstrain.assignment.model import AssignmentModel
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.links import LinkGraph
 from konstrain.stop import Deadline
 
 # Branchings the search may spend on one component before HiGHS takes over: below this it is faster, above it HiGHS'
@@ -22,19 +23,23 @@ NODE_LIMIT = 1000
 
 @dataclass(frozen=True, eq=False)
 class LinkedAnswer:
-    """Labels that keep every hard link, their cost (prices and penalties included) and a bound on it."""
+    """Labels that keep every hard link, their cost (prices and penalties included) and a bound on it.
+
+    `slack` says per block how far its component's optimum lies above the sum of its blocks' cheapest costs: choosing
+    another cluster for the block raises the total by at least its regret less this.
+    """
 
     labels: NDArray[np.int32]
     cost: float
     bound: float
+    slack: NDArray[np.float64] | None = None
 
 
 def solve_linked(
     problem: AssignmentProblem, deadline: Deadline, prices: NDArray[np.float64] | None = None
 ) -> LinkedAnswer:
     """Assign linked blocks at least cost, sizes left aside; with prices, each block pays demand times price."""
-    assert problem.links is not None
-    links = problem.links
+    links = problem.links or LinkGraph.without_edges(problem.n_blocks)
     search = _core.LinkedAssignment(
         problem.costs,
         links.indptr,
@@ -56,7 +61,7 @@ def solve_linked(
             search.settle(index, *_settle(component, problem.n_clusters, deadline))
         search.run()
     cost = search.cost
-    return LinkedAnswer(search.labels, cost, cost - search.doubt)
+    return LinkedAnswer(search.labels, cost, cost - search.doubt, None if prices is None else search.slack())
 
 
 def solve_without_sizes(problem: AssignmentProblem, time_limit: float | None, engine: str) -> Assignment:

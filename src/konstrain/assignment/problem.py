@@ -135,6 +135,8 @@ class AssignmentProblem:
     def closes_gap(self, cost: float, bound: float) -> bool:
         """Whether a bound this near to a cost proves it optimal: they differ by rounding only."""
         difference = cost - bound
+        if not np.isfinite(difference):
+            return False
         return difference <= PROOF_RELATIVE * abs(cost) or difference <= PROOF_RELATIVE * self.largest_cost
 
     @cached_property

@@ -1,0 +1,151 @@
+"""Engine for sizes together with links and unequal demand: prices, then a core that HiGHS proves.
+
+The prices of `lagrangian` give a bound and, by repair, labels; what a block would lose by another cluster at these
+prices (its regret) tells which choices can matter at all. A first small core improves the labels, a second one holds
+every choice that could still be part of something better, so its optimum is the optimum.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain._tolerances import PROOF_RELATIVE
+from konstrain.assignment.core import CoreAnswer, solve_core
+from konstrain.assignment.lagrangian import Lagrangian
+from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.stop import Deadline
+
+name = "coupled"
+
+# Choices of least regret in the first core; it grows by this factor while no feasible labels are known.
+FIRST_CORE = 200
+CORE_GROWTH = 8
+
+
+def supports(problem: AssignmentProblem) -> bool:
+    """Whatever has sizes; the engines before this one take the easier cases."""
+    return problem.has_sizes
+
+
+def solve(
+    problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
+) -> Assignment:
+    """Bound by prices, repair, and prove with a core."""
+    refuse_impossible_sums(problem)
+    search = Lagrangian(problem, Deadline(time_limit))
+    search.run(_start_prices(problem, warm))
+    bound = search.bound
+    if not search.is_closed():
+        bound = _prove(search)
+    if search.labels is None:
+        raise UndecidedError(
+            "no assignment within the size bounds was found within the time limit, and none was ruled out; "
+            "raise time_limit"
+        )
+    return Assignment(
+        labels=search.labels,
+        cost=search.cost,
+        lower_bound=min(bound, search.cost),
+        proven=problem.closes_gap(search.cost, bound),
+        engine=name,
+        prices=None if search.best is None else search.best.prices,
+    )
+
+
+def refuse_impossible_sums(problem: AssignmentProblem) -> None:
+    """Raise when the sizes cannot add up, whatever the labels."""
+    low, high = problem.bounds
+    total, slack = problem.total_demand, problem.demand_slack
+    sums = {"sum_min": float(low.sum()), "sum_max": float(high.sum()), "total": total}
+    reason = "sizes" if problem.demand is None else "demand"
+    crossed = np.flatnonzero(low > high + slack)
+    if crossed.size:
+        j = int(crossed[0])
+        message = f"cluster {j} must hold at least {low[j]:g}, but at most {high[j]:g} of a total of {total:g} fit"
+    elif sums["sum_min"] > total + slack:
+        message = f"the smallest sizes add up to {sums['sum_min']:g}, but the total demand is {total:g}"
+    elif sums["sum_max"] < total - slack:
+        message = f"the largest sizes add up to {sums['sum_max']:g}, but the total demand is {total:g}"
+    elif problem.nonempty and problem.n_blocks < problem.n_clusters:
+        message = f"{problem.n_clusters} clusters cannot all be non-empty with {problem.n_blocks} blocks"
+        reason = "non-empty"
+    else:
+        return
+    raise InfeasibleError(f"{message}; relax size_min or size_max", reason=reason, witness=sums)
+
+
+def _start_prices(problem: AssignmentProblem, warm: Assignment | None) -> NDArray[np.float64] | None:
+    if warm is None or warm.prices is None or warm.prices.shape != (problem.n_clusters,):
+        return None
+    return np.ascontiguousarray(warm.prices) if np.isfinite(warm.prices).all() else None
+
+
+def _prove(search: Lagrangian) -> float:
+    """Improve and prove by cores; returns the best bound reached."""
+    regret = _regrets(search)
+    n_choices = FIRST_CORE
+    while True:
+        # First a few choices for better labels; more and more of them while there are no labels at all.
+        _try_core(search, _least_regret(search, regret, n_choices))
+        if search.labels is not None or n_choices >= regret.size or search.deadline.expired():
+            break
+        n_choices *= CORE_GROWTH
+    if search.is_closed() or search.deadline.expired():
+        return search.bound
+    allowed = _worth_trying(search, regret)
+    answer = _try_core(search, allowed)
+    if answer.status == "infeasible" and search.labels is None:
+        raise InfeasibleError(
+            f"no assignment of {search.problem.n_blocks} blocks to {search.problem.n_clusters} clusters keeps all "
+            "links and all sizes; relax a size bound or remove links",
+            reason="combination",
+        )
+    # What the core leaves out costs at least as much as the labels known when it was made.
+    return max(search.bound, min(answer.bound, search.cost))
+
+
+def _regrets(search: Lagrangian) -> NDArray[np.float64]:
+    """What each block pays in each cluster above its cheapest one, at the best prices."""
+    assert search.best is not None
+    problem, prices = search.problem, search.best.prices
+    demand = np.ones(problem.n_blocks) if problem.demand is None else problem.demand
+    priced = problem.costs + demand[:, None] * prices
+    regrets: NDArray[np.float64] = priced - priced.min(axis=1, keepdims=True)
+    return regrets
+
+
+def _least_regret(search: Lagrangian, regret: NDArray[np.float64], n_choices: int) -> NDArray[np.bool_]:
+    """Allow the choices of least regret beside the labels known so far."""
+    assert search.best is not None
+    allowed = np.zeros(regret.shape, dtype=bool)
+    rows = np.arange(regret.shape[0])
+    known = [search.best.relaxed.labels] + ([] if search.labels is None else [search.labels])
+    for labels in known:
+        allowed[rows, labels] = True
+    others = np.where(allowed, np.inf, regret).ravel()
+    if n_choices < others.size:
+        allowed.ravel()[np.argpartition(others, n_choices)[:n_choices]] = True
+    else:
+        allowed[:] = True
+    return allowed
+
+
+def _worth_trying(search: Lagrangian, regret: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Allow every choice that labels cheaper than the known ones could make."""
+    assert search.best is not None
+    if search.labels is None:
+        return np.ones(regret.shape, dtype=bool)
+    slack = search.best.relaxed.slack
+    assert slack is not None
+    gap = search.cost - search.best.bound
+    rounding = PROOF_RELATIVE * max(abs(search.cost), search.problem.largest_cost)
+    allowed: NDArray[np.bool_] = regret <= (gap + slack + rounding)[:, None]
+    allowed[np.arange(regret.shape[0]), search.labels] = True
+    return allowed
+
+
+def _try_core(search: Lagrangian, allowed: NDArray[np.bool_]) -> CoreAnswer:
+    answer = solve_core(search.problem, allowed, search.deadline.remaining(), search.labels)
+    if answer.labels is not None:
+        search.offer(answer.labels)
+    return answer

@@ -1,0 +1,203 @@
+"""Size bounds as prices: the Lagrangian bound of a coupled problem, raised step by step, and answers found on the way.
+
+Every cluster has a price per unit of demand. At given prices the size bounds disappear and the links alone remain,
+which `solve_linked` answers exactly:
+
+    L(prices) = min over labels that keep the links of  cost + sum_j price_j * size_j
+                - sum_j (price_j > 0 ? price_j * size_max_j : price_j * size_min_j)
+
+is a lower bound for any prices, and nearly tight at the best ones.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.assignment import transport
+from konstrain.assignment.linked import LinkedAnswer, solve_linked
+from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.exceptions import InfeasibleError
+from konstrain.links import LinkGraph
+from konstrain.stop import Deadline
+
+# Steps after which further prices hardly raise the bound, and how many failures halve the step length.
+MAX_STEPS = 60
+PATIENCE = 4
+# Between two attempts to turn the labels at the current prices into feasible ones.
+REPAIR_EVERY = 5
+# Rows of costs handed to the transport kernel for a start; more would cost memory and change the prices little.
+MAX_START_ENTRIES = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class PricePoint:
+    """The relaxation at some prices: its labels, the bound it gives, and where the sizes want the prices to go."""
+
+    prices: NDArray[np.float64]
+    relaxed: LinkedAnswer
+    bound: float
+    direction: NDArray[np.float64]
+
+
+class Lagrangian:
+    """Searches good prices and, beside them, feasible labels."""
+
+    def __init__(self, problem: AssignmentProblem, deadline: Deadline) -> None:
+        self.problem = problem
+        self.deadline = deadline
+        self.low, self.high = _priced_bounds(problem)
+        self.best: PricePoint | None = None
+        self.labels: NDArray[np.int32] | None = None
+        self.cost = np.inf
+
+    def evaluate(self, prices: NDArray[np.float64]) -> PricePoint:
+        """Solve the relaxation at these prices; remembers the best bound and any feasible labels."""
+        relaxed = solve_linked(self.problem, self.deadline, prices)
+        sizes = self.problem.sizes(relaxed.labels)
+        paid = np.where(prices > 0, prices * self.high, prices * self.low)
+        limit = np.where(prices > 0, self.high, np.where(prices < 0, self.low, np.clip(sizes, self.low, self.high)))
+        point = PricePoint(prices, relaxed, relaxed.bound - float(paid.sum()), sizes - limit)
+        if self.best is None or point.bound > self.best.bound:
+            self.best = point
+        self.offer(relaxed.labels)
+        return point
+
+    def offer(self, labels: NDArray[np.int32]) -> None:
+        """Keep labels if they are feasible and better than what was known."""
+        if self.problem.is_feasible(labels):
+            cost = self.problem.cost_of(labels)
+            if cost < self.cost:
+                self.labels, self.cost = labels, cost
+
+    @property
+    def bound(self) -> float:
+        """Best lower bound so far."""
+        return -np.inf if self.best is None else self.best.bound
+
+    def is_closed(self) -> bool:
+        """Whether the best labels are proved optimal."""
+        return self.problem.closes_gap(self.cost, self.bound)
+
+    def run(self, start: NDArray[np.float64] | None) -> None:
+        """Raise the bound by Polyak's subgradient steps from the start prices until it closes or stalls."""
+        point = self.evaluate(np.zeros(self.problem.n_clusters) if start is None else start)
+        if self.is_closed():
+            return
+        if start is None:
+            point = self.evaluate(self._transport_prices())
+        self.repair(point)
+        length, failures = 1.0, 0
+        for step in range(1, MAX_STEPS + 1):
+            if self.is_closed() or self.deadline.expired():
+                return
+            assert self.best is not None
+            before = self.bound
+            norm = float(point.direction @ point.direction)
+            if norm == 0.0:
+                return
+            target = self.cost if np.isfinite(self.cost) else self.bound + 0.01 * abs(self.bound)
+            move = length * max(target - point.bound, 0.0) / norm
+            point = self.evaluate(_step(point, move))
+            if self.bound > before:
+                failures = 0
+            else:
+                failures += 1
+            if failures == PATIENCE:
+                length, failures, point = length / 2, 0, self.best
+            if step % REPAIR_EVERY == 0:
+                self.repair(point)
+        self.repair(self.best or point)
+
+    def repair(self, point: PricePoint) -> None:
+        """Keep linked and odd-sized blocks where the relaxation put them and place all others by transport."""
+        problem = self.problem
+        movable = _movable(problem)
+        if not movable.any():
+            return
+        fixed = point.relaxed.labels[~movable]
+        demand = None if problem.demand is None else problem.demand[~movable]
+        held = np.bincount(fixed, weights=demand, minlength=problem.n_clusters)
+        counts = np.bincount(fixed, minlength=problem.n_clusters)
+        unit = 1.0 if problem.demand is None else float(problem.demand[movable][0])
+        low = self.low - held
+        if problem.nonempty:
+            low = np.where(counts > 0, low, np.maximum(low, unit))
+        part = AssignmentProblem(
+            costs=np.ascontiguousarray(problem.costs[movable]),
+            demand=None if problem.demand is None else np.ascontiguousarray(problem.demand[movable]),
+            size_min=low - problem.demand_slack,
+            size_max=self.high - held + problem.demand_slack,
+        )
+        warm = Assignment(fixed, 0.0, 0.0, False, "", prices=point.prices)
+        try:
+            answer = transport.solve(part, warm=warm, time_limit=self.deadline.remaining())
+        except InfeasibleError:
+            return  # the blocks that stay already break a bound; other prices may place them better
+        labels = point.relaxed.labels.copy()
+        labels[movable] = answer.labels
+        self.offer(labels)
+
+    def _transport_prices(self) -> NDArray[np.float64]:
+        """Prices of the problem without links and with divisible blocks: rows repeated once per unit of demand."""
+        problem = self.problem
+        rows = np.arange(problem.n_blocks)
+        most = max(1, MAX_START_ENTRIES // problem.n_clusters)
+        if rows.size > most:
+            rows = np.linspace(0, problem.n_blocks - 1, most).astype(np.int64)
+        demand = np.ones(rows.size) if problem.demand is None else problem.demand[rows]
+        unit, repeats = _units(demand)
+        repeats = np.where(demand > 0, repeats, 0)
+        repeated = np.repeat(rows, repeats)
+        share = repeated.size * unit / max(problem.total_demand, 1e-300)
+        part = AssignmentProblem(
+            costs=problem.costs[repeated] / np.repeat(demand / unit, repeats)[:, None],
+            size_min=np.floor(self.low * share / unit),
+            size_max=np.ceil(self.high * share / unit),
+        )
+        zero = np.zeros(problem.n_clusters)
+        if not part.n_blocks:
+            return zero
+        try:
+            answer = transport.solve(part, time_limit=self.deadline.remaining())
+        except InfeasibleError:
+            return zero  # rounding to units crossed the bounds; the steps start from nothing instead
+        return zero if answer.prices is None else answer.prices / unit
+
+
+def _priced_bounds(problem: AssignmentProblem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Size bounds with non-emptiness as a least size, where no block has zero demand."""
+    low, high = problem.bounds
+    if problem.nonempty and problem.n_blocks:
+        smallest = 1.0 if problem.demand is None else float(problem.demand.min())
+        low = np.maximum(low, smallest)
+    return low, high
+
+
+def _movable(problem: AssignmentProblem) -> NDArray[np.bool_]:
+    """Blocks without links that all have one and the same demand: the most common one."""
+    graph = problem.links or LinkGraph.without_edges(problem.n_blocks)
+    free = ~graph.is_linked
+    if problem.demand is None or not free.any():
+        return free
+    values, counts = np.unique(problem.demand[free & (problem.demand > 0)], return_counts=True)
+    if not values.size:
+        return np.zeros(problem.n_blocks, dtype=bool)
+    movable: NDArray[np.bool_] = free & (problem.demand == values[counts.argmax()])
+    return movable
+
+
+def _units(demand: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
+    """Return a unit of demand and how many of them each block holds: exact for small integers, else rounded."""
+    whole = np.round(demand)
+    if (whole == demand).all() and whole.sum() <= 4 * max(demand.size, 1):
+        return 1.0, whole.astype(np.int64)
+    unit = max(float(demand.mean()) / 2.0, 1e-300)
+    return unit, np.maximum(1, np.round(demand / unit)).astype(np.int64)
+
+
+def _step(point: PricePoint, length: float) -> NDArray[np.float64]:
+    prices = point.prices + length * point.direction
+    # The bound has a kink at zero: a price that would change sign stops there first.
+    crossed = point.prices * prices < 0
+    return np.where(crossed, 0.0, prices)
