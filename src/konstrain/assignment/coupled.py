@@ -83,16 +83,12 @@ def _start_prices(problem: AssignmentProblem, warm: Assignment | None) -> NDArra
 def _prove(search: Lagrangian) -> float:
     """Improve and prove by cores; returns the best bound reached."""
     regret = _regrets(search)
-    n_choices = FIRST_CORE
-    while True:
-        # First a few choices for better labels; more and more of them while there are no labels at all.
-        _try_core(search, _least_regret(search, regret, n_choices))
-        if search.labels is not None or n_choices >= regret.size or search.deadline.expired():
-            break
-        n_choices *= CORE_GROWTH
-    if search.is_closed() or search.deadline.expired():
-        return search.bound
     allowed = _worth_trying(search, regret)
+    if allowed.sum() > regret.shape[0] + FIRST_CORE:
+        _improve(search, regret)
+        if search.is_closed() or search.deadline.expired():
+            return search.bound
+        allowed = _worth_trying(search, regret)
     answer = _try_core(search, allowed)
     if answer.status == "infeasible" and search.labels is None:
         raise InfeasibleError(
@@ -102,6 +98,16 @@ def _prove(search: Lagrangian) -> float:
         )
     # What the core leaves out costs at least as much as the labels known when it was made.
     return max(search.bound, min(answer.bound, search.cost))
+
+
+def _improve(search: Lagrangian, regret: NDArray[np.float64]) -> None:
+    """Find better labels among the choices of least regret; among more and more while there are no labels at all."""
+    n_choices = FIRST_CORE
+    while n_choices < regret.size and not search.deadline.expired():
+        _try_core(search, _least_regret(search, regret, n_choices))
+        if search.labels is not None:
+            return
+        n_choices *= CORE_GROWTH
 
 
 def _regrets(search: Lagrangian) -> NDArray[np.float64]:
@@ -123,10 +129,7 @@ def _least_regret(search: Lagrangian, regret: NDArray[np.float64], n_choices: in
     for labels in known:
         allowed[rows, labels] = True
     others = np.where(allowed, np.inf, regret).ravel()
-    if n_choices < others.size:
-        allowed.ravel()[np.argpartition(others, n_choices)[:n_choices]] = True
-    else:
-        allowed[:] = True
+    allowed.ravel()[np.argpartition(others, n_choices)[:n_choices]] = True
     return allowed
 
 
@@ -135,8 +138,7 @@ def _worth_trying(search: Lagrangian, regret: NDArray[np.float64]) -> NDArray[np
     assert search.best is not None
     if search.labels is None:
         return np.ones(regret.shape, dtype=bool)
-    slack = search.best.relaxed.slack
-    assert slack is not None
+    slack = search.best.relaxed.slack()
     gap = search.cost - search.best.bound
     rounding = PROOF_RELATIVE * max(abs(search.cost), search.problem.largest_cost)
     allowed: NDArray[np.bool_] = regret <= (gap + slack + rounding)[:, None]

@@ -24,6 +24,11 @@ from konstrain.stop import Deadline
 # Steps after which further prices hardly raise the bound, and how many failures halve the step length.
 MAX_STEPS = 60
 PATIENCE = 4
+# Steps end early when a window of them raised the bound by less than this share of the gap that is left.
+STALL_WINDOW = 10
+STALL_GAIN = 0.1
+# Relative gap at which start prices are not worth refining.
+FAR_OFF = 1e-3
 # Between two attempts to turn the labels at the current prices into feasible ones.
 REPAIR_EVERY = 5
 # Rows of costs handed to the transport kernel for a start; more would cost memory and change the prices little.
@@ -80,34 +85,43 @@ class Lagrangian:
         return self.problem.closes_gap(self.cost, self.bound)
 
     def run(self, start: NDArray[np.float64] | None) -> None:
-        """Raise the bound by Polyak's subgradient steps from the start prices until it closes or stalls."""
+        """Raise the bound by Polyak's subgradient steps until it closes or stalls.
+
+        The steps begin at the start prices or, when these are missing or far off, at those of the problem without
+        links.
+        """
         point = self.evaluate(np.zeros(self.problem.n_clusters) if start is None else start)
-        if self.is_closed():
-            return
-        if start is None:
+        if start is not None:
+            self.repair(point)
+        if self._gap() > FAR_OFF:
             point = self.evaluate(self._transport_prices())
-        self.repair(point)
-        length, failures = 1.0, 0
+            self.repair(point)
+        length, failures, checkpoint = 1.0, 0, self.bound
         for step in range(1, MAX_STEPS + 1):
-            if self.is_closed() or self.deadline.expired():
+            if self.is_closed() or self.deadline.expired() or not point.direction.any():
                 return
-            assert self.best is not None
             before = self.bound
-            norm = float(point.direction @ point.direction)
-            if norm == 0.0:
-                return
-            target = self.cost if np.isfinite(self.cost) else self.bound + 0.01 * abs(self.bound)
-            move = length * max(target - point.bound, 0.0) / norm
-            point = self.evaluate(_step(point, move))
-            if self.bound > before:
-                failures = 0
-            else:
-                failures += 1
+            point = self.evaluate(self._next_prices(point, length))
+            failures = 0 if self.bound > before else failures + 1
             if failures == PATIENCE:
-                length, failures, point = length / 2, 0, self.best
+                length, failures, point = length / 2, 0, self.best or point
             if step % REPAIR_EVERY == 0:
                 self.repair(point)
+            if step % STALL_WINDOW == 0:
+                if self.bound - checkpoint < STALL_GAIN * (self.cost - self.bound) and np.isfinite(self.cost):
+                    break
+                checkpoint = self.bound
         self.repair(self.best or point)
+
+    def _gap(self) -> float:
+        return float((self.cost - self.bound) / max(abs(self.bound), self.problem.largest_cost, 1e-300))
+
+    def _next_prices(self, point: PricePoint, length: float) -> NDArray[np.float64]:
+        target = self.cost if np.isfinite(self.cost) else self.bound + 0.01 * abs(self.bound)
+        step = length * max(target - point.bound, 0.0) / float(point.direction @ point.direction)
+        prices = point.prices + step * point.direction
+        # The bound has a kink at zero: a price that would change sign stops there first.
+        return np.where(point.prices * prices < 0, 0.0, prices)
 
     def repair(self, point: PricePoint) -> None:
         """Keep linked and odd-sized blocks where the relaxation put them and place all others by transport."""
@@ -194,10 +208,3 @@ def _units(demand: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
         return 1.0, whole.astype(np.int64)
     unit = max(float(demand.mean()) / 2.0, 1e-300)
     return unit, np.maximum(1, np.round(demand / unit)).astype(np.int64)
-
-
-def _step(point: PricePoint, length: float) -> NDArray[np.float64]:
-    prices = point.prices + length * point.direction
-    # The bound has a kink at zero: a price that would change sign stops there first.
-    crossed = point.prices * prices < 0
-    return np.where(crossed, 0.0, prices)

@@ -23,16 +23,19 @@ NODE_LIMIT = 1000
 
 @dataclass(frozen=True, eq=False)
 class LinkedAnswer:
-    """Labels that keep every hard link, their cost (prices and penalties included) and a bound on it.
-
-    `slack` says per block how far its component's optimum lies above the sum of its blocks' cheapest costs: choosing
-    another cluster for the block raises the total by at least its regret less this.
-    """
+    """Labels that keep every hard link, their cost (prices and penalties included) and a bound on it."""
 
     labels: NDArray[np.int32]
     cost: float
     bound: float
-    slack: NDArray[np.float64] | None = None
+    search: _core.LinkedAssignment
+
+    def slack(self) -> NDArray[np.float64]:
+        """Per block, how far its component's optimum lies above the sum of its blocks' cheapest costs.
+
+        Choosing another cluster for a block raises the total by at least its regret less this.
+        """
+        return self.search.slack()
 
 
 def solve_linked(
@@ -61,7 +64,7 @@ def solve_linked(
             search.settle(index, *_settle(component, problem.n_clusters, deadline))
         search.run()
     cost = search.cost
-    return LinkedAnswer(search.labels, cost, cost - search.doubt, None if prices is None else search.slack())
+    return LinkedAnswer(search.labels, cost, cost - search.doubt, search)
 
 
 def solve_without_sizes(problem: AssignmentProblem, time_limit: float | None, engine: str) -> Assignment:

@@ -125,12 +125,12 @@ class AssignmentProblem:
 
     def is_feasible(self, labels: NDArray[np.int32]) -> bool:
         """Whether labels break no hard link and keep every size within its bounds."""
-        if self.links is not None and not np.isfinite(self.links.penalty(labels)):
-            return False
         sizes, (low, high) = self.sizes(labels), self.bounds
         if (sizes < low - self.demand_slack).any() or (sizes > high + self.demand_slack).any():
             return False
-        return not self.nonempty or bool((np.bincount(labels, minlength=self.n_clusters) > 0).all())
+        if self.nonempty and not np.bincount(labels, minlength=self.n_clusters).all():
+            return False
+        return self.links is None or bool(np.isfinite(self.links.penalty(labels)))
 
     def closes_gap(self, cost: float, bound: float) -> bool:
         """Whether a bound this near to a cost proves it optimal: they differ by rounding only."""
