@@ -119,9 +119,9 @@ void bindLinkedAssignment(nb::module_& m) {
         .def(
             "open",
             [](const LinkedAssignment& self) {
-                nb::list result;
+                std::vector<decltype(describe(self.open().front()))> result;
                 for (const auto& component : self.open())
-                    result.append(nb::cast(describe(component)));
+                    result.push_back(describe(component));
                 return result;
             },
             "Components the search gave up on: (blocks, costs, first, second, weight, colours, value, "

@@ -6,7 +6,9 @@ from konstrain.assignment import components, coupled, matching, milp, nearest, s
 from konstrain.assignment.problem import Assignment, AssignmentProblem, Engine
 
 # Cheapest first. Each engine proves its answer on what it supports; the last one supports everything.
-ENGINES: tuple[Engine, ...] = cast("tuple[Engine, ...]", (nearest, transport, matching, components, soft, coupled, milp))
+ENGINES: tuple[Engine, ...] = cast(
+    "tuple[Engine, ...]", (nearest, transport, matching, components, soft, coupled, milp)
+)
 
 
 def choose(problem: AssignmentProblem) -> Engine:

@@ -8,7 +8,7 @@ name = "components"
 
 def supports(problem: AssignmentProblem) -> bool:
     """Hard links only, and no cluster has a size to keep."""
-    return problem.has_links and problem.links.is_hard and not problem.has_sizes
+    return problem.has_links and problem.graph.is_hard and not problem.has_sizes
 
 
 def solve(

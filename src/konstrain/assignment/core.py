@@ -86,8 +86,8 @@ def _core_model(
         minlength=problem.n_clusters,
     )
     low, high = problem.bounds
-    at_least = None
+    at_least: NDArray[np.float64] | None = None
     if problem.nonempty:
-        at_least = 1.0 - np.bincount(labels[fixed], minlength=problem.n_clusters)
+        at_least = np.ones(problem.n_clusters) - np.bincount(labels[fixed], minlength=problem.n_clusters)
     slack = problem.demand_slack
     return AssignmentModel(costs, links, demand, low - held - slack, high - held + slack, at_least)

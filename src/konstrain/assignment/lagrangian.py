@@ -1,4 +1,4 @@
-"""Size bounds as prices: the Lagrangian bound of a coupled problem, raised step by step, and answers found on the way.
+"""Size bounds as prices: the Lagrangian bound of a coupled problem, raised step by step, with answers on the way.
 
 Every cluster has a price per unit of demand. At given prices the size bounds disappear and the links alone remain,
 which `solve_linked` answers exactly:
@@ -18,7 +18,6 @@ from konstrain.assignment import transport
 from konstrain.assignment.linked import LinkedAnswer, solve_linked
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError
-from konstrain.links import LinkGraph
 from konstrain.stop import Deadline
 
 # Steps after which further prices hardly raise the bound, and how many failures halve the step length.
@@ -190,8 +189,7 @@ def _priced_bounds(problem: AssignmentProblem) -> tuple[NDArray[np.float64], NDA
 
 def _movable(problem: AssignmentProblem) -> NDArray[np.bool_]:
     """Blocks without links that all have one and the same demand: the most common one."""
-    graph = problem.links or LinkGraph.without_edges(problem.n_blocks)
-    free = ~graph.is_linked
+    free = ~problem.graph.is_linked
     if problem.demand is None or not free.any():
         return free
     values, counts = np.unique(problem.demand[free & (problem.demand > 0)], return_counts=True)

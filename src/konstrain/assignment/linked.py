@@ -13,7 +13,6 @@ from konstrain import _core
 from konstrain.assignment.model import AssignmentModel
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError, UndecidedError
-from konstrain.links import LinkGraph
 from konstrain.stop import Deadline
 
 # Branchings the search may spend on one component before HiGHS takes over: below this it is faster, above it HiGHS'
@@ -42,7 +41,7 @@ def solve_linked(
     problem: AssignmentProblem, deadline: Deadline, prices: NDArray[np.float64] | None = None
 ) -> LinkedAnswer:
     """Assign linked blocks at least cost, sizes left aside; with prices, each block pays demand times price."""
-    links = problem.links or LinkGraph.without_edges(problem.n_blocks)
+    links = problem.graph
     search = _core.LinkedAssignment(
         problem.costs,
         links.indptr,

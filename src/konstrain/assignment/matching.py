@@ -11,14 +11,14 @@ def supports(problem: AssignmentProblem) -> bool:
     """Every group of linked blocks is a clique of hard links, and no cluster has a size to keep."""
     if problem.has_sizes or not problem.has_links:
         return False
-    return problem.links.is_hard and problem.links.is_disjoint_cliques
+    return problem.graph.is_hard and problem.graph.is_disjoint_cliques
 
 
 def solve(
     problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
 ) -> Assignment:
     """Send free blocks to their cheapest cluster and match each clique at least total cost."""
-    links = problem.links
+    links = problem.graph
     labels, cost, clash = _core.match_cliques(problem.costs, links.indptr, links.indices)
     if clash.size:
         raise clash_error(clash, problem.n_clusters)

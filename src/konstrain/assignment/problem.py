@@ -86,6 +86,11 @@ class AssignmentProblem:
         return int(self.costs.shape[1])
 
     @cached_property
+    def graph(self) -> LinkGraph:
+        """The links, as a graph without edges when there are none."""
+        return LinkGraph.without_edges(self.n_blocks) if self.links is None else self.links
+
+    @property
     def has_links(self) -> bool:
         """Whether any two blocks are linked."""
         return self.links is not None and self.links.n_edges > 0

@@ -1,0 +1,61 @@
+"""The compiled kernels take exactly what they were made for: anything else is an error, never a silent copy."""
+
+import numpy as np
+import pytest
+
+from konstrain import _core
+
+pytestmark = pytest.mark.engine
+
+COSTS = np.arange(12, dtype=np.float64).reshape(4, 3)
+INDPTR = np.array([0, 1, 2, 2, 2], dtype=np.int64)
+INDICES = np.array([1, 0], dtype=np.int32)
+
+
+def linked(costs=COSTS, indptr=INDPTR, indices=INDICES, weights=None, demand=None, prices=None):
+    search = _core.LinkedAssignment(costs, indptr, indices, weights, demand, prices, 100, 1.0)
+    search.run()
+    return search.labels
+
+
+CALLS = {
+    "nearest": lambda costs: _core.nearest(costs),
+    "match_cliques": lambda costs: _core.match_cliques(costs, INDPTR, INDICES),
+    "LinkedAssignment": lambda costs: linked(costs),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(
+    "costs",
+    [COSTS.astype(np.float32), np.asfortranarray(COSTS), COSTS[:, ::2], COSTS.ravel(), COSTS.tolist()],
+    ids=["float32", "fortran", "strided", "flat", "list"],
+)
+def test_costs_of_another_kind_are_refused(call, costs):
+    with pytest.raises(TypeError):
+        call(costs)
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_read_only_and_empty_costs_are_fine(call):
+    frozen = COSTS.copy()
+    frozen.flags.writeable = False
+    call(frozen)
+    np.testing.assert_array_equal(frozen, COSTS)
+
+
+def test_no_rows_give_no_labels():
+    assert _core.nearest(np.zeros((0, 3)))[0].shape == (0,)
+
+
+@pytest.mark.parametrize("indices", [INDICES.astype(np.int64), INDICES.astype(np.float64)])
+def test_graphs_of_another_kind_are_refused(indices):
+    with pytest.raises(TypeError):
+        _core.is_disjoint_cliques(INDPTR, indices)
+    with pytest.raises(TypeError):
+        linked(indices=indices)
+
+
+def test_results_outlive_the_search_that_made_them():
+    labels = linked()
+    assert labels.tolist() == [0, 1, 0, 0]
