@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from konstrain import _core
 
@@ -39,21 +38,17 @@ class LinkGraph:
     @classmethod
     def from_edges(cls, n_blocks: int, first: Any, second: Any, weights: Any = None) -> Self:
         """Make a graph from edge lists; weights of repeated edges (in either order) add up."""
-        u = np.asarray(first, dtype=np.int64)
-        v = np.asarray(second, dtype=np.int64)
-        w = np.ones(u.size) if weights is None else np.asarray(weights, dtype=np.float64)
+        u = np.ascontiguousarray(first, dtype=np.int32)
+        v = np.ascontiguousarray(second, dtype=np.int32)
+        w = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        # Kernels trust their indices; edges may come from outside.
+        if u.shape != v.shape or (weights is not None and w.shape != u.shape):
+            raise ValueError(f"edge lists differ in length: {u.size}, {v.size}" + f", {w.size}" * (weights is not None))
+        if u.size and not (0 <= min(u.min(), v.min()) and max(u.max(), v.max()) < n_blocks):
+            raise ValueError(f"edges must name blocks 0 to {n_blocks - 1}")
         # An infinite weight absorbs finite ones (inf - 1 = inf), so hard links win over soft ones on the same pair.
-        both = csr_array(
-            (np.concatenate([w, w]), (np.concatenate([u, v]), np.concatenate([v, u]))), shape=(n_blocks, n_blocks)
-        )
-        both.sum_duplicates()
-        if weights is not None:
-            both.eliminate_zeros()
-        return cls(
-            indptr=both.indptr.astype(np.int64),
-            indices=both.indices.astype(np.int32),
-            weights=None if weights is None else both.data,
-        )
+        indptr, indices, sums = _core.build_links(n_blocks, u, v, w)
+        return cls(indptr=indptr, indices=indices, weights=None if weights is None else sums)
 
     @property
     def n_blocks(self) -> int:
