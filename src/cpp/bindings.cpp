@@ -4,12 +4,15 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "blocks.h"
 #include "cliques.h"
@@ -74,10 +77,9 @@ template <typename T> void bindBlockMeans(nb::module_& m) {
     m.def(
         "block_means",
         [](nb::ndarray<const T, nb::ndim<2>, nb::device::cpu> x, Vector<std::int64_t> indptr,
-           Vector<std::int32_t> rows, Vector<double> weights) {
-            const std::size_t nBlocks = indptr.size() - 1;
-            auto means = makeVector<T>(nBlocks * x.shape(1));
-            auto scatter = makeVector<double>(nBlocks);
+           Vector<std::int32_t> rows, Vector<double> weights,
+           nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu> means) {
+            auto scatter = makeVector<double>(indptr.size() - 1);
             const konstrain::StridedRows<T> matrix{x.data(), x.stride(0), x.stride(1), x.shape(1)};
             {
                 nb::gil_scoped_release release;
@@ -85,10 +87,11 @@ template <typename T> void bindBlockMeans(nb::module_& m) {
                                          view<double>(weights), {means.data(), means.size()},
                                          {scatter.data(), scatter.size()});
             }
-            return std::make_pair(means, scatter);
+            return scatter;
         },
         "x"_a.noconvert(), "indptr"_a.noconvert(), "rows"_a.noconvert(), "weights"_a.noconvert(),
-        "Mean of each block (flat, row-major) and scatter around it; empty weights mean 1 each.");
+        "means"_a.noconvert(),
+        "Fills in the mean of each block and returns the scatter around it; empty weights mean 1 each.");
 }
 
 template <typename T, typename Index> void bindBlockMeansSparse(nb::module_& m) {
@@ -105,8 +108,10 @@ template <typename T, typename Index> void bindBlockMeansSparse(nb::module_& m) 
                     view<std::int64_t>(indptr), view<std::int32_t>(rows), view<double>(weights),
                     {scatter.data(), scatter.size()});
             }
-            return nb::make_tuple(adoptVector(std::move(means.indptr)), adoptVector(std::move(means.indices)),
-                                  adoptVector(std::move(means.data)), scatter);
+            // The data as a plain object: type checkers refuse overloads that differ in what they return.
+            return std::make_tuple(adoptVector(std::move(means.indptr)),
+                                   adoptVector(std::move(means.indices)),
+                                   nb::cast(adoptVector(std::move(means.data))), scatter);
         },
         "x_indptr"_a.noconvert(), "x_indices"_a.noconvert(), "x_data"_a.noconvert(), "n_columns"_a,
         "indptr"_a.noconvert(), "rows"_a.noconvert(), "weights"_a.noconvert(),
@@ -152,8 +157,9 @@ void bindBlocks(nb::module_& m) {
                 links = konstrain::buildLinks(nNodes, view<std::int32_t>(first), view<std::int32_t>(second),
                                               view<double>(weights));
             }
-            return nb::make_tuple(adoptVector(std::move(links.indptr)), adoptVector(std::move(links.indices)),
-                                  adoptVector(std::move(links.weights)));
+            return std::make_tuple(adoptVector(std::move(links.indptr)),
+                                   adoptVector(std::move(links.indices)),
+                                   adoptVector(std::move(links.weights)));
         },
         "n_nodes"_a, "first"_a.noconvert(), "second"_a.noconvert(), "weights"_a.noconvert(),
         "Symmetric graph in compressed rows; repeated edges are merged and their weights added.");

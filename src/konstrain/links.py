@@ -43,8 +43,9 @@ class LinkGraph:
         w = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
         # Kernels trust their indices; edges may come from outside.
         if u.shape != v.shape or (weights is not None and w.shape != u.shape):
-            raise ValueError(f"edge lists differ in length: {u.size}, {v.size}" + f", {w.size}" * (weights is not None))
-        if u.size and not (0 <= min(u.min(), v.min()) and max(u.max(), v.max()) < n_blocks):
+            lengths = [u.size, v.size] if weights is None else [u.size, v.size, w.size]
+            raise ValueError(f"edge lists differ in length: {lengths}")
+        if u.size and not (min(u.min(), v.min()) >= 0 and max(u.max(), v.max()) < n_blocks):
             raise ValueError(f"edges must name blocks 0 to {n_blocks - 1}")
         # An infinite weight absorbs finite ones (inf - 1 = inf), so hard links win over soft ones on the same pair.
         indptr, indices, sums = _core.build_links(n_blocks, u, v, w)
@@ -85,6 +86,14 @@ class LinkGraph:
         u, v, w = self.edges
         hard = np.isposinf(w)
         return LinkGraph.from_edges(self.n_blocks, u[hard], v[hard])
+
+    def restricted_to(self, blocks: NDArray[np.int32]) -> "LinkGraph":
+        """Return the graph among these blocks (ascending), renumbered in their order; all edges as hard."""
+        local = np.full(self.n_blocks, -1, dtype=np.int32)
+        local[blocks] = np.arange(blocks.size, dtype=np.int32)
+        u, v, _ = self.edges
+        inside = (local[u] >= 0) & (local[v] >= 0)
+        return LinkGraph.from_edges(blocks.size, local[u[inside]], local[v[inside]])
 
     def penalty(self, labels: NDArray[np.int32]) -> float:
         """Sum of what the labels pay: infinite when a hard link is broken."""
