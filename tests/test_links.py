@@ -1,9 +1,70 @@
-"""The link graph over blocks."""
+"""The link graph: repeated edges, signs, and parts of it."""
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_array
 
+from konstrain import _core
 from konstrain.links import LinkGraph
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("weighted", [False, True])
+def test_from_edges_equals_the_sum_of_sparse_matrices(weighted):
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        n = int(rng.integers(1, 10))
+        u, v = rng.integers(0, n, (2, rng.integers(0, 30)))
+        u, v = u[u != v], v[u != v]
+        w = rng.choice([-1.0, -0.5, 0.5, 1.0, np.inf], u.size) if weighted else None
+        graph = LinkGraph.from_edges(n, u, v, w)
+        values = np.ones(u.size) if w is None else w
+        with np.errstate(invalid="ignore"):
+            one_way = coo_array((values, (u, v)), shape=(n, n)).toarray()
+            expected = one_way + one_way.T
+        dense = np.zeros((n, n))
+        rows = np.repeat(np.arange(n), np.diff(graph.indptr))
+        dense[rows, graph.indices] = 1.0 if w is None else graph.weights
+        np.testing.assert_array_equal(dense, expected if weighted else expected > 0)
+        for node in range(n):
+            row = graph.indices[graph.indptr[node] : graph.indptr[node + 1]]
+            assert (np.diff(row) > 0).all()
+        assert weighted or graph.is_hard
+
+
+def test_both_directions_of_an_edge_carry_the_same_sum():
+    weights = [0.1, 0.2, 0.3, -0.7]
+    graph = LinkGraph.from_edges(2, [0, 1, 0, 1], [1, 0, 1, 0], weights)
+    assert graph.weights[0] == graph.weights[1]
+
+
+def test_edges_that_name_no_block_are_refused():
+    with pytest.raises(ValueError, match="edges must name blocks 0 to 2"):
+        LinkGraph.from_edges(3, [0, 1], [1, 3])
+    with pytest.raises(ValueError, match=r"edge lists differ in length: \[2, 1\]"):
+        LinkGraph.from_edges(3, [0, 1], [1])
+
+
+def test_the_part_among_some_blocks_is_renumbered():
+    graph = LinkGraph.from_edges(5, [0, 1, 3, 4], [3, 2, 4, 1])
+    part = graph.restricted_to(np.array([0, 3, 4], dtype=np.int32))
+    assert [e.tolist() for e in part.edges[:2]] == [[0, 1], [1, 2]]
+
+
+@pytest.mark.engine
+def test_kernels_refuse_arrays_of_another_kind():
+    indptr, indices = np.zeros(3, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    for wrong in (indptr.astype(np.int32), indptr.astype(float), np.zeros((3, 1), dtype=np.int64), indptr[::2]):
+        with pytest.raises(TypeError):
+            _core.greedy_clique(wrong, indices, 1.0)
+        with pytest.raises(TypeError):
+            _core.color_components(wrong, indices, 2, 1.0)
+    with pytest.raises(TypeError):
+        _core.list_rows(indptr, 3)
+    with pytest.raises(TypeError):
+        _core.merge_blocks(2, np.asfortranarray(np.zeros((2, 2), dtype=np.int32)), indices, indices)
+    with pytest.raises(TypeError):
+        _core.build_links(2, indptr, indices, np.zeros(0))
 
 
 def test_both_orders_and_repeats_are_one_edge():

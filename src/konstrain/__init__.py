@@ -3,6 +3,15 @@
 from importlib.metadata import version
 
 from konstrain.assignment import Assignment, AssignmentProblem, assign
+from konstrain.constraints import (
+    CheckResult,
+    Problem,
+    check,
+    pairs_beyond_diameter,
+    pairs_from_groups,
+    pairs_from_labels,
+    pairs_within_separation,
+)
 from konstrain.exceptions import InfeasibleError, NotProvenWarning, UndecidedError
 
 __version__ = version("konstrain")
@@ -10,8 +19,15 @@ __version__ = version("konstrain")
 __all__ = [
     "Assignment",
     "AssignmentProblem",
+    "CheckResult",
     "InfeasibleError",
     "NotProvenWarning",
+    "Problem",
     "UndecidedError",
     "assign",
+    "check",
+    "pairs_beyond_diameter",
+    "pairs_from_groups",
+    "pairs_from_labels",
+    "pairs_within_separation",
 ]

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from konstrain import _core
 
@@ -39,21 +38,18 @@ class LinkGraph:
     @classmethod
     def from_edges(cls, n_blocks: int, first: Any, second: Any, weights: Any = None) -> Self:
         """Make a graph from edge lists; weights of repeated edges (in either order) add up."""
-        u = np.asarray(first, dtype=np.int64)
-        v = np.asarray(second, dtype=np.int64)
-        w = np.ones(u.size) if weights is None else np.asarray(weights, dtype=np.float64)
+        u = np.ascontiguousarray(first, dtype=np.int32)
+        v = np.ascontiguousarray(second, dtype=np.int32)
+        w = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        # Kernels trust their indices; edges may come from outside.
+        if u.shape != v.shape or (weights is not None and w.shape != u.shape):
+            lengths = [u.size, v.size] if weights is None else [u.size, v.size, w.size]
+            raise ValueError(f"edge lists differ in length: {lengths}")
+        if u.size and not (min(u.min(), v.min()) >= 0 and max(u.max(), v.max()) < n_blocks):
+            raise ValueError(f"edges must name blocks 0 to {n_blocks - 1}")
         # An infinite weight absorbs finite ones (inf - 1 = inf), so hard links win over soft ones on the same pair.
-        both = csr_array(
-            (np.concatenate([w, w]), (np.concatenate([u, v]), np.concatenate([v, u]))), shape=(n_blocks, n_blocks)
-        )
-        both.sum_duplicates()
-        if weights is not None:
-            both.eliminate_zeros()
-        return cls(
-            indptr=both.indptr.astype(np.int64),
-            indices=both.indices.astype(np.int32),
-            weights=None if weights is None else both.data,
-        )
+        indptr, indices, sums = _core.build_links(n_blocks, u, v, w)
+        return cls(indptr=indptr, indices=indices, weights=None if weights is None else sums)
 
     @classmethod
     def without_edges(cls, n_blocks: int) -> Self:
@@ -100,6 +96,14 @@ class LinkGraph:
         u, v, w = self.edges
         hard = np.isposinf(w)
         return LinkGraph.from_edges(self.n_blocks, u[hard], v[hard])
+
+    def restricted_to(self, blocks: NDArray[np.int32]) -> "LinkGraph":
+        """Return the graph among these blocks (ascending), renumbered in their order; all edges as hard."""
+        local = np.full(self.n_blocks, -1, dtype=np.int32)
+        local[blocks] = np.arange(blocks.size, dtype=np.int32)
+        u, v, _ = self.edges
+        inside = (local[u] >= 0) & (local[v] >= 0)
+        return LinkGraph.from_edges(blocks.size, local[u[inside]], local[v[inside]])
 
     def penalty(self, labels: NDArray[np.int32]) -> float:
         """Sum of what the labels pay: infinite when a hard link is broken."""

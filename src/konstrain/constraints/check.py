@@ -1,0 +1,236 @@
+"""Are the constraints possible, and what do they imply? Asked without clustering and answered without raising."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from konstrain.constraints.closure import Blocks, Conflicts
+from konstrain.constraints.coloring import ColoringVerdict, largest_clique
+from konstrain.constraints.constraints import Constraints
+from konstrain.constraints.explain import listed_rows
+from konstrain.constraints.feasibility import find_clashes
+from konstrain.constraints.inputs import read_time_limit
+from konstrain.constraints.packing import sizes_fit
+from konstrain.constraints.sizes import implied_sizes
+from konstrain.constraints.soft import SoftLinks
+from konstrain.constraints.witness import Finding
+from konstrain.links import LinkGraph
+from konstrain.stop import Deadline
+
+# Of each kind; a wrong column of groups can contradict thousands of pairs.
+MAX_FINDINGS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class CheckResult:
+    """What is known about constraints before any clustering.
+
+    Parameters
+    ----------
+    feasible : bool or None
+        True: some clustering satisfies the hard constraints; False: none does; None: not decided.
+    findings : list of Finding
+        Every clash found, at most 10 of each kind: contradictions, sizes, too few clusters.
+    n_omitted : int
+        Number of further clashes of a kind that had more than 10.
+    undecided : list of str
+        What could not be decided, in words.
+    n_samples, n_clusters, n_blocks : int
+        Number of rows, of clusters, and of blocks that rows form under the must-links.
+    largest_block : ndarray of int32
+        Rows of the largest block.
+    n_must_links, n_cannot_links : int
+        Number of pairs of rows that must, or must not, share a cluster, implied ones included.
+    min_clusters : int
+        At least this many clusters are needed: the size of the largest clique of conflicts that was found.
+    n_conflict_components : int
+        Number of connected components of the conflicts.
+    largest_conflict_component : int
+        Number of blocks in the largest of them.
+    size_min, size_max : ndarray of float64, shape (n_clusters,)
+        The bounds on each cluster that follow from all bounds, the total demand and non-empty clusters.
+    n_soft_must_links, n_soft_cannot_links : int
+        Number of soft links given.
+    n_soft_kept, n_soft_broken : int
+        Number of soft links that hard ones have decided already, for and against.
+    """
+
+    feasible: bool | None
+    findings: list[Finding]
+    n_omitted: int
+    undecided: list[str]
+    n_samples: int
+    n_clusters: int
+    n_blocks: int
+    largest_block: NDArray[np.int32]
+    n_must_links: int
+    n_cannot_links: int
+    min_clusters: int
+    n_conflict_components: int
+    largest_conflict_component: int
+    size_min: NDArray[np.float64]
+    size_max: NDArray[np.float64]
+    n_soft_must_links: int
+    n_soft_cannot_links: int
+    n_soft_kept: int
+    n_soft_broken: int
+
+    def __str__(self) -> str:
+        verdict = {True: "feasible", False: "infeasible", None: "not decided"}[self.feasible]
+        lines = [f"{verdict}: {self.n_samples} rows, {self.n_clusters} clusters"]
+        lines += [f"- {finding.reason}: {finding.message}" for finding in self.findings]
+        if self.n_omitted:
+            lines.append(f"- and {self.n_omitted} more")
+        lines += [f"- not decided: {words}" for words in self.undecided]
+        lines.append(f"blocks: {self.n_blocks}, the largest of {self.largest_block.size} rows{self._largest_words()}")
+        lines.append(f"implied: {self.n_must_links} must-links, {self.n_cannot_links} cannot-links between rows")
+        if self.n_cannot_links:
+            lines.append(
+                f"conflicts: {self.n_conflict_components} components, the largest of "
+                f"{self.largest_conflict_component} blocks; at least {self.min_clusters} clusters needed"
+            )
+        lines.append(f"cluster sizes: {_range_words(self.size_min)} to {_range_words(self.size_max)}")
+        if self.n_soft_must_links or self.n_soft_cannot_links:
+            lines.append(
+                f"soft links: {self.n_soft_must_links} must, {self.n_soft_cannot_links} cannot; hard links already "
+                f"keep {self.n_soft_kept} and break {self.n_soft_broken}"
+            )
+        return "\n".join(lines)
+
+    def _largest_words(self) -> str:
+        return f" ({listed_rows(self.largest_block)})" if self.largest_block.size > 1 else ""
+
+
+def check(
+    X_or_n: Any,
+    n_clusters: int,
+    *,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    groups: Any = None,
+    labels: Any = None,
+    size_min: Any = None,
+    size_max: Any = None,
+    demand: Any = None,
+    sample_weight: Any = None,
+    diameter_max: float | None = None,
+    separation_min: float | None = None,
+    nonempty: bool = True,
+    time_limit: float | None = 5.0,
+) -> CheckResult:
+    """Say whether constraints can be satisfied, every reason why not, and what they imply.
+
+    Parameters
+    ----------
+    X_or_n : array-like or sparse matrix of shape (n_samples, n_features), or int
+        The rows, or only their number.
+    n_clusters : int
+        Number of clusters.
+    must_link, cannot_link, groups, labels, size_min, size_max, demand, sample_weight : optional
+        As in `Problem.build`.
+    diameter_max, separation_min, nonempty : optional
+        As in `Problem.build`.
+    time_limit : float or None, default=5.0
+        Seconds for the questions that are hard in general; what is open then stays undecided.
+
+    Returns
+    -------
+    CheckResult
+        Reads as a short report when printed.
+
+    Raises
+    ------
+    ValueError
+        When an argument is malformed; clashes between well-formed constraints do not raise.
+
+    Examples
+    --------
+    >>> result = check(4, 2, must_link=[(0, 1), (1, 2)], cannot_link=[(0, 2)])
+    >>> result.feasible, result.findings[0].witness.rows
+    (False, (0, 1, 2))
+    >>> print(check(4, 2, must_link=[(0, 1)], cannot_link=[(1, 3)], size_max=2))
+    feasible: 4 rows, 2 clusters
+    blocks: 3, the largest of 2 rows (0, 1)
+    implied: 1 must-links, 2 cannot-links between rows
+    conflicts: 1 components, the largest of 2 blocks; at least 2 clusters needed
+    cluster sizes: 2 to 2
+    """
+    deadline = Deadline(read_time_limit(time_limit))
+    constraints = Constraints.read(
+        X_or_n,
+        n_clusters,
+        must_link=must_link,
+        cannot_link=cannot_link,
+        groups=groups,
+        labels=labels,
+        size_min=size_min,
+        size_max=size_max,
+        demand=demand,
+        sample_weight=sample_weight,
+        diameter_max=diameter_max,
+        separation_min=separation_min,
+        nonempty=nonempty,
+    )
+    blocks = Blocks.merge(constraints)
+    conflicts = Conflicts.find(constraints, blocks, cap=MAX_FINDINGS)
+    findings, coloring = find_clashes(constraints, blocks, conflicts, deadline, cap=MAX_FINDINGS)
+    undecided = _undecided(constraints, blocks, conflicts.graph, findings, coloring)
+    omitted = max(0, conflicts.n_broken - MAX_FINDINGS) + max(0, coloring.n_uncolorable - MAX_FINDINGS)
+    return CheckResult(
+        feasible=False if findings else None if undecided else True,
+        findings=findings,
+        n_omitted=omitted,
+        undecided=undecided,
+        **_implied(constraints, blocks, conflicts.graph, deadline),
+    )
+
+
+def _undecided(
+    constraints: Constraints, blocks: Blocks, graph: LinkGraph, findings: list[Finding], coloring: ColoringVerdict
+) -> list[str]:
+    words = []
+    if coloring.n_undecided:
+        words.append(
+            f"whether {constraints.n_clusters} clusters suffice for {coloring.n_undecided} of the conflict components"
+        )
+    if not findings and not sizes_fit(constraints, blocks, graph):
+        words.append("whether sizes, blocks and conflicts fit together; each of them alone does")
+    return words
+
+
+def _implied(constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadline: Deadline) -> dict[str, Any]:
+    rows = blocks.sizes
+    first, second, _ = graph.edges
+    # Without conflicts a single cluster is enough, and every block is a component of its own.
+    clique = largest_clique(graph, deadline)
+    ones = np.ones(graph.indices.size, dtype=np.int8)
+    adjacency = csr_array((ones, graph.indices, graph.indptr), shape=(graph.n_blocks, graph.n_blocks))
+    members = np.bincount(connected_components(adjacency, directed=False)[1])
+    soft = SoftLinks.find(constraints, blocks, graph)
+    low, high = implied_sizes(constraints, blocks.total(constraints.demand))
+    return {
+        "n_samples": constraints.n_samples,
+        "n_clusters": constraints.n_clusters,
+        "n_blocks": blocks.n_blocks,
+        "largest_block": blocks.rows_of(int(np.argmax(rows))),
+        "n_must_links": int((rows * (rows - 1) // 2).sum()),
+        "n_cannot_links": int((rows[first] * rows[second]).sum()),
+        "min_clusters": max(1, int(clique.size)),
+        "n_conflict_components": int((members > 1).sum()),
+        "largest_conflict_component": int(members.max()) if graph.n_edges else 0,
+        "size_min": low,
+        "size_max": high,
+        "n_soft_must_links": soft.n_must,
+        "n_soft_cannot_links": soft.n_cannot,
+        "n_soft_kept": soft.n_kept,
+        "n_soft_broken": soft.n_broken,
+    }
+
+
+def _range_words(sizes: NDArray[np.float64]) -> str:
+    low, high = float(sizes.min()), float(sizes.max())
+    return f"{low:g}" if low == high else f"{low:g}..{high:g}"

@@ -1,0 +1,133 @@
+"""All constraints of one fit, read and checked, each remembering where it came from."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain._tolerances import DEMAND_RELATIVE
+from konstrain.constraints.geometry import pairs_beyond_diameter, pairs_within_separation
+from konstrain.constraints.inputs import (
+    Membership,
+    read_amounts,
+    read_limit,
+    read_links,
+    read_membership,
+    read_n_clusters,
+    read_rows,
+    read_sizes,
+)
+from konstrain.constraints.pairs import representatives
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Hard pairs that came in by one door: the argument's name, and its value where that is one number."""
+
+    name: str
+    pairs: NDArray[np.int32]
+    value: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """What a user asked for, before anything is derived from it.
+
+    Hard pairs are kept by source, so that an explanation can name the argument; groups and labels stay one code
+    per row instead of all their pairs.
+    """
+
+    n_samples: int
+    n_clusters: int
+    X: Any
+    must: tuple[Source, ...]
+    cannot: tuple[Source, ...]
+    soft_must: tuple[NDArray[np.int32], NDArray[np.float64]]
+    soft_cannot: tuple[NDArray[np.int32], NDArray[np.float64]]
+    groups: Membership | None
+    labels: Membership | None
+    size_min: NDArray[np.float64] | None
+    size_max: NDArray[np.float64] | None
+    demand: NDArray[np.float64] | None
+    sample_weight: NDArray[np.float64] | None
+    nonempty: bool
+
+    @classmethod
+    def read(
+        cls,
+        X_or_n: Any,
+        n_clusters: Any,
+        *,
+        must_link: Any,
+        cannot_link: Any,
+        groups: Any,
+        labels: Any,
+        size_min: Any,
+        size_max: Any,
+        demand: Any,
+        sample_weight: Any,
+        diameter_max: Any,
+        separation_min: Any,
+        nonempty: bool,
+    ) -> Self:
+        """Check every argument; what is wrong with one is a ValueError that names the row and the value."""
+        k = read_n_clusters(n_clusters)
+        n, X = read_rows(X_or_n)
+        must, cannot = read_links("must_link", must_link, n), read_links("cannot_link", cannot_link, n)
+        group_of, label_of = read_membership("groups", groups, n), read_membership("labels", labels, n)
+        low, high = read_sizes(size_min, size_max, k)
+        demands = read_amounts("demand", demand, n)
+        weights = read_amounts("sample_weight", sample_weight, n)
+        diameter, separation = read_limit("diameter_max", diameter_max), read_limit("separation_min", separation_min)
+        if X is None and (diameter is not None or separation is not None):
+            name = "diameter_max" if diameter is not None else "separation_min"
+            raise ValueError(f"{name} needs the rows themselves: give X instead of their number {n}")
+        # All arguments are fine; only now the work of measuring distances begins.
+        return cls(
+            n_samples=n,
+            n_clusters=k,
+            X=X,
+            must=_sources(("must_link", must.hard), ("separation_min", separation, X)),
+            cannot=_sources(
+                ("cannot_link", cannot.hard), ("diameter_max", diameter, X), ("labels", _label_pairs(label_of, k))
+            ),
+            soft_must=(must.soft, must.confidence),
+            soft_cannot=(cannot.soft, cannot.confidence),
+            groups=group_of,
+            labels=label_of,
+            size_min=low,
+            size_max=high,
+            demand=demands,
+            sample_weight=weights,
+            nonempty=bool(nonempty),
+        )
+
+    @property
+    def total_demand(self) -> float:
+        """What all clusters hold together."""
+        return float(self.n_samples if self.demand is None else self.demand.sum())
+
+    @property
+    def demand_slack(self) -> float:
+        """By how much a sum of demands may miss a bound: rounding only."""
+        return DEMAND_RELATIVE * max(1.0, self.total_demand)
+
+
+def _sources(*given: tuple[Any, ...]) -> tuple[Source, ...]:
+    sources = []
+    for name, *rest in given:
+        if len(rest) == 1:
+            sources.append(Source(name, rest[0]))
+        elif rest[0] is not None:
+            limit, X = rest
+            find = pairs_beyond_diameter if name == "diameter_max" else pairs_within_separation
+            sources.append(Source(name, find(X, limit), limit))
+    return tuple(source for source in sources if source.pairs.shape[0])
+
+
+def _label_pairs(labels: Membership | None, n_clusters: int) -> NDArray[np.int32]:
+    if labels is None:
+        return np.zeros((0, 2), dtype=np.int32)
+    # More labels than clusters cannot work, and n_clusters + 1 of them already show it.
+    return representatives(labels, min(len(labels.names), n_clusters + 1))

@@ -1,0 +1,257 @@
+"""Reading what a user gives: everything is checked here, before any work, and refused by name and value."""
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from konstrain.constraints.tables import Column, is_sparse, link_columns
+
+# Row numbers are kept as int32 to halve the memory of a million pairs.
+MAX_ROWS = 2**31 - 2
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Pairs of rows of one kind: the hard ones, and the soft ones with their confidences."""
+
+    hard: NDArray[np.int32]
+    soft: NDArray[np.int32]
+    confidence: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Membership:
+    """A group or label per row: `codes` counts them from 0 (-1: none), `names` are the user's own values."""
+
+    codes: NDArray[np.int32]
+    names: list[Any]
+
+    def first_rows(self) -> NDArray[np.int64]:
+        """Return one row of each group or label, the first."""
+        known = np.flatnonzero(self.codes >= 0)
+        codes, first = np.unique(self.codes[known], return_index=True)
+        assert codes.size == len(self.names)
+        return known[first]
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    """Whether this is a number of the kind; truth values are numbers only to Python."""
+    return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+
+
+def read_rows(X: Any) -> tuple[int, Any]:
+    """Return the number of rows and the checked matrix; a plain number of rows comes without a matrix."""
+    if _is_number(X, numbers.Integral):
+        if not 0 < int(X) <= MAX_ROWS:
+            raise ValueError(f"the number of rows must lie between 1 and {MAX_ROWS}, got {X}")
+        return int(X), None
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
+    values = X.data if is_sparse(X) else X
+    # A sum is NaN or infinite as soon as one value is; only then look for it.
+    with np.errstate(all="ignore"):
+        suspicious = not np.isfinite(values.sum(dtype=np.float64))
+    if suspicious:
+        _refuse_not_finite(X)
+    if is_sparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return int(X.shape[0]), X
+
+
+def _refuse_not_finite(X: Any) -> None:
+    if is_sparse(X):
+        bad = np.flatnonzero(~np.isfinite(X.data))
+        row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1 if bad.size else -1
+        value = X.data[bad[0]] if bad.size else 0.0
+    else:
+        bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+        row = int(bad[0]) if bad.size else -1
+        value = X[row][~np.isfinite(X[row])][0] if bad.size else 0.0
+    if row >= 0:
+        raise ValueError(f"Input X contains {'NaN' if np.isnan(value) else 'infinity'} in row {row}")
+
+
+def read_links(name: str, value: Any, n_samples: int) -> Links:
+    """Return the links of one kind with row numbers checked; self pairs of must-links are dropped."""
+    if value is None:
+        return Links(_no_pairs(), _no_pairs(), np.zeros(0))
+    columns = link_columns(name, value, n_samples)
+    pairs = _row_numbers(name, columns, n_samples)
+    confidence = _confidences(name, columns[2], pairs) if len(columns) == 3 else None
+    loops = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
+    if loops.size:
+        if name == "cannot_link":
+            at, row = loops[0], pairs[loops[0], 0]
+            raise ValueError(f"cannot_link[{at}] is ({row}, {row}): a row cannot be apart from itself")
+        pairs = np.delete(pairs, loops, axis=0)
+        confidence = None if confidence is None else np.delete(confidence, loops)
+    if confidence is None:
+        return Links(pairs, _no_pairs(), np.zeros(0))
+    hard = np.isposinf(confidence)
+    return Links(np.ascontiguousarray(pairs[hard]), np.ascontiguousarray(pairs[~hard]), confidence[~hard])
+
+
+def _no_pairs() -> NDArray[np.int32]:
+    return np.zeros((0, 2), dtype=np.int32)
+
+
+def _row_numbers(name: str, columns: list[Column], n_samples: int) -> NDArray[np.int32]:
+    pairs = np.empty((columns[0].size, 2), dtype=np.int32)
+    for side in (0, 1):
+        column = columns[side]
+        if column.dtype.kind not in "iu":
+            column = _whole_numbers(name, columns, side)
+        if column.size and not (int(column.min()) >= 0 and int(column.max()) < n_samples):
+            at = int(np.flatnonzero((column < 0) | (column >= n_samples))[0])
+            raise ValueError(
+                f"{name}[{at}] is {_pair(columns, at)}: row {column[at]:.0f} does not exist, "
+                f"rows are 0 to {n_samples - 1}"
+            )
+        pairs[:, side] = column
+    return pairs
+
+
+def _whole_numbers(name: str, columns: list[Column], side: int) -> NDArray[np.float64]:
+    """Turn floats or objects into whole numbers, naming the first that is none."""
+    column = columns[side]
+    if column.dtype.kind in "bSU":
+        raise ValueError(f"{name}[0] is {_pair(columns, 0)}: {column[0]!r} is not a row number")
+    numbers_ = np.empty(column.size, dtype=np.float64)
+    try:
+        numbers_[:] = column
+    except (TypeError, ValueError):
+        numbers_[:] = [v if isinstance(v, numbers.Real) else math.nan for v in column]
+    wrong = np.flatnonzero(~(numbers_ == np.floor(numbers_)) | np.isinf(numbers_))
+    if wrong.size:
+        at = int(wrong[0])
+        shown = column[at] if isinstance(column[at], str | None) else float(numbers_[at])
+        raise ValueError(f"{name}[{at}] is {_pair(columns, at)}: {shown!r} is not a row number")
+    return numbers_
+
+
+def _pair(columns: list[Column], at: int) -> str:
+    return f"({', '.join(_shown(column[at]) for column in columns[:2])})"
+
+
+def _shown(value: Any) -> str:
+    if _is_number(value, numbers.Real):
+        return f"{float(value):g}" if not float(value).is_integer() else f"{float(value):.0f}"
+    return repr(value)
+
+
+def _confidences(name: str, column: Column, pairs: NDArray[np.int32]) -> NDArray[np.float64]:
+    try:
+        confidence: NDArray[np.float64] = np.array(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        confidence = np.array([v if isinstance(v, numbers.Real) else math.nan for v in column], dtype=np.float64)
+    wrong = np.flatnonzero(~(((confidence > 0) & (confidence <= 1)) | np.isposinf(confidence)))
+    if wrong.size:
+        at = int(wrong[0])
+        raise ValueError(
+            f"{name}[{at}] is ({pairs[at, 0]}, {pairs[at, 1]}) with confidence {_shown(column[at])}; "
+            "a confidence lies in (0, 1], or is inf for a hard link"
+        )
+    return confidence
+
+
+def read_membership(name: str, value: Any, n_samples: int) -> Membership | None:
+    """Return groups (None, NaN, -1: none) or labels (None, -1: unknown) as codes; None when no row has one."""
+    if value is None:
+        return None
+    values = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
+    if values.shape != (n_samples,):
+        raise ValueError(f"{name} must have one value per row, shape ({n_samples},), got {values.shape}")
+    if values.dtype.kind == "f" and name == "labels" and np.isnan(values).any():
+        raise ValueError(f"labels[{int(np.flatnonzero(np.isnan(values))[0])}] is NaN; use -1 for an unknown label")
+    if values.dtype.kind == "O":
+        return _object_membership(name, values)
+    known = np.ones(n_samples, dtype=bool)
+    if values.dtype.kind in "iuf":
+        known = (values != -1) & (values == values)
+    names, inverse = np.unique(values[known], return_inverse=True)
+    codes = np.full(n_samples, -1, dtype=np.int32)
+    codes[known] = inverse
+    return Membership(codes, names.tolist()) if names.size else None
+
+
+def _object_membership(name: str, values: NDArray[Any]) -> Membership | None:
+    codes = np.full(values.size, -1, dtype=np.int32)
+    seen: dict[Any, int] = {}
+    for row, value in enumerate(values):
+        # NaN is the one value that differs from itself.
+        is_nan = value is not None and value != value
+        if is_nan and name == "labels":
+            raise ValueError(f"labels[{row}] is NaN; use -1 for an unknown label")
+        if value is not None and not is_nan and value != -1:
+            codes[row] = seen.setdefault(value, len(seen))
+    return Membership(codes, list(seen)) if seen else None
+
+
+def read_amounts(name: str, value: Any, n_samples: int) -> NDArray[np.float64] | None:
+    """Return demands or sample weights: one finite, non-negative number per row."""
+    if value is None:
+        return None
+    amounts: NDArray[np.float64] = np.array(value, dtype=np.float64)
+    if amounts.shape != (n_samples,):
+        raise ValueError(f"{name} must have one value per row, shape ({n_samples},), got {amounts.shape}")
+    wrong = np.flatnonzero(~(np.isfinite(amounts) & (amounts >= 0)))
+    if wrong.size:
+        raise ValueError(f"{name}[{wrong[0]}] is {amounts[wrong[0]]}; it must be finite and not negative")
+    return amounts
+
+
+def read_n_clusters(value: Any) -> int:
+    """Return the number of clusters as a plain int."""
+    if not _is_number(value, numbers.Integral) or int(value) < 1:
+        raise ValueError(f"n_clusters must be a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
+def read_sizes(
+    size_min: Any, size_max: Any, n_clusters: int
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return lower and upper sizes, one per cluster, or None where nothing is asked."""
+    low, high = _sizes("size_min", size_min, n_clusters), _sizes("size_max", size_max, n_clusters)
+    if low is not None and np.isinf(low).any():
+        raise ValueError(f"size_min[{np.flatnonzero(np.isinf(low))[0]}] is inf; no cluster can be that large")
+    if low is not None and high is not None and (low > high).any():
+        j = int(np.flatnonzero(low > high)[0])
+        raise ValueError(f"size_min {low[j]:g} is larger than size_max {high[j]:g} (cluster {j})")
+    return low, high
+
+
+def _sizes(name: str, value: Any, n_clusters: int) -> NDArray[np.float64] | None:
+    if value is None:
+        return None
+    sizes: NDArray[np.float64] = np.array(value, dtype=np.float64)
+    if sizes.ndim == 0:
+        sizes = np.full(n_clusters, float(sizes))
+    if sizes.shape != (n_clusters,):
+        raise ValueError(f"{name} must be one number or one per cluster, shape ({n_clusters},), got {sizes.shape}")
+    wrong = np.flatnonzero(~(sizes >= 0))
+    if wrong.size:
+        raise ValueError(f"{name}[{wrong[0]}] is {sizes[wrong[0]]}; a size is a number and not negative")
+    return sizes
+
+
+def read_limit(name: str, value: Any) -> float | None:
+    """Return a distance limit: a positive number, or None."""
+    if value is None:
+        return None
+    if not _is_number(value, numbers.Real) or not float(value) >= 0:
+        raise ValueError(f"{name} must be a distance, a number not below 0, got {value!r}")
+    return float(value)
+
+
+def read_time_limit(value: Any) -> float:
+    """Return seconds; None means as long as it takes."""
+    if value is None:
+        return math.inf
+    if not _is_number(value, numbers.Real) or not float(value) >= 0:
+        raise ValueError(f"time_limit must be seconds, a number not below 0, or None, got {value!r}")
+    return float(value)

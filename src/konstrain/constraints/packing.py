@@ -1,0 +1,60 @@
+"""A quick attempt to fit blocks into bounded clusters, which proves that it is possible when it succeeds."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.constraints.closure import Blocks
+from konstrain.constraints.constraints import Constraints
+from konstrain.constraints.sizes import whole_sizes
+from konstrain.links import LinkGraph
+
+# The attempt looks at every cluster for every block.
+_MAX_STEPS = 20_000
+
+
+def sizes_fit(constraints: Constraints, blocks: Blocks, graph: LinkGraph) -> bool:
+    """Whether sizes are proved to be possible, given that no necessary condition failed; False means not known."""
+    demand = blocks.total(constraints.demand)
+    low, high = whole_sizes(constraints, demand)
+    low_free = low is None or not bool((low > 0).any())
+    high_free = high is None or not bool((high < constraints.total_demand).any())
+    # Without size bounds a cluster that is left empty can take a block from one that has two.
+    if low_free and high_free:
+        return True
+    low = np.zeros(constraints.n_clusters) if low is None else low
+    high = np.full(constraints.n_clusters, constraints.total_demand) if high is None else high
+    least = np.maximum(low, 1.0) if constraints.nonempty else low
+    if graph.n_edges == 0 and bool((demand == 1.0).all()):
+        # Single rows fill any sizes between the sums.
+        return bool((least <= high).all() and least.sum() <= blocks.n_blocks <= high.sum())
+    if blocks.n_blocks > _MAX_STEPS:
+        return False
+    return _pack(demand, low, high, graph, nonempty=constraints.nonempty, slack=constraints.demand_slack)
+
+
+def _pack(
+    demand: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    graph: LinkGraph,
+    *,
+    nonempty: bool,
+    slack: float,
+) -> bool:
+    """Place blocks one by one, large and conflicting ones first, where most is missing or most room is left."""
+    label = np.full(demand.size, -1, dtype=np.int32)
+    room, missing = high + slack, low - slack
+    for block in np.lexsort((-np.diff(graph.indptr), -demand)):
+        neighbours = graph.indices[graph.indptr[block] : graph.indptr[block + 1]]
+        allowed = room >= demand[block]
+        taken = label[neighbours]
+        allowed[taken[taken >= 0]] = False
+        if not allowed.any():
+            return False
+        wish = np.where(missing > 0, missing + high.max() + 1.0, room)
+        j = int(np.argmax(np.where(allowed, wish, -np.inf)))
+        label[block] = j
+        room[j] -= demand[block]
+        missing[j] -= demand[block]
+    filled = not nonempty or np.unique(label).size == low.size
+    return bool((missing <= 0).all()) and filled

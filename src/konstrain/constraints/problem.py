@@ -1,0 +1,304 @@
+"""The problem every method works on: weighted blocks, their conflicts and the bounds, made once per fit."""
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix, sparray
+
+from konstrain import _core
+from konstrain.assignment.problem import AssignmentProblem
+from konstrain.constraints.closure import Blocks, Conflicts
+from konstrain.constraints.constraints import Constraints
+from konstrain.constraints.feasibility import find_clashes
+from konstrain.constraints.inputs import read_time_limit
+from konstrain.constraints.soft import SoftLinks
+from konstrain.constraints.tables import is_sparse
+from konstrain.links import LinkGraph
+from konstrain.stop import Deadline
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Blocks of rows that stay together, the links between blocks, and the bounds on cluster sizes.
+
+    Made by `Problem.build`, which checks everything; the arrays are read-only.
+
+    Parameters
+    ----------
+    n_samples, n_clusters : int
+        Number of rows and of clusters.
+    block_of : ndarray of int32, shape (n_samples,)
+        Block of each row; blocks are numbered in the order of their first rows.
+    block_indptr : ndarray of int64, shape (n_blocks + 1,)
+        Where the rows of each block start in `block_rows`.
+    block_rows : ndarray of int32, shape (n_samples,)
+        Rows of the blocks, ascending within a block.
+    weight : ndarray of float64, shape (n_blocks,)
+        Number of rows, or sum of their sample weights.
+    mean : ndarray or sparse array of shape (n_blocks, n_features), or None
+        Weighted mean of each block, in the precision of X; a view of X itself when every block is one row.
+    scatter : ndarray of float64, shape (n_blocks,), or None
+        Weighted squared distances of the rows to their block's mean: a constant of every clustering.
+    demand : ndarray of float64, shape (n_blocks,)
+        What each block counts towards the size of its cluster.
+    conflicts : LinkGraph or None
+        The hard cannot-links between blocks.
+    links : LinkGraph or None
+        Hard and soft links together, at one unit of cost per unit of confidence; see `links_at`.
+    constant_penalty : float
+        Confidences of soft links that every clustering breaks: hard links, or stronger soft links on the same
+        blocks, speak against them.
+    size_min, size_max : ndarray of float64, shape (n_clusters,), or None
+        Bounds on the sum of demands in each cluster.
+    nonempty : bool
+        Whether every cluster must receive at least one block.
+    colorable : bool or None
+        Whether the conflicts are proved to leave room for n_clusters clusters; None: not decided in time.
+
+    Examples
+    --------
+    >>> problem = Problem.build([[0.0], [2.0], [5.0], [6.0]], 2, must_link=[(0, 1)], cannot_link=[(1, 3)])
+    >>> problem.n_blocks, problem.block_of.tolist(), problem.mean.ravel().tolist()
+    (3, [0, 0, 1, 2], [1.0, 5.0, 6.0])
+    >>> problem.conflicts.n_edges, problem.scatter.tolist()
+    (1, [2.0, 0.0, 0.0])
+    """
+
+    n_samples: int
+    n_clusters: int
+    block_of: NDArray[np.int32]
+    block_indptr: NDArray[np.int64]
+    block_rows: NDArray[np.int32]
+    weight: NDArray[np.float64]
+    mean: Any
+    scatter: NDArray[np.float64] | None
+    demand: NDArray[np.float64]
+    conflicts: LinkGraph | None = None
+    links: LinkGraph | None = None
+    constant_penalty: float = 0.0
+    size_min: NDArray[np.float64] | None = None
+    size_max: NDArray[np.float64] | None = None
+    nonempty: bool = True
+    colorable: bool | None = True
+    _scaled: dict[float, LinkGraph | None] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def build(
+        cls,
+        X_or_n: Any,
+        n_clusters: int,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        groups: Any = None,
+        labels: Any = None,
+        size_min: Any = None,
+        size_max: Any = None,
+        demand: Any = None,
+        sample_weight: Any = None,
+        diameter_max: float | None = None,
+        separation_min: float | None = None,
+        nonempty: bool = True,
+        time_limit: float | None = 1.0,
+    ) -> Self:
+        """Check the constraints, merge them, and raise if no clustering can satisfy them.
+
+        Parameters
+        ----------
+        X_or_n : array-like or sparse matrix of shape (n_samples, n_features), or int
+            The rows, or only their number: then there are no means and no distance limits.
+        n_clusters : int
+            Number of clusters.
+        must_link, cannot_link : pairs, optional
+            Pairs of row numbers that must, or must not, share a cluster: a list, an array of shape (n_pairs, 2), a
+            frame, or a sparse adjacency matrix. A third column, or a float matrix, makes them soft: a confidence in
+            (0, 1], inf for a hard link.
+        groups : array-like of shape (n_samples,), optional
+            Rows of the same group must share a cluster; -1, None or NaN: no group.
+        labels : array-like of shape (n_samples,), optional
+            Rows of the same label must share a cluster, rows of different labels must not; -1 or None: unknown.
+        size_min, size_max : float or array-like of shape (n_clusters,), optional
+            Bounds on what a cluster holds, in rows or in units of demand.
+        demand : array-like of shape (n_samples,), optional
+            What each row counts towards the size of its cluster; default 1.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each row counts in means and costs; default 1.
+        diameter_max : float, optional
+            Rows further apart than this must not share a cluster.
+        separation_min : float, optional
+            Rows closer than this must share a cluster.
+        nonempty : bool, default=True
+            Whether every cluster must receive at least one row.
+        time_limit : float or None, default=1.0
+            Seconds for the question whether the conflicts leave room for n_clusters clusters, which is hard in
+            general; when they end it stays open and `colorable` is None.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        ValueError
+            When an argument is malformed; names the row or pair and the value.
+        InfeasibleError
+            When no clustering satisfies the constraints; `reason` and `witness` say why.
+        """
+        seconds = read_time_limit(time_limit)
+        constraints = Constraints.read(
+            X_or_n,
+            n_clusters,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            groups=groups,
+            labels=labels,
+            size_min=size_min,
+            size_max=size_max,
+            demand=demand,
+            sample_weight=sample_weight,
+            diameter_max=diameter_max,
+            separation_min=separation_min,
+            nonempty=nonempty,
+        )
+        blocks = Blocks.merge(constraints)
+        conflicts = Conflicts.find(constraints, blocks, cap=1)
+        found, coloring = find_clashes(constraints, blocks, conflicts, Deadline(seconds), cap=1)
+        if found:
+            raise found[0].error()
+        return cls._assemble(constraints, blocks, conflicts.graph, colorable=None if coloring.n_undecided else True)
+
+    @classmethod
+    def _assemble(cls, constraints: Constraints, blocks: Blocks, graph: LinkGraph, *, colorable: bool | None) -> Self:
+        conflicts = graph if graph.n_edges else None
+        links, constant = conflicts, 0.0
+        if constraints.soft_must[1].size or constraints.soft_cannot[1].size:
+            soft = SoftLinks.find(constraints, blocks, graph)
+            links, constant = soft.graph if soft.graph.n_edges else None, soft.constant_penalty
+        mean, scatter = _means(constraints, blocks)
+        return cls(
+            n_samples=constraints.n_samples,
+            n_clusters=constraints.n_clusters,
+            block_of=blocks.block_of,
+            block_indptr=blocks.indptr,
+            block_rows=blocks.rows,
+            weight=blocks.total(constraints.sample_weight),
+            mean=mean,
+            scatter=scatter,
+            demand=blocks.total(constraints.demand),
+            conflicts=conflicts,
+            links=links,
+            constant_penalty=constant,
+            size_min=constraints.size_min,
+            size_max=constraints.size_max,
+            nonempty=constraints.nonempty,
+            colorable=colorable,
+        )
+
+    def __post_init__(self) -> None:
+        for name in (f.name for f in fields(self)):
+            value = getattr(self, name)
+            if isinstance(value, LinkGraph):
+                _freeze(value.indptr, value.indices, value.weights)
+            _freeze(value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"_scaled": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Arrays come back from a pickle writeable.
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return self.weight.size
+
+    @cached_property
+    def has_soft_links(self) -> bool:
+        """Whether some link may be broken at a price."""
+        return self.links is not None and not self.links.is_hard
+
+    def rows_of(self, block: int) -> NDArray[np.int32]:
+        """Rows of one block, ascending."""
+        return self.block_rows[self.block_indptr[block] : self.block_indptr[block + 1]]
+
+    def links_at(self, violation_cost: float) -> LinkGraph | None:
+        """Return all links with soft ones priced at this cost per unit of confidence; None when there are none."""
+        if not (np.isfinite(violation_cost) and violation_cost >= 0):
+            raise ValueError(f"violation_cost must be finite and not negative, got {violation_cost!r}")
+        if not self.has_soft_links or violation_cost == 1.0:
+            return self.links
+        if violation_cost == 0.0:
+            return self.conflicts
+        if violation_cost not in self._scaled:
+            assert self.links is not None
+            assert self.links.weights is not None
+            # One entry: a k-means loop asks for the same price in every iteration.
+            self._scaled.clear()
+            scaled = self.links.weights * violation_cost
+            self._scaled[violation_cost] = LinkGraph(self.links.indptr, self.links.indices, scaled)
+        return self._scaled[violation_cost]
+
+    def assignment_problem(
+        self, costs: NDArray[np.float64], violation_cost: float | None = None
+    ) -> AssignmentProblem:
+        """Ask which block goes to which cluster at these costs.
+
+        Parameters
+        ----------
+        costs : ndarray of float64, shape (n_blocks, n_clusters), C-contiguous
+            Cost of each block in each cluster; not checked.
+        violation_cost : float or None
+            What breaking a soft link of confidence 1 costs, in the unit of `costs`; needed when there are soft links.
+        """
+        if violation_cost is None and self.has_soft_links:
+            raise ValueError("there are soft links: give violation_cost, the price of breaking one of confidence 1")
+        return AssignmentProblem(
+            costs=costs,
+            links=self.conflicts if violation_cost is None else self.links_at(violation_cost),
+            demand=None if self._has_unit_demand else self.demand,
+            size_min=self.size_min,
+            size_max=self.size_max,
+            nonempty=self.nonempty,
+        )
+
+    @cached_property
+    def _has_unit_demand(self) -> bool:
+        return bool((self.demand == 1.0).all())
+
+    def expand(self, block_labels: NDArray[Any]) -> NDArray[Any]:
+        """Return the label of each row, given one per block."""
+        labels = np.asarray(block_labels)
+        if labels.shape != (self.n_blocks,):
+            raise ValueError(
+                f"block_labels must have one label per block, shape ({self.n_blocks},), got {labels.shape}"
+            )
+        return labels[self.block_of]
+
+
+def _freeze(*arrays: Any) -> None:
+    for array in arrays:
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+
+
+def _means(constraints: Constraints, blocks: Blocks) -> tuple[Any, NDArray[np.float64] | None]:
+    """Mean and scatter of each block; X itself, seen through a read-only view, when blocks are single rows."""
+    X = constraints.X
+    if X is None:
+        return None, None
+    if blocks.n_blocks == constraints.n_samples:
+        return X if is_sparse(X) else X.view(), np.zeros(blocks.n_blocks)
+    weights = np.zeros(0) if constraints.sample_weight is None else constraints.sample_weight
+    if not is_sparse(X):
+        mean = np.empty((blocks.n_blocks, X.shape[1]), dtype=X.dtype)
+        return mean, _core.block_means(X, blocks.indptr, blocks.rows, weights, mean)
+    indptr, indices, data, scatter = _core.block_means_sparse(
+        X.indptr, X.indices, X.data, X.shape[1], blocks.indptr, blocks.rows, weights
+    )
+    make: Any = csr_array if isinstance(X, sparray) else csr_matrix
+    return make((data, indices, indptr), shape=(blocks.n_blocks, X.shape[1])), scatter
