@@ -267,6 +267,11 @@ class Problem:
         )
 
     @cached_property
+    def has_unit_weight(self) -> bool:
+        """Whether every block weighs 1, so that weights can be left out of all sums."""
+        return bool((self.weight == 1.0).all())
+
+    @cached_property
     def _has_unit_demand(self) -> bool:
         return bool((self.demand == 1.0).all())
 

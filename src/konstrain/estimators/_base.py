@@ -1,0 +1,264 @@
+"""What all k-means estimators share: parameters, validation, restarts, fitted attributes, predict and transform."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from konstrain import distances
+from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
+from konstrain.assignment import assign
+from konstrain.constraints import Problem
+from konstrain.estimators._restarts import Restarts, default_threads
+from konstrain.exceptions import NotProvenWarning
+from konstrain.metrics import count_violations
+from konstrain.result import Clustering
+from konstrain.stop import Deadline
+
+
+class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Base of the k-means estimators; a subclass says how one run goes in `_run`."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="left"), None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "callback": [HasMethods("__call__"), None],
+        "random_state": ["random_state"],
+    }
+
+    n_clusters: int
+    init: Any
+    n_init: Any
+    max_iter: int
+    time_limit: float | None
+    n_jobs: int | None
+    verbose: int
+    callback: Callable[[Any], Any] | None
+    random_state: Any
+
+    labels_: NDArray[np.int32]
+    cluster_centers_: NDArray[Any]
+    inertia_: float
+    n_iter_: int
+    n_violations_: int
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        demand: Any = None,
+    ) -> Self:
+        """Cluster the rows of X under constraints.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to cluster: numpy (float32 stays float32), scipy CSR, pandas, polars, pyarrow.
+        y : array-like of shape (n_samples,), optional
+            Known labels, -1 for unknown: rows with the same label must share a cluster, rows with different labels
+            must not. Only the links count, not the numbers.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each row counts in centers and costs; default 1.
+        must_link, cannot_link : pairs, optional
+            Rows that must, or must not, share a cluster: a list, an array of shape (n_pairs, 2), a frame, or a sparse
+            adjacency matrix. A third column is a confidence in (0, 1] and makes the link soft; inf: hard.
+        demand : array-like of shape (n_samples,), optional
+            What each row counts towards the size of its cluster; default 1.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True
+        )
+        deadline = Deadline(self.time_limit)
+        problem = self._build_problem(X, y, sample_weight, must_link=must_link, cannot_link=cannot_link, demand=demand)
+        best = self._search(X, problem, deadline)
+        self._keep(X, problem, best)
+        self.n_violations_ = count_violations(self.labels_, must_link=must_link, cannot_link=cannot_link).total
+        return self
+
+    def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
+        if X.shape[0] < self.n_clusters:
+            raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
+        return Problem.build(
+            X,
+            self.n_clusters,
+            labels=y,
+            sample_weight=sample_weight,
+            size_min=getattr(self, "size_min", None),
+            size_max=getattr(self, "size_max", None),
+            **links,
+        )
+
+    def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
+        """Run the restarts and return the best."""
+        n_init, n_agreeing = self._restart_plan(problem)
+        rng = check_random_state(self.random_state)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=n_init).tolist()
+        restarts = Restarts(
+            run=self._make_run(X, problem, deadline, seeds[0]),
+            n_jobs=self.n_jobs,
+            verbose=int(self.verbose),
+            callback=self.callback,
+            deadline=deadline,
+        )
+        return restarts.best(seeds, n_agreeing)
+
+    @abstractmethod
+    def _make_run(
+        self, X: Any, problem: Problem, deadline: Deadline, first_seed: int
+    ) -> Callable[[int], Clustering]:
+        """Return the function that makes one run from a seed."""
+
+    def _restart_plan(self, problem: Problem) -> tuple[int, int]:
+        """How many restarts at most, and after how many that found the same best clustering to stop."""
+        if self.n_init == "auto":
+            return (1, 1) if hasattr(self.init, "__array__") or self.init == "k-means++" else (10, 10)
+        return int(self.n_init), int(self.n_init)
+
+    def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
+        self.labels_ = problem.expand(best.block_labels)
+        self.cluster_centers_ = best.centers.astype(X.dtype, copy=False)
+        self.inertia_ = best.inertia
+        self.objective_ = best.objective
+        self.n_iter_ = best.n_iter
+        self.cluster_sizes_ = np.bincount(best.block_labels, problem.demand, self.n_clusters)
+        self._n_features_out = self.cluster_centers_.shape[0]
+        if not best.converged and best.n_iter >= self.max_iter:
+            warnings.warn(
+                f"the best run did not converge within max_iter={self.max_iter} iterations; raise max_iter",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if not best.proven:
+            warnings.warn(
+                "an assignment step was cut short by the time limit: labels are feasible, but the step was not proved "
+                "optimal; raise time_limit",
+                NotProvenWarning,
+                stacklevel=3,
+            )
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, **constraints: Any) -> NDArray[np.int32]:
+        """Fit and return the label of each row; arguments as in `fit`."""
+        return self.fit(X, y, sample_weight, **constraints).labels_
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        size_min: Any = None,
+        size_max: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        demand: Any = None,
+    ) -> NDArray[np.int32]:
+        """Assign new rows to the fitted centers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New rows.
+        size_min, size_max, must_link, cannot_link, demand : optional
+            Constraints on the new rows, as in `fit`. With none of them each row goes to its nearest center; with any,
+            the assignment of all rows together is solved exactly.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            Cluster of each row.
+        """
+        X = self._validate_new(X)
+        centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
+        asked = (size_min, size_max, must_link, cannot_link, demand)
+        if all(value is None for value in asked):
+            return distances.nearest_pass(X, None, centers, n_threads=default_threads())[0]
+        problem = Problem.build(
+            X,
+            len(centers),
+            must_link=must_link,
+            cannot_link=cannot_link,
+            size_min=size_min,
+            size_max=size_max,
+            demand=demand,
+            nonempty=False,
+        )
+        costs = distances.block_costs(problem.mean, problem.weight, centers, n_threads=default_threads())
+        price = float(costs.mean()) if problem.has_soft_links else None
+        answer = assign(problem.assignment_problem(costs, price), time_limit=self.time_limit)
+        labels: NDArray[np.int32] = problem.expand(answer.labels)
+        return labels
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the distance of each row to each center.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            Euclidean distances, in the precision of X.
+        """
+        X = self._validate_new(X)
+        centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
+        squared = distances.block_costs(X, None, centers, n_threads=default_threads())
+        return np.sqrt(squared, out=squared).astype(X.dtype, copy=False)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the weighted squared distances of rows to their nearest centers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : Ignored
+            Present for scikit-learn's conventions.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each row counts; default 1.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        X = self._validate_new(X)
+        weight = None
+        if sample_weight is not None:
+            weight = np.ascontiguousarray(Problem.build(X, 1, sample_weight=sample_weight).weight)
+        centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
+        return -distances.nearest_pass(X, weight, centers, n_threads=default_threads())[1]
+
+    def _validate_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(
+            self, X, accept_sparse="csr", reset=False, dtype=[np.float64, np.float32], order="C", accept_large_sparse=True
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,165 @@
+"""Lloyd's loop with an exact assignment step: the shared heart of the k-means methods."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain import distances
+from konstrain.assignment import Assignment, AssignmentProblem, assign
+from konstrain.constraints import Problem
+from konstrain.exceptions import UndecidedError
+from konstrain.result import Clustering
+from konstrain.stop import Deadline
+
+
+@dataclass(eq=False)
+class Lloyd:
+    """One k-means run: costs, exact assignment, centers, until nothing changes.
+
+    Methods of the papers override `costs`, `assign`, `centers_of` or `has_settled`: what a paper changes, and no more.
+
+    Parameters
+    ----------
+    problem : Problem
+        Blocks, links and bounds.
+    max_iter : int
+        Most assignment steps.
+    tol : float
+        Squared movement of all centers together below which the run ends; 0: only when labels stop changing.
+    violation_cost : float or None
+        What breaking a soft link of confidence 1 costs; None when there are no soft links.
+    deadline : Deadline
+        When it passes, the run ends with what it has.
+    n_threads : int
+        Threads of the distance kernels; the result does not depend on it.
+    """
+
+    problem: Problem
+    max_iter: int = 300
+    tol: float = 0.0
+    violation_cost: float | None = None
+    deadline: Deadline = field(default_factory=lambda: Deadline(None))
+    n_threads: int = 1
+    _buffer: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
+
+    def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
+        """Run from these centers; the objective never rises from one step to the next."""
+        labels: NDArray[np.int32] | None = None
+        proven, converged, n_iter = True, False, 0
+        for n_iter in range(1, self.max_iter + 1):
+            try:
+                warm = self.step(centers, warm)
+            except UndecidedError:
+                if labels is None:
+                    raise
+                break  # out of time within a step: the last complete one stands
+            if labels is not None and self._got_worse(centers, labels, warm):
+                break
+            proven &= warm.proven
+            unchanged = labels is not None and np.array_equal(labels, warm.labels)
+            labels = warm.labels
+            if unchanged:
+                converged = True
+                break
+            moved, centers = centers, self.centers_of(labels, centers)
+            if self.has_settled(moved, centers):
+                # Labels once more for the centers that will be reported, then the means of just these labels.
+                warm = self.step(centers, warm)
+                labels, converged = warm.labels, True
+                centers = self.centers_of(labels, centers)
+                break
+            if self.deadline.expired():
+                break
+        assert labels is not None
+        return self.clustering(labels, centers, n_iter, converged=converged, proven=proven, warm=warm)
+
+    def step(self, centers: NDArray[np.float64], warm: Assignment | None) -> Assignment:
+        """Solve one assignment step."""
+        if self._is_free:
+            labels, cost, _, weights = distances.nearest_pass(
+                self.problem.mean, self._weight, centers, n_threads=self.n_threads
+            )
+            if not self.problem.nonempty or (np.bincount(labels, minlength=len(centers)) > 0).all():
+                return Assignment(labels, cost, cost, True, "nearest")
+        return self.assign(self.costs(centers), warm)
+
+    def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Cost of each block in each cluster: its weight times the squared distance of its mean."""
+        self._buffer = distances.block_costs(
+            self.problem.mean, self._weight, centers, n_threads=self.n_threads, out=self._buffer
+        )
+        return self._buffer
+
+    def assign(self, costs: NDArray[np.float64], warm: Assignment | None) -> Assignment:
+        """Put blocks into clusters at least total cost."""
+        question: AssignmentProblem = self.problem.assignment_problem(costs, self.violation_cost)
+        limit = self.deadline.remaining()
+        return assign(question, warm=warm, time_limit=limit if np.isfinite(limit) else None)
+
+    def centers_of(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weighted means of the clusters; a cluster without weight keeps its center."""
+        sums, weights = distances.center_sums(
+            self.problem.mean, self._weight, labels, len(previous), n_threads=self.n_threads
+        )
+        filled = weights > 0
+        centers = previous.copy()
+        centers[filled] = sums[filled] / weights[filled, None]
+        return centers
+
+    def has_settled(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
+        """Whether the centers moved so little that going on is not worth it."""
+        return self.tol > 0 and float(((after - before) ** 2).sum()) <= self.tol
+
+    def clustering(
+        self,
+        labels: NDArray[np.int32],
+        centers: NDArray[np.float64],
+        n_iter: int,
+        *,
+        converged: bool,
+        proven: bool = True,
+        warm: Assignment | None = None,
+    ) -> Clustering:
+        """Bundle labels and centers with the costs they have."""
+        inertia = self.inertia(labels, centers)
+        return Clustering(
+            block_labels=labels,
+            centers=centers,
+            inertia=inertia,
+            objective=inertia + self.penalty(labels),
+            n_iter=n_iter,
+            converged=converged,
+            proven=proven,
+            assignment=warm,
+        )
+
+    def inertia(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
+        """Weighted squared distances of all rows to their centers."""
+        assert self.problem.scatter is not None
+        own = distances.own_costs(self.problem.mean, self._weight, centers, labels, n_threads=self.n_threads)
+        return float(own.sum() + self.problem.scatter.sum())
+
+    def penalty(self, labels: NDArray[np.int32]) -> float:
+        """What the soft links that these labels break cost."""
+        if self.violation_cost is None:
+            return 0.0
+        links = self.problem.links_at(self.violation_cost)
+        constant = self.problem.constant_penalty * self.violation_cost
+        return constant + (links.penalty(labels) if links is not None else 0.0)
+
+    @property
+    def _is_free(self) -> bool:
+        problem = self.problem
+        return problem.links is None and problem.size_min is None and problem.size_max is None
+
+    @property
+    def _weight(self) -> NDArray[np.float64] | None:
+        return None if self.problem.has_unit_weight else self.problem.weight
+
+    def _got_worse(self, centers: NDArray[np.float64], labels: NDArray[np.int32], new: Assignment) -> bool:
+        """Whether an answer that was cut short costs more than simply keeping the labels."""
+        if new.proven:
+            return False
+        kept = distances.own_costs(self.problem.mean, self._weight, centers, labels, n_threads=self.n_threads).sum()
+        return new.cost > kept + self.penalty(labels)

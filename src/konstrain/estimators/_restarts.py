@@ -1,0 +1,119 @@
+"""Restarts: seeds drawn first, runs anywhere, one best kept whole."""
+
+import os
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from joblib import Parallel, delayed, effective_n_jobs
+from rich.console import Console
+
+from konstrain._tolerances import SAME_OBJECTIVE
+from konstrain.result import Clustering
+from konstrain.stop import Deadline
+
+# Restarts between two looks at whether to go on. Fixed, so that the answer does not depend on the number of workers.
+BATCH = 8
+
+
+def default_threads() -> int:
+    """Threads of the distance kernels: OMP_NUM_THREADS if set, else the processors this process may use."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told after each restart; returning True ends the search."""
+
+    n_done: int
+    n_init: int
+    objective: float
+    best_objective: float
+    seconds: float
+
+
+@dataclass(eq=False)
+class Restarts:
+    """Runs a method from several seeds and keeps the best clustering.
+
+    Parameters
+    ----------
+    run : callable
+        Makes one clustering from a seed.
+    n_jobs : int or None
+        Workers, in joblib's sense; any number gives the same answer.
+    verbose : int
+        1: a line per batch on standard error; 0: quiet.
+    callback : callable or None
+        Told a `Progress` after each restart; ends the search by returning True.
+    deadline : Deadline
+        No restart begins after it.
+    """
+
+    run: Callable[[int], Clustering]
+    n_jobs: int | None
+    verbose: int
+    callback: Callable[[Progress], Any] | None
+    deadline: Deadline
+
+    def best(self, seeds: list[int], n_agreeing: int) -> Clustering:
+        """Return the best run of these seeds; ends early once `n_agreeing` of them found the same best."""
+        n_init = len(seeds)
+        started = time.perf_counter()
+        best: Clustering | None = None
+        agreeing = n_done = 0
+        try:
+            for begin in range(0, n_init, BATCH):
+                for clustering in self._runs(seeds[begin : begin + BATCH]):
+                    n_done += 1
+                    best, agreeing = _better(best, clustering, agreeing)
+                    if self._told_to_stop(
+                        Progress(n_done, n_init, clustering.objective, best.objective, time.perf_counter() - started)
+                    ):
+                        return best
+                if best is not None and (agreeing >= n_agreeing or self.deadline.expired()):
+                    break
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            warnings.warn(
+                f"interrupted after {n_done} of {n_init} restarts; the best clustering so far is returned",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+        assert best is not None
+        return best
+
+    def _runs(self, seeds: list[int]) -> Any:
+        if effective_n_jobs(self.n_jobs) == 1 or len(seeds) == 1:
+            return map(self.run, seeds)
+        return Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            delayed(self.run)(seed) for seed in seeds
+        )
+
+    def _told_to_stop(self, progress: Progress) -> bool:
+        if self.verbose:
+            Console(stderr=True).print(
+                f"restart {progress.n_done}/{progress.n_init}  objective {progress.objective:.6g}  "
+                f"best {progress.best_objective:.6g}  {progress.seconds:.1f} s",
+                highlight=False,
+            )
+        if self.callback is not None and self.callback(progress):
+            return True
+        return self.deadline.expired()
+
+
+def _better(best: Clustering | None, new: Clustering, agreeing: int) -> tuple[Clustering, int]:
+    """Keep the better of two, and count how often the best was found."""
+    if best is None:
+        return new, 1
+    tolerance = SAME_OBJECTIVE * max(abs(best.objective), abs(new.objective))
+    if new.objective < best.objective - tolerance:
+        return new, 1
+    # Rounding alone may lower the objective of the same partition: the first one found stays.
+    return best, agreeing + (new.objective <= best.objective + tolerance)

@@ -1,0 +1,309 @@
+"""The front door: k-means under every kind of constraint at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from konstrain import local_search
+from konstrain._sklearn import Interval, StrOptions
+from konstrain._tolerances import SAME_OBJECTIVE
+from konstrain.constraints import Problem
+from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._lloyd import Lloyd
+from konstrain.estimators._restarts import default_threads
+from konstrain.result import Clustering
+from konstrain.seeding import plus_plus, random_blocks, rows_of_means
+from konstrain.stop import Deadline
+
+# "auto" spends about this many elementary steps (blocks x clusters x features x iterations) on restarts ...
+AUTO_WORK = 2e9
+AUTO_ITERATIONS = 20
+# ... and at most so many restarts, ending early when this many agree on the best clustering.
+AUTO_MOST = 100
+AUTO_AGREEING = 8
+# Relocations of a center tried in a row without success.
+RELOCATIONS = 10
+# Blocks x clusters beyond which local search and relocation cost more than they bring.
+SEARCH_LIMIT = 5_000_000
+
+
+class ConstrainedKMeans(BaseConstrainedKMeans):
+    """K-means that keeps must-links, cannot-links, cluster sizes and demands, each step solved exactly.
+
+    Without constraints it is `sklearn.cluster.KMeans`: the same start gives the same labels. Soft links may break at a
+    price; everything can be combined.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    size_min, size_max : float or array-like of shape (n_clusters,), optional
+        Bounds on what a cluster holds: rows, or units of `demand`.
+    init : {"k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, default="k-means++"
+        Where runs start: block-aware k-means++ [1]_, random blocks, given centers, or
+        ``callable(X, n_clusters, random_state=...)``.
+    n_init : int or "auto", default="auto"
+        Number of runs from different seeds; the best is kept. "auto": 1 for given centers, otherwise as many as a fixed
+        amount of work allows, at most 100, ending early when 8 of them found the same best clustering.
+    max_iter : int, default=300
+        Most iterations of one run.
+    tol : float, default=1e-4
+        Movement of the centers, relative to the mean variance of the features, below which a run ends.
+    violation_cost : float or "auto", default="auto"
+        What breaking a soft link of confidence 1 costs. "auto": the mean of all row-to-center costs at the first
+        assignment, then fixed.
+    local_search : bool or "auto", default="auto"
+        Whether runs go on, after Lloyd's loop, with moves, swaps, chains of conflicting blocks and relocation of
+        centers. "auto": unless centers were given (then a run is Lloyd's run from there), X is sparse or very large.
+    time_limit : float or None, default=None
+        Seconds after which the best clustering so far is returned.
+    n_jobs : int or None, default=None
+        Workers for restarts, in joblib's sense. The answer does not depend on it.
+    verbose : int, default=0
+        1: progress on standard error.
+    callback : callable or None, default=None
+        Told after each restart (`n_done`, `n_init`, `objective`, `best_objective`, `seconds`); ends the search by
+        returning True.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all randomness.
+    copy_x : bool, default=True
+        Present for compatibility; X is never changed.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of each row. Always the labels that `inertia_` and `cluster_centers_` belong to.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Weighted means of the clusters.
+    inertia_ : float
+        Weighted squared distances of rows to their centers.
+    objective_ : float
+        `inertia_` plus what broken soft links cost.
+    n_iter_ : int
+        Iterations of the best run.
+    n_violations_ : int
+        Broken links; only soft ones can be.
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Rows, or demand, in each cluster.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    References
+    ----------
+    .. [1] Jia, Guo, Liao, Lu (2023), "Efficient Algorithm for the k-Means Problem with Must-Link and Cannot-Link
+       Constraints", Algorithm 1.
+
+    Examples
+    --------
+    >>> X = [[0.0], [0.2], [0.4], [5.0], [5.2], [9.0]]
+    >>> model = ConstrainedKMeans(n_clusters=2, size_min=3, size_max=3, random_state=0)
+    >>> model.fit(X, cannot_link=[(0, 1)]).n_violations_
+    0
+    >>> model.cluster_sizes_.tolist()
+    [3.0, 3.0]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseConstrainedKMeans._parameter_constraints,
+        "size_min": [Real, "array-like", None],
+        "size_max": [Real, "array-like", None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "violation_cost": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "local_search": [StrOptions({"auto"}), "boolean"],
+        "copy_x": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        size_min: Any = None,
+        size_max: Any = None,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        violation_cost: Any = "auto",
+        local_search: Any = "auto",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[Any], Any] | None = None,
+        random_state: Any = None,
+        copy_x: bool = True,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.size_min = size_min
+        self.size_max = size_max
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.violation_cost = violation_cost
+        self.local_search = local_search
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+        self.copy_x = copy_x
+
+    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> "Run":
+        lloyd = Lloyd(
+            problem,
+            max_iter=self.max_iter,
+            tol=self.tol * _mean_variance(X),
+            deadline=deadline,
+            n_threads=default_threads(),
+        )
+        start = Start.of(self, X)
+        if problem.has_soft_links:
+            # From the first restart's centers, for all restarts: they must minimise one and the same function.
+            lloyd.violation_cost = self._price_of_links(lloyd, start.centers(lloyd, first_seed))
+        return Run(lloyd, start, search=self._searches(problem))
+
+    def _price_of_links(self, lloyd: Lloyd, centers: NDArray[np.float64]) -> float:
+        if self.violation_cost != "auto":
+            return float(self.violation_cost)
+        problem = lloyd.problem
+        assert problem.scatter is not None
+        total = lloyd.costs(centers).sum() + problem.n_clusters * problem.scatter.sum()
+        return float(total) / (problem.n_samples * problem.n_clusters)
+
+    def _restart_plan(self, problem: Problem) -> tuple[int, int]:
+        if self.n_init != "auto":
+            return int(self.n_init), int(self.n_init)
+        if Start.is_given(self.init):
+            return 1, 1
+        work = problem.n_blocks * problem.n_clusters * self.n_features_in_ * AUTO_ITERATIONS
+        return int(np.clip(AUTO_WORK // work, 1, AUTO_MOST)), AUTO_AGREEING
+
+    def _searches(self, problem: Problem) -> bool:
+        if not local_search.supports(problem.mean):
+            return False
+        if self.local_search != "auto":
+            return bool(self.local_search)
+        return not Start.is_given(self.init) and problem.n_blocks * problem.n_clusters <= SEARCH_LIMIT
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where runs begin: a rule with a seed, or given centers."""
+
+    X: Any
+    rule: Any
+
+    @staticmethod
+    def is_given(init: Any) -> bool:
+        """Whether `init` holds the centers themselves."""
+        return not (isinstance(init, str) or callable(init))
+
+    @classmethod
+    def of(cls, estimator: ConstrainedKMeans, X: Any) -> "Start":
+        """Check the estimator's `init`."""
+        if not cls.is_given(estimator.init):
+            return cls(X, estimator.init)
+        return cls(X, _checked_centers(estimator.init, estimator.n_clusters, X.shape[1]))
+
+    def centers(self, lloyd: Lloyd, seed: int) -> NDArray[np.float64]:
+        """Return the centers one run starts from."""
+        problem = lloyd.problem
+        if callable(self.rule):
+            drawn = self.rule(self.X, problem.n_clusters, random_state=np.random.RandomState(seed))
+            return _checked_centers(drawn, problem.n_clusters, self.X.shape[1])
+        if not isinstance(self.rule, str):
+            return np.array(self.rule)
+        rng = np.random.default_rng(seed)
+        if self.rule == "random":
+            return rows_of_means(problem, random_blocks(problem, rng))
+        return rows_of_means(problem, plus_plus(problem, rng, n_threads=lloyd.n_threads))
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run from a seed: Lloyd's loop, then local search and relocation of centers while they pay."""
+
+    lloyd: Lloyd
+    start: Start
+    search: bool
+
+    def __call__(self, seed: int) -> Clustering:
+        """Make the run."""
+        lloyd = replace(self.lloyd)  # its buffer is its own: runs may share a process
+        best = lloyd.run(self.start.centers(lloyd, seed))
+        if self.search:
+            best = _polish(lloyd, best, seed)
+            best = _relocate(lloyd, best, seed)
+        return best
+
+
+def _polish(lloyd: Lloyd, clustering: Clustering, seed: int) -> Clustering:
+    """Alternate local search and Lloyd's loop until neither finds anything."""
+    problem = lloyd.problem
+    links = problem.conflicts if lloyd.violation_cost is None else problem.links_at(lloyd.violation_cost)
+    while not lloyd.deadline.expired():
+        remaining = lloyd.deadline.remaining()
+        found = local_search.improve(
+            problem.mean,
+            problem.weight,
+            clustering.block_labels,
+            problem.n_clusters,
+            links=links,
+            demand=problem.demand,
+            size_min=problem.size_min,
+            size_max=problem.size_max,
+            nonempty=problem.nonempty,
+            time_limit=remaining if np.isfinite(remaining) else None,
+            seed=seed,
+        )
+        if found.n_moves == 0:
+            break
+        better = lloyd.run(lloyd.centers_of(found.labels, clustering.centers), clustering.assignment)
+        if not _is_lower(better.objective, clustering.objective):
+            break
+        clustering = replace(better, n_iter=clustering.n_iter + better.n_iter)
+    return clustering
+
+
+def _relocate(lloyd: Lloyd, best: Clustering, seed: int) -> Clustering:
+    """Dissolve one cluster and cut another in two, as long as that leads somewhere better."""
+    problem = lloyd.problem
+    improved = problem.n_clusters > 1
+    while improved:
+        improved = False
+        for centers in local_search.relocation_candidates(
+            problem.mean, problem.weight, best.block_labels, problem.n_clusters, RELOCATIONS, seed
+        ):
+            if lloyd.deadline.expired():
+                return best
+            found = _polish(lloyd, lloyd.run(centers, best.assignment), seed)
+            if _is_lower(found.objective, best.objective):
+                best, improved = replace(found, n_iter=best.n_iter + found.n_iter), True
+                break
+    return best
+
+
+def _is_lower(new: float, old: float) -> bool:
+    return new < old - SAME_OBJECTIVE * abs(old)
+
+
+def _checked_centers(centers: Any, n_clusters: int, n_features: int) -> NDArray[np.float64]:
+    checked: NDArray[np.float64] = check_array(centers, dtype=np.float64, order="C", copy=True, input_name="init")
+    if checked.shape != (n_clusters, n_features):
+        raise ValueError(
+            f"init must have shape (n_clusters, n_features) = ({n_clusters}, {n_features}), got {checked.shape}"
+        )
+    return checked
+
+
+def _mean_variance(X: Any) -> float:
+    """Mean of the features' variances: what scikit-learn's KMeans multiplies `tol` by."""
+    if hasattr(X, "toarray"):
+        squares = X.multiply(X).mean(axis=0)
+        return float(np.mean(np.asarray(squares).ravel() - np.asarray(X.mean(axis=0)).ravel() ** 2))
+    return float(np.mean(np.var(X, axis=0)))
