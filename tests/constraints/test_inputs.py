@@ -189,6 +189,8 @@ def test_rows_come_from_frames_too(X):
         np.array(["a", np.nan, "b", "a", -1], dtype=object),
         pd.Series(["a", None, "b", "a", None]),
         pd.Series(["a", None, "b", "a", None], dtype="category"),
+        pd.Series([7, None, 3, 7, -1], dtype="Int64"),
+        pd.Series(["a", None, "b", "a", None], dtype="string"),
         pl.Series(["a", None, "b", "a", None]),
     ],
 )
