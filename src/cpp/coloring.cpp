@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 namespace konstrain {
 
@@ -21,9 +23,10 @@ std::size_t at(Node node) {
 class Clock {
 public:
     explicit Clock(double seconds) : seconds_(seconds) {}
-    bool expired() const {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() >= seconds_;
+    double remaining() const {
+        return seconds_ - std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     }
+    bool expired() const { return remaining() <= 0.0; }
 
 private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -192,27 +195,29 @@ public:
           count_(graph.size() * at(nColors), 0) {}
 
     // `clique` gets the first colours: colours are interchangeable, so nothing is lost.
-    Verdict run(std::span<const Node> clique, const Clock& clock) {
+    void start(std::span<const Node> clique) {
         for (const Node v : clique)
             paint(v, used_++);
         refill();
-        std::vector<Step> stack;
-        // The first descent is never cut short: it is linear and usually succeeds.
-        auto allowance = static_cast<std::int64_t>(graph_.size());
-        for (;;) {
+    }
+
+    // Searches on from where it stands for at most so many steps, the clock being looked at now and then.
+    Verdict search(std::int64_t steps, const Clock& clock) {
+        for (; steps > 0; --steps) {
             const Node next = pick();
             if (next < 0)
                 return Verdict::Colorable;
-            stack.push_back({next, -1, used_});
-            while (!advance(stack.back())) {
-                offer(stack.back().node);
-                stack.pop_back();
-                if (stack.empty())
+            stack_.push_back({next, -1, used_});
+            while (!advance(stack_.back())) {
+                offer(stack_.back().node);
+                stack_.pop_back();
+                if (stack_.empty())
                     return Verdict::Uncolorable;
             }
-            if (--allowance < 0 && allowance % 64 == 0 && clock.expired())
-                return Verdict::Undecided;
+            if (steps % 64 == 0 && clock.expired())
+                break;
         }
+        return Verdict::Undecided;
     }
 
 private:
@@ -289,14 +294,146 @@ private:
     std::vector<std::int32_t> color_;
     std::vector<std::int32_t> seen_;
     std::vector<std::int32_t> count_; // per node and colour: how many neighbours have it
+    std::vector<Step> stack_;
     std::priority_queue<Entry> queue_;
+};
+
+// Tabu search for a colouring (Hertz and de Werra 1987): move one node of a violated conflict at a time to
+// the colour that violates fewest, and forbid the way back for a while. Finds the colouring that constraints
+// taken from a true clustering have, where the complete search is lost; proves nothing.
+class TabuSearch {
+public:
+    TabuSearch(const ConflictView& graph, std::int32_t nColors)
+        : graph_(graph), nColors_(nColors), color_(graph.size(), -1), count_(graph.size() * at(nColors), 0),
+          forbidden_(graph.size() * at(nColors), 0), place_(graph.size(), -1) {}
+
+    bool finds(std::int64_t moves, const Clock& clock) {
+        fillGreedily();
+        std::int64_t best = violated_;
+        for (std::int64_t move = 1; move <= moves && violated_ > 0; ++move) {
+            if (move % 16 == 0 && clock.expired())
+                return false;
+            const auto [node, color] = bestMove(move, best);
+            if (node >= 0) {
+                const auto tenure = static_cast<std::int64_t>(6 * inConflict_.size() / 10 + random() % 10);
+                forbidden_[slot(node, color_[at(node)])] = move + tenure;
+                recolor(node, color);
+            }
+            best = std::min(best, violated_);
+        }
+        return violated_ == 0;
+    }
+
+private:
+    std::size_t slot(Node node, std::int32_t color) const { return at(node) * at(nColors_) + at(color); }
+
+    // A fixed seed: the same graph gets the same answer on every machine.
+    std::uint32_t random() {
+        state_ ^= state_ << 13;
+        state_ ^= state_ >> 17;
+        state_ ^= state_ << 5;
+        return state_;
+    }
+
+    void fillGreedily() {
+        // The reverse of the order in which nodes of smallest degree are removed: few colours, linear time.
+        const std::vector<Node> order = degeneracy(graph_).order;
+        for (auto it = order.rbegin(); it != order.rend(); ++it) {
+            const auto row = count_.begin() + static_cast<std::ptrdiff_t>(slot(*it, 0));
+            const auto cheapest = static_cast<std::int32_t>(std::min_element(row, row + nColors_) - row);
+            color_[at(*it)] = cheapest;
+            for (const Node w : graph_.neighbours(*it))
+                ++count_[slot(w, cheapest)];
+        }
+        for (std::size_t v = 0; v != graph_.size(); ++v) {
+            violated_ += count_[slot(static_cast<Node>(v), color_[v])];
+            track(static_cast<Node>(v));
+        }
+        violated_ /= 2;
+    }
+
+    // Keeps the list of nodes with a violated conflict.
+    void track(Node node) {
+        const bool violates = count_[slot(node, color_[at(node)])] > 0;
+        if (violates && place_[at(node)] < 0) {
+            place_[at(node)] = static_cast<Node>(inConflict_.size());
+            inConflict_.push_back(node);
+        } else if (!violates && place_[at(node)] >= 0) {
+            const Node last = inConflict_.back();
+            inConflict_[at(place_[at(node)])] = last;
+            place_[at(last)] = place_[at(node)];
+            place_[at(node)] = -1;
+            inConflict_.pop_back();
+        }
+    }
+
+    // The allowed move that violates fewest, ties at random. A move to a new record is always allowed.
+    std::pair<Node, std::int32_t> bestMove(std::int64_t move, std::int64_t best) {
+        std::pair<Node, std::int32_t> chosen{-1, -1};
+        std::int64_t least = std::numeric_limits<std::int64_t>::max();
+        std::uint32_t ties = 0;
+        // While much is wrong, a look at some of it is enough to find a good move.
+        const std::size_t looked = std::min<std::size_t>(inConflict_.size(), 256);
+        const std::size_t offset = looked == inConflict_.size() ? 0 : random() % inConflict_.size();
+        for (std::size_t i = 0; i != looked; ++i) {
+            const Node v = inConflict_[(offset + i) % inConflict_.size()];
+            for (std::int32_t c = 0; c != nColors_; ++c) {
+                if (c == color_[at(v)])
+                    continue;
+                const std::int64_t change = count_[slot(v, c)] - count_[slot(v, color_[at(v)])];
+                if (change > least || (forbidden_[slot(v, c)] > move && violated_ + change >= best))
+                    continue;
+                ties = change < least ? 1 : ties + 1;
+                least = change;
+                if (random() % ties == 0)
+                    chosen = {v, c};
+            }
+        }
+        return chosen;
+    }
+
+    void recolor(Node node, std::int32_t color) {
+        const std::int32_t old = color_[at(node)];
+        violated_ += count_[slot(node, color)] - count_[slot(node, old)];
+        color_[at(node)] = color;
+        for (const Node w : graph_.neighbours(node)) {
+            --count_[slot(w, old)];
+            ++count_[slot(w, color)];
+            if (color_[at(w)] == old || color_[at(w)] == color)
+                track(w);
+        }
+        track(node);
+    }
+
+    ConflictView graph_;
+    std::int32_t nColors_;
+    std::int64_t violated_ = 0;
+    std::uint32_t state_ = 2463534242U;
+    std::vector<std::int32_t> color_;
+    std::vector<std::int32_t> count_;     // per node and colour: how many neighbours have it
+    std::vector<std::int64_t> forbidden_; // per node and colour: until which move
+    std::vector<Node> inConflict_;
+    std::vector<Node> place_; // in `inConflict_`, or -1
 };
 
 Verdict decideConnected(const ConflictView& graph, std::int32_t nColors, const Clock& clock) {
     const std::vector<Node> clique = greedyCliqueUntil(graph, clock);
     if (clique.size() > at(nColors))
         return Verdict::Uncolorable;
-    return Search(graph, nColors).run(clique, clock);
+    Search complete(graph, nColors);
+    complete.start(clique);
+    // The first descent is never cut short: it is linear and usually succeeds.
+    const auto n = static_cast<std::int64_t>(graph.size());
+    Verdict verdict = complete.search(n + 1000, Clock(std::numeric_limits<double>::infinity()));
+    if (verdict == Verdict::Undecided && !clock.expired())
+        verdict = complete.search(8 * n, clock);
+    if (verdict != Verdict::Undecided || clock.expired())
+        return verdict;
+    // Half of the time to find a colouring, the rest to prove that there is none. The cap on moves matters
+    // when there is no time limit and no colouring.
+    if (TabuSearch(graph, nColors).finds(100'000 + 20 * n, Clock(clock.remaining() / 2)))
+        return Verdict::Colorable;
+    return complete.search(std::numeric_limits<std::int64_t>::max(), clock);
 }
 
 } // namespace

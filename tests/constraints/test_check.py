@@ -30,6 +30,20 @@ def test_findings_are_capped_and_the_rest_counted():
     assert "- and 5 more" in str(result)
 
 
+def test_without_time_one_path_is_told_and_conflicts_still_need_two_clusters():
+    result = check(
+        20,
+        5,
+        groups=[0] * 10 + [-1] * 10,
+        cannot_link=[(0, 1), (2, 3), (4, 5), (11, 12)],
+        time_limit=0,
+        nonempty=False,
+    )
+    assert len(result.findings) == 1
+    assert result.n_omitted == 2
+    assert result.min_clusters == 2
+
+
 def test_implied_links_blocks_and_components_are_counted():
     result = check(9, 4, must_link=[(0, 1), (1, 2), (3, 4)], cannot_link=[(0, 3), (4, 5), (5, 0), (6, 7)])
     assert result.feasible is True

@@ -121,6 +121,17 @@ def test_a_long_odd_cycle_is_the_witness_for_two_clusters():
     assert error.witness.rows == tuple(range(1000, 2001))
 
 
+@pytest.mark.engine
+@pytest.mark.parametrize(("n", "k"), [(150, 5), (1000, 5), (1000, 10)])
+def test_conflicts_between_true_classes_are_proved_to_fit(n, k):
+    """Dense enough that the first descent fails, and that the complete search alone would take ages."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, k, n)
+    pairs = rng.integers(0, n, (12 * n * k, 2))
+    pairs = pairs[truth[pairs[:, 0]] != truth[pairs[:, 1]]][: 5 * n * k]
+    assert Problem.build(n, k, cannot_link=pairs, time_limit=20).colorable is True
+
+
 def test_what_time_does_not_decide_stays_open_and_is_no_error():
     n, edges = mycielski(4)
     problem = Problem.build(n, 5, cannot_link=edges, time_limit=0.0)

@@ -87,6 +87,9 @@ def test_self_pairs_of_must_links_are_ignored_with_their_confidences():
         ([("a", "b")], r"cannot_link\[0\] is .*'a'.* is not a row number"),
         (np.array([(0, None)], dtype=object), r"cannot_link\[0\] is \(0, None\): None is not a row number"),
         (np.array([(True, False)]), r"is not a row number"),
+        (np.array([(0, 1), (2, "x")], dtype=object), r"cannot_link\[1\] is \(2, 'x'\): 'x' is not a row number"),
+        (np.array([(0, 1, None)], dtype=object), r"\(0, 1\) with confidence None"),
+        (np.array([(0, 1, "high")], dtype=object), r"\(0, 1\) with confidence 'high'"),
         ([(0, 1), (3, 3)], r"cannot_link\[1\] is \(3, 3\): a row cannot be apart from itself"),
         ([(0, 1, 0.5), (2, 3, 1.5)], r"cannot_link\[1\] is \(2, 3\) with confidence 1.5; .* \(0, 1\]"),
         ([(2, 3, 0.0)], r"\(2, 3\) with confidence 0"),
@@ -162,6 +165,13 @@ def test_rows_that_are_not_finite_are_named(X, match):
         Problem.build(X, 1)
 
 
+def test_repeated_entries_of_a_sparse_matrix_are_added_in_a_copy():
+    X = csr_array((np.array([1.0, 2.0, 4.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    problem = Problem.build(X, 1, must_link=[(0, 1)])
+    assert problem.mean.toarray().tolist() == [[1.5, 2.0]]
+    assert X.data.tolist() == [1.0, 2.0, 4.0]
+
+
 def test_huge_finite_values_are_not_mistaken_for_infinity():
     assert read_rows([[1.7e308], [1.7e308]])[0] == 2
 
@@ -189,6 +199,8 @@ def test_rows_come_from_frames_too(X):
         np.array(["a", np.nan, "b", "a", -1], dtype=object),
         pd.Series(["a", None, "b", "a", None]),
         pd.Series(["a", None, "b", "a", None], dtype="category"),
+        pd.Series([7, None, 3, 7, -1], dtype="Int64"),
+        pd.Series(["a", None, "b", "a", None], dtype="string"),
         pl.Series(["a", None, "b", "a", None]),
     ],
 )

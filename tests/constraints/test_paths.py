@@ -45,10 +45,10 @@ def test_different_labels_in_one_block_name_the_nearest_rows():
 
 
 def test_a_path_between_labels_ends_at_the_first_other_label():
-    labels = [0, 1, 1, 2]
-    error = contradiction(4, labels=labels, must_link=[(0, 1), (2, 3)])
-    assert len(error.witness.rows) == 2
-    assert labels[error.witness.rows[0]] != labels[error.witness.rows[1]]
+    # Labels 0 and 1 meet only through label 2, but 0 and 2 already clash.
+    error = contradiction(4, labels=[0, 2, 2, 1], must_link=[(0, 1), (2, 3)])
+    assert error.witness.rows == (0, 1)
+    assert "different labels 0 and 2" in str(error)
 
 
 def test_a_hop_through_a_label_is_named():

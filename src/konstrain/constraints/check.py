@@ -34,9 +34,9 @@ class CheckResult:
     feasible : bool or None
         True: some clustering satisfies the hard constraints; False: none does; None: not decided.
     findings : list of Finding
-        Every clash found, at most 10 of each kind: contradictions, sizes, too few clusters.
+        The clashes found, at most 10 of each kind: contradictions, sizes, too few clusters.
     n_omitted : int
-        Number of further clashes of a kind that had more than 10.
+        Number of further contradictions and conflict components that need more clusters.
     undecided : list of str
         What could not be decided, in words.
     n_samples, n_clusters, n_blocks : int
@@ -179,7 +179,8 @@ def check(
     conflicts = Conflicts.find(constraints, blocks, cap=MAX_FINDINGS)
     findings, coloring = find_clashes(constraints, blocks, conflicts, deadline, cap=MAX_FINDINGS)
     undecided = _undecided(constraints, blocks, conflicts.graph, findings, coloring)
-    omitted = max(0, conflicts.n_broken - MAX_FINDINGS) + max(0, coloring.n_uncolorable - MAX_FINDINGS)
+    told = sum(finding.reason == "contradiction" for finding in findings)
+    omitted = conflicts.n_broken - told + coloring.n_uncolorable - len(coloring.findings)
     return CheckResult(
         feasible=False if findings else None if undecided else True,
         findings=findings,
@@ -205,8 +206,8 @@ def _undecided(
 def _implied(constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadline: Deadline) -> dict[str, Any]:
     rows = blocks.sizes
     first, second, _ = graph.edges
-    # Without conflicts a single cluster is enough, and every block is a component of its own.
-    clique = largest_clique(graph, deadline)
+    # Without conflicts one cluster is enough; with one, two are needed, even if no time is left for a clique.
+    needed = max(2, largest_clique(graph, deadline).size) if graph.n_edges else 1
     ones = np.ones(graph.indices.size, dtype=np.int8)
     adjacency = csr_array((ones, graph.indices, graph.indptr), shape=(graph.n_blocks, graph.n_blocks))
     members = np.bincount(connected_components(adjacency, directed=False)[1])
@@ -219,7 +220,7 @@ def _implied(constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadlin
         "largest_block": blocks.rows_of(int(np.argmax(rows))),
         "n_must_links": int((rows * (rows - 1) // 2).sum()),
         "n_cannot_links": int((rows[first] * rows[second]).sum()),
-        "min_clusters": max(1, int(clique.size)),
+        "min_clusters": needed,
         "n_conflict_components": int((members > 1).sum()),
         "largest_conflict_component": int(members.max()) if graph.n_edges else 0,
         "size_min": low,

@@ -88,9 +88,11 @@ class Constraints:
             n_samples=n,
             n_clusters=k,
             X=X,
-            must=_sources(("must_link", must.hard), ("separation_min", separation, X)),
-            cannot=_sources(
-                ("cannot_link", cannot.hard), ("diameter_max", diameter, X), ("labels", _label_pairs(label_of, k))
+            must=_not_empty(Source("must_link", must.hard), _from_limit("separation_min", separation, X)),
+            cannot=_not_empty(
+                Source("cannot_link", cannot.hard),
+                _from_limit("diameter_max", diameter, X),
+                None if label_of is None else Source("labels", _label_pairs(label_of, k)),
             ),
             soft_must=(must.soft, must.confidence),
             soft_cannot=(cannot.soft, cannot.confidence),
@@ -114,20 +116,17 @@ class Constraints:
         return DEMAND_RELATIVE * max(1.0, self.total_demand)
 
 
-def _sources(*given: tuple[Any, ...]) -> tuple[Source, ...]:
-    sources = []
-    for name, *rest in given:
-        if len(rest) == 1:
-            sources.append(Source(name, rest[0]))
-        elif rest[0] is not None:
-            limit, X = rest
-            find = pairs_beyond_diameter if name == "diameter_max" else pairs_within_separation
-            sources.append(Source(name, find(X, limit), limit))
-    return tuple(source for source in sources if source.pairs.shape[0])
+def _not_empty(*sources: Source | None) -> tuple[Source, ...]:
+    return tuple(source for source in sources if source is not None and source.pairs.shape[0])
 
 
-def _label_pairs(labels: Membership | None, n_clusters: int) -> NDArray[np.int32]:
-    if labels is None:
-        return np.zeros((0, 2), dtype=np.int32)
+def _from_limit(name: str, limit: float | None, X: Any) -> Source | None:
+    if limit is None:
+        return None
+    find = pairs_beyond_diameter if name == "diameter_max" else pairs_within_separation
+    return Source(name, find(X, limit), limit)
+
+
+def _label_pairs(labels: Membership, n_clusters: int) -> NDArray[np.int32]:
     # More labels than clusters cannot work, and n_clusters + 1 of them already show it.
     return representatives(labels, min(len(labels.names), n_clusters + 1))

@@ -149,13 +149,15 @@ def _distances(X: Any, rows: NDArray[np.intp], others: NDArray[np.intp]) -> NDAr
         # Differences, not the expanded square: at a limit the last digits decide.
         result = cdist(X[rows], X[others])
         return result
-    # Sparse rows: the smaller side becomes dense, a slice of the columns' width at a time.
+    # Sparse rows: one dense row at a time. Differences again: only where the dense row is zero does an entry's
+    # square count alone, so |y - x|^2 = |x|^2 + sum over stored y of (y - x)^2 - x^2.
     result = np.empty((rows.size, others.size))
-    far = X[others]
-    squares = np.asarray(far.multiply(far).sum(axis=1), dtype=np.float64).ravel()
+    far = X[others].astype(np.float64)
     for i, row in enumerate(rows):
         x = X[[row]].toarray()[0].astype(np.float64)
-        result[i] = squares - 2 * (far @ x) + x @ x
+        at_entries = x[far.indices]
+        change = type(far)(((far.data - at_entries) ** 2 - at_entries**2, far.indices, far.indptr), shape=far.shape)
+        result[i] = np.asarray(change.sum(axis=1)).ravel() + x @ x
     return np.sqrt(np.maximum(result, 0.0))
 
 

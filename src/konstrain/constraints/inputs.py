@@ -183,13 +183,21 @@ def _object_membership(name: str, values: NDArray[Any]) -> Membership | None:
     codes = np.full(values.size, -1, dtype=np.int32)
     seen: dict[Any, int] = {}
     for row, value in enumerate(values):
-        # NaN is the one value that differs from itself.
-        is_nan = value is not None and value != value
+        is_nan = value is not None and _is_nan(value)
         if is_nan and name == "labels":
             raise ValueError(f"labels[{row}] is NaN; use -1 for an unknown label")
         if value is not None and not is_nan and value != -1:
             codes[row] = seen.setdefault(value, len(seen))
     return Membership(codes, list(seen)) if seen else None
+
+
+def _is_nan(value: Any) -> bool:
+    """Whether this is NaN or another library's mark for a missing value."""
+    try:
+        # NaN is the one number that differs from itself; pandas' NA refuses to say.
+        return bool(value != value)
+    except TypeError:
+        return True
 
 
 def read_amounts(name: str, value: Any, n_samples: int) -> NDArray[np.float64] | None:

@@ -1,5 +1,6 @@
 """The shortest chain of must-links between two rows that must be apart."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,23 +12,33 @@ from konstrain.constraints.closure import Blocks
 from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.inputs import Membership
 from konstrain.constraints.witness import Hop, MustLinkPath
+from konstrain.stop import Deadline
 
 
-def must_link_path(constraints: Constraints, blocks: Blocks, source: str, a: int, b: int) -> MustLinkPath:
-    """Return the shortest path between two rows of one block; a step through a group or a label counts as one.
+def must_link_paths(
+    constraints: Constraints, blocks: Blocks, broken: list[tuple[str, int, int]], deadline: Deadline
+) -> Iterator[MustLinkPath]:
+    """Yield the shortest path between the rows of each pair inside a block; after the deadline only the first.
 
-    When the rows must be apart because their labels differ, any two rows with different labels will do as ends.
+    A step through a group or a label counts as one. Where rows must be apart because their labels differ, any two
+    rows with different labels will do as ends.
     """
-    block = int(blocks.block_of[a])
-    graph = _BlockGraph(constraints, blocks.rows_of(block), blocks.block_of, block)
-    if source == "labels" and constraints.labels is not None:
-        codes = constraints.labels.codes
-        nodes = graph.shortest(graph.label_node(int(codes[a])), graph.label_node(int(codes[b])))
-        nodes = _until_next_label(nodes, graph)
-    else:
-        nodes = graph.shortest(graph.row_node(a), graph.row_node(b))
-    rows = tuple(graph.row(node) for node in nodes if graph.is_row(node))
-    return MustLinkPath((rows[0], rows[-1]), source, rows, tuple(graph.hops(nodes)))
+    graphs: dict[int, _BlockGraph] = {}
+    for i, (source, a, b) in enumerate(broken):
+        if i and deadline.expired():
+            return
+        block = int(blocks.block_of[a])
+        if block not in graphs:
+            graphs[block] = _BlockGraph(constraints, blocks.rows_of(block), blocks.block_of, block)
+        graph = graphs[block]
+        if source == "labels" and constraints.labels is not None:
+            codes = constraints.labels.codes
+            nodes = graph.shortest(graph.label_node(int(codes[a])), graph.label_node(int(codes[b])))
+            nodes = _until_next_label(nodes, graph)
+        else:
+            nodes = graph.shortest(graph.row_node(a), graph.row_node(b))
+        rows = tuple(graph.row(node) for node in nodes if graph.is_row(node))
+        yield MustLinkPath((rows[0], rows[-1]), source, rows, tuple(graph.hops(nodes)))
 
 
 def _until_next_label(nodes: list[int], graph: "_BlockGraph") -> list[int]:
