@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import numpy as np
-from linked_cases import LinkedCase, blobs, digits
 from timing import cpu_seconds
 
 from konstrain.assignment import assign, milp, nearest
+from linked_cases import LinkedCase, blobs, digits
 
 Row = dict[str, str]
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from linked_cases import digits
 from timing import cpu_seconds
 
 from konstrain.assignment import coupled, milp
+from linked_cases import digits
 
 Row = dict[str, str]
 

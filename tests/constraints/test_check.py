@@ -102,3 +102,17 @@ def test_labels_of_a_true_clustering_are_feasible(n):
     cannot = [pair for pair in pairs if truth[pair[0]] != truth[pair[1]] and rng.random() < 0.3]
     partial = np.where(rng.random(n) < 0.3, truth, -1)
     assert check(n, 3, must_link=must, cannot_link=cannot, labels=partial, nonempty=False).feasible is True
+
+
+def test_sizes_and_conflicts_that_clash_only_together_are_found():
+    """Row 0 conflicts with all others, so one cluster holds it alone and the other three rows, not two and two."""
+    result = check(4, 2, cannot_link=[(0, 1), (0, 2), (0, 3)], size_max=2)
+    assert result.feasible is False
+    assert result.findings[0].reason == "combination"
+    assert "keeps all sizes and all conflicts" in result.findings[0].message
+
+
+def test_sizes_that_only_the_engines_can_pack_are_feasible():
+    """Blocks of 3, 3, 2, 2, 2 fill two clusters of 6; taking the largest first where most room is fails."""
+    groups = [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert check(12, 2, groups=groups, size_min=6, size_max=6).feasible is True

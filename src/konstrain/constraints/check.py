@@ -11,10 +11,10 @@ from scipy.sparse.csgraph import connected_components
 from konstrain.constraints.closure import Blocks, Conflicts
 from konstrain.constraints.coloring import ColoringVerdict, largest_clique
 from konstrain.constraints.constraints import Constraints
-from konstrain.constraints.explain import listed_rows
+from konstrain.constraints.explain import combination, listed_rows
 from konstrain.constraints.feasibility import find_clashes
 from konstrain.constraints.inputs import read_time_limit
-from konstrain.constraints.packing import sizes_fit
+from konstrain.constraints.packing import fit_together
 from konstrain.constraints.sizes import implied_sizes
 from konstrain.constraints.soft import SoftLinks
 from konstrain.constraints.witness import Finding
@@ -178,7 +178,13 @@ def check(
     blocks = Blocks.merge(constraints)
     conflicts = Conflicts.find(constraints, blocks, cap=MAX_FINDINGS)
     findings, coloring = find_clashes(constraints, blocks, conflicts, deadline, cap=MAX_FINDINGS)
-    undecided = _undecided(constraints, blocks, conflicts.graph, findings, coloring)
+    undecided = _undecided(constraints, coloring)
+    if not findings:
+        fitting = fit_together(constraints, blocks, conflicts.graph, deadline)
+        if fitting is False:
+            findings = [combination(constraints)]
+        elif fitting is None:
+            undecided.append("whether sizes, blocks and conflicts fit together; each of them alone does")
     told = sum(finding.reason == "contradiction" for finding in findings)
     omitted = conflicts.n_broken - told + coloring.n_uncolorable - len(coloring.findings)
     return CheckResult(
@@ -190,17 +196,10 @@ def check(
     )
 
 
-def _undecided(
-    constraints: Constraints, blocks: Blocks, graph: LinkGraph, findings: list[Finding], coloring: ColoringVerdict
-) -> list[str]:
-    words = []
-    if coloring.n_undecided:
-        words.append(
-            f"whether {constraints.n_clusters} clusters suffice for {coloring.n_undecided} of the conflict components"
-        )
-    if not findings and not sizes_fit(constraints, blocks, graph):
-        words.append("whether sizes, blocks and conflicts fit together; each of them alone does")
-    return words
+def _undecided(constraints: Constraints, coloring: ColoringVerdict) -> list[str]:
+    if not coloring.n_undecided:
+        return []
+    return [f"whether {constraints.n_clusters} clusters suffice for {coloring.n_undecided} of the conflict components"]
 
 
 def _implied(constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadline: Deadline) -> dict[str, Any]:

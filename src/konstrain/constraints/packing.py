@@ -1,19 +1,44 @@
-"""A quick attempt to fit blocks into bounded clusters, which proves that it is possible when it succeeds."""
+"""Whether blocks, sizes and conflicts fit together: a quick attempt first, then the assignment engines."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain.assignment import AssignmentProblem, assign
 from konstrain.constraints.closure import Blocks
 from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.sizes import whole_sizes
+from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.links import LinkGraph
+from konstrain.stop import Deadline
 
 # The attempt looks at every cluster for every block.
 _MAX_STEPS = 20_000
 
 
-def sizes_fit(constraints: Constraints, blocks: Blocks, graph: LinkGraph) -> bool:
-    """Whether sizes are proved to be possible, given that no necessary condition failed; False means not known."""
+def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadline: Deadline) -> bool | None:
+    """Whether some labels keep all sizes and conflicts, given that each of them alone is possible; None: not decided."""
+    if _fit_simply(constraints, blocks, graph):
+        return True
+    demand = blocks.total(constraints.demand)
+    question = AssignmentProblem(
+        costs=np.zeros((blocks.n_blocks, constraints.n_clusters)),
+        links=graph,
+        demand=None if (demand == 1.0).all() else demand,
+        size_min=constraints.size_min,
+        size_max=constraints.size_max,
+        nonempty=constraints.nonempty,
+    )
+    try:
+        assign(question, time_limit=deadline.remaining())
+    except InfeasibleError:
+        return False
+    except UndecidedError:
+        return None
+    return True
+
+
+def _fit_simply(constraints: Constraints, blocks: Blocks, graph: LinkGraph) -> bool:
+    """Whether a quick attempt already shows that sizes are possible; False means not known."""
     demand = blocks.total(constraints.demand)
     low, high = whole_sizes(constraints, demand)
     low_free = low is None or not bool((low > 0).any())
