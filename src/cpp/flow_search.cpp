@@ -61,6 +61,9 @@ FlowSearch::FlowSearch(ClusterGraph& graph, std::span<const double> prices,
         excess_[sink()] -= excess_[j];
         openSinkArcs(j);
     }
+    for (std::size_t node = 0; node != excess_.size(); ++node)
+        if (excess_[node] < 0)
+            shortages_.push_back(node);
     closed_.reserve(sizes.size() + 1);
     lookUp_.reserve(sizes.size());
 }
@@ -112,8 +115,7 @@ std::size_t FlowSearch::findShortage(std::size_t source) {
             return from;
         if (from != sink()) {
             graph_.build(from);
-            if (graph_.hasBounds(from))
-                lookUpUsefulArcs(from);
+            lookUpUsefulArcs(from);
         }
         node = relax(search, graph_.weights(from), node);
     }
@@ -121,20 +123,24 @@ std::size_t FlowSearch::findShortage(std::size_t source) {
 }
 
 void FlowSearch::lookUpUsefulArcs(std::size_t from) {
+    const std::span<const std::int32_t> targets = graph_.boundedTargets(from);
+    if (targets.empty())
+        return;
+    const double* weights = graph_.weights(from);
+    const auto reach = [&](std::size_t to) {
+        return distance_[from] + std::max(0.0, weights[to] + prices_[to] - prices_[from]);
+    };
+    lookUp_.clear();
+    for (const std::int32_t to : targets)
+        if (reach(static_cast<std::size_t>(to)) < distance_[static_cast<std::size_t>(to)])
+            lookUp_.push_back(to);
+    if (lookUp_.empty())
+        return;
     // Nothing beyond the nearest known shortage will be visited in this search.
     double horizon = infinity;
-    for (std::size_t j = 0; j != excess_.size(); ++j)
-        if (excess_[j] < 0)
-            horizon = std::min(horizon, distance_[j]);
-    const double* weights = graph_.weights(from);
-    lookUp_.clear();
-    for (std::size_t to = 0; to != graph_.nClusters(); ++to) {
-        if (graph_.row(from, to) != ClusterGraph::notLookedUp)
-            continue;
-        const double reduced = std::max(0.0, weights[to] + prices_[to] - prices_[from]);
-        if (distance_[from] + reduced < std::min(horizon, distance_[to]))
-            lookUp_.push_back(static_cast<std::int32_t>(to));
-    }
+    for (const std::size_t node : shortages_)
+        horizon = std::min(horizon, distance_[node]);
+    std::erase_if(lookUp_, [&](std::int32_t to) { return reach(static_cast<std::size_t>(to)) >= horizon; });
     if (!lookUp_.empty())
         graph_.refill(from, lookUp_);
 }
@@ -172,6 +178,8 @@ FlowSearch::Step FlowSearch::moveAlongPath(std::size_t source, std::size_t targe
         pass(static_cast<std::size_t>(parent_[to]), to, amount);
     excess_[source] -= amount;
     excess_[target] += amount;
+    if (excess_[target] == 0)
+        std::erase(shortages_, target);
     return Step::Moved;
 }
 

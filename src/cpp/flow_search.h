@@ -55,6 +55,7 @@ private:
     std::span<const std::int64_t> upper_;
     std::vector<std::int64_t> passed_; // from each cluster to the sink
     std::vector<std::int64_t> excess_; // per node; negative: shortage
+    std::vector<std::size_t> shortages_; // nodes with one
     std::vector<double> prices_;
     std::vector<double> distance_;
     std::vector<double> open_; // the distance of nodes that are not closed yet, infinite for others
