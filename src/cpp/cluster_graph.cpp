@@ -51,7 +51,8 @@ ClusterGraph::ClusterGraph(const CoreRows& core, std::size_t nClusters, std::siz
       labels_(core.labels.begin(), core.labels.end()), members_(nClusters), position_(core.labels.size()),
       built_(nClusters, 0), bounded_(nClusters), weights_((nClusters + 1) * stride_, infinity),
       rows_(nClusters * stride_, outsideCore), complete_(nClusters * stride_, -infinity),
-      length_(nClusters * stride_, 0), isBounded_(nClusters * stride_, 0), entries_(nClusters * stride_ * listLength), found_(nClusters + 1) {
+      length_(nClusters * stride_, 0), isBounded_(nClusters * stride_, 0),
+      entries_(nClusters * stride_ * listLength), found_(nClusters + 1) {
     for (std::size_t i = 0; i != labels_.size(); ++i) {
         auto& members = members_[static_cast<std::size_t>(labels_[i])];
         position_[i] = static_cast<std::int32_t>(members.size());

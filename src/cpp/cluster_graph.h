@@ -70,8 +70,8 @@ private:
     std::vector<double> startPrices_;
     std::vector<std::int32_t> labels_;
     std::vector<std::vector<std::int32_t>> members_;
-    std::vector<std::int32_t> position_;     // of each row among the members of its cluster
-    std::vector<std::uint8_t> built_;        // per cluster
+    std::vector<std::int32_t> position_;             // of each row among the members of its cluster
+    std::vector<std::uint8_t> built_;                // per cluster
     std::vector<std::vector<std::int32_t>> bounded_; // per cluster; may hold arcs whose row is known by now
     // Per arc, `stride_` arcs per cluster:
     std::vector<double> weights_;
@@ -79,8 +79,8 @@ private:
     std::vector<double> complete_; // the list holds every row with a smaller key
     std::vector<std::int32_t> length_;
     std::vector<std::uint8_t> isBounded_; // whether the arc stands in `bounded_`
-    std::vector<Entry> entries_;      // `listLength_` per arc, descending: the cheapest row comes last
-    std::vector<std::int32_t> found_; // scratch
+    std::vector<Entry> entries_;          // `listLength_` per arc, descending: the cheapest row comes last
+    std::vector<std::int32_t> found_;     // scratch
 };
 
 } // namespace konstrain

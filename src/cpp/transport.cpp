@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 #include "cluster_graph.h"
 #include "core_rows.h"
+#include "crowding.h"
 #include "fit_sizes.h"
 #include "flow_search.h"
 #include "priced_rows.h"
@@ -18,6 +20,8 @@ namespace {
 constexpr std::size_t sampleRatio = 8;
 // Below this many rows per cluster a sample says too little about the prices to pay for itself.
 constexpr std::size_t rowsPerClusterForSamples = 400;
+// Looking at all rows again pays while it settles one row in so many.
+constexpr std::int64_t rowsPerSettled = 64;
 // A core that turned out too small grows by this factor.
 constexpr std::size_t coreGrowth = 4;
 
@@ -39,6 +43,7 @@ private:
     bool isLargeForSamples() const;
     void priceBySample(std::span<double> prices);
     std::int64_t label(std::span<const double> prices);
+    bool easeCrowding(std::span<double> prices);
     std::size_t firstCoreRows(std::int64_t excess) const;
     std::size_t listLength(std::size_t nCoreRows) const;
     FlowSearch::Status balance(const Core& core, std::span<double> prices);
@@ -121,16 +126,34 @@ std::int64_t Level::label(std::span<const double> prices) {
     return totalExcess(prices, sizes_, lower_, upper_);
 }
 
+// Raises prices of crowded clusters as long as that is cheaper than moving rows one by one.
+bool Level::easeCrowding(std::span<double> prices) {
+    const std::int64_t worthwhile = static_cast<std::int64_t>(nRows()) / rowsPerSettled;
+    std::int64_t crowded = countCrowded(sizes_, upper_);
+    bool changed = false;
+    for (std::int64_t before = 2 * crowded; crowded > worthwhile && before - crowded > worthwhile;) {
+        raiseCrowdedPrices(labels_, gaps_, sizes_, upper_, prices);
+        changed = true;
+        label(prices);
+        before = std::exchange(crowded, countCrowded(sizes_, upper_));
+    }
+    if (changed) {
+        levelPrices(lower_, upper_, nRows(), prices);
+        dropIdlePrices(prices, lower_, upper_, nRows());
+    }
+    return changed;
+}
+
 std::size_t Level::firstCoreRows(std::int64_t excess) const {
     if (options_.coreRows != 0)
         return options_.coreRows;
-    return 4 * static_cast<std::size_t>(excess) + 16 * nClusters();
+    return 3 * static_cast<std::size_t>(excess) + 16 * nClusters();
 }
 
 std::size_t Level::listLength(std::size_t nCoreRows) const {
     if (options_.listLength != 0)
         return options_.listLength;
-    return std::clamp<std::size_t>(nCoreRows / nClusters() / 8, 1, 8);
+    return std::clamp<std::size_t>(nCoreRows / nClusters() / 16, 1, 8);
 }
 
 TransportResult Level::solve(std::span<double> prices) {
@@ -146,6 +169,8 @@ TransportResult Level::solve(std::span<double> prices) {
         priceBySample(prices);
         excess = label(prices);
     }
+    if (easeCrowding(prices))
+        excess = label(prices);
     result_ = {sums_.cost, sums_.priced - boundTerm(prices, lower_, upper_), true};
     for (std::size_t wanted = firstCoreRows(excess); excess != 0; wanted *= coreGrowth) {
         const Core core = chooseCore(costs_, nClusters(), labels_, gaps_, wanted);
