@@ -38,8 +38,8 @@ void raiseCrowdedPrices(std::span<const std::int32_t> labels, std::span<const fl
     }
 }
 
-void levelPrices(std::span<const std::int64_t> lower, std::span<const std::int64_t> upper, std::size_t nRows,
-                 std::span<double> prices) {
+double levelPrices(std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,
+                   std::size_t nRows, std::span<double> prices) {
     // The bound as a function of the shift is concave with a kink at each price; its slope left of all of
     // them is what the upper bounds leave free.
     std::vector<std::size_t> order(prices.size());
@@ -59,6 +59,7 @@ void levelPrices(std::span<const std::int64_t> lower, std::span<const std::int64
     }
     for (double& price : prices)
         price -= shift;
+    return shift;
 }
 
 } // namespace konstrain

@@ -17,7 +17,7 @@ void raiseCrowdedPrices(std::span<const std::int32_t> labels, std::span<const fl
 
 // Moves all prices by one amount, which changes no row's preference, to where the lower bound they prove is
 // best.
-void levelPrices(std::span<const std::int64_t> lower, std::span<const std::int64_t> upper, std::size_t nRows,
-                 std::span<double> prices);
+double levelPrices(std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,
+                   std::size_t nRows, std::span<double> prices);
 
 } // namespace konstrain
