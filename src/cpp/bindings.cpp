@@ -173,7 +173,7 @@ void bindTransport(nb::module_& m) {
                                                    view<std::int64_t>(upper), {prices.data(), prices.size()},
                                                    {labels.data(), labels.size()}, options);
             }
-            return nb::make_tuple(labels, prices, result.cost, result.bound, result.finished);
+            return std::make_tuple(labels, prices, result.cost, result.bound, result.finished);
         },
         "costs"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "start"_a.noconvert(),
         "time_limit"_a, "trust_prices"_a, "list_length"_a = 0, "core_rows"_a = 0, "sample_rows"_a = 0,

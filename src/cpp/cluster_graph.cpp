@@ -49,9 +49,10 @@ ClusterGraph::ClusterGraph(const CoreRows& core, std::size_t nClusters, std::siz
     : costs_(core.costs), nClusters_(nClusters), stride_(paddedToLanes(nClusters + 1)),
       listLength_(listLength), margin_(core.margin), startPrices_(core.prices.begin(), core.prices.end()),
       labels_(core.labels.begin(), core.labels.end()), members_(nClusters), position_(core.labels.size()),
-      built_(nClusters, 0), nNotLookedUp_(nClusters, 0), weights_((nClusters + 1) * stride_, infinity),
+      built_(nClusters, 0), bounded_(nClusters), weights_((nClusters + 1) * stride_, infinity),
       rows_(nClusters * stride_, outsideCore), complete_(nClusters * stride_, -infinity),
-      length_(nClusters * stride_, 0), entries_(nClusters * stride_ * listLength), found_(nClusters + 1) {
+      length_(nClusters * stride_, 0), isBounded_(nClusters * stride_, 0),
+      entries_(nClusters * stride_ * listLength), found_(nClusters + 1) {
     for (std::size_t i = 0; i != labels_.size(); ++i) {
         auto& members = members_[static_cast<std::size_t>(labels_[i])];
         position_[i] = static_cast<std::int32_t>(members.size());
@@ -92,7 +93,6 @@ std::span<const std::int32_t> ClusterGraph::offerToAll(std::size_t cluster, std:
 }
 
 void ClusterGraph::showHead(std::size_t cluster, std::size_t arc) {
-    const std::int32_t before = rows_[arc];
     if (length_[arc] != 0) {
         const Entry& head = entries_[arc * listLength_ + static_cast<std::size_t>(length_[arc]) - 1];
         weights_[arc] = head.key;
@@ -101,8 +101,11 @@ void ClusterGraph::showHead(std::size_t cluster, std::size_t arc) {
         const double outside = outsideBound(cluster, arc - cluster * stride_);
         weights_[arc] = std::min(complete_[arc], outside);
         rows_[arc] = complete_[arc] < outside ? notLookedUp : outsideCore;
+        if (rows_[arc] == notLookedUp && isBounded_[arc] == 0) {
+            isBounded_[arc] = 1;
+            bounded_[cluster].push_back(static_cast<std::int32_t>(arc - cluster * stride_));
+        }
     }
-    nNotLookedUp_[cluster] += (rows_[arc] == notLookedUp ? 1 : 0) - (before == notLookedUp ? 1 : 0);
 }
 
 void ClusterGraph::dropStaleHead(std::size_t cluster, std::size_t arc) {
@@ -129,6 +132,18 @@ void ClusterGraph::build(std::size_t cluster) {
     for (std::size_t to = 0; to != nClusters_; ++to)
         if (to != cluster)
             showHead(cluster, first + to);
+}
+
+std::span<const std::int32_t> ClusterGraph::boundedTargets(std::size_t cluster) {
+    auto& targets = bounded_[cluster];
+    std::erase_if(targets, [&](std::int32_t to) {
+        const std::size_t arc = cluster * stride_ + static_cast<std::size_t>(to);
+        if (rows_[arc] == notLookedUp)
+            return false;
+        isBounded_[arc] = 0;
+        return true;
+    });
+    return targets;
 }
 
 void ClusterGraph::refill(std::size_t cluster, std::span<const std::int32_t> targets) {

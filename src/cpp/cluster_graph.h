@@ -40,7 +40,8 @@ public:
 
     // Fills the lists of a cluster when it is visited for the first time.
     void build(std::size_t cluster);
-    bool hasBounds(std::size_t cluster) const { return nNotLookedUp_[cluster] != 0; }
+    // Targets of the arcs out of `cluster` that carry bounds `refill` could replace.
+    std::span<const std::int32_t> boundedTargets(std::size_t cluster);
     // Completes the lists of the given arcs out of `cluster`.
     void refill(std::size_t cluster, std::span<const std::int32_t> targets);
     void move(std::int32_t row, std::size_t to);
@@ -69,16 +70,17 @@ private:
     std::vector<double> startPrices_;
     std::vector<std::int32_t> labels_;
     std::vector<std::vector<std::int32_t>> members_;
-    std::vector<std::int32_t> position_;     // of each row among the members of its cluster
-    std::vector<std::uint8_t> built_;        // per cluster
-    std::vector<std::int32_t> nNotLookedUp_; // per cluster: arcs that `refill` could improve
+    std::vector<std::int32_t> position_;             // of each row among the members of its cluster
+    std::vector<std::uint8_t> built_;                // per cluster
+    std::vector<std::vector<std::int32_t>> bounded_; // per cluster; may hold arcs whose row is known by now
     // Per arc, `stride_` arcs per cluster:
     std::vector<double> weights_;
     std::vector<std::int32_t> rows_;
     std::vector<double> complete_; // the list holds every row with a smaller key
     std::vector<std::int32_t> length_;
-    std::vector<Entry> entries_;      // `listLength_` per arc, descending: the cheapest row comes last
-    std::vector<std::int32_t> found_; // scratch
+    std::vector<std::uint8_t> isBounded_; // whether the arc stands in `bounded_`
+    std::vector<Entry> entries_;          // `listLength_` per arc, descending: the cheapest row comes last
+    std::vector<std::int32_t> found_;     // scratch
 };
 
 } // namespace konstrain

@@ -26,7 +26,10 @@ namespace {
 const auto relax = KONSTRAIN_PICK(relax);
 
 // Reading the clock costs as much as a step in a small graph.
-constexpr int stepsPerClockReading = 64;
+constexpr int stepsPerClockReading = 16;
+// One search serves this part of all shortages: the first few would be found sooner, but a search of their
+// own for each of the others costs more.
+constexpr std::size_t shortagesPerSearch = 4;
 
 } // namespace
 
@@ -52,8 +55,8 @@ FlowSearch::FlowSearch(ClusterGraph& graph, std::span<const double> prices,
                        std::span<const std::int64_t> sizes, std::span<const std::int64_t> lower,
                        std::span<const std::int64_t> upper)
     : graph_(graph), lower_(lower), upper_(upper), passed_(sizes.size()), excess_(sizes.size() + 1, 0),
-      prices_(graph.stride(), 0.0), distance_(graph.stride()), open_(graph.stride()),
-      parent_(graph.stride()) {
+      prices_(graph.stride(), 0.0), distance_(graph.stride()), open_(graph.stride()), parent_(graph.stride()),
+      onPath_(graph.stride(), 0) {
     std::copy(prices.begin(), prices.end(), prices_.begin());
     for (std::size_t j = 0; j != sizes.size(); ++j) {
         passed_[j] = startFlow(prices[j], sizes[j], lower[j], upper[j]);
@@ -61,26 +64,32 @@ FlowSearch::FlowSearch(ClusterGraph& graph, std::span<const double> prices,
         excess_[sink()] -= excess_[j];
         openSinkArcs(j);
     }
+    for (std::size_t node = 0; node != excess_.size(); ++node)
+        if (excess_[node] < 0)
+            shortages_.push_back(node);
     closed_.reserve(sizes.size() + 1);
     lookUp_.reserve(sizes.size());
 }
 
 FlowSearch::Status FlowSearch::run(TimePoint deadline) {
-    for (int step = 0;; ++step) {
-        const auto source = static_cast<std::size_t>(
-            std::distance(excess_.begin(), std::max_element(excess_.begin(), excess_.end())));
-        if (excess_[source] <= 0)
-            return Status::Balanced;
+    const auto isExcess = [](std::int64_t excess) { return excess > 0; };
+    for (int step = 0; std::any_of(excess_.begin(), excess_.end(), isExcess); ++step) {
         if (step % stepsPerClockReading == 0 && deadline != TimePoint::max() &&
             std::chrono::steady_clock::now() >= deadline)
             return Status::OutOfTime;
-        const std::size_t target = findShortage(source);
-        if (target > sink())
+        findShortages();
+        if (found_.empty())
             return Status::NoWayOn;
-        raisePrices(target);
-        if (moveAlongPath(source, target) == Step::LeftTheCore)
+        raisePrices(found_.back());
+        // Paths that touch an earlier one wait: its rows have moved, so their arcs may have changed.
+        std::fill(onPath_.begin(), onPath_.end(), 0);
+        bool progress = false;
+        for (const std::size_t target : found_)
+            progress |= moveAlongPath(target);
+        if (!progress)
             return Status::LeftTheCore;
     }
+    return Status::Balanced;
 }
 
 std::vector<double> FlowSearch::prices() const {
@@ -96,59 +105,68 @@ std::vector<double> FlowSearch::prices() const {
     return result;
 }
 
-std::size_t FlowSearch::findShortage(std::size_t source) {
+void FlowSearch::findShortages() {
     std::fill(distance_.begin(), distance_.end(), infinity);
     std::fill(open_.begin(), open_.end(), infinity);
     closed_.clear();
-    distance_[source] = 0.0;
+    found_.clear();
     const SearchArrays search{graph_.stride(), prices_.data(), distance_.data(), open_.data(),
                               parent_.data()};
-    auto node = static_cast<std::int64_t>(source);
+    std::int64_t node = -1;
+    for (std::size_t source = excess_.size(); source-- != 0;)
+        if (excess_[source] > 0) {
+            distance_[source] = 0.0;
+            open_[source] = 0.0;
+            parent_[source] = static_cast<std::int64_t>(source);
+            node = static_cast<std::int64_t>(source);
+        }
+    const std::size_t nWanted = std::max<std::size_t>(1, shortages_.size() / shortagesPerSearch);
     while (node >= 0) {
         const auto from = static_cast<std::size_t>(node);
         open_[from] = infinity;
         closed_.push_back(from);
-        if (excess_[from] < 0)
-            return from;
+        if (excess_[from] < 0) {
+            found_.push_back(from);
+            if (found_.size() == nWanted)
+                return;
+        }
         if (from != sink()) {
             graph_.build(from);
-            if (graph_.hasBounds(from))
-                lookUpUsefulArcs(from);
+            lookUpUsefulArcs(from);
         }
         node = relax(search, graph_.weights(from), node);
     }
-    return sink() + 1;
 }
 
 void FlowSearch::lookUpUsefulArcs(std::size_t from) {
-    // Nothing beyond the nearest known shortage will be visited in this search.
-    double horizon = infinity;
-    for (std::size_t j = 0; j != excess_.size(); ++j)
-        if (excess_[j] < 0)
-            horizon = std::min(horizon, distance_[j]);
+    const std::span<const std::int32_t> targets = graph_.boundedTargets(from);
+    if (targets.empty())
+        return;
     const double* weights = graph_.weights(from);
+    const auto reach = [&](std::size_t to) {
+        return distance_[from] + std::max(0.0, weights[to] + prices_[to] - prices_[from]);
+    };
     lookUp_.clear();
-    for (std::size_t to = 0; to != graph_.nClusters(); ++to) {
-        if (graph_.row(from, to) != ClusterGraph::notLookedUp)
-            continue;
-        const double reduced = std::max(0.0, weights[to] + prices_[to] - prices_[from]);
-        if (distance_[from] + reduced < std::min(horizon, distance_[to]))
-            lookUp_.push_back(static_cast<std::int32_t>(to));
-    }
+    for (const std::int32_t to : targets)
+        if (reach(static_cast<std::size_t>(to)) < distance_[static_cast<std::size_t>(to)])
+            lookUp_.push_back(to);
     if (!lookUp_.empty())
         graph_.refill(from, lookUp_);
 }
 
-void FlowSearch::raisePrices(std::size_t target) {
-    const double reach = distance_[target];
+void FlowSearch::raisePrices(std::size_t last) {
+    const double reach = distance_[last];
     for (const std::size_t node : closed_)
         prices_[node] += reach - distance_[node];
 }
 
-FlowSearch::Step FlowSearch::moveAlongPath(std::size_t source, std::size_t target) {
+bool FlowSearch::moveAlongPath(std::size_t target) {
     // Units that only change what is passed on to the sink move together; rows move one by one.
-    std::int64_t amount = std::min(excess_[source], -excess_[target]);
-    for (std::size_t to = target; to != source;) {
+    std::int64_t amount = -excess_[target];
+    std::size_t to = target;
+    for (; parent_[to] != static_cast<std::int64_t>(to); to = static_cast<std::size_t>(parent_[to])) {
+        if (onPath_[to] != 0)
+            return false;
         const auto from = static_cast<std::size_t>(parent_[to]);
         if (to == sink()) {
             amount = std::min(amount, upper_[from] - passed_[from]);
@@ -158,21 +176,29 @@ FlowSearch::Step FlowSearch::moveAlongPath(std::size_t source, std::size_t targe
             amount = 1;
             const std::int32_t row = graph_.row(from, to);
             if (row == ClusterGraph::outsideCore)
-                return Step::LeftTheCore;
+                return false;
             if (row == ClusterGraph::notLookedUp) {
                 const auto only = static_cast<std::int32_t>(to);
                 graph_.refill(from, {&only, 1});
-                return Step::LookedUp;
+                return true;
             }
         }
-        to = from;
     }
+    const std::size_t source = to;
+    if (onPath_[source] != 0)
+        return false;
+    amount = std::min(amount, excess_[source]);
     assert(amount > 0);
-    for (std::size_t to = target; to != source; to = static_cast<std::size_t>(parent_[to]))
+    for (to = target; to != source; to = static_cast<std::size_t>(parent_[to])) {
+        onPath_[to] = 1;
         pass(static_cast<std::size_t>(parent_[to]), to, amount);
+    }
+    onPath_[source] = 1;
     excess_[source] -= amount;
     excess_[target] += amount;
-    return Step::Moved;
+    if (excess_[target] == 0)
+        std::erase(shortages_, target);
+    return true;
 }
 
 void FlowSearch::pass(std::size_t from, std::size_t to, std::int64_t amount) {

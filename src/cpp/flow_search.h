@@ -38,28 +38,30 @@ public:
     std::vector<double> prices() const;
 
 private:
-    enum class Step { Moved, LookedUp, LeftTheCore };
-
     std::size_t sink() const { return graph_.nClusters(); }
-    // Closes nodes from the source on until one with a shortage is closed; returns that one, or
-    // one past the sink when none can be reached.
-    std::size_t findShortage(std::size_t source);
+    // Closes nodes in order of their distance from the nearest excess until enough shortages are closed.
+    void findShortages();
     void lookUpUsefulArcs(std::size_t from);
-    void raisePrices(std::size_t target);
-    Step moveAlongPath(std::size_t source, std::size_t target);
+    // Keeps reduced costs from going negative and makes those of all paths up to `last` zero.
+    void raisePrices(std::size_t last);
+    // False when an arc of the path has no known row and none to look up, or was part of an earlier path.
+    bool moveAlongPath(std::size_t target);
     void pass(std::size_t from, std::size_t to, std::int64_t amount);
     void openSinkArcs(std::size_t cluster);
 
     ClusterGraph& graph_;
     std::span<const std::int64_t> lower_;
     std::span<const std::int64_t> upper_;
-    std::vector<std::int64_t> passed_; // from each cluster to the sink
-    std::vector<std::int64_t> excess_; // per node; negative: shortage
+    std::vector<std::int64_t> passed_;   // from each cluster to the sink
+    std::vector<std::int64_t> excess_;   // per node; negative: shortage
+    std::vector<std::size_t> shortages_; // nodes with one
     std::vector<double> prices_;
     std::vector<double> distance_;
     std::vector<double> open_; // the distance of nodes that are not closed yet, infinite for others
     std::vector<std::int64_t> parent_;
     std::vector<std::size_t> closed_;
+    std::vector<std::size_t> found_;   // shortages among the closed nodes
+    std::vector<std::uint8_t> onPath_; // per node, in this step
     std::vector<std::int32_t> lookUp_; // scratch
 };
 

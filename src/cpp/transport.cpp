@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 #include "cluster_graph.h"
 #include "core_rows.h"
+#include "crowding.h"
 #include "fit_sizes.h"
 #include "flow_search.h"
 #include "priced_rows.h"
@@ -18,6 +20,8 @@ namespace {
 constexpr std::size_t sampleRatio = 8;
 // Below this many rows per cluster a sample says too little about the prices to pay for itself.
 constexpr std::size_t rowsPerClusterForSamples = 400;
+// Looking at all rows again pays while it settles one row in so many.
+constexpr std::int64_t rowsPerSettled = 64;
 // A core that turned out too small grows by this factor.
 constexpr std::size_t coreGrowth = 4;
 
@@ -39,7 +43,8 @@ private:
     bool isLargeForSamples() const;
     void priceBySample(std::span<double> prices);
     std::int64_t label(std::span<const double> prices);
-    std::size_t firstCoreRows(std::int64_t excess) const;
+    std::int64_t easeCrowding(std::span<double> prices, std::int64_t excess);
+    std::size_t coreRows(std::int64_t excess) const;
     std::size_t listLength(std::size_t nCoreRows) const;
     FlowSearch::Status balance(const Core& core, std::span<double> prices);
     TransportResult accept(const Core& core, std::span<const std::int32_t> coreLabels,
@@ -66,15 +71,23 @@ double boundTerm(std::span<const double> prices, std::span<const std::int64_t> l
     return sum;
 }
 
-// A price on a bound that cannot bind only weakens the lower bound.
-void dropIdlePrices(std::span<double> prices, std::span<const std::int64_t> lower,
+// A price on a bound that cannot bind only weakens the lower bound. Returns whether there was one.
+bool dropIdlePrices(std::span<double> prices, std::span<const std::int64_t> lower,
                     std::span<const std::int64_t> upper, std::size_t nRows) {
+    bool dropped = false;
     for (std::size_t j = 0; j != prices.size(); ++j) {
-        if (upper[j] >= static_cast<std::int64_t>(nRows))
-            prices[j] = std::min(prices[j], 0.0);
-        if (lower[j] <= 0)
-            prices[j] = std::max(prices[j], 0.0);
+        const bool idle = prices[j] > 0.0 ? upper[j] >= static_cast<std::int64_t>(nRows) : lower[j] <= 0;
+        if (idle && prices[j] != 0.0) {
+            prices[j] = 0.0;
+            dropped = true;
+        }
     }
+    return dropped;
+}
+
+// How much sizes miss their bounds at prices from a good sample: random fluctuation.
+double usualExcess(std::size_t nRows, std::size_t nClusters) {
+    return std::sqrt(static_cast<double>(nRows) * static_cast<double>(nClusters));
 }
 
 // One row of each stretch of `sampleRatio`, at a place that looks random so that no period in the data is
@@ -121,34 +134,53 @@ std::int64_t Level::label(std::span<const double> prices) {
     return totalExcess(prices, sizes_, lower_, upper_);
 }
 
-std::size_t Level::firstCoreRows(std::int64_t excess) const {
+// Raises prices of crowded clusters as long as that is cheaper than moving rows one by one. Takes and returns
+// the total excess.
+std::int64_t Level::easeCrowding(std::span<double> prices, std::int64_t excess) {
+    const std::int64_t worthwhile = static_cast<std::int64_t>(nRows()) / rowsPerSettled;
+    std::int64_t crowded = countCrowded(sizes_, upper_);
+    if (crowded <= worthwhile)
+        return excess;
+    for (std::int64_t before = 2 * crowded; crowded > worthwhile && before - crowded > worthwhile;) {
+        raiseCrowdedPrices(labels_, gaps_, sizes_, upper_, prices);
+        label(prices);
+        before = std::exchange(crowded, countCrowded(sizes_, upper_));
+    }
+    const double shift = levelPrices(lower_, upper_, nRows(), prices);
+    sums_.priced -= shift * static_cast<double>(nRows());
+    if (dropIdlePrices(prices, lower_, upper_, nRows()))
+        return label(prices);
+    return totalExcess(prices, sizes_, lower_, upper_);
+}
+
+std::size_t Level::coreRows(std::int64_t excess) const {
     if (options_.coreRows != 0)
         return options_.coreRows;
-    return 4 * static_cast<std::size_t>(excess) + 16 * nClusters();
+    return 3 * static_cast<std::size_t>(excess) + 16 * nClusters();
 }
 
 std::size_t Level::listLength(std::size_t nCoreRows) const {
     if (options_.listLength != 0)
         return options_.listLength;
-    return std::clamp<std::size_t>(nCoreRows / nClusters() / 8, 1, 8);
+    return std::clamp<std::size_t>(nCoreRows / nClusters() / 16, 1, 8);
 }
 
 TransportResult Level::solve(std::span<double> prices) {
     dropIdlePrices(prices, lower_, upper_, nRows());
-    bool maySample = isLargeForSamples();
-    if (maySample && !options_.trustPrices) {
+    const bool maySample = isLargeForSamples();
+    const bool sampleFirst = maySample && !options_.trustPrices;
+    if (sampleFirst)
         priceBySample(prices);
-        maySample = false;
-    }
     std::int64_t excess = label(prices);
-    const double usual = 2.0 * std::sqrt(static_cast<double>(nRows()) * static_cast<double>(nClusters()));
-    if (maySample && static_cast<double>(excess) > usual) {
+    if (!maySample) {
+        excess = easeCrowding(prices, excess);
+    } else if (!sampleFirst && static_cast<double>(excess) > 2.0 * usualExcess(nRows(), nClusters())) {
         priceBySample(prices);
         excess = label(prices);
     }
     result_ = {sums_.cost, sums_.priced - boundTerm(prices, lower_, upper_), true};
-    for (std::size_t wanted = firstCoreRows(excess); excess != 0; wanted *= coreGrowth) {
-        const Core core = chooseCore(costs_, nClusters(), labels_, gaps_, wanted);
+    for (std::size_t growth = 1; excess != 0; growth *= coreGrowth) {
+        const Core core = chooseCore(costs_, nClusters(), labels_, gaps_, growth * coreRows(excess));
         const FlowSearch::Status status = balance(core, prices);
         if (status == FlowSearch::Status::Balanced)
             break;

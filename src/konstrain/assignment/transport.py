@@ -41,10 +41,10 @@ def solve(
     lower, upper = count_bounds(problem)
     deadline = Deadline(time_limit)
     start = _start_prices(problem, warm)
-    answer, finished = _run(problem, lower, upper, start, deadline)
-    if not answer.proven and finished and start is not None:
+    answer = _run(problem, lower, upper, start, deadline)
+    if not answer.proven and start is not None and not deadline.expired():
         # Prices of another magnitude than the costs swallow the costs' last digits: start over without them.
-        answer, _ = _run(problem, lower, upper, None, deadline)
+        answer = _run(problem, lower, upper, None, deadline)
     return answer
 
 
@@ -100,8 +100,8 @@ def _run(
     upper: NDArray[np.int64],
     start: NDArray[np.float64] | None,
     deadline: Deadline,
-) -> tuple[Assignment, bool]:
-    """One call of the kernel; also tells whether it ended in time."""
+) -> Assignment:
+    """Call the kernel once and judge its proof."""
     labels, prices, cost, bound, finished = _core.transport(
         problem.costs,
         lower,
@@ -110,24 +110,24 @@ def _run(
         time_limit=deadline.remaining(),
         trust_prices=start is not None,
     )
-    answer = Assignment(
+    # Prices that grew from zero are of the costs' magnitude, so their rounding is a fair measure; warm prices may
+    # be of any, and then would excuse everything.
+    price_scale = float(np.abs(prices) @ upper) if start is None else 0.0
+    return Assignment(
         labels=labels,
         cost=cost,
-        lower_bound=min(bound, cost),
-        proven=finished and _is_proof(problem, cost, bound, prices, upper),
+        lower_bound=min(bound, cost) if np.isfinite(bound) else -np.inf,
+        proven=finished and _is_proof(problem, cost, bound, price_scale),
         engine=name,
         # The kernel's prices are per block, an assignment's per unit of demand.
         prices=prices / (_unit(problem) or 1.0),
     )
-    return answer, finished
 
 
-def _is_proof(
-    problem: AssignmentProblem, cost: float, bound: float, prices: NDArray[np.float64], upper: NDArray[np.int64]
-) -> bool:
+def _is_proof(problem: AssignmentProblem, cost: float, bound: float, price_scale: float) -> bool:
     """Whether cost and bound differ by rounding only, at the scale of the numbers they are sums of."""
     difference = cost - bound
-    if difference <= PROOF_RELATIVE * max(abs(cost), float(np.abs(prices) @ upper)):
+    if difference <= PROOF_RELATIVE * max(abs(cost), price_scale):
         return True
     # Costs that cancel: looked at last, because it reads the whole matrix.
     return difference <= PROOF_RELATIVE * float(np.abs(problem.costs).max(initial=0.0))

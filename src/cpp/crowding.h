@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace konstrain {
+
+// How many rows do not fit into the clusters they prefer.
+std::int64_t countCrowded(std::span<const std::int64_t> sizes, std::span<const std::int64_t> upper);
+
+// Raises the price of each crowded cluster just so far that, were the other prices to stay, no more rows
+// prefer it than fit. `gaps` says by how much each row prefers its label. A cheap first step towards good
+// prices: as in an auction, some rows come back because other prices rose too.
+void raiseCrowdedPrices(std::span<const std::int32_t> labels, std::span<const float> gaps,
+                        std::span<const std::int64_t> sizes, std::span<const std::int64_t> upper,
+                        std::span<double> prices);
+
+// Moves all prices by one amount, which changes no row's preference, to where the lower bound they prove is
+// best.
+double levelPrices(std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,
+                   std::size_t nRows, std::span<double> prices);
+
+} // namespace konstrain
