@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-from sections import transport
+from sections import conflicts, coupled, transport
 
-MODULES = (transport,)
+MODULES = (transport, conflicts, coupled)
 SECTIONS = {title: rows for module in MODULES for title, rows in module.SECTIONS.items()}
 
 
