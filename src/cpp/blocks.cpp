@@ -200,11 +200,11 @@ void blockMeans(const StridedRows<T>& x, std::span<const std::int64_t> indptr,
 }
 
 template <typename T, typename Index>
-SparseRows<T> blockMeansSparse(std::span<const Index> xIndptr, std::span<const Index> xIndices,
+SparseMeans<T> blockMeansSparse(std::span<const Index> xIndptr, std::span<const Index> xIndices,
                                std::span<const T> xData, std::size_t nColumns,
                                std::span<const std::int64_t> indptr, std::span<const std::int32_t> rows,
                                std::span<const double> weights, std::span<double> scatter) {
-    SparseRows<T> means;
+    SparseMeans<T> means;
     means.indptr.assign(1, 0);
     std::vector<double> mean(nColumns, 0.0);
     std::vector<double> present(nColumns, 0.0); // weight of the rows that store this column
@@ -265,7 +265,7 @@ template void blockMeans(const StridedRows<float>&, std::span<const std::int64_t
                          std::span<double>);
 
 #define KONSTRAIN_BLOCK_MEANS_SPARSE(T, Index)                                                               \
-    template SparseRows<T> blockMeansSparse(std::span<const Index>, std::span<const Index>,                  \
+    template SparseMeans<T> blockMeansSparse(std::span<const Index>, std::span<const Index>,                  \
                                             std::span<const T>, std::size_t, std::span<const std::int64_t>,  \
                                             std::span<const std::int32_t>, std::span<const double>,          \
                                             std::span<double>)

@@ -45,7 +45,7 @@ void blockMeans(const StridedRows<T>& x, std::span<const std::int64_t> indptr,
                 std::span<const std::int32_t> rows, std::span<const double> weights, std::span<T> means,
                 std::span<double> scatter);
 
-template <typename T> struct SparseRows {
+template <typename T> struct SparseMeans {
     std::vector<std::int64_t> indptr;
     std::vector<std::int32_t> indices;
     std::vector<T> data;
@@ -53,7 +53,7 @@ template <typename T> struct SparseRows {
 
 // The same for a matrix in compressed rows (no repeated entries); the means come back in compressed rows.
 template <typename T, typename Index>
-SparseRows<T> blockMeansSparse(std::span<const Index> xIndptr, std::span<const Index> xIndices,
+SparseMeans<T> blockMeansSparse(std::span<const Index> xIndptr, std::span<const Index> xIndices,
                                std::span<const T> xData, std::size_t nColumns,
                                std::span<const std::int64_t> indptr, std::span<const std::int32_t> rows,
                                std::span<const double> weights, std::span<double> scatter);

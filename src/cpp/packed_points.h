@@ -1,0 +1,62 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace konstrain {
+
+// Points packed side by side, one column after the other: a kernel reads the same column of `tileWidth` points
+// as vectors. 16 doubles are two registers of the widest vector unit.
+inline constexpr std::size_t tileWidth = 16;
+
+constexpr std::size_t tileCount(std::size_t nPoints) {
+    return (nPoints + tileWidth - 1) / tileWidth;
+}
+
+// Doubles that start at a cache line, so that no vector straddles two.
+class AlignedDoubles {
+public:
+    explicit AlignedDoubles(std::size_t size) : lines_((size + lineSize - 1) / lineSize) {}
+    double* data() { return lines_.empty() ? nullptr : lines_.front().values; }
+    const double* data() const { return lines_.empty() ? nullptr : lines_.front().values; }
+
+private:
+    static constexpr std::size_t lineSize = 8;
+    struct alignas(64) Line {
+        double values[lineSize] = {};
+    };
+    std::vector<Line> lines_;
+};
+
+// `tile[f * tileWidth + i]` becomes column `f` of point `i`. Places from `nPoints` on keep what they hold.
+template <typename Value>
+void packTile(const Value* points, std::size_t nPoints, std::size_t nColumns, double* tile) {
+    for (std::size_t i = 0; i != nPoints; ++i)
+        for (std::size_t f = 0; f != nColumns; ++f)
+            tile[f * tileWidth + i] = static_cast<double>(points[i * nColumns + f]);
+}
+
+// All points in tiles, the last one filled up with zeros.
+class PackedPoints {
+public:
+    PackedPoints(const double* points, std::size_t nPoints, std::size_t nColumns)
+        : nPoints_(nPoints), nColumns_(nColumns),
+          values_(tileCount(nPoints) * tileWidth * nColumns) {
+        for (std::size_t first = 0; first < nPoints; first += tileWidth)
+            packTile(points + first * nColumns, std::min(tileWidth, nPoints - first), nColumns,
+                     values_.data() + first * nColumns);
+    }
+
+    std::size_t nPoints() const { return nPoints_; }
+    std::size_t nColumns() const { return nColumns_; }
+    // The tile that starts with point `first`, a multiple of `tileWidth`.
+    const double* tile(std::size_t first) const { return values_.data() + first * nColumns_; }
+
+private:
+    std::size_t nPoints_;
+    std::size_t nColumns_;
+    AlignedDoubles values_;
+};
+
+} // namespace konstrain
