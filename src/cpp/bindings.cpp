@@ -24,8 +24,10 @@
 #include "distances.h"
 #include "linked_assignment.h"
 #include "coloring.h"
+#include "local_search.h"
 #include "nearest.h"
 #include "rectangular_assignment.h"
+#include "relocation.h"
 #include "transport.h"
 
 namespace nb = nanobind;
@@ -137,8 +139,9 @@ void bindLinkedAssignment(nb::module_& m) {
         .def_prop_ro(
             "labels", [](const LinkedAssignment& self) { return copyVector<std::int32_t>(self.labels()); },
             nb::rv_policy::move)
-        .def("slack", [](LinkedAssignment& self) { return copyVector<double>(self.slack()); },
-             "Per block: its component's optimum less the sum of its blocks' cheapest costs.")
+        .def(
+            "slack", [](LinkedAssignment& self) { return copyVector<double>(self.slack()); },
+            "Per block: its component's optimum less the sum of its blocks' cheapest costs.")
         .def_prop_ro("cost", &LinkedAssignment::cost)
         .def_prop_ro("doubt", &LinkedAssignment::doubt);
 }
@@ -360,6 +363,8 @@ void bindColoring(nb::module_& m) {
         },
         "indptr"_a.noconvert(), "indices"_a.noconvert(), "members"_a.noconvert(), "n_colors"_a, "seconds"_a,
         "An uncolourable subset of uncolourable members, and whether it is proved to be irreducible.");
+}
+
 template <typename T> using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <typename T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -439,6 +444,87 @@ void bindDistances(nb::module_& m) {
     bindSparseDistances<float, std::int64_t>(m);
 }
 
+// Records of moves as arrays: kind, p, q, delta, where each move's blocks start, blocks.
+auto describe(const std::vector<konstrain::MoveRecord>& records) {
+    std::vector<std::int8_t> kind;
+    std::vector<std::int32_t> p, q, blocks;
+    std::vector<double> delta;
+    std::vector<std::int64_t> start{0};
+    for (const auto& record : records) {
+        kind.push_back(static_cast<std::int8_t>(record.kind));
+        p.push_back(record.p);
+        q.push_back(record.q);
+        delta.push_back(record.delta);
+        blocks.insert(blocks.end(), record.blocks.begin(), record.blocks.end());
+        start.push_back(static_cast<std::int64_t>(blocks.size()));
+    }
+    return nb::make_tuple(copyVector<std::int8_t>(kind), copyVector<std::int32_t>(p),
+                          copyVector<std::int32_t>(q), copyVector<double>(delta),
+                          copyVector<std::int64_t>(start), copyVector<std::int32_t>(blocks));
+}
+
+template <typename T>
+nb::tuple searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> start,
+                        std::optional<Vector<std::int64_t>> indptr,
+                        std::optional<Vector<std::int32_t>> indices,
+                        std::optional<Vector<double>> linkWeights, std::optional<Vector<double>> demand,
+                        Vector<double> sizeMin, Vector<double> sizeMax, double slack, bool nonempty,
+                        std::size_t maxPasses, double timeLimit, std::uint64_t seed, bool keepRecords) {
+    const konstrain::SearchProblem problem{{means.data(), means.shape(0), means.shape(1)},
+                                           view<double>(weight),
+                                           {viewOrEmpty<std::int64_t>(indptr),
+                                            viewOrEmpty<std::int32_t>(indices),
+                                            viewOrEmpty<double>(linkWeights)},
+                                           viewOrEmpty<double>(demand),
+                                           view<double>(sizeMin),
+                                           view<double>(sizeMax),
+                                           slack,
+                                           nonempty};
+    konstrain::LocalSearchOptions options{maxPasses, seed, {}, keepRecords};
+    options.deadline = transportOptions(timeLimit, false, 0, 0, 0).deadline;
+    auto labels = copyVector<std::int32_t>(view<std::int32_t>(start));
+    konstrain::LocalSearchResult result;
+    {
+        nb::gil_scoped_release release;
+        result = konstrain::searchLocally(problem, {labels.data(), labels.size()}, options);
+    }
+    return nb::make_tuple(labels, result.cost, result.nMoves, describe(result.records));
+}
+
+template <typename T>
+nb::tuple estimateRelocations(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> labels,
+                              std::size_t nClusters, std::uint64_t seed) {
+    konstrain::RelocationEstimates result;
+    {
+        nb::gil_scoped_release release;
+        result =
+            konstrain::estimateRelocations({means.data(), means.shape(0), means.shape(1)},
+                                           view<double>(weight), view<std::int32_t>(labels), nClusters, seed);
+    }
+    return nb::make_tuple(copyVector<double>(result.centres), copyVector<double>(result.removal),
+                          copyVector<double>(result.gain), copyVector<double>(result.halves));
+}
+
+template <typename T> void bindLocalSearchOf(nb::module_& m) {
+    m.def(
+        "search_locally", &searchLocally<T>, "means"_a.noconvert(), "weight"_a.noconvert(),
+        "labels"_a.noconvert(), "indptr"_a.noconvert().none(), "indices"_a.noconvert().none(),
+        "link_weights"_a.noconvert().none(), "demand"_a.noconvert().none(), "size_min"_a.noconvert(),
+        "size_max"_a.noconvert(), "slack"_a, "nonempty"_a, "max_passes"_a, "time_limit"_a, "seed"_a,
+        "keep_records"_a = false,
+        "Labels no move improves, their cost, the number of moves and (kind, p, q, delta, start, blocks) of "
+        "each when records are kept.");
+    m.def(
+        "estimate_relocations", &estimateRelocations<T>, "means"_a.noconvert(), "weight"_a.noconvert(),
+        "labels"_a.noconvert(), "n_clusters"_a, "seed"_a,
+        "Centres, cost of removing each cluster, gain of splitting each, centres of the two halves (flat).");
+}
+
+void bindLocalSearch(nb::module_& m) {
+    bindLocalSearchOf<double>(m);
+    bindLocalSearchOf<float>(m);
+}
+
 } // namespace
 
 NB_MODULE(_core, m) {
@@ -450,4 +536,5 @@ NB_MODULE(_core, m) {
     bindBlocks(m);
     bindColoring(m);
     bindDistances(m);
+    bindLocalSearch(m);
 }

@@ -1,0 +1,67 @@
+#include "block_means.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "multiversion.h"
+
+namespace konstrain {
+
+namespace {
+
+constexpr std::size_t lanes = 8;
+
+// Eight sums side by side: the compiler may not reorder one long sum, so it could not use vectors for it.
+inline double laneSum(const double* a, const double* b, std::size_t n) {
+    double sums[lanes] = {};
+    std::size_t i = 0;
+    for (; i + lanes <= n; i += lanes)
+        for (std::size_t lane = 0; lane != lanes; ++lane) {
+            const double difference = a[i + lane] - b[i + lane];
+            sums[lane] += difference * difference;
+        }
+    double rest = 0.0;
+    for (; i != n; ++i)
+        rest += (a[i] - b[i]) * (a[i] - b[i]);
+    const double low = (sums[0] + sums[4]) + (sums[2] + sums[6]);
+    const double high = (sums[1] + sums[5]) + (sums[3] + sums[7]);
+    return (low + high) + rest;
+}
+
+KONSTRAIN_MULTIVERSION
+void distancesToChosen(const double* row, const double* centres, std::size_t n, const std::size_t* chosen,
+                       std::size_t nChosen, double* out) {
+    for (std::size_t i = 0; i != nChosen; ++i)
+        out[i] = laneSum(row, centres + chosen[i] * n, n);
+}
+
+} // namespace
+
+const double* BlockMeans::row(std::size_t block, std::span<double> buffer) const {
+    assert(block < nBlocks_);
+    if (doubles_ != nullptr)
+        return doubles_ + block * nFeatures_;
+    for (std::size_t i = 0; i != nFeatures_; ++i)
+        buffer[i] = static_cast<double>(floats_[block * nFeatures_ + i]);
+    return buffer.data();
+}
+
+double BlockMeans::largest() const {
+    double result = 0.0;
+    for (std::size_t i = 0; i != nBlocks_ * nFeatures_; ++i)
+        result =
+            std::max(result, std::abs(doubles_ != nullptr ? doubles_[i] : static_cast<double>(floats_[i])));
+    return result;
+}
+
+double squaredDistance(const double* a, const double* b, std::size_t nFeatures) {
+    return laneSum(a, b, nFeatures);
+}
+
+void squaredDistances(const double* row, const double* centres, std::size_t nFeatures,
+                      std::span<const std::size_t> chosen, double* out) {
+    distancesToChosen(row, centres, nFeatures, chosen.data(), chosen.size(), out);
+}
+
+} // namespace konstrain

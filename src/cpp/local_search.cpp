@@ -1,0 +1,79 @@
+#include "local_search.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "pair_moves.h"
+#include "single_moves.h"
+
+namespace konstrain {
+
+namespace {
+
+// std::shuffle differs between standard libraries; the same seed should give the same answer everywhere.
+template <typename T> void shuffle(std::vector<T>& items, std::mt19937_64& random) {
+    for (std::size_t i = items.size(); i > 1; --i)
+        std::swap(items[i - 1], items[random() % i]);
+}
+
+std::vector<std::size_t> shuffledBlocks(std::size_t n, std::mt19937_64& random) {
+    std::vector<std::size_t> order(n);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    shuffle(order, random);
+    return order;
+}
+
+bool passOverBlocks(SingleMoves& moves, const SearchState& state, std::span<const std::size_t> order) {
+    bool moved = false;
+    for (std::size_t i = 0; i != order.size(); ++i) {
+        if (i % 256 == 0 && state.expired())
+            break;
+        moved |= moves.tryBlock(order[i]);
+    }
+    return moved;
+}
+
+bool passOverPairs(PairMoves& moves, const SearchState& state, std::size_t nClusters) {
+    bool moved = false;
+    for (std::size_t p = 1; p < nClusters; ++p)
+        for (std::size_t q = 0; q != p; ++q) {
+            if (state.expired())
+                return moved;
+            moved |= moves.explore(p, q);
+        }
+    return moved;
+}
+
+} // namespace
+
+LocalSearchResult searchLocally(const SearchProblem& problem, std::span<std::int32_t> labels,
+                                const LocalSearchOptions& options) {
+    const std::vector<std::int32_t> start(labels.begin(), labels.end());
+    Partition partition(problem, labels);
+    const double startCost = partition.cost();
+    SearchState state(partition, startCost, options.deadline, options.keepRecords);
+    CentreDistances distances(partition);
+    SingleMoves singles(state, distances);
+    PairMoves pairs(state, distances);
+    std::mt19937_64 random(options.seed);
+    const std::vector<std::size_t> order = shuffledBlocks(problem.nBlocks(), random);
+
+    // Pairs of clusters cost more to look at: only when no single block moves any more.
+    for (std::size_t pass = 0; pass != options.maxPasses && !state.expired(); ++pass) {
+        distances.update();
+        if (!passOverBlocks(singles, state, order) && !passOverPairs(pairs, state, problem.nClusters()))
+            break;
+    }
+
+    const double cost = partition.cost();
+    // Every move lowered the cost by its own account; if rounding says otherwise, nothing was gained.
+    if (cost > startCost) {
+        std::ranges::copy(start, labels.begin());
+        return {startCost, 0, {}};
+    }
+    return {cost, partition.now(), std::move(state.records())};
+}
+
+} // namespace konstrain

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "search_state.h"
+
+namespace konstrain {
+
+struct LocalSearchOptions {
+    std::size_t maxPasses = 100;
+    std::uint64_t seed = 0;
+    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+    bool keepRecords = false;
+};
+
+struct LocalSearchResult {
+    double cost;
+    std::int64_t nMoves;
+    std::vector<MoveRecord> records; // empty unless asked for
+};
+
+// Lowers the objective of `labels` in place by moves that keep every hard link and size, until no move
+// improves it, `maxPasses` are over or the deadline has passed. Never raises it.
+LocalSearchResult searchLocally(const SearchProblem& problem, std::span<std::int32_t> labels,
+                                const LocalSearchOptions& options);
+
+} // namespace konstrain

@@ -1,0 +1,310 @@
+#include "pair_moves.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace konstrain {
+
+namespace {
+
+// Each round lowers the cost, so rounds end by themselves; unless rounding is worse than we think.
+constexpr int mostRounds = 10000;
+
+} // namespace
+
+PairMoves::PairMoves(SearchState& state, const CentreDistances& distances)
+    : state_(state), partition_(state.partition()), problem_(partition_.problem()), distances_(distances),
+      groupOf_(problem_.nBlocks()), seen_(problem_.nBlocks()), marked_(problem_.nBlocks()),
+      lastLook_(problem_.nClusters() * (problem_.nClusters() - 1) / 2, -1), radius_(problem_.nClusters()),
+      radiusAt_(problem_.nClusters(), -1), sum_(problem_.means.nFeatures()),
+      buffer_(problem_.means.nFeatures()) {
+    hasSoft_ = std::ranges::any_of(problem_.links.weights, [](double w) { return std::isfinite(w); });
+    for (const double weight : problem_.weight)
+        largestWeight_ = std::max(largestWeight_, weight);
+}
+
+bool PairMoves::explore(std::size_t p, std::size_t q) {
+    assert(q < p);
+    std::int64_t& lastLook = lastLook_[p * (p - 1) / 2 + q];
+    if (partition_.changed(p) <= lastLook && partition_.changed(q) <= lastLook)
+        return false;
+    const std::int64_t before = partition_.now();
+    p_ = p;
+    q_ = q;
+    bool moved = !farApart(p, q) && (partition_.hasCentre(p) || partition_.hasCentre(q));
+    for (int round = 0; moved && round != mostRounds && !state_.expired(); ++round) {
+        build(false);
+        moved = moveOne(MoveKind::kempe) || moveTwo();
+        if (!moved && hasSoft_) {
+            build(true);
+            moved = moveOne(MoveKind::chain);
+        }
+    }
+    lastLook = partition_.now();
+    return partition_.now() != before;
+}
+
+// Whether no group could gain by changing sides, nor any two: then the groups need not be made. With D the
+// distance of the centres and r the larger radius, a block pays at least w D (D - 2r) at fixed centres, and
+// the centres' following gives two blocks back at most 2 (w + w') max(w) (D + r)^2 / W in each cluster.
+bool PairMoves::farApart(std::size_t p, std::size_t q) {
+    if (problem_.hasLinks() || !partition_.hasCentre(p) || !partition_.hasCentre(q))
+        return false;
+    const double apart = distances_.atLeast(p, q);
+    const double reach = std::max(radius(p), radius(q));
+    const double restP = partition_.weight(p) - largestWeight_;
+    const double restQ = partition_.weight(q) - largestWeight_;
+    if (apart <= 2.0 * reach || restP <= 0.0 || restQ <= 0.0)
+        return false;
+    // `apart` is a lower bound; the longest way is bounded through the centres as they are now.
+    const double direct =
+        std::sqrt(squaredDistance(partition_.centre(p), partition_.centre(q), problem_.means.nFeatures()));
+    const double following = 2.0 * largestWeight_ * (direct + reach) * (direct + reach);
+    return apart * (apart - 2.0 * reach) > following / restP + following / restQ;
+}
+
+double PairMoves::radius(std::size_t cluster) {
+    if (radiusAt_[cluster] < partition_.changed(cluster)) {
+        double largest = 0.0;
+        for (const std::int32_t block : partition_.members(cluster)) {
+            const double* row = problem_.means.row(static_cast<std::size_t>(block), buffer_);
+            largest = std::max(largest,
+                               squaredDistance(row, partition_.centre(cluster), problem_.means.nFeatures()));
+        }
+        radius_[cluster] = std::sqrt(largest);
+        radiusAt_[cluster] = partition_.now();
+    }
+    return radius_[cluster];
+}
+
+void PairMoves::build(bool joinSoft) {
+    ++builds_;
+    groups_.clear();
+    blocks_.clear();
+    for (const std::size_t cluster : {p_, q_})
+        for (const std::int32_t block : partition_.members(cluster))
+            if (seen_[static_cast<std::size_t>(block)] != builds_)
+                grow(static_cast<std::size_t>(block), joinSoft);
+    const std::size_t nFeatures = problem_.means.nFeatures();
+    sums_.assign(groups_.size() * nFeatures, 0.0);
+    for (std::size_t i = 0; i != groups_.size(); ++i)
+        measure(groups_[i], sums_.data() + i * nFeatures);
+}
+
+// Makes the group that contains `block`.
+void PairMoves::grow(std::size_t block, bool joinSoft) {
+    Group group{};
+    group.start = blocks_.size();
+    blocks_.push_back(static_cast<std::int32_t>(block));
+    seen_[block] = builds_;
+    for (std::size_t head = group.start; head != blocks_.size(); ++head) {
+        const auto current = static_cast<std::size_t>(blocks_[head]);
+        groupOf_[current] = groups_.size();
+        problem_.forNeighbours(current, [&](std::size_t other, double weight) {
+            if (seen_[other] != builds_ && joined(current, other, weight, joinSoft)) {
+                seen_[other] = builds_;
+                blocks_.push_back(static_cast<std::int32_t>(other));
+            }
+        });
+    }
+    group.end = blocks_.size();
+    groups_.push_back(group);
+}
+
+// A soft link joins its ends when it would cost something if only one of them changed sides.
+bool PairMoves::joined(std::size_t block, std::size_t other, double weight, bool joinSoft) const {
+    if (!inPair(other))
+        return false;
+    if (weight == infinity)
+        return true;
+    const bool together = partition_.label(block) == partition_.label(other);
+    return joinSoft && (weight < 0) == together;
+}
+
+void PairMoves::measure(Group& group, double* sum) {
+    for (const std::int32_t block : blocksOf(group)) {
+        const auto b = static_cast<std::size_t>(block);
+        const int side = partition_.label(b) == p_ ? 1 : -1;
+        const double weight = side * problem_.weight[b];
+        const double* row = problem_.means.row(b, buffer_);
+        for (std::size_t i = 0; i != sum_.size(); ++i)
+            sum[i] += weight * row[i];
+        group.load.weight += weight;
+        group.load.demand += side * problem_.demandOf(b);
+        group.load.count += side;
+    }
+    Group* const self = &group;
+    const double penalty = hasSoft_ ? penaltyDelta({&self, 1}) : 0.0;
+    const ExchangeTerms terms = partition_.exchangeTerms(p_, q_, group.load.weight, sum);
+    group.key = terms.fixed + penalty;
+    group.delta = partition_.exchangeDelta(p_, q_, group.load.weight, terms) + penalty;
+    group.lengthP = std::sqrt(terms.squareP);
+    group.lengthQ = std::sqrt(terms.squareQ);
+}
+
+// Change of the soft links' price when all blocks of these groups change sides. Links between two of them
+// stay as they are: together or apart.
+double PairMoves::penaltyDelta(std::span<Group* const> groups) {
+    ++evaluations_;
+    for (const Group* group : groups)
+        for (const std::int32_t block : blocksOf(*group))
+            marked_[static_cast<std::size_t>(block)] = evaluations_;
+    double delta = 0.0;
+    for (const Group* group : groups)
+        for (const std::int32_t block : blocksOf(*group)) {
+            const std::size_t from = partition_.label(static_cast<std::size_t>(block));
+            problem_.forNeighbours(static_cast<std::size_t>(block), [&](std::size_t other, double weight) {
+                if (weight == infinity || !inPair(other) || marked_[other] == evaluations_)
+                    return;
+                delta += partition_.label(other) == from ? -weight : weight;
+            });
+        }
+    return delta;
+}
+
+bool PairMoves::moveOne(MoveKind kind) {
+    bool moved = false;
+    for (Group& group : groups_)
+        if (state_.improves(group.delta))
+            moved |= tryGroups(kind, group, nullptr);
+    return moved;
+}
+
+// Evaluates one or two groups against the partition as it is now and moves them if that improves it. Keys and
+// lengths may be older: they only say what is worth trying, and after any move the groups are made anew.
+bool PairMoves::tryGroups(MoveKind kind, Group& first, Group* second) {
+    if (first.moved || (second != nullptr && second->moved))
+        return false;
+    Load load = first.load;
+    const std::size_t nFeatures = sum_.size();
+    const auto firstIndex = static_cast<std::size_t>(&first - groups_.data());
+    std::copy_n(sums_.data() + firstIndex * nFeatures, nFeatures, sum_.begin());
+    if (second != nullptr) {
+        load.weight += second->load.weight;
+        load.demand += second->load.demand;
+        load.count += second->load.count;
+        const auto secondIndex = static_cast<std::size_t>(second - groups_.data());
+        for (std::size_t i = 0; i != nFeatures; ++i)
+            sum_[i] += sums_[secondIndex * nFeatures + i];
+    }
+    if (!partition_.fits(p_, q_, load))
+        return false;
+    Group* const both[] = {&first, second};
+    const std::span<Group* const> moving{both, second == nullptr ? 1U : 2U};
+    const ExchangeTerms terms = partition_.exchangeTerms(p_, q_, load.weight, sum_.data());
+    const double delta =
+        partition_.exchangeDelta(p_, q_, load.weight, terms) + (hasSoft_ ? penaltyDelta(moving) : 0.0);
+    if (!state_.improves(delta))
+        return false;
+
+    moving_.clear();
+    for (Group* group : moving) {
+        moving_.insert(moving_.end(), blocksOf(*group).begin(), blocksOf(*group).end());
+        group->moved = true;
+    }
+    state_.make(moving_.size() == 1 ? MoveKind::single : kind, p_, q_, moving_, delta);
+    return true;
+}
+
+bool PairMoves::moveTwo() {
+    std::vector<std::size_t> out;
+    std::vector<std::size_t> in;
+    for (std::size_t i = 0; i != groups_.size(); ++i) {
+        const Load& load = groups_[i].load;
+        // By blocks rather than by demand or weight, which may be zero.
+        (load.count >= 0 ? out : in).push_back(i);
+    }
+    const bool moved = scanOpposite(out, in);
+    return (hasSoft_ && moveLinkedTwo()) || moved;
+}
+
+// Tries the pairs of an outgoing and an incoming group in order of the sum of their keys, as far as the bound
+// on what the centres gain by following leaves hope.
+bool PairMoves::scanOpposite(std::vector<std::size_t>& out, std::vector<std::size_t>& in) {
+    keepPromising(out, extremes(in));
+    keepPromising(in, extremes(out));
+    const Extremes incoming = extremes(in);
+    const auto byKey = [&](std::size_t a, std::size_t b) {
+        return groups_[a].key < groups_[b].key || (groups_[a].key == groups_[b].key && a < b);
+    };
+    std::ranges::sort(out, byKey);
+    std::ranges::sort(in, byKey);
+    // Unequal demands can make most of many pairs unfit; this keeps one pair of clusters from costing n^2.
+    std::size_t budget = 10000 + 32 * groups_.size();
+    bool moved = false;
+    for (const std::size_t i : out) {
+        Group& first = groups_[i];
+        const double most = mostFollowing(first, incoming);
+        for (const std::size_t j : in) {
+            Group& second = groups_[j];
+            const double key = first.key + second.key;
+            if (first.moved || !state_.improves(key - most) || budget == 0)
+                break;
+            --budget;
+            const double follow = following(first.lengthP + second.lengthP, first.lengthQ + second.lengthQ,
+                                            first.load.weight + second.load.weight);
+            if (state_.improves(key - follow))
+                moved |= tryGroups(MoveKind::swap, first, &second);
+        }
+    }
+    return moved;
+}
+
+PairMoves::Extremes PairMoves::extremes(std::span<const std::size_t> groups) const {
+    Extremes result;
+    for (const std::size_t i : groups) {
+        const Group& group = groups_[i];
+        result.lowestKey = std::min(result.lowestKey, group.key);
+        result.longestP = std::max(result.longestP, group.lengthP);
+        result.longestQ = std::max(result.longestQ, group.lengthQ);
+        result.leastWeight = std::min(result.leastWeight, group.load.weight);
+        result.mostWeight = std::max(result.mostWeight, group.load.weight);
+    }
+    return result;
+}
+
+// At most what the centres gain by following when sets with these lengths go; infinite when a cluster may run
+// out of weight.
+double PairMoves::following(double lengthP, double lengthQ, double weight) const {
+    const double restP = Partition::remainder(partition_.weight(p_), weight);
+    const double restQ = Partition::remainder(partition_.weight(q_), -weight);
+    if (restP <= 0.0 || restQ <= 0.0)
+        return infinity;
+    return lengthP * lengthP / restP + lengthQ * lengthQ / restQ;
+}
+
+double PairMoves::mostFollowing(const Group& group, const Extremes& others) const {
+    const double lengthP = group.lengthP + others.longestP;
+    const double lengthQ = group.lengthQ + others.longestQ;
+    const double restP = Partition::remainder(partition_.weight(p_), group.load.weight + others.mostWeight);
+    const double restQ =
+        Partition::remainder(partition_.weight(q_), -(group.load.weight + others.leastWeight));
+    if (restP <= 0.0 || restQ <= 0.0)
+        return infinity;
+    return lengthP * lengthP / restP + lengthQ * lengthQ / restQ;
+}
+
+// Drops the groups that no group of the other direction could make worth moving.
+void PairMoves::keepPromising(std::vector<std::size_t>& groups, const Extremes& others) const {
+    std::erase_if(groups, [&](std::size_t i) {
+        const Group& group = groups_[i];
+        return group.moved || others.lowestKey == infinity ||
+               !state_.improves(group.key + others.lowestKey - mostFollowing(group, others));
+    });
+}
+
+// Two groups with a soft link between them: their keys count the link twice, so they are tried directly.
+bool PairMoves::moveLinkedTwo() {
+    bool moved = false;
+    for (std::size_t i = 0; i != groups_.size(); ++i)
+        for (std::size_t at = groups_[i].start; at != groups_[i].end; ++at)
+            problem_.forNeighbours(
+                static_cast<std::size_t>(blocks_[at]), [&](std::size_t other, double weight) {
+                    if (weight != infinity && inPair(other) && groupOf_[other] > i)
+                        moved |= tryGroups(MoveKind::swap, groups_[i], &groups_[groupOf_[other]]);
+                });
+    return moved;
+}
+
+} // namespace konstrain

@@ -1,0 +1,152 @@
+#include "partition.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace konstrain {
+
+Partition::Partition(const SearchProblem& problem, std::span<std::int32_t> labels)
+    : problem_(problem), nFeatures_(problem.means.nFeatures()), labels_(labels), weight_(problem.nClusters()),
+      demand_(problem.nClusters()), sums_(problem.nClusters() * nFeatures_), centres_(sums_.size()),
+      members_(problem.nClusters()), position_(labels.size()), updates_(problem.nClusters()),
+      changed_(problem.nClusters()), travelled_(problem.nClusters()), buffer_(nFeatures_),
+      before_(nFeatures_) {
+    for (std::size_t block = 0; block != labels_.size(); ++block) {
+        assert(labels_[block] >= 0 && label(block) < problem.nClusters());
+        position_[block] = members_[label(block)].size();
+        members_[label(block)].push_back(static_cast<std::int32_t>(block));
+    }
+    for (std::size_t cluster = 0; cluster != members_.size(); ++cluster)
+        recompute(cluster);
+}
+
+double Partition::remainder(double whole, double part) {
+    const double rest = whole - part;
+    // Weights that sum to the whole leave rounding only; divided by it, a square of rounding would count.
+    return rest > 1e-13 * (std::abs(whole) + std::abs(part)) ? rest : 0.0;
+}
+
+bool Partition::fits(std::size_t p, std::size_t q, const Load& load) const {
+    const double sizeP = demand_[p] - load.demand;
+    const double sizeQ = demand_[q] + load.demand;
+    if (sizeP < problem_.sizeMin[p] - problem_.slack || sizeP > problem_.sizeMax[p] + problem_.slack ||
+        sizeQ < problem_.sizeMin[q] - problem_.slack || sizeQ > problem_.sizeMax[q] + problem_.slack)
+        return false;
+    if (!problem_.nonempty)
+        return true;
+    const auto countP = static_cast<std::int64_t>(members_[p].size());
+    const auto countQ = static_cast<std::int64_t>(members_[q].size());
+    return (countP == 0 || countP != load.count) && (countQ == 0 || countQ != -load.count);
+}
+
+ExchangeTerms Partition::exchangeTerms(std::size_t p, std::size_t q, double weight, const double* sum) const {
+    // A cluster without weight has no centre; any point will do in the formula, this one keeps numbers small.
+    const double* centreP = centre(hasCentre(p) ? p : q);
+    const double* centreQ = centre(hasCentre(q) ? q : p);
+    ExchangeTerms terms;
+    for (std::size_t i = 0; i != nFeatures_; ++i) {
+        const double u = sum[i] - weight * centreP[i];
+        const double v = sum[i] - weight * centreQ[i];
+        terms.fixed += (centreP[i] - centreQ[i]) * (u + v);
+        terms.squareP += u * u;
+        terms.squareQ += v * v;
+    }
+    return terms;
+}
+
+// For one block this is Hartigan's formula.
+double Partition::exchangeDelta(std::size_t p, std::size_t q, double weight,
+                                const ExchangeTerms& terms) const {
+    const double restP = remainder(weight_[p], weight);
+    const double restQ = remainder(weight_[q], -weight);
+    return terms.fixed - (restP > 0.0 ? terms.squareP / restP : 0.0) -
+           (restQ > 0.0 ? terms.squareQ / restQ : 0.0);
+}
+
+void Partition::exchange(std::size_t p, std::size_t q, std::span<const std::int32_t> blocks) {
+    ++now_;
+    const double weightP = weight_[p];
+    const double weightQ = weight_[q];
+    for (const std::int32_t block : blocks) {
+        const auto b = static_cast<std::size_t>(block);
+        const std::size_t from = label(b);
+        assert(from == p || from == q);
+        relabel(b, from, from == p ? q : p);
+    }
+    settle(p, weightP);
+    settle(q, weightQ);
+}
+
+void Partition::relabel(std::size_t block, std::size_t from, std::size_t to) {
+    std::vector<std::int32_t>& old = members_[from];
+    old[position_[block]] = old.back();
+    position_[static_cast<std::size_t>(old.back())] = position_[block];
+    old.pop_back();
+    position_[block] = members_[to].size();
+    members_[to].push_back(static_cast<std::int32_t>(block));
+    labels_[block] = static_cast<std::int32_t>(to);
+    carry(block, from, -1.0);
+    carry(block, to, 1.0);
+}
+
+void Partition::carry(std::size_t block, std::size_t cluster, double factor) {
+    const double* row = problem_.means.row(block, buffer_);
+    const double weight = factor * problem_.weight[block];
+    double* sum = sums_.data() + cluster * nFeatures_;
+    for (std::size_t i = 0; i != nFeatures_; ++i)
+        sum[i] += weight * row[i];
+    weight_[cluster] += weight;
+    demand_[cluster] += factor * problem_.demandOf(block);
+    ++updates_[cluster];
+}
+
+void Partition::settle(std::size_t cluster, double weightBefore) {
+    const double* centre = centres_.data() + cluster * nFeatures_;
+    std::copy_n(centre, nFeatures_, before_.begin());
+    // As many updates as members have passed: computing anew costs no more than they did, and ends the drift.
+    // Little left of a large weight: what is left may be rounding.
+    if (updates_[cluster] >= members_[cluster].size() || weight_[cluster] < 1e-6 * weightBefore)
+        recompute(cluster);
+    else
+        for (std::size_t i = 0; i != nFeatures_ && weight_[cluster] > 0.0; ++i)
+            centres_[cluster * nFeatures_ + i] = sums_[cluster * nFeatures_ + i] / weight_[cluster];
+    travelled_[cluster] += std::sqrt(squaredDistance(before_.data(), centre, nFeatures_));
+    changed_[cluster] = now_;
+}
+
+void Partition::recompute(std::size_t cluster) {
+    double* sum = sums_.data() + cluster * nFeatures_;
+    std::fill_n(sum, nFeatures_, 0.0);
+    weight_[cluster] = demand_[cluster] = 0.0;
+    for (const std::int32_t block : members_[cluster])
+        carry(static_cast<std::size_t>(block), cluster, 1.0);
+    updates_[cluster] = 0;
+    for (std::size_t i = 0; i != nFeatures_ && weight_[cluster] > 0.0; ++i)
+        centres_[cluster * nFeatures_ + i] = sum[i] / weight_[cluster];
+}
+
+double Partition::cost() {
+    double total = 0.0;
+    for (std::size_t cluster = 0; cluster != members_.size(); ++cluster) {
+        recompute(cluster);
+        for (const std::int32_t block : members_[cluster]) {
+            const auto b = static_cast<std::size_t>(block);
+            const double* row = problem_.means.row(b, buffer_);
+            total += problem_.weight[b] * squaredDistance(row, centre(cluster), nFeatures_);
+        }
+    }
+    return total + penalty();
+}
+
+double Partition::penalty() const {
+    double total = 0.0;
+    for (std::size_t block = 0; block != labels_.size(); ++block)
+        problem_.forNeighbours(block, [&](std::size_t other, double weight) {
+            if (other > block)
+                total += linkPrice(weight, labels_[block], labels_[other]);
+        });
+    return total;
+}
+
+} // namespace konstrain

@@ -1,0 +1,152 @@
+#include "relocation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace konstrain {
+
+namespace {
+
+constexpr int nCuts = 2;
+constexpr int nIterations = 5;
+
+class Estimator {
+public:
+    Estimator(const BlockMeans& means, std::span<const double> weight, std::span<const std::int32_t> labels,
+              std::size_t nClusters, std::uint64_t seed)
+        : means_(means), weight_(weight), labels_(labels), nClusters_(nClusters), d_(means.nFeatures()),
+          members_(nClusters), scatter_(nClusters), buffer_(d_), pair_(2 * d_), sums_(2 * d_), random_(seed) {
+        result_.centres.assign(nClusters * d_, 0.0);
+        result_.removal.assign(nClusters, 0.0);
+        result_.gain.assign(nClusters, 0.0);
+        result_.halves.assign(nClusters * 2 * d_, 0.0);
+    }
+
+    RelocationEstimates run() {
+        findCentres();
+        priceRemovals();
+        for (std::size_t cluster = 0; cluster != nClusters_; ++cluster)
+            for (int cut = 0; cut != nCuts; ++cut)
+                tryCut(cluster);
+        return std::move(result_);
+    }
+
+private:
+    const double* row(std::size_t block) { return means_.row(block, buffer_); }
+    const double* centre(std::size_t cluster) const { return result_.centres.data() + cluster * d_; }
+
+    void findCentres() {
+        std::vector<double> total(nClusters_, 0.0);
+        for (std::size_t block = 0; block != labels_.size(); ++block) {
+            const auto cluster = static_cast<std::size_t>(labels_[block]);
+            members_[cluster].push_back(block);
+            total[cluster] += weight_[block];
+            const double* values = row(block);
+            for (std::size_t i = 0; i != d_; ++i)
+                result_.centres[cluster * d_ + i] += weight_[block] * values[i];
+        }
+        for (std::size_t cluster = 0; cluster != nClusters_; ++cluster)
+            if (total[cluster] > 0.0) {
+                present_.push_back(cluster);
+                for (std::size_t i = 0; i != d_; ++i)
+                    result_.centres[cluster * d_ + i] /= total[cluster];
+            }
+    }
+
+    void priceRemovals() {
+        std::vector<double> square(present_.size());
+        for (std::size_t block = 0; block != labels_.size(); ++block) {
+            const auto home = static_cast<std::size_t>(labels_[block]);
+            squaredDistances(row(block), result_.centres.data(), d_, present_, square.data());
+            double own = 0.0;
+            double next = std::numeric_limits<double>::infinity();
+            for (std::size_t i = 0; i != present_.size(); ++i)
+                if (present_[i] == home)
+                    own = square[i];
+                else
+                    next = std::min(next, square[i]);
+            scatter_[home] += weight_[block] * own;
+            if (weight_[block] > 0.0)
+                result_.removal[home] += weight_[block] * (next - own);
+        }
+    }
+
+    // Two-means within one cluster from a random start; kept when it is the best cut so far.
+    void tryCut(std::size_t cluster) {
+        if (members_[cluster].size() < 2 || !(scatter_[cluster] > 0.0))
+            return;
+        std::copy_n(row(draw(cluster, centre(cluster))), d_, pair_.begin());
+        std::copy_n(row(draw(cluster, pair_.data())), d_, pair_.begin() + static_cast<std::ptrdiff_t>(d_));
+        double gain = 0.0;
+        for (int iteration = 0; iteration != nIterations; ++iteration)
+            gain = scatter_[cluster] - refine(cluster);
+        if (gain > result_.gain[cluster]) {
+            result_.gain[cluster] = gain;
+            std::copy_n(pair_.begin(), 2 * d_,
+                        result_.halves.begin() + static_cast<std::ptrdiff_t>(cluster * 2 * d_));
+        }
+    }
+
+    // A member drawn with probability in proportion to its weight times squared distance from `from`.
+    std::size_t draw(std::size_t cluster, const double* from) {
+        shares_.clear();
+        double total = 0.0;
+        for (const std::size_t block : members_[cluster]) {
+            total += weight_[block] * squaredDistance(row(block), from, d_);
+            shares_.push_back(total);
+        }
+        // 53 random bits as a number in [0, 1), the same with every standard library.
+        const double point = static_cast<double>(random_() >> 11) * 0x1.0p-53 * total;
+        const auto at = std::ranges::upper_bound(shares_, point) - shares_.begin();
+        const auto last = static_cast<std::ptrdiff_t>(shares_.size()) - 1;
+        return members_[cluster][static_cast<std::size_t>(std::min(at, last))];
+    }
+
+    // Replaces the two centres by the means of what is nearest to each; returns the cost before.
+    double refine(std::size_t cluster) {
+        std::ranges::fill(sums_, 0.0);
+        double total[2] = {0.0, 0.0};
+        double cost = 0.0;
+        for (const std::size_t block : members_[cluster]) {
+            const double* values = row(block);
+            const double square[2] = {squaredDistance(values, pair_.data(), d_),
+                                      squaredDistance(values, pair_.data() + d_, d_)};
+            const std::size_t side = square[1] < square[0] ? 1 : 0;
+            cost += weight_[block] * square[side];
+            total[side] += weight_[block];
+            for (std::size_t i = 0; i != d_; ++i)
+                sums_[side * d_ + i] += weight_[block] * values[i];
+        }
+        for (std::size_t side = 0; side != 2; ++side)
+            for (std::size_t i = 0; i != d_ && total[side] > 0.0; ++i)
+                pair_[side * d_ + i] = sums_[side * d_ + i] / total[side];
+        return cost;
+    }
+
+    const BlockMeans& means_;
+    std::span<const double> weight_;
+    std::span<const std::int32_t> labels_;
+    std::size_t nClusters_;
+    std::size_t d_;
+    std::vector<std::vector<std::size_t>> members_;
+    std::vector<std::size_t> present_; // clusters that have weight
+    std::vector<double> scatter_;
+    std::vector<double> buffer_;
+    std::vector<double> pair_;
+    std::vector<double> sums_;
+    std::vector<double> shares_;
+    std::mt19937_64 random_;
+    RelocationEstimates result_;
+};
+
+} // namespace
+
+RelocationEstimates estimateRelocations(const BlockMeans& means, std::span<const double> weight,
+                                        std::span<const std::int32_t> labels, std::size_t nClusters,
+                                        std::uint64_t seed) {
+    return Estimator(means, weight, labels, nClusters, seed).run();
+}
+
+} // namespace konstrain

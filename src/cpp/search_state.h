@@ -1,0 +1,69 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "partition.h"
+
+namespace konstrain {
+
+enum class MoveKind : std::int8_t {
+    single, // one block goes to another cluster
+    swap,   // two sets, each of which may go without breaking a hard link, go together
+    kempe,  // all that hangs together by hard links within two clusters changes sides
+    chain,  // all that hangs together by soft links as well changes sides
+};
+
+// One move as it was made, for whoever wants to check it.
+struct MoveRecord {
+    MoveKind kind;
+    std::int32_t p;
+    std::int32_t q;
+    double delta;
+    std::vector<std::int32_t> blocks;
+};
+
+// What all kinds of moves share: the partition, what counts as better, the clock, the record of moves.
+class SearchState {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    SearchState(Partition& partition, double cost, Clock::time_point deadline, bool keepRecords)
+        : partition_(partition), deadline_(deadline), keepRecords_(keepRecords) {
+        const auto& weight = partition.problem().weight;
+        const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+        const double roundingOfRows =
+            std::numeric_limits<double>::epsilon() * partition.problem().means.largest();
+        tolerance_ = std::max(1e-12 * std::abs(cost), 8.0 * roundingOfRows * std::sqrt(total * cost));
+    }
+
+    const Partition& partition() const { return partition_; }
+    // A change counts as an improvement only beyond a tolerance: below, it may be rounding, and the search
+    // may cycle. Rows far from the origin round more: their differences are only as exact as they are.
+    bool improves(double delta) const { return delta < -tolerance_; }
+    bool expired() const { return Clock::now() >= deadline_; }
+
+    void make(MoveKind kind, std::size_t p, std::size_t q, std::span<const std::int32_t> blocks,
+              double delta) {
+        partition_.exchange(p, q, blocks);
+        if (keepRecords_)
+            records_.push_back({kind, static_cast<std::int32_t>(p), static_cast<std::int32_t>(q), delta,
+                                std::vector<std::int32_t>(blocks.begin(), blocks.end())});
+    }
+    std::vector<MoveRecord>& records() { return records_; }
+
+private:
+    Partition& partition_;
+    Clock::time_point deadline_;
+    bool keepRecords_;
+    double tolerance_;
+    std::vector<MoveRecord> records_;
+};
+
+} // namespace konstrain

@@ -1,0 +1,194 @@
+"""Local search on the true objective of constrained k-means: out of poor optima in which Lloyd's loop stops.
+
+Lloyd's loop stops when the assignment to fixed centers is the best one. A move can still lower the objective once
+centers follow it: Hartigan's exact test for one block, the same test for two blocks that change places when sizes
+bind, and for Kempe exchanges when cannot-links stand in the way.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain import _core
+from konstrain._tolerances import DEMAND_RELATIVE
+from konstrain.links import LinkGraph
+from konstrain.stop import Deadline
+
+# A pass that moves nothing ends the search; this many are reached on data where improvements are tiny and endless.
+MAX_PASSES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class LocalSearchResult:
+    """Labels that no tried move improves, unless a limit came first.
+
+    Parameters
+    ----------
+    labels : ndarray of int32, shape (n_blocks,)
+        Cluster of each block; feasible when the labels given were.
+    cost : float
+        Sum of weights times squared distances to the cluster's mean, plus the penalties of soft links. The scatter
+        within blocks, a constant, is not included.
+    n_moves : int
+        Number of moves made; 0 when the labels are those given.
+    """
+
+    labels: NDArray[np.int32]
+    cost: float
+    n_moves: int
+
+
+def supports(means: Any) -> bool:
+    """Whether `improve` takes these means: a dense matrix of floats, rows contiguous."""
+    return (
+        isinstance(means, np.ndarray)
+        and means.ndim == 2
+        and means.dtype in (np.float32, np.float64)
+        and bool(means.flags.c_contiguous)
+    )
+
+
+def improve(
+    means: NDArray[np.float64] | NDArray[np.float32],
+    weight: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    n_clusters: int,
+    *,
+    links: LinkGraph | None = None,
+    demand: NDArray[np.float64] | None = None,
+    size_min: NDArray[np.float64] | None = None,
+    size_max: NDArray[np.float64] | None = None,
+    nonempty: bool = True,
+    max_passes: int = MAX_PASSES,
+    time_limit: float | None = None,
+    seed: int = 0,
+) -> LocalSearchResult:
+    """Lower the objective of feasible labels by moves that keep them feasible.
+
+    Parameters
+    ----------
+    means : ndarray of float64 or float32, shape (n_blocks, n_features), C-contiguous
+        Mean of each block.
+    weight : ndarray of float64, shape (n_blocks,)
+        Weight of each block: the number of its points, or the sum of their sample weights.
+    labels : ndarray of int32, shape (n_blocks,)
+        Where to start: labels that keep all hard links and sizes. Not changed.
+    n_clusters : int
+        Number of clusters.
+    links : LinkGraph or None
+        Hard cannot-links and soft links with their penalties, in the unit of the objective.
+    demand : ndarray of float64, shape (n_blocks,), or None
+        What each block counts towards the size of its cluster; None: 1 each.
+    size_min, size_max : ndarray of float64, shape (n_clusters,), or None
+        Bounds on the sum of demands in each cluster.
+    nonempty : bool
+        Whether no cluster may lose its last block. Otherwise clusters may also be emptied for a lower penalty.
+    max_passes : int
+        Limit on the number of passes over all blocks or all pairs of clusters.
+    time_limit : float or None
+        Seconds after which the labels reached so far are returned.
+    seed : int
+        Order in which blocks are visited. The same seed gives the same labels.
+
+    Returns
+    -------
+    LocalSearchResult
+        Labels with a cost never above that of the labels given.
+
+    Examples
+    --------
+    >>> means = np.array([[0.0], [1.0], [5.0], [6.0]])
+    >>> improve(means, np.ones(4), np.array([0, 1, 1, 1], dtype=np.int32), 2).labels.tolist()
+    [0, 0, 1, 1]
+    """
+    _check(means, weight, labels, n_clusters, links)
+    for name, vector, size in (
+        ("demand", demand, labels.size),
+        ("size_min", size_min, n_clusters),
+        ("size_max", size_max, n_clusters),
+    ):
+        if vector is not None and vector.shape != (size,):
+            raise ValueError(f"{name} must have shape ({size},), got {vector.shape}")
+    total = float(labels.size if demand is None else demand.sum())
+    found, cost, n_moves, _ = _core.search_locally(
+        means,
+        weight,
+        labels,
+        None if links is None else links.indptr,
+        None if links is None else links.indices,
+        None if links is None else links.weights,
+        demand,
+        np.full(n_clusters, -np.inf) if size_min is None else size_min,
+        np.full(n_clusters, np.inf) if size_max is None else size_max,
+        DEMAND_RELATIVE * max(1.0, total),
+        nonempty,
+        max_passes,
+        Deadline(time_limit).remaining(),
+        seed,
+    )
+    return LocalSearchResult(labels=found, cost=cost, n_moves=n_moves)
+
+
+def relocation_candidates(
+    means: NDArray[np.float64] | NDArray[np.float32],
+    weight: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    n_clusters: int,
+    n_candidates: int,
+    seed: int = 0,
+) -> list[NDArray[np.float64]]:
+    """Propose centers to restart from: one cluster dissolved, another cut in two.
+
+    Gains are estimated with constraints left aside; run Lloyd's loop from a proposal to know what it is worth.
+
+    Parameters
+    ----------
+    means, weight, labels, n_clusters
+        As in `improve`.
+    n_candidates : int
+        How many proposals to make at most.
+    seed : int
+        For the random starts of the cuts.
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n_clusters, n_features)
+        Centers, most promising first.
+
+    Examples
+    --------
+    >>> means = np.array([[0.0], [1.0], [50.0], [60.0]])
+    >>> labels = np.array([0, 1, 2, 2], dtype=np.int32)
+    >>> sorted(relocation_candidates(means, np.ones(4), labels, 3, 1)[0].ravel().tolist())
+    [1.0, 50.0, 60.0]
+    """
+    _check(means, weight, labels, n_clusters, None)
+    centers, removal, gain, halves = _core.estimate_relocations(means, weight, labels, n_clusters, seed)
+    centers = centers.reshape(n_clusters, -1)
+    halves = halves.reshape(n_clusters, 2, -1)
+    worth = gain[None, :] - removal[:, None]
+    worth[:, gain <= 0] = -np.inf
+    np.fill_diagonal(worth, -np.inf)
+    best = np.argsort(-worth, axis=None, kind="stable")[:n_candidates]
+    candidates = []
+    for removed, split in zip(*np.unravel_index(best, worth.shape), strict=True):
+        if worth[removed, split] > -np.inf:
+            candidate = centers.copy()
+            candidate[[split, removed]] = halves[split]
+            candidates.append(candidate)
+    return candidates
+
+
+def _check(means: Any, weight: Any, labels: Any, n_clusters: int, links: LinkGraph | None) -> None:
+    """Refuse what would make the kernels read where nothing is."""
+    if not supports(means):
+        raise ValueError("means must be a C-contiguous matrix of float32 or float64")
+    n_blocks = means.shape[0]
+    if weight.shape != (n_blocks,) or labels.shape != (n_blocks,):
+        raise ValueError(f"{n_blocks} means, but weight has shape {weight.shape} and labels have {labels.shape}")
+    if n_blocks and not 0 <= labels.min() <= labels.max() < n_clusters:
+        raise ValueError(f"labels lie in {labels.min()}..{labels.max()}, but there are {n_clusters} clusters")
+    if links is not None and links.n_blocks != n_blocks:
+        raise ValueError(f"links are over {links.n_blocks} blocks, means over {n_blocks}")
