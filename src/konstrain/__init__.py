@@ -12,6 +12,7 @@ from konstrain.constraints import (
     pairs_from_labels,
     pairs_within_separation,
 )
+from konstrain.estimators import ConstrainedKMeans
 from konstrain.exceptions import InfeasibleError, NotProvenWarning, UndecidedError
 
 __version__ = version("konstrain")
@@ -20,6 +21,7 @@ __all__ = [
     "Assignment",
     "AssignmentProblem",
     "CheckResult",
+    "ConstrainedKMeans",
     "InfeasibleError",
     "NotProvenWarning",
     "Problem",

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from konstrain import distances
 from konstrain.assignment import Assignment, AssignmentProblem, assign
@@ -11,6 +12,9 @@ from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
 from konstrain.result import Clustering
 from konstrain.stop import Deadline
+
+# Rows whose differences to their centers are in memory at a time.
+CHUNK = 1 << 15
 
 
 @dataclass(eq=False)
@@ -137,8 +141,7 @@ class Lloyd:
     def inertia(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
         """Weighted squared distances of all rows to their centers."""
         assert self.problem.scatter is not None
-        own = distances.own_costs(self.problem.mean, self._weight, centers, labels, n_threads=self.n_threads)
-        return float(own.sum() + self.problem.scatter.sum())
+        return self._own_cost(labels, centers) + float(self.problem.scatter.sum())
 
     def penalty(self, labels: NDArray[np.int32]) -> float:
         """What the soft links that these labels break cost."""
@@ -161,5 +164,19 @@ class Lloyd:
         """Whether an answer that was cut short costs more than simply keeping the labels."""
         if new.proven:
             return False
-        kept = distances.own_costs(self.problem.mean, self._weight, centers, labels, n_threads=self.n_threads).sum()
-        return new.cost > kept + self.penalty(labels)
+        return new.cost > self._own_cost(labels, centers) + self.penalty(labels)
+
+    def _own_cost(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
+        """What all blocks cost in their own clusters."""
+        total = 0.0
+        for begin in range(0, labels.size, CHUNK):
+            part = slice(begin, begin + CHUNK)
+            own = labels[part]
+            weight = None if self._weight is None else np.ascontiguousarray(self._weight[part])
+            if issparse(self.problem.mean):
+                costs = distances.block_costs(self.problem.mean[part], weight, centers)
+                total += float(costs[np.arange(own.size), own].sum())
+            else:
+                squared = ((self.problem.mean[part] - centers[own]) ** 2).sum(axis=1)
+                total += float(squared.sum() if weight is None else squared @ weight)
+        return total
