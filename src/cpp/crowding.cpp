@@ -38,6 +38,30 @@ void raiseCrowdedPrices(std::span<const std::int32_t> labels, std::span<const fl
     }
 }
 
+double spreadTies(std::span<const double> costs, std::span<const double> prices, std::span<const float> gaps,
+                  std::span<std::int64_t> excess, std::span<std::int32_t> labels) {
+    const std::size_t nClusters = prices.size();
+    double added = 0.0;
+    for (std::size_t row = 0; row != labels.size(); ++row) {
+        const auto from = static_cast<std::size_t>(labels[row]);
+        if (gaps[row] != 0.0F || excess[from] <= 0)
+            continue;
+        const double* cost = costs.data() + row * nClusters;
+        // The gap was rounded to a float; only exact ties are free to move.
+        const double least = cost[from] + prices[from];
+        for (std::size_t to = 0; to != nClusters; ++to) {
+            if (excess[to] >= 0 || cost[to] + prices[to] != least)
+                continue;
+            --excess[from];
+            ++excess[to];
+            labels[row] = static_cast<std::int32_t>(to);
+            added += cost[to] - cost[from];
+            break;
+        }
+    }
+    return added;
+}
+
 double levelPrices(std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,
                    std::size_t nRows, std::span<double> prices) {
     // The bound as a function of the shift is concave with a kink at each price; its slope left of all of

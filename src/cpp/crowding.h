@@ -15,6 +15,12 @@ void raiseCrowdedPrices(std::span<const std::int32_t> labels, std::span<const fl
                         std::span<const std::int64_t> sizes, std::span<const std::int64_t> upper,
                         std::span<double> prices);
 
+// Moves rows that prefer several clusters equally from those with an excess to those with a shortage (a
+// negative one), and returns what that adds to the cost without prices. Equal rows come in thousands where
+// data are counts or categories; moving them one path at a time would take as many searches.
+double spreadTies(std::span<const double> costs, std::span<const double> prices, std::span<const float> gaps,
+                  std::span<std::int64_t> excess, std::span<std::int32_t> labels);
+
 // Moves all prices by one amount, which changes no row's preference, to where the lower bound they prove is
 // best.
 double levelPrices(std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,

@@ -40,6 +40,9 @@ private:
     std::size_t nRows() const { return labels_.size(); }
     std::size_t nClusters() const { return lower_.size(); }
 
+    bool isOutOfTime() const {
+        return options_.deadline != TimePoint::max() && std::chrono::steady_clock::now() >= options_.deadline;
+    }
     bool isLargeForSamples() const;
     void priceBySample(std::span<double> prices);
     std::int64_t label(std::span<const double> prices);
@@ -131,6 +134,15 @@ void Level::priceBySample(std::span<double> prices) {
 // Gives each row its cheapest label at these prices and returns by how much the sizes miss their bounds.
 std::int64_t Level::label(std::span<const double> prices) {
     sums_ = priceRows(costs_, prices, labels_, gaps_, sizes_);
+    if (totalExcess(prices, sizes_, lower_, upper_) == 0)
+        return 0;
+    std::vector<std::int64_t> excess(nClusters());
+    for (std::size_t j = 0; j != nClusters(); ++j)
+        excess[j] = sizes_[j] - startFlow(prices[j], sizes_[j], lower_[j], upper_[j]);
+    const std::vector<std::int64_t> before = excess;
+    sums_.cost += spreadTies(costs_, prices, gaps_, excess, labels_);
+    for (std::size_t j = 0; j != nClusters(); ++j)
+        sizes_[j] += excess[j] - before[j];
     return totalExcess(prices, sizes_, lower_, upper_);
 }
 
@@ -141,7 +153,8 @@ std::int64_t Level::easeCrowding(std::span<double> prices, std::int64_t excess) 
     std::int64_t crowded = countCrowded(sizes_, upper_);
     if (crowded <= worthwhile)
         return excess;
-    for (std::int64_t before = 2 * crowded; crowded > worthwhile && before - crowded > worthwhile;) {
+    for (std::int64_t before = 2 * crowded;
+         crowded > worthwhile && before - crowded > worthwhile && !isOutOfTime();) {
         raiseCrowdedPrices(labels_, gaps_, sizes_, upper_, prices);
         label(prices);
         before = std::exchange(crowded, countCrowded(sizes_, upper_));

@@ -351,3 +351,18 @@ def test_a_warm_start_never_changes_the_cost(problem, seed):
     check_assignment(problem, answer)
     assert answer.proven
     np.testing.assert_allclose(answer.cost, transport.solve(problem).cost, rtol=1e-9, atol=cost_tolerance(problem))
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("n_blocks", "n_clusters"), [(40_000, 20), (2_000, 150)])
+def test_thousands_of_equal_rows_are_spread_not_moved_one_by_one(n_blocks, n_clusters):
+    # One path per row took seconds here; the limit is far above what spreading takes and far below that.
+    alike = balanced(np.zeros((n_blocks, n_clusters)))
+    answer = transport.solve(alike, time_limit=2.0)
+    check_assignment(alike, answer)
+    assert answer.proven
+    rng = np.random.default_rng(11)
+    repeated = balanced(rng.integers(0, 3, (40, n_clusters)).astype(float)[rng.integers(0, 40, n_blocks)])
+    answer = transport.solve(repeated, time_limit=2.0)
+    check_assignment(repeated, answer)
+    assert answer.proven
