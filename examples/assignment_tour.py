@@ -14,9 +14,7 @@ pairs = rng.integers(0, len(X), (60, 2))
 pairs = pairs[pairs[:, 0] != pairs[:, 1]]
 same = species[pairs[:, 0]] == species[pairs[:, 1]]
 
-problem = Problem.build(
-    X, n_clusters=3, must_link=pairs[same], cannot_link=pairs[~same], size_min=50, size_max=50
-)
+problem = Problem.build(X, n_clusters=3, must_link=pairs[same], cannot_link=pairs[~same], size_min=50, size_max=50)
 console.print(str(check(X, 3, must_link=pairs[same], cannot_link=pairs[~same], size_min=50, size_max=50)))
 
 table = Table(title="\nk-means on Iris, every step exact")

@@ -201,9 +201,9 @@ void blockMeans(const StridedRows<T>& x, std::span<const std::int64_t> indptr,
 
 template <typename T, typename Index>
 SparseMeans<T> blockMeansSparse(std::span<const Index> xIndptr, std::span<const Index> xIndices,
-                               std::span<const T> xData, std::size_t nColumns,
-                               std::span<const std::int64_t> indptr, std::span<const std::int32_t> rows,
-                               std::span<const double> weights, std::span<double> scatter) {
+                                std::span<const T> xData, std::size_t nColumns,
+                                std::span<const std::int64_t> indptr, std::span<const std::int32_t> rows,
+                                std::span<const double> weights, std::span<double> scatter) {
     SparseMeans<T> means;
     means.indptr.assign(1, 0);
     std::vector<double> mean(nColumns, 0.0);
@@ -265,10 +265,10 @@ template void blockMeans(const StridedRows<float>&, std::span<const std::int64_t
                          std::span<double>);
 
 #define KONSTRAIN_BLOCK_MEANS_SPARSE(T, Index)                                                               \
-    template SparseMeans<T> blockMeansSparse(std::span<const Index>, std::span<const Index>,                  \
-                                            std::span<const T>, std::size_t, std::span<const std::int64_t>,  \
-                                            std::span<const std::int32_t>, std::span<const double>,          \
-                                            std::span<double>)
+    template SparseMeans<T> blockMeansSparse(std::span<const Index>, std::span<const Index>,                 \
+                                             std::span<const T>, std::size_t, std::span<const std::int64_t>, \
+                                             std::span<const std::int32_t>, std::span<const double>,         \
+                                             std::span<double>)
 KONSTRAIN_BLOCK_MEANS_SPARSE(double, std::int32_t);
 KONSTRAIN_BLOCK_MEANS_SPARSE(double, std::int64_t);
 KONSTRAIN_BLOCK_MEANS_SPARSE(float, std::int32_t);

@@ -54,8 +54,8 @@ template <typename T> struct SparseMeans {
 // The same for a matrix in compressed rows (no repeated entries); the means come back in compressed rows.
 template <typename T, typename Index>
 SparseMeans<T> blockMeansSparse(std::span<const Index> xIndptr, std::span<const Index> xIndices,
-                               std::span<const T> xData, std::size_t nColumns,
-                               std::span<const std::int64_t> indptr, std::span<const std::int32_t> rows,
-                               std::span<const double> weights, std::span<double> scatter);
+                                std::span<const T> xData, std::size_t nColumns,
+                                std::span<const std::int64_t> indptr, std::span<const std::int32_t> rows,
+                                std::span<const double> weights, std::span<double> scatter);
 
 } // namespace konstrain

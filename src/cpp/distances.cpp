@@ -19,8 +19,7 @@ namespace {
 const auto costRows = KONSTRAIN_PICK(costRows);
 const auto nearestOfTile = KONSTRAIN_PICK(nearestOfTile);
 const auto distancesOfTile = KONSTRAIN_PICK(distancesOfTile);
-template <typename Value, typename Index>
-const auto sparseTerms = KONSTRAIN_PICK(sparseTerms<Value, Index>);
+template <typename Value, typename Index> const auto sparseTerms = KONSTRAIN_PICK(sparseTerms<Value, Index>);
 
 constexpr std::size_t chunkRows = 2048;
 // Rows whose costs are written together: they should stay in the nearest cache.
@@ -105,8 +104,7 @@ void writeCosts(const DenseRows<Value>& rows, const double* weight, const Packed
         for (std::size_t row = range.first; row < range.last; row += stepRows) {
             const RowRange step{row, std::min(range.last, row + stepRows)};
             costRows(buffers[worker].get(rows, step), step.last - row,
-                     weight == nullptr ? nullptr : weight + row, centers,
-                     costs + row * centers.nPoints());
+                     weight == nullptr ? nullptr : weight + row, centers, costs + row * centers.nPoints());
         }
     });
 }

@@ -57,8 +57,8 @@ public:
 
     std::span<const std::int32_t> labels() const { return labels_; }
     double cost() const;
-    // For each block: how much the optimum of its component (as far as links were taken up) lies above the sum of its
-    // blocks' cheapest costs. Zero for blocks whose links never mattered.
+    // For each block: how much the optimum of its component (as far as links were taken up) lies above the
+    // sum of its blocks' cheapest costs. Zero for blocks whose links never mattered.
     std::vector<double> slack();
     // Sum over settled components of how far they may be from their optimum: zero when everything is proved.
     double doubt() const;

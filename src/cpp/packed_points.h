@@ -6,8 +6,8 @@
 
 namespace konstrain {
 
-// Points packed side by side, one column after the other: a kernel reads the same column of `tileWidth` points
-// as vectors. 16 doubles are two registers of the widest vector unit.
+// Points packed side by side, one column after the other: a kernel reads the same column of `tileWidth`
+// points as vectors. 16 doubles are two registers of the widest vector unit.
 inline constexpr std::size_t tileWidth = 16;
 
 constexpr std::size_t tileCount(std::size_t nPoints) {
@@ -41,8 +41,7 @@ void packTile(const Value* points, std::size_t nPoints, std::size_t nColumns, do
 class PackedPoints {
 public:
     PackedPoints(const double* points, std::size_t nPoints, std::size_t nColumns)
-        : nPoints_(nPoints), nColumns_(nColumns),
-          values_(tileCount(nPoints) * tileWidth * nColumns) {
+        : nPoints_(nPoints), nColumns_(nColumns), values_(tileCount(nPoints) * tileWidth * nColumns) {
         for (std::size_t first = 0; first < nPoints; first += tileWidth)
             packTile(points + first * nColumns, std::min(tileWidth, nPoints - first), nColumns,
                      values_.data() + first * nColumns);

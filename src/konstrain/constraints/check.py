@@ -199,7 +199,8 @@ def check(
 def _undecided(constraints: Constraints, coloring: ColoringVerdict) -> list[str]:
     if not coloring.n_undecided:
         return []
-    return [f"whether {constraints.n_clusters} clusters suffice for {coloring.n_undecided} of the conflict components"]
+    k, n_open = constraints.n_clusters, coloring.n_undecided
+    return [f"whether {k} clusters suffice for {n_open} of the conflict components"]
 
 
 def _implied(constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadline: Deadline) -> dict[str, Any]:

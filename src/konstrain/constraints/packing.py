@@ -16,7 +16,7 @@ _MAX_STEPS = 20_000
 
 
 def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadline: Deadline) -> bool | None:
-    """Whether some labels keep all sizes and conflicts, given that each of them alone is possible; None: not decided."""
+    """Whether some labels keep all sizes and conflicts, each of them alone being possible; None: not decided."""
     if _fit_simply(constraints, blocks, graph):
         return True
     demand = blocks.total(constraints.demand)

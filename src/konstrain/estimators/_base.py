@@ -23,6 +23,14 @@ from konstrain.metrics import count_violations
 from konstrain.result import Clustering
 from konstrain.stop import Deadline
 
+# What scikit-learn's validation lets through: dense C order in either precision, or compressed rows.
+ACCEPTED: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "accept_large_sparse": True,
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+}
+
 
 class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the k-means estimators; a subclass says how one run goes in `_run`."""
@@ -78,8 +86,8 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         sample_weight : array-like of shape (n_samples,), optional
             What each row counts in centers and costs; default 1.
         must_link, cannot_link : pairs, optional
-            Rows that must, or must not, share a cluster: a list, an array of shape (n_pairs, 2), a frame, or a sparse
-            adjacency matrix. A third column is a confidence in (0, 1] and makes the link soft; inf: hard.
+            Rows that must, or must not, share a cluster: a list, an array of shape (n_pairs, 2), a frame, or a
+            sparse adjacency matrix. A third column is a confidence in (0, 1] and makes the link soft; inf: hard.
         demand : array-like of shape (n_samples,), optional
             What each row counts towards the size of its cluster; default 1.
 
@@ -88,14 +96,13 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         self
             The fitted estimator.
         """
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True
-        )
+        X = validate_data(self, X, **ACCEPTED)
         deadline = Deadline(self.time_limit)
-        problem = self._build_problem(X, y, sample_weight, must_link=must_link, cannot_link=cannot_link, demand=demand)
+        links = {"must_link": must_link, "cannot_link": cannot_link}
+        problem = self._build_problem(X, y, sample_weight, demand=demand, **links)
         best = self._search(X, problem, deadline)
         self._keep(X, problem, best)
-        self.n_violations_ = count_violations(self.labels_, must_link=must_link, cannot_link=cannot_link).total
+        self.n_violations_ = count_violations(self.labels_, **links).total
         return self
 
     def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
@@ -126,9 +133,7 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         return restarts.best(seeds, n_agreeing)
 
     @abstractmethod
-    def _make_run(
-        self, X: Any, problem: Problem, deadline: Deadline, first_seed: int
-    ) -> Callable[[int], Clustering]:
+    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Callable[[int], Clustering]:
         """Return the function that makes one run from a seed."""
 
     def _restart_plan(self, problem: Problem) -> tuple[int, int]:
@@ -153,15 +158,16 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
             )
         if not best.proven:
             warnings.warn(
-                "an assignment step was cut short by the time limit: labels are feasible, but the step was not proved "
-                "optimal; raise time_limit",
+                "an assignment step was cut short by the time limit: labels are feasible, but the step was not "
+                "proved optimal; raise time_limit",
                 NotProvenWarning,
                 stacklevel=3,
             )
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, **constraints: Any) -> NDArray[np.int32]:
         """Fit and return the label of each row; arguments as in `fit`."""
-        return self.fit(X, y, sample_weight, **constraints).labels_
+        labels: NDArray[np.int32] = self.fit(X, y, sample_weight, **constraints).labels_
+        return labels
 
     def predict(
         self,
@@ -253,9 +259,7 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
 
     def _validate_new(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(
-            self, X, accept_sparse="csr", reset=False, dtype=[np.float64, np.float32], order="C", accept_large_sparse=True
-        )
+        return validate_data(self, X, reset=False, **ACCEPTED)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,6 +1,7 @@
 """Lloyd's loop with an exact assignment step: the shared heart of the k-means methods."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ CHUNK = 1 << 15
 class Lloyd:
     """One k-means run: costs, exact assignment, centers, until nothing changes.
 
-    Methods of the papers override `costs`, `assign`, `centers_of` or `has_settled`: what a paper changes, and no more.
+    Methods of the papers override `costs`, `assign`, `centers_of` or `has_settled`: what a paper changes, no more.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ class Lloyd:
         """Run from these centers; the objective never rises from one step to the next."""
         labels: NDArray[np.int32] | None = None
         proven, converged, n_iter = True, False, 0
-        for n_iter in range(1, self.max_iter + 1):
+        while n_iter < self.max_iter:
+            n_iter += 1
             try:
                 warm = self.step(centers, warm)
             except UndecidedError:
@@ -81,7 +83,7 @@ class Lloyd:
     def step(self, centers: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Solve one assignment step."""
         if self._is_free:
-            labels, cost, _, weights = distances.nearest_pass(
+            labels, cost, *_ = distances.nearest_pass(
                 self.problem.mean, self._weight, centers, n_threads=self.n_threads
             )
             if not self.problem.nonempty or (np.bincount(labels, minlength=len(centers)) > 0).all():
@@ -169,14 +171,15 @@ class Lloyd:
     def _own_cost(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
         """What all blocks cost in their own clusters."""
         total = 0.0
+        means: Any = self.problem.mean
         for begin in range(0, labels.size, CHUNK):
             part = slice(begin, begin + CHUNK)
             own = labels[part]
             weight = None if self._weight is None else np.ascontiguousarray(self._weight[part])
-            if issparse(self.problem.mean):
-                costs = distances.block_costs(self.problem.mean[part], weight, centers)
+            if issparse(means):
+                costs = distances.block_costs(means[part], weight, centers)
                 total += float(costs[np.arange(own.size), own].sum())
             else:
-                squared = ((self.problem.mean[part] - centers[own]) ** 2).sum(axis=1)
+                squared = ((means[part] - centers[own]) ** 2).sum(axis=1)
                 total += float(squared.sum() if weight is None else squared @ weight)
         return total

@@ -35,8 +35,8 @@ SEARCH_LIMIT = 5_000_000
 class ConstrainedKMeans(BaseConstrainedKMeans):
     """K-means that keeps must-links, cannot-links, cluster sizes and demands, each step solved exactly.
 
-    Without constraints it is `sklearn.cluster.KMeans`: the same start gives the same labels. Soft links may break at a
-    price; everything can be combined.
+    Without constraints it is `sklearn.cluster.KMeans`: the same start gives the same labels. Soft links may break at
+    a price; everything can be combined.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         Where runs start: block-aware k-means++ [1]_, random blocks, given centers, or
         ``callable(X, n_clusters, random_state=...)``.
     n_init : int or "auto", default="auto"
-        Number of runs from different seeds; the best is kept. "auto": 1 for given centers, otherwise as many as a fixed
-        amount of work allows, at most 100, ending early when 8 of them found the same best clustering.
+        Number of runs from different seeds; the best is kept. "auto": 1 for given centers, otherwise as many as a
+        fixed amount of work allows, at most 100, ending early when 8 of them found the same best clustering.
     max_iter : int, default=300
         Most iterations of one run.
     tol : float, default=1e-4
