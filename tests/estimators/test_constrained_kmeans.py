@@ -208,7 +208,7 @@ class TestInit:
         check_clustering(model, IRIS, must_link=must, cannot_link=cannot)
 
     def test_centers_of_another_shape_are_refused(self):
-        with pytest.raises(ValueError, match=r"init must have shape \(n_clusters, n_features\) = \(3, 4\), got \(2, 4\)"):
+        with pytest.raises(ValueError, match=r"init must have shape .* = \(3, 4\), got \(2, 4\)"):
             ConstrainedKMeans(3, init=IRIS[:2]).fit(IRIS)
 
     def test_identical_rows_do_not_trouble_the_seeding(self):
