@@ -124,14 +124,23 @@ void writeCosts(const SparseRows<Value, Index>& rows, const double* weight, cons
     });
 }
 
+// Packs the tile that starts at `row` and returns how many rows it has.
+template <typename Value>
+std::size_t packRows(const DenseRows<Value>& rows, std::size_t row, std::size_t last, double* tile) {
+    const std::size_t nTaken = std::min(tileWidth, last - row);
+    const std::size_t nNext = std::min(tileWidth, last - row - nTaken);
+    packTile(rows.values + row * rows.nColumns, nTaken, rows.nColumns, tile);
+    prefetch(std::span(rows.values + (row + nTaken) * rows.nColumns, nNext * rows.nColumns));
+    return nTaken;
+}
+
 // Labels of the rows of one chunk and the sum of their costs.
 template <typename Value>
 double labelChunk(const DenseRows<Value>& rows, RowRange range, const double* weight, const Points& centers,
                   std::int32_t* labels, double* tile) {
     double inertia = 0.0;
     for (std::size_t row = range.first; row < range.last; row += tileWidth) {
-        const std::size_t nTaken = std::min(tileWidth, range.last - row);
-        packTile(rows.values + row * rows.nColumns, nTaken, rows.nColumns, tile);
+        const std::size_t nTaken = packRows(rows, row, range.last, tile);
         double distance[tileWidth];
         std::int64_t center[tileWidth];
         nearestOfTile(tile, centers.values, centers.nRows, rows.nColumns, distance, center);
@@ -204,8 +213,7 @@ void measure(const DenseRows<Value>& rows, const Points& points, std::size_t nTh
         const RowRange range = chunks.rows(chunk);
         double* tile = tiles[worker].data();
         for (std::size_t row = range.first; row < range.last; row += tileWidth) {
-            const std::size_t nTaken = std::min(tileWidth, range.last - row);
-            packTile(rows.values + row * rows.nColumns, nTaken, rows.nColumns, tile);
+            const std::size_t nTaken = packRows(rows, row, range.last, tile);
             distancesOfTile(tile, nTaken, points.values, points.nRows, rows.nColumns, distances + row,
                             rows.nRows);
         }

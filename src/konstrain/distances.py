@@ -8,8 +8,8 @@ The cost of a block is its weight times the squared Euclidean distance. For dens
 are, so costs are never negative and data far from the origin keeps its digits. For sparse rows the terms of the
 absent entries come from the squared length of the center, so the absolute error is about 1e-16 times that.
 
-Shapes, dtypes and layout are checked here, values are not: NaN, column numbers and labels outside their range are for
-the caller to refuse, once per fit.
+Shapes, dtypes, layout and the range of labels and columns are checked here; NaN is for the caller to refuse, once per
+fit.
 """
 
 from typing import Any
@@ -137,6 +137,7 @@ def center_sums(
     rows = _parts(means)
     _check_weight(weight, means)
     _check_array("labels", labels, np.int32, (means.shape[0],))
+    _check_range("labels", labels, n_clusters)
     sums, cluster_weight = np.empty((n_clusters, means.shape[1])), np.empty(n_clusters)
     _core.center_sums(*rows, weight, labels, _threads(n_threads), sums, cluster_weight)
     return sums, cluster_weight
@@ -182,6 +183,7 @@ def _parts(means: Any) -> tuple[Any, ...]:
         if not means.has_canonical_format:
             raise ValueError("sparse means have repeated or unsorted columns in a row; call means.sum_duplicates()")
         _check_dtype("means", means.dtype)
+        _check_range("columns of means", means.indices, means.shape[1])
         return means.data, means.indices, means.indptr
     if not isinstance(means, np.ndarray) or means.ndim != 2:
         raise ValueError(f"means must be a matrix of shape (n_blocks, n_features), got {_describe(means)}")
@@ -212,6 +214,12 @@ def _check_array(name: str, array: Any, dtype: Any, shape: tuple[int, ...]) -> N
     if not fits or not array.flags.c_contiguous:
         wanted = f"{np.dtype(dtype)}, shape {shape}, C order"
         raise ValueError(f"{name} must be an array of {wanted}; got {_describe(array)}")
+
+
+def _check_range(name: str, numbers: NDArray[Any], n: int) -> None:
+    # Kernels write where these point; two scans in numpy are little beside a sweep over the rows.
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= n):
+        raise ValueError(f"{name} must be from 0 to {n - 1}, got {numbers.min()} to {numbers.max()}")
 
 
 def _describe(value: Any) -> str:
