@@ -224,6 +224,20 @@ def test_memory_beside_the_output_stays_untouched():
         np.testing.assert_array_equal(np.concatenate([room[:16], room[-16:]]), -7.0)
 
 
+@pytest.mark.parametrize("offset", [0, 1, 3])
+def test_costs_too_many_for_the_cache_are_the_same(offset):
+    """More than 8 million costs are written past the caches, at any alignment and without spilling."""
+    rng = np.random.default_rng(12)
+    means, weight, centers = rng.normal(size=(161_001, 1)), rng.random(161_001), rng.normal(size=(50, 1))
+    room = np.full(161_001 * 50 + 16, -7.0)
+    out = room[8 + offset : 8 + offset + 161_001 * 50].reshape(161_001, 50)
+    block_costs(means, weight, centers, n_threads=2, out=out)
+    np.testing.assert_allclose(out, (means - centers.T) ** 2 * weight[:, None], rtol=1e-12)
+    np.testing.assert_array_equal(np.concatenate([room[: 8 + offset], room[8 + offset + out.size :]]), -7.0)
+    part = block_costs(means[:1000], weight[:1000], centers)
+    np.testing.assert_array_equal(out[:1000], part)
+
+
 ROWS, CENTERS = np.zeros((4, 3)), np.zeros((2, 3))
 
 
