@@ -1,8 +1,8 @@
 """Times of the sweeps in `konstrain.distances`, and of one k-means iteration beside scikit-learn's.
 
 Run it as `python perf/distances.py [--quick]`. Each line is the best of several runs, taken in turns with its peer;
-CPU time is given too, because wall time on a busy machine says little. scikit-learn's time is that of a whole fit with
-`tol=0`, divided by its iterations.
+CPU time is given too, because wall time on a busy machine says little. scikit-learn's time is that of a whole fit
+with `tol=0`, divided by its iterations.
 """
 
 import argparse

@@ -211,7 +211,8 @@ void bindCliques(nb::module_& m) {
 template <typename T> using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <typename T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-template <typename Value> konstrain::DenseRows<Value> rowsOf(std::size_t nColumns, const Matrix<Value>& rows) {
+template <typename Value>
+konstrain::DenseRows<Value> rowsOf(std::size_t nColumns, const Matrix<Value>& rows) {
     return {rows.data(), rows.shape(0), nColumns};
 }
 
@@ -266,8 +267,8 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
     m.def(
         "candidate_distances",
         [](Parts... rows, Matrix<double> points, std::size_t nThreads, OutMatrix<double> out) {
-            konstrain::candidateDistances(rowsOf(points.shape(1), rows...),
-                                          rowsOf(points.shape(1), points), nThreads, out.data());
+            konstrain::candidateDistances(rowsOf(points.shape(1), rows...), rowsOf(points.shape(1), points),
+                                          nThreads, out.data());
         },
         parts..., "points"_a.noconvert(), "n_threads"_a, "out"_a.noconvert(), withoutGil,
         "Squared distance of each point to each row.");

@@ -69,7 +69,8 @@ template <typename Value> Chunks chunksToSum(const DenseRows<Value>& rows, std::
 
 template <typename Value, typename Index>
 Chunks chunksToSum(const SparseRows<Value, Index>& rows, std::size_t nClusters) {
-    const double perRow = static_cast<double>(rows.nEntries()) / static_cast<double>(std::max<std::size_t>(rows.nRows, 1));
+    const double perRow =
+        static_cast<double>(rows.nEntries()) / static_cast<double>(std::max<std::size_t>(rows.nRows, 1));
     const double cells = static_cast<double>(nClusters) * static_cast<double>(rows.nColumns);
     const double enough = std::min(8.0 * cells / std::max(perRow, 1.0), static_cast<double>(rows.nRows));
     return {rows.nRows, std::max(leastChunkRows, static_cast<std::size_t>(enough))};

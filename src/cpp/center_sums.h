@@ -34,13 +34,14 @@ private:
     AlignedDoubles weight_;
 };
 
-// How rows are cut when each chunk has sums of its own: clearing and adding those must stay cheap beside the rows.
+// How rows are cut when each chunk has sums of its own: clearing and adding those must stay cheap beside the
+// rows.
 template <typename Value> Chunks chunksToSum(const DenseRows<Value>& rows, std::size_t nClusters);
 template <typename Value, typename Index>
 Chunks chunksToSum(const SparseRows<Value, Index>& rows, std::size_t nClusters);
 
-// Adds `rows` to the sums of their clusters. `weight` and `labels` belong to the whole matrix; `weight` may be
-// null, which means 1 each.
+// Adds `rows` to the sums of their clusters. `weight` and `labels` belong to the whole matrix; `weight` may
+// be null, which means 1 each.
 template <typename Rows>
 void addRows(const Rows& rows, RowRange range, const double* weight, const std::int32_t* labels,
              ClusterSums sums);

@@ -1,10 +1,10 @@
 // Included by distances.cpp once per instruction set; see for_each_fma_target.h.
 //
-// One step computes the squared distances between a tile of points, packed side by side, and a few single points.
-// Differences are squared as they are: the shorter form |x|^2 - 2xc + |c|^2 cancels when points lie far from the
-// origin and can turn negative, and here it would not be faster (subtractions fill the adders that products leave
-// idle). Each sum runs over the columns in order, so it does not depend on where in a tile a point lies, and both
-// uses below give the same bits.
+// One step computes the squared distances between a tile of points, packed side by side, and a few single
+// points. Differences are squared as they are: the shorter form |x|^2 - 2xc + |c|^2 cancels when points lie
+// far from the origin and can turn negative, and here it would not be faster (subtractions fill the adders
+// that products leave idle). Each sum runs over the columns in order, so it does not depend on where in a
+// tile a point lies, and both uses below give the same bits.
 
 #define KONSTRAIN_INLINE __attribute__((always_inline)) inline
 
@@ -89,7 +89,7 @@ KONSTRAIN_INLINE void takeAllPoints(const double* tile, const double* points, st
 template <std::size_t nVectors> struct WriteCosts {
     double* costs; // of the tile's first center
     std::size_t nCenters;
-    std::size_t nTaken; // centers in this tile
+    std::size_t nTaken;   // centers in this tile
     const double* weight; // may be null
 
     KONSTRAIN_INLINE void operator()(std::size_t row, const Lanes (&distances)[nVectors]) const {

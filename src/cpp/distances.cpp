@@ -20,8 +20,7 @@ namespace {
 const auto costRows = KONSTRAIN_PICK(costRows);
 const auto nearestOfTile = KONSTRAIN_PICK(nearestOfTile);
 const auto distancesOfTile = KONSTRAIN_PICK(distancesOfTile);
-template <typename Value, typename Index>
-const auto sparseTerms = KONSTRAIN_PICK(sparseTerms<Value, Index>);
+template <typename Value, typename Index> const auto sparseTerms = KONSTRAIN_PICK(sparseTerms<Value, Index>);
 
 constexpr std::size_t chunkRows = 2048;
 // Rows whose costs are written together: they should stay in the nearest cache.
@@ -97,8 +96,8 @@ double weightOf(const double* weight, std::size_t row) {
     return weight == nullptr ? 1.0 : weight[row];
 }
 
-// Costs of a few rows at a time, straight to their place or, when there are more than caches hold, through a buffer
-// and past the caches.
+// Costs of a few rows at a time, straight to their place or, when there are more than caches hold, through a
+// buffer and past the caches.
 template <typename Value>
 void writeCosts(const DenseRows<Value>& rows, const double* weight, const PackedPoints& centers,
                 std::size_t nThreads, double* costs) {

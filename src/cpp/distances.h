@@ -7,12 +7,13 @@
 #include "center_sums.h"
 #include "row_views.h"
 
-// The sweeps of a k-means loop over rows, which are dense or sparse and read as they are, float or double. All
-// arithmetic is in double. Results do not depend on `nThreads`.
+// The sweeps of a k-means loop over rows, which are dense or sparse and read as they are, float or double.
+// All arithmetic is in double. Results do not depend on `nThreads`.
 //
 // Dense rows: differences are squared, so costs are never negative and keep their digits far from the origin.
-// Sparse rows: |c|^2 plus the sum of x (x - 2c) over a row's entries, with an absolute error of about 1e-16 |c|^2;
-// below zero is cut off. A row with entries in more than half of the columns is treated like a dense one.
+// Sparse rows: |c|^2 plus the sum of x (x - 2c) over a row's entries, with an absolute error of about 1e-16
+// |c|^2; below zero is cut off. A row with entries in more than half of the columns is treated like a dense
+// one.
 namespace konstrain {
 
 // A C-ordered matrix of doubles: centers, or points to measure from.
@@ -23,8 +24,8 @@ template <typename Rows>
 void blockCosts(const Rows& rows, const double* weight, const Points& centers, std::size_t nThreads,
                 double* costs);
 
-// Label of the first nearest center of each row, sums of the clusters this makes, and the sum of the costs, in
-// one sweep. Equals `blockCosts` with unit weights, first minimum and `sumClusters`, bit for bit.
+// Label of the first nearest center of each row, sums of the clusters this makes, and the sum of the costs,
+// in one sweep. Equals `blockCosts` with unit weights, first minimum and `sumClusters`, bit for bit.
 template <typename Rows>
 double nearestPass(const Rows& rows, const double* weight, const Points& centers, std::size_t nThreads,
                    std::span<std::int32_t> labels, ClusterSums total);

@@ -1,7 +1,7 @@
-// Compiles the file named by KONSTRAIN_KERNELS once per instruction set, as for_each_target.h does, for kernels
-// that live from multiply-and-add: vectors are as wide as the registers, and the instruction sets have the
-// fused form. `KONSTRAIN_PICK(function)` is the best version this machine can run. Fused sums round once where
-// others round twice, so results of machines with and without it differ in the last bits.
+// Compiles the file named by KONSTRAIN_KERNELS once per instruction set, as for_each_target.h does, for
+// kernels that live from multiply-and-add: vectors are as wide as the registers, and the instruction sets
+// have the fused form. `KONSTRAIN_PICK(function)` is the best version this machine can run. Fused sums round
+// once where others round twice, so results of machines with and without it differ in the last bits.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -8,8 +8,8 @@
 
 namespace konstrain {
 
-// Points packed side by side, one column after the other: a kernel reads the same column of `tileWidth` points
-// as vectors. 16 doubles are two registers of the widest vector unit.
+// Points packed side by side, one column after the other: a kernel reads the same column of `tileWidth`
+// points as vectors. 16 doubles are two registers of the widest vector unit.
 inline constexpr std::size_t tileWidth = 16;
 
 constexpr std::size_t tileCount(std::size_t nPoints) {
@@ -39,8 +39,8 @@ void packTile(const Value* points, std::size_t nPoints, std::size_t nColumns, do
             tile[f * tileWidth + i] = static_cast<double>(points[i * nColumns + f]);
 }
 
-// Asks for memory ahead of time. The sweeps read and write in bursts between which they compute, too short for the
-// machine to foresee the next one.
+// Asks for memory ahead of time. The sweeps read and write in bursts between which they compute, too short
+// for the machine to foresee the next one.
 template <typename Value> void prefetch(std::span<Value> values) {
     constexpr std::size_t line = 64 / sizeof(Value);
     for (std::size_t i = 0; i < values.size(); i += line)
@@ -51,8 +51,7 @@ template <typename Value> void prefetch(std::span<Value> values) {
 class PackedPoints {
 public:
     PackedPoints(const double* points, std::size_t nPoints, std::size_t nColumns)
-        : nPoints_(nPoints), nColumns_(nColumns),
-          values_(tileCount(nPoints) * tileWidth * nColumns) {
+        : nPoints_(nPoints), nColumns_(nColumns), values_(tileCount(nPoints) * tileWidth * nColumns) {
         for (std::size_t first = 0; first < nPoints; first += tileWidth)
             packTile(points + first * nColumns, std::min(tileWidth, nPoints - first), nColumns,
                      values_.data() + first * nColumns);

@@ -10,8 +10,8 @@
 
 namespace konstrain {
 
-// Copies doubles to memory that will not be read soon: past the caches where the machine can, which spares reading
-// the old contents first. Call `finishStreams` before another thread may look.
+// Copies doubles to memory that will not be read soon: past the caches where the machine can, which spares
+// reading the old contents first. Call `finishStreams` before another thread may look.
 inline void streamOut(const double* from, std::size_t size, double* to) {
 #if defined(__SSE2__)
     constexpr std::size_t line = 64;

@@ -20,6 +20,9 @@ from scipy import sparse
 
 from konstrain import _core
 
+# The kernels are overloaded by what rows consist of; a type checker cannot follow that through `*rows`.
+_kernels: Any = _core
+
 Weight = NDArray[np.float64] | None
 
 
@@ -66,7 +69,7 @@ def block_costs(
         out = np.empty(shape)
     else:
         _check_array("out", out, np.float64, shape)
-    _core.block_costs(*rows, weight, centers, _threads(n_threads), out)
+    _kernels.block_costs(*rows, weight, centers, _threads(n_threads), out)
     return out
 
 
@@ -104,7 +107,7 @@ def nearest_pass(
     _check_weight(weight, means)
     labels = np.empty(means.shape[0], dtype=np.int32)
     sums, cluster_weight = np.empty(centers.shape), np.empty(centers.shape[0])
-    inertia = _core.nearest_pass(*rows, weight, centers, _threads(n_threads), labels, sums, cluster_weight)
+    inertia: float = _kernels.nearest_pass(*rows, weight, centers, _threads(n_threads), labels, sums, cluster_weight)
     return labels, inertia, sums, cluster_weight
 
 
@@ -139,7 +142,7 @@ def center_sums(
     _check_array("labels", labels, np.int32, (means.shape[0],))
     _check_range("labels", labels, n_clusters)
     sums, cluster_weight = np.empty((n_clusters, means.shape[1])), np.empty(n_clusters)
-    _core.center_sums(*rows, weight, labels, _threads(n_threads), sums, cluster_weight)
+    _kernels.center_sums(*rows, weight, labels, _threads(n_threads), sums, cluster_weight)
     return sums, cluster_weight
 
 
@@ -168,16 +171,16 @@ def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> N
     points = np.asarray(candidates)
     if points.ndim == 1:
         chosen = means[points]
-        points = np.ascontiguousarray(chosen.toarray() if sparse.issparse(chosen) else chosen, dtype=np.float64)
+        points = np.ascontiguousarray(chosen.toarray() if _is_sparse(chosen) else chosen, dtype=np.float64)
     _check_points("candidates", points, means)
     out = np.empty((points.shape[0], means.shape[0]))
-    _core.candidate_distances(*rows, points, _threads(n_threads), out)
+    _kernels.candidate_distances(*rows, points, _threads(n_threads), out)
     return out
 
 
 def _parts(means: Any) -> tuple[Any, ...]:
     """Split rows into the arrays that the kernels take, refusing what they would have to copy."""
-    if sparse.issparse(means):
+    if _is_sparse(means):
         if means.format != "csr":
             raise ValueError(f"sparse means must be in CSR format, got {means.format.upper()}; call means.tocsr()")
         if not means.has_canonical_format:
@@ -191,6 +194,11 @@ def _parts(means: Any) -> tuple[Any, ...]:
     if not means.flags.c_contiguous:
         raise ValueError("means must be in C order; call numpy.ascontiguousarray(means) once, before the loop")
     return (means,)
+
+
+def _is_sparse(value: Any) -> bool:
+    # scipy's own test narrows to a class without any of the attributes used here.
+    return bool(sparse.issparse(value))
 
 
 def _check_dtype(name: str, dtype: Any) -> None:
