@@ -124,6 +124,20 @@ def test_four_threads_give_the_bits_of_one(kind, dtype):
         np.testing.assert_array_equal(one, four)
 
 
+def test_sums_over_hundreds_of_chunks_are_added_in_one_order():
+    """Threads finish in another order each time; several tries, for one may happen to go in order."""
+    rng = np.random.default_rng(13)
+    rows = rng.normal(size=(600_000, 1)) * 10.0 ** rng.uniform(-6, 6, (600_000, 1))
+    centers = np.array([[-1.0], [1.0]])
+    labels, inertia, sums, _ = nearest_pass(rows, None, centers)
+    for _ in range(10):
+        again = nearest_pass(rows, None, centers, n_threads=4)
+        np.testing.assert_array_equal(again[0], labels)
+        assert again[1] == inertia
+        np.testing.assert_array_equal(again[2], sums)
+        np.testing.assert_array_equal(center_sums(rows, None, labels, 2, n_threads=4)[0], sums)
+
+
 def test_many_chunks_and_threads_equal_direct_computation():
     rng = np.random.default_rng(3)
     centers = rng.normal(size=(11, 4))
