@@ -193,9 +193,11 @@ bool PairMoves::tryGroups(MoveKind kind, Group& first, Group* second) {
     Group* const both[] = {&first, second};
     const std::span<Group* const> moving{both, second == nullptr ? 1U : 2U};
     const ExchangeTerms terms = partition_.exchangeTerms(p_, q_, load.weight, sum_.data());
-    const double delta =
-        partition_.exchangeDelta(p_, q_, load.weight, terms) + (hasSoft_ ? penaltyDelta(moving) : 0.0);
-    if (!state_.improves(delta))
+    const double squares = partition_.exchangeDelta(p_, q_, load.weight, terms);
+    const double delta = squares + (hasSoft_ ? penaltyDelta(moving) : 0.0);
+    // When two clusters trade all they have, large terms cancel and rounding is all that is left.
+    const double rounding = 1e-14 * (std::abs(terms.fixed) + std::abs(terms.fixed - squares));
+    if (!state_.improves(delta + rounding))
         return false;
 
     moving_.clear();
