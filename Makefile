@@ -7,7 +7,7 @@ SOURCES := $(shell find src/cpp CMakeLists.txt pyproject.toml -type f)
 .PHONY: demo test test-slow lint format sanitize perf clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/assignment_tour.py
+	$(BIN)/python examples/iris_under_constraints.py
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -m "not slow"
