@@ -47,6 +47,9 @@ class Lloyd:
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
     n_threads: int = 1
     _buffer: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
+    _sums: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None = field(
+        default=None, init=False, repr=False
+    )
 
     def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
         """Run from these centers; the objective never rises from one step to the next."""
@@ -83,10 +86,11 @@ class Lloyd:
     def step(self, centers: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Solve one assignment step."""
         if self._is_free:
-            labels, cost, *_ = distances.nearest_pass(
+            labels, cost, sums, weights = distances.nearest_pass(
                 self.problem.mean, self._weight, centers, n_threads=self.n_threads
             )
-            if not self.problem.nonempty or (np.bincount(labels, minlength=len(centers)) > 0).all():
+            if not self.problem.nonempty or (weights > 0).all():
+                self._sums = (labels, sums, weights)
                 return Assignment(labels, cost, cost, True, "nearest")
         return self.assign(self.costs(centers), warm)
 
@@ -105,9 +109,12 @@ class Lloyd:
 
     def centers_of(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted means of the clusters; a cluster without weight keeps its center."""
-        sums, weights = distances.center_sums(
-            self.problem.mean, self._weight, labels, len(previous), n_threads=self.n_threads
-        )
+        if self._sums is not None and self._sums[0] is labels:
+            _, sums, weights = self._sums  # the sweep that found these labels has summed them up already
+        else:
+            sums, weights = distances.center_sums(
+                self.problem.mean, self._weight, labels, len(previous), n_threads=self.n_threads
+            )
         filled = weights > 0
         centers = previous.copy()
         centers[filled] = sums[filled] / weights[filled, None]

@@ -14,7 +14,7 @@ from konstrain._sklearn import Interval, StrOptions
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
+from konstrain.estimators._lloyd import CHUNK, Lloyd
 from konstrain.estimators._restarts import default_threads
 from konstrain.result import Clustering
 from konstrain.seeding import plus_plus, random_blocks, rows_of_means
@@ -157,7 +157,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         lloyd = Lloyd(
             problem,
             max_iter=self.max_iter,
-            tol=self.tol * _mean_variance(X),
+            tol=self.tol * _mean_variance(X) if self.tol > 0 else 0.0,
             deadline=deadline,
             n_threads=default_threads(),
         )
@@ -306,4 +306,7 @@ def _mean_variance(X: Any) -> float:
     if hasattr(X, "toarray"):
         squares = X.multiply(X).mean(axis=0)
         return float(np.mean(np.asarray(squares).ravel() - np.asarray(X.mean(axis=0)).ravel() ** 2))
-    return float(np.mean(np.var(X, axis=0)))
+    center = X.mean(axis=0, dtype=np.float64)
+    # In pieces: numpy's variance would copy X.
+    pieces = range(0, len(X), CHUNK)
+    return float(sum(((X[i : i + CHUNK] - center) ** 2).sum() for i in pieces) / X.size)
