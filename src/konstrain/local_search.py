@@ -138,6 +138,8 @@ def relocation_candidates(
     n_clusters: int,
     n_candidates: int,
     seed: int = 0,
+    *,
+    least_gain: float = -np.inf,
 ) -> list[NDArray[np.float64]]:
     """Propose centers to restart from: one cluster dissolved, another cut in two.
 
@@ -151,6 +153,8 @@ def relocation_candidates(
         How many proposals to make at most.
     seed : int
         For the random starts of the cuts.
+    least_gain : float
+        Proposals whose estimated gain is not above this are left out.
 
     Returns
     -------
@@ -174,7 +178,7 @@ def relocation_candidates(
     best = np.argsort(-worth, axis=None, kind="stable")[:n_candidates]
     candidates = []
     for removed, split in zip(*np.unravel_index(best, worth.shape), strict=True):
-        if worth[removed, split] > -np.inf:
+        if worth[removed, split] > least_gain:
             candidate = centers.copy()
             candidate[[split, removed]] = halves[split]
             candidates.append(candidate)

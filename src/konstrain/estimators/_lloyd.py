@@ -1,6 +1,7 @@
 """Lloyd's loop with an exact assignment step: the shared heart of the k-means methods."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from konstrain import distances
+from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment import Assignment, AssignmentProblem, assign
 from konstrain.constraints import Problem
+from konstrain.estimators._linked_part import LinkedPart
 from konstrain.exceptions import UndecidedError
 from konstrain.result import Clustering
 from konstrain.stop import Deadline
@@ -85,14 +88,31 @@ class Lloyd:
 
     def step(self, centers: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Solve one assignment step."""
-        if self._is_free:
-            labels, cost, sums, weights = distances.nearest_pass(
-                self.problem.mean, self._weight, centers, n_threads=self.n_threads
-            )
-            if not self.problem.nonempty or (weights > 0).all():
-                self._sums = (labels, sums, weights)
-                return Assignment(labels, cost, cost, True, "nearest")
+        if self._is_free or self._part is not None:
+            answer = self._step_without_matrix(centers)
+            if answer is not None:
+                return answer
         return self.assign(self.costs(centers), warm)
+
+    def _step_without_matrix(self, centers: NDArray[np.float64]) -> Assignment | None:
+        """Send every block to its nearest center, then put the linked ones right; None if a cluster ends empty."""
+        labels, cost, sums, weights = distances.nearest_pass(
+            self.problem.mean, self._weight, centers, n_threads=self.n_threads
+        )
+        bound, engine = cost, "nearest"
+        if self._part is not None:
+            rise, proved = self._part.settle(labels, sums, weights, centers, self.deadline, self.n_threads)
+            cost, bound, engine = cost + rise, cost + proved, "components"
+        if self.problem.nonempty and not (weights > 0).all():
+            return None
+        self._sums = (labels, sums, weights)
+        return Assignment(labels, cost, bound, cost - bound <= PROOF_RELATIVE * abs(cost), engine)
+
+    @cached_property
+    def _part(self) -> LinkedPart | None:
+        if self.problem.size_min is not None or self.problem.size_max is not None:
+            return None
+        return LinkedPart.of(self.problem, self.violation_cost)
 
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost of each block in each cluster: its weight times the squared distance of its mean."""

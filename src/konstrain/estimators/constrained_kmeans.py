@@ -21,13 +21,19 @@ from konstrain.seeding import plus_plus, random_blocks, rows_of_means
 from konstrain.stop import Deadline
 
 # "auto" spends about this many elementary steps (blocks x clusters x features x iterations) on restarts ...
-AUTO_WORK = 2e9
+AUTO_WORK = 2e8
 AUTO_ITERATIONS = 20
 # ... and at most so many restarts, ending early when this many agree on the best clustering.
 AUTO_MOST = 100
 AUTO_AGREEING = 8
-# Relocations of a center tried in a row without success.
+# Relocations of a center tried in a row without success; on data with more blocks x clusters x features than the
+# second number only those whose estimated gain is positive.
 RELOCATIONS = 10
+RELOCATE_ANYWAY = 100_000
+# Passes of the local search: to the end on small problems (blocks x clusters), else only the first, which bring most.
+PASSES_TO_THE_END = 1000
+FIRST_PASSES = 10
+SMALL_PROBLEM = 100_000
 # Blocks x clusters beyond which local search and relocation cost more than they bring.
 SEARCH_LIMIT = 5_000_000
 
@@ -246,6 +252,7 @@ def _polish(lloyd: Lloyd, clustering: Clustering, seed: int) -> Clustering:
     """Alternate local search and Lloyd's loop until neither finds anything."""
     problem = lloyd.problem
     links = problem.conflicts if lloyd.violation_cost is None else problem.links_at(lloyd.violation_cost)
+    is_small = problem.n_blocks * problem.n_clusters <= SMALL_PROBLEM
     while not lloyd.deadline.expired():
         remaining = lloyd.deadline.remaining()
         found = local_search.improve(
@@ -258,6 +265,7 @@ def _polish(lloyd: Lloyd, clustering: Clustering, seed: int) -> Clustering:
             size_min=problem.size_min,
             size_max=problem.size_max,
             nonempty=problem.nonempty,
+            max_passes=PASSES_TO_THE_END if is_small else FIRST_PASSES,
             time_limit=remaining if np.isfinite(remaining) else None,
             seed=seed,
         )
@@ -273,11 +281,18 @@ def _polish(lloyd: Lloyd, clustering: Clustering, seed: int) -> Clustering:
 def _relocate(lloyd: Lloyd, best: Clustering, seed: int) -> Clustering:
     """Dissolve one cluster and cut another in two, as long as that leads somewhere better."""
     problem = lloyd.problem
+    anyway = problem.n_clusters * problem.mean.size <= RELOCATE_ANYWAY
     improved = problem.n_clusters > 1
     while improved:
         improved = False
         for centers in local_search.relocation_candidates(
-            problem.mean, problem.weight, best.block_labels, problem.n_clusters, RELOCATIONS, seed
+            problem.mean,
+            problem.weight,
+            best.block_labels,
+            problem.n_clusters,
+            RELOCATIONS,
+            seed,
+            least_gain=-np.inf if anyway else 0.0,
         ):
             if lloyd.deadline.expired():
                 return best
