@@ -15,13 +15,15 @@ class SizedCase:
     n_clusters: int
     size_min: int
     size_max: int
+    spread: float
+    seed: int = 0
 
     def rows(self) -> np.ndarray:
         """Overlapping blobs of unequal sizes, so that the bounds bind."""
-        rng = np.random.default_rng(0)
+        rng = np.random.default_rng(self.seed)
         share = rng.dirichlet(np.full(self.n_clusters, 2.0))
         label = rng.choice(self.n_clusters, self.n_rows, p=share)
-        return 2.0 * rng.normal(size=(self.n_clusters, self.n_features))[label] + rng.normal(
+        return self.spread * rng.normal(size=(self.n_clusters, self.n_features))[label] + rng.normal(
             size=(self.n_rows, self.n_features)
         )
 
@@ -33,8 +35,10 @@ class SizedCase:
 CASES = {
     case.name: case
     for case in (
-        SizedCase("23000x50, k=10", 23_000, 50, 10, 1_150, 4_600),
-        SizedCase("10000x2, k=100", 10_000, 2, 100, 100, 100),
-        SizedCase("5000x10, k=20", 5_000, 10, 20, 250, 250),
+        SizedCase("23000x50, k=10, seed 0", 23_000, 50, 10, 1_150, 4_600, 0.5, 0),
+        SizedCase("23000x50, k=10, seed 1", 23_000, 50, 10, 1_150, 4_600, 0.5, 1),
+        SizedCase("23000x50, k=10, seed 2", 23_000, 50, 10, 1_150, 4_600, 0.5, 2),
+        SizedCase("10000x2, k=100", 10_000, 2, 100, 100, 100, 2.0),
+        SizedCase("5000x10, k=20", 5_000, 10, 20, 250, 250, 2.0),
     )
 }
