@@ -33,6 +33,7 @@ sanitize: $(VENV)/.installed
 perf: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e ".[perf]" --no-build-isolation
 	$(BIN)/python perf/assignment.py
+	$(BIN)/python perf/kmeans.py
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

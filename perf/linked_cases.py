@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits, make_blobs
 
 from konstrain import Problem
 from konstrain.assignment import Assignment, AssignmentProblem
+from linked_pairs import random_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +30,6 @@ class LinkedCase:
             sums = [np.bincount(labels, weight * column, n_clusters) for column in means.T]
             totals = np.bincount(labels, weight, n_clusters)
             centers = np.where(totals[:, None] > 0, np.stack(sums, 1) / np.maximum(totals, 1e-9)[:, None], centers)
-
-
-def random_pairs(labels: np.ndarray, same: bool, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw pairs of rows whose labels agree (or not), uniformly."""
-    drawn = rng.integers(0, labels.size, (20 * count + 1000, 2))
-    distinct = drawn[:, 0] != drawn[:, 1]
-    agree = labels[drawn[:, 0]] == labels[drawn[:, 1]]
-    return drawn[distinct & (agree == same)][:count]
 
 
 def _case(X: np.ndarray, y: np.ndarray, k: int, n_pairs: int, seed: int, size_slack: float | None) -> LinkedCase:

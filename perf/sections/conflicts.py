@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 import numpy as np
-from timing import cpu_seconds
 
 from konstrain.assignment import assign, milp, nearest
 from linked_cases import LinkedCase, blobs, digits
-
-Row = dict[str, str]
+from report import Row
+from timing import cpu_seconds
 
 ITERATIONS = 8
 

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from timing import cpu_seconds
-
 from konstrain.assignment import coupled, milp
 from linked_cases import digits
-
-Row = dict[str, str]
+from report import Row
+from timing import cpu_seconds
 
 
 def coupled_rows(*, quick: bool, full: bool) -> Iterator[Row]:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from konstrain.assignment import Assignment, AssignmentProblem, transport
+from report import Row
 from timing import cpu_seconds, peak_megabytes, run_alone
 from transport_cases import CASES, Case, slices, squared_distances
-
-Row = dict[str, str]
 
 
 def problem_of(case: Case, costs: np.ndarray) -> AssignmentProblem:

@@ -43,7 +43,7 @@ KONSTRAIN_INLINE void squaredDistances(const double* tile, const double* points,
             across[v] = load(tile + f * tileWidth + v * nLanes);
 #pragma GCC unroll 8
         for (std::size_t p = 0; p != nPoints; ++p) {
-            const Lanes point = Lanes{} + points[p * nColumns + f];
+            const double point = points[p * nColumns + f];
 #pragma GCC unroll 8
             for (std::size_t v = 0; v != nVectors; ++v) {
                 const Lanes difference = across[v] - point;
@@ -181,7 +181,7 @@ inline void sparseTerms(const Value* values, const Index* columns, std::size_t n
     Lanes sums[fullTile] = {};
     for (std::size_t e = 0; e != nEntries; ++e) {
         const double* centers = tile + static_cast<std::size_t>(columns[e]) * tileWidth;
-        const Lanes value = Lanes{} + static_cast<double>(values[e]);
+        const auto value = static_cast<double>(values[e]);
         for (std::size_t v = 0; v != fullTile; ++v)
             sums[v] += value * (value - 2.0 * load(centers + v * nLanes));
     }

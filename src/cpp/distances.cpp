@@ -8,6 +8,7 @@
 
 #include "chunks.h"
 #include "packed_points.h"
+#include "stream_out.h"
 
 #define KONSTRAIN_KERNELS "distance_kernels.h"
 #include "for_each_fma_target.h"
@@ -24,6 +25,8 @@ template <typename Value, typename Index> const auto sparseTerms = KONSTRAIN_PIC
 constexpr std::size_t chunkRows = 2048;
 // Rows whose costs are written together: they should stay in the nearest cache.
 constexpr std::size_t stepRows = 32;
+// Costs (64 MB) from which on none would still be in a cache when the caller reads them.
+constexpr std::size_t leastStreamed = 8'000'000;
 
 // Rows as doubles: those given, or a copy of a few when they are floats.
 template <typename Value> class RowsAsDoubles {
@@ -93,19 +96,29 @@ double weightOf(const double* weight, std::size_t row) {
     return weight == nullptr ? 1.0 : weight[row];
 }
 
+// Costs of a few rows at a time, straight to their place or, when there are more than caches hold, through a
+// buffer and past the caches.
 template <typename Value>
 void writeCosts(const DenseRows<Value>& rows, const double* weight, const PackedPoints& centers,
                 std::size_t nThreads, double* costs) {
+    const std::size_t nCenters = centers.nPoints();
+    const bool streams = rows.nRows * nCenters >= leastStreamed;
     const Chunks chunks{rows.nRows, chunkRows};
     const std::size_t nWorkers = chunks.workers(nThreads);
-    std::vector<RowsAsDoubles<Value>> buffers(nWorkers, RowsAsDoubles<Value>(stepRows, rows.nColumns));
+    std::vector<RowsAsDoubles<Value>> doubles(nWorkers, RowsAsDoubles<Value>(stepRows, rows.nColumns));
+    std::vector<AlignedDoubles> buffers(nWorkers, AlignedDoubles(streams ? stepRows * nCenters : 0));
     forEachChunk(chunks, nWorkers, [&](std::size_t worker, std::size_t chunk) {
         const RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row < range.last; row += stepRows) {
             const RowRange step{row, std::min(range.last, row + stepRows)};
-            costRows(buffers[worker].get(rows, step), step.last - row,
-                     weight == nullptr ? nullptr : weight + row, centers, costs + row * centers.nPoints());
+            double* place = costs + row * nCenters;
+            double* to = streams ? buffers[worker].data() : place;
+            costRows(doubles[worker].get(rows, step), step.last - row,
+                     weight == nullptr ? nullptr : weight + row, centers, to);
+            if (streams)
+                streamOut(to, (step.last - row) * nCenters, place);
         }
+        finishStreams();
     });
 }
 
@@ -122,14 +135,23 @@ void writeCosts(const SparseRows<Value, Index>& rows, const double* weight, cons
     });
 }
 
+// Packs the tile that starts at `row` and returns how many rows it has.
+template <typename Value>
+std::size_t packRows(const DenseRows<Value>& rows, std::size_t row, std::size_t last, double* tile) {
+    const std::size_t nTaken = std::min(tileWidth, last - row);
+    const std::size_t nNext = std::min(tileWidth, last - row - nTaken);
+    packTile(rows.values + row * rows.nColumns, nTaken, rows.nColumns, tile);
+    prefetch(std::span(rows.values + (row + nTaken) * rows.nColumns, nNext * rows.nColumns));
+    return nTaken;
+}
+
 // Labels of the rows of one chunk and the sum of their costs.
 template <typename Value>
 double labelChunk(const DenseRows<Value>& rows, RowRange range, const double* weight, const Points& centers,
                   std::int32_t* labels, double* tile) {
     double inertia = 0.0;
     for (std::size_t row = range.first; row < range.last; row += tileWidth) {
-        const std::size_t nTaken = std::min(tileWidth, range.last - row);
-        packTile(rows.values + row * rows.nColumns, nTaken, rows.nColumns, tile);
+        const std::size_t nTaken = packRows(rows, row, range.last, tile);
         double distance[tileWidth];
         std::int64_t center[tileWidth];
         nearestOfTile(tile, centers.values, centers.nRows, rows.nColumns, distance, center);
@@ -202,8 +224,7 @@ void measure(const DenseRows<Value>& rows, const Points& points, std::size_t nTh
         const RowRange range = chunks.rows(chunk);
         double* tile = tiles[worker].data();
         for (std::size_t row = range.first; row < range.last; row += tileWidth) {
-            const std::size_t nTaken = std::min(tileWidth, range.last - row);
-            packTile(rows.values + row * rows.nColumns, nTaken, rows.nColumns, tile);
+            const std::size_t nTaken = packRows(rows, row, range.last, tile);
             distancesOfTile(tile, nTaken, points.values, points.nRows, rows.nColumns, distances + row,
                             rows.nRows);
         }

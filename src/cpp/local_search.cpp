@@ -56,7 +56,7 @@ LocalSearchResult searchLocally(const SearchProblem& problem, std::span<std::int
     SearchState state(partition, startCost, options.deadline, options.keepRecords);
     CentreDistances distances(partition);
     SingleMoves singles(state, distances);
-    PairMoves pairs(state, distances);
+    PairMoves pairs(state);
     std::mt19937_64 random(options.seed);
     const std::vector<std::size_t> order = shuffledBlocks(problem.nBlocks(), random);
 

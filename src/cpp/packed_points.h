@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 namespace konstrain {
@@ -35,6 +37,14 @@ void packTile(const Value* points, std::size_t nPoints, std::size_t nColumns, do
     for (std::size_t i = 0; i != nPoints; ++i)
         for (std::size_t f = 0; f != nColumns; ++f)
             tile[f * tileWidth + i] = static_cast<double>(points[i * nColumns + f]);
+}
+
+// Asks for memory ahead of time. The sweeps read and write in bursts between which they compute, too short
+// for the machine to foresee the next one.
+template <typename Value> void prefetch(std::span<Value> values) {
+    constexpr std::size_t line = 64 / sizeof(Value);
+    for (std::size_t i = 0; i < values.size(); i += line)
+        __builtin_prefetch(values.data() + i, std::is_const_v<Value> ? 0 : 1);
 }
 
 // All points in tiles, the last one filled up with zeros.

@@ -13,15 +13,13 @@ constexpr int mostRounds = 10000;
 
 } // namespace
 
-PairMoves::PairMoves(SearchState& state, const CentreDistances& distances)
-    : state_(state), partition_(state.partition()), problem_(partition_.problem()), distances_(distances),
+PairMoves::PairMoves(SearchState& state)
+    : state_(state), partition_(state.partition()), problem_(partition_.problem()),
       groupOf_(problem_.nBlocks()), seen_(problem_.nBlocks()), marked_(problem_.nBlocks()),
-      lastLook_(problem_.nClusters() * (problem_.nClusters() - 1) / 2, -1), radius_(problem_.nClusters()),
-      radiusAt_(problem_.nClusters(), -1), sum_(problem_.means.nFeatures()),
-      buffer_(problem_.means.nFeatures()) {
+      lastLook_(problem_.nClusters() * (problem_.nClusters() - 1) / 2, -1),
+      ownDistance_(problem_.hasLinks() ? 0 : problem_.nBlocks()), ownDistancesAt_(problem_.nClusters(), -1),
+      sum_(problem_.means.nFeatures()), buffer_(problem_.means.nFeatures()) {
     hasSoft_ = std::ranges::any_of(problem_.links.weights, [](double w) { return std::isfinite(w); });
-    for (const double weight : problem_.weight)
-        largestWeight_ = std::max(largestWeight_, weight);
 }
 
 bool PairMoves::explore(std::size_t p, std::size_t q) {
@@ -32,7 +30,7 @@ bool PairMoves::explore(std::size_t p, std::size_t q) {
     const std::int64_t before = partition_.now();
     p_ = p;
     q_ = q;
-    bool moved = !farApart(p, q) && (partition_.hasCentre(p) || partition_.hasCentre(q));
+    bool moved = partition_.hasCentre(p) || partition_.hasCentre(q);
     for (int round = 0; moved && round != mostRounds && !state_.expired(); ++round) {
         build(false);
         moved = moveOne(MoveKind::kempe) || moveTwo();
@@ -45,37 +43,51 @@ bool PairMoves::explore(std::size_t p, std::size_t q) {
     return partition_.now() != before;
 }
 
-// Whether no group could gain by changing sides, nor any two: then the groups need not be made. With D the
-// distance of the centres and r the larger radius, a block pays at least w D (D - 2r) at fixed centres, and
-// the centres' following gives two blocks back at most 2 (w + w') max(w) (D + r)^2 / W in each cluster.
-bool PairMoves::farApart(std::size_t p, std::size_t q) {
-    if (problem_.hasLinks() || !partition_.hasCentre(p) || !partition_.hasCentre(q))
-        return false;
-    const double apart = distances_.atLeast(p, q);
-    const double reach = std::max(radius(p), radius(q));
-    const double restP = partition_.weight(p) - largestWeight_;
-    const double restQ = partition_.weight(q) - largestWeight_;
-    if (apart <= 2.0 * reach || restP <= 0.0 || restQ <= 0.0)
-        return false;
-    // `apart` is a lower bound; the longest way is bounded through the centres as they are now.
-    const double direct =
-        std::sqrt(squaredDistance(partition_.centre(p), partition_.centre(q), problem_.means.nFeatures()));
-    const double following = 2.0 * largestWeight_ * (direct + reach) * (direct + reach);
-    return apart * (apart - 2.0 * reach) > following / restP + following / restQ;
+// Distance of each member to its own centre, kept until the cluster changes.
+void PairMoves::refreshOwnDistances(std::size_t cluster) {
+    if (ownDistancesAt_[cluster] >= partition_.changed(cluster))
+        return;
+    for (const std::int32_t block : partition_.members(cluster)) {
+        const double* row = problem_.means.row(static_cast<std::size_t>(block), buffer_);
+        ownDistance_[static_cast<std::size_t>(block)] =
+            std::sqrt(squaredDistance(row, partition_.centre(cluster), problem_.means.nFeatures()));
+    }
+    ownDistancesAt_[cluster] = partition_.now();
 }
 
-double PairMoves::radius(std::size_t cluster) {
-    if (radiusAt_[cluster] < partition_.changed(cluster)) {
-        double largest = 0.0;
-        for (const std::int32_t block : partition_.members(cluster)) {
-            const double* row = problem_.means.row(static_cast<std::size_t>(block), buffer_);
-            largest = std::max(largest,
-                               squaredDistance(row, partition_.centre(cluster), problem_.means.nFeatures()));
-        }
-        radius_[cluster] = std::sqrt(largest);
-        radiusAt_[cluster] = partition_.now();
-    }
-    return radius_[cluster];
+// Bounds on a single block's key and lengths from its distance r to its own centre and the distance D of the
+// centres: the other centre is no nearer than D - r and no farther than D + r.
+void PairMoves::boundBlock(Group& group, double apart) const {
+    const auto block = static_cast<std::size_t>(blocks_[group.start]);
+    const bool fromP = partition_.label(block) == p_;
+    const double weight = problem_.weight[block];
+    const double near = weight * ownDistance_[block];
+    const double far = near + weight * apart;
+    group.load.weight = fromP ? weight : -weight;
+    group.key = apart * (weight * apart - 2.0 * near);
+    group.lengthP = fromP ? near : far;
+    group.lengthQ = fromP ? far : near;
+}
+
+// Drops the blocks that cannot gain by changing sides, alone or with any other block, without looking at
+// their rows: between clusters well apart that is all of them. Only for blocks without links.
+void PairMoves::dropHopeless() {
+    refreshOwnDistances(p_);
+    refreshOwnDistances(q_);
+    const double apart =
+        std::sqrt(squaredDistance(partition_.centre(p_), partition_.centre(q_), problem_.means.nFeatures()));
+    for (Group& group : groups_)
+        boundBlock(group, apart);
+    const auto middle = groups_.begin() + static_cast<std::ptrdiff_t>(partition_.members(p_).size());
+    const Extremes outgoing = extremes({groups_.begin(), middle});
+    const Extremes incoming = extremes({middle, groups_.end()});
+    std::erase_if(groups_, [&](const Group& group) {
+        const bool fromP = partition_.label(static_cast<std::size_t>(blocks_[group.start])) == p_;
+        const double alone = following(group.lengthP, group.lengthQ, group.load.weight);
+        return !state_.improves(group.key - alone) && !promising(group, fromP ? incoming : outgoing);
+    });
+    for (Group& group : groups_)
+        group.load.weight = 0.0; // `measure` adds it up again
 }
 
 void PairMoves::build(bool joinSoft) {
@@ -86,6 +98,8 @@ void PairMoves::build(bool joinSoft) {
         for (const std::int32_t block : partition_.members(cluster))
             if (seen_[static_cast<std::size_t>(block)] != builds_)
                 grow(static_cast<std::size_t>(block), joinSoft);
+    if (!problem_.hasLinks() && partition_.hasCentre(p_) && partition_.hasCentre(q_))
+        dropHopeless();
     const std::size_t nFeatures = problem_.means.nFeatures();
     sums_.assign(groups_.size() * nFeatures, 0.0);
     for (std::size_t i = 0; i != groups_.size(); ++i)
@@ -193,9 +207,11 @@ bool PairMoves::tryGroups(MoveKind kind, Group& first, Group* second) {
     Group* const both[] = {&first, second};
     const std::span<Group* const> moving{both, second == nullptr ? 1U : 2U};
     const ExchangeTerms terms = partition_.exchangeTerms(p_, q_, load.weight, sum_.data());
-    const double delta =
-        partition_.exchangeDelta(p_, q_, load.weight, terms) + (hasSoft_ ? penaltyDelta(moving) : 0.0);
-    if (!state_.improves(delta))
+    const double squares = partition_.exchangeDelta(p_, q_, load.weight, terms);
+    const double delta = squares + (hasSoft_ ? penaltyDelta(moving) : 0.0);
+    // When two clusters trade all they have, large terms cancel and rounding is all that is left.
+    const double rounding = 1e-14 * (std::abs(terms.fixed) + std::abs(terms.fixed - squares));
+    if (!state_.improves(delta + rounding))
         return false;
 
     moving_.clear();
@@ -222,6 +238,9 @@ bool PairMoves::moveTwo() {
 // Tries the pairs of an outgoing and an incoming group in order of the sum of their keys, as far as the bound
 // on what the centres gain by following leaves hope.
 bool PairMoves::scanOpposite(std::vector<std::size_t>& out, std::vector<std::size_t>& in) {
+    const auto keepPromising = [&](std::vector<std::size_t>& groups, const Extremes& others) {
+        std::erase_if(groups, [&](std::size_t i) { return !promising(groups_[i], others); });
+    };
     keepPromising(out, extremes(in));
     keepPromising(in, extremes(out));
     const Extremes incoming = extremes(in);
@@ -251,17 +270,26 @@ bool PairMoves::scanOpposite(std::vector<std::size_t>& out, std::vector<std::siz
     return moved;
 }
 
+PairMoves::Extremes PairMoves::extremes(std::span<const Group> groups) {
+    Extremes result;
+    for (const Group& group : groups)
+        result.include(group);
+    return result;
+}
+
 PairMoves::Extremes PairMoves::extremes(std::span<const std::size_t> groups) const {
     Extremes result;
-    for (const std::size_t i : groups) {
-        const Group& group = groups_[i];
-        result.lowestKey = std::min(result.lowestKey, group.key);
-        result.longestP = std::max(result.longestP, group.lengthP);
-        result.longestQ = std::max(result.longestQ, group.lengthQ);
-        result.leastWeight = std::min(result.leastWeight, group.load.weight);
-        result.mostWeight = std::max(result.mostWeight, group.load.weight);
-    }
+    for (const std::size_t i : groups)
+        result.include(groups_[i]);
     return result;
+}
+
+void PairMoves::Extremes::include(const Group& group) {
+    lowestKey = std::min(lowestKey, group.key);
+    longestP = std::max(longestP, group.lengthP);
+    longestQ = std::max(longestQ, group.lengthQ);
+    leastWeight = std::min(leastWeight, group.load.weight);
+    mostWeight = std::max(mostWeight, group.load.weight);
 }
 
 // At most what the centres gain by following when sets with these lengths go; infinite when a cluster may run
@@ -285,13 +313,10 @@ double PairMoves::mostFollowing(const Group& group, const Extremes& others) cons
     return lengthP * lengthP / restP + lengthQ * lengthQ / restQ;
 }
 
-// Drops the groups that no group of the other direction could make worth moving.
-void PairMoves::keepPromising(std::vector<std::size_t>& groups, const Extremes& others) const {
-    std::erase_if(groups, [&](std::size_t i) {
-        const Group& group = groups_[i];
-        return group.moved || others.lowestKey == infinity ||
-               !state_.improves(group.key + others.lowestKey - mostFollowing(group, others));
-    });
+// Whether some group with such extremes could make this one worth moving with it.
+bool PairMoves::promising(const Group& group, const Extremes& others) const {
+    return !group.moved && others.lowestKey != infinity &&
+           state_.improves(group.key + others.lowestKey - mostFollowing(group, others));
 }
 
 // Two groups with a soft link between them: their keys count the link twice, so they are tried directly.

@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "centre_distances.h"
 #include "search_state.h"
 
 namespace konstrain {
@@ -15,7 +14,7 @@ namespace konstrain {
 // which is a swap when sizes bind.
 class PairMoves {
 public:
-    PairMoves(SearchState& state, const CentreDistances& distances);
+    explicit PairMoves(SearchState& state);
 
     // Improves until no group and no two groups do; returns whether anything moved. Does nothing when neither
     // cluster changed since the last call.
@@ -40,10 +39,13 @@ private:
         double longestQ = 0.0;
         double leastWeight = infinity;
         double mostWeight = -infinity;
+
+        void include(const Group& group);
     };
 
-    bool farApart(std::size_t p, std::size_t q);
-    double radius(std::size_t cluster);
+    void refreshOwnDistances(std::size_t cluster);
+    void boundBlock(Group& group, double apart) const;
+    void dropHopeless();
 
     void build(bool joinSoft);
     void grow(std::size_t block, bool joinSoft);
@@ -56,10 +58,11 @@ private:
     bool moveLinkedTwo();
     bool scanOpposite(std::vector<std::size_t>& out, std::vector<std::size_t>& in);
     bool tryGroups(MoveKind kind, Group& first, Group* second);
+    static Extremes extremes(std::span<const Group> groups);
     Extremes extremes(std::span<const std::size_t> groups) const;
     double mostFollowing(const Group& group, const Extremes& others) const;
     double following(double lengthP, double lengthQ, double weight) const;
-    void keepPromising(std::vector<std::size_t>& groups, const Extremes& others) const;
+    bool promising(const Group& group, const Extremes& others) const;
 
     std::span<const std::int32_t> blocksOf(const Group& group) const {
         return {blocks_.data() + group.start, group.end - group.start};
@@ -71,9 +74,7 @@ private:
     SearchState& state_;
     const Partition& partition_;
     const SearchProblem& problem_;
-    const CentreDistances& distances_;
     bool hasSoft_ = false;
-    double largestWeight_ = 0.0;
 
     std::size_t p_ = 0;
     std::size_t q_ = 0;
@@ -86,9 +87,9 @@ private:
     std::vector<std::int64_t> marked_; // per block, the evaluation in which it moves
     std::int64_t evaluations_ = 0;
 
-    std::vector<std::int64_t> lastLook_; // per pair of clusters, in moves made
-    std::vector<double> radius_;
-    std::vector<std::int64_t> radiusAt_;
+    std::vector<std::int64_t> lastLook_;       // per pair of clusters, in moves made
+    std::vector<double> ownDistance_;          // of each block to its centre; empty when there are links
+    std::vector<std::int64_t> ownDistancesAt_; // per cluster, in moves made
     std::vector<std::int32_t> moving_;
     std::vector<double> sum_;
     std::vector<double> buffer_;

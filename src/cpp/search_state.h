@@ -36,16 +36,20 @@ public:
 
     SearchState(Partition& partition, double cost, Clock::time_point deadline, bool keepRecords)
         : partition_(partition), deadline_(deadline), keepRecords_(keepRecords) {
-        const auto& weight = partition.problem().weight;
-        const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
-        const double roundingOfRows =
-            std::numeric_limits<double>::epsilon() * partition.problem().means.largest();
-        tolerance_ = std::max(1e-12 * std::abs(cost), 8.0 * roundingOfRows * std::sqrt(total * cost));
+        const SearchProblem& problem = partition.problem();
+        const double total = std::accumulate(problem.weight.begin(), problem.weight.end(), 0.0);
+        const double priceOfAll = std::accumulate(
+            problem.links.weights.begin(), problem.links.weights.end(), 0.0,
+            [](double sum, double weight) { return weight == infinity ? sum : sum + std::abs(weight); });
+        const double unit = 8.0 * std::numeric_limits<double>::epsilon();
+        tolerance_ = std::max({1e-12 * std::abs(cost), unit * priceOfAll,
+                               unit * problem.means.largest() * std::sqrt(total * cost)});
     }
 
     const Partition& partition() const { return partition_; }
     // A change counts as an improvement only beyond a tolerance: below, it may be rounding, and the search
-    // may cycle. Rows far from the origin round more: their differences are only as exact as they are.
+    // may cycle. Rows far from the origin round more (their differences are only as exact as they are),
+    // and so do sums of large penalties.
     bool improves(double delta) const { return delta < -tolerance_; }
     bool expired() const { return Clock::now() >= deadline_; }
 

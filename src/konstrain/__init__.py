@@ -14,6 +14,7 @@ from konstrain.constraints import (
 )
 from konstrain.estimators import BCKMeans, BLPKMeans, ConstrainedKMeans, LagrangianKMeans, MatchingKMeans
 from konstrain.exceptions import InfeasibleError, NotProvenWarning, UndecidedError
+from konstrain.metrics import Violations, count_violations
 
 __version__ = version("konstrain")
 
@@ -30,8 +31,10 @@ __all__ = [
     "NotProvenWarning",
     "Problem",
     "UndecidedError",
+    "Violations",
     "assign",
     "check",
+    "count_violations",
     "pairs_beyond_diameter",
     "pairs_from_groups",
     "pairs_from_labels",

@@ -8,8 +8,8 @@ The cost of a block is its weight times the squared Euclidean distance. For dens
 are, so costs are never negative and data far from the origin keeps its digits. For sparse rows the terms of the
 absent entries come from the squared length of the center, so the absolute error is about 1e-16 times that.
 
-Shapes, dtypes and layout are checked here, values are not: NaN, column numbers and labels outside their range are for
-the caller to refuse, once per fit.
+Shapes, dtypes, layout and the range of labels and columns are checked here; NaN is for the caller to refuse, once per
+fit.
 """
 
 from typing import Any
@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from konstrain import _core
+
+# The kernels are overloaded by what rows consist of; a type checker cannot follow that through `*rows`.
+_kernels: Any = _core
 
 Weight = NDArray[np.float64] | None
 
@@ -66,7 +69,7 @@ def block_costs(
         out = np.empty(shape)
     else:
         _check_array("out", out, np.float64, shape)
-    _core.block_costs(*rows, weight, centers, _threads(n_threads), out)
+    _kernels.block_costs(*rows, weight, centers, _threads(n_threads), out)
     return out
 
 
@@ -104,7 +107,7 @@ def nearest_pass(
     _check_weight(weight, means)
     labels = np.empty(means.shape[0], dtype=np.int32)
     sums, cluster_weight = np.empty(centers.shape), np.empty(centers.shape[0])
-    inertia = _core.nearest_pass(*rows, weight, centers, _threads(n_threads), labels, sums, cluster_weight)
+    inertia: float = _kernels.nearest_pass(*rows, weight, centers, _threads(n_threads), labels, sums, cluster_weight)
     return labels, inertia, sums, cluster_weight
 
 
@@ -137,8 +140,9 @@ def center_sums(
     rows = _parts(means)
     _check_weight(weight, means)
     _check_array("labels", labels, np.int32, (means.shape[0],))
+    _check_range("labels", labels, n_clusters)
     sums, cluster_weight = np.empty((n_clusters, means.shape[1])), np.empty(n_clusters)
-    _core.center_sums(*rows, weight, labels, _threads(n_threads), sums, cluster_weight)
+    _kernels.center_sums(*rows, weight, labels, _threads(n_threads), sums, cluster_weight)
     return sums, cluster_weight
 
 
@@ -167,21 +171,22 @@ def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> N
     points = np.asarray(candidates)
     if points.ndim == 1:
         chosen = means[points]
-        points = np.ascontiguousarray(chosen.toarray() if sparse.issparse(chosen) else chosen, dtype=np.float64)
+        points = np.ascontiguousarray(chosen.toarray() if _is_sparse(chosen) else chosen, dtype=np.float64)
     _check_points("candidates", points, means)
     out = np.empty((points.shape[0], means.shape[0]))
-    _core.candidate_distances(*rows, points, _threads(n_threads), out)
+    _kernels.candidate_distances(*rows, points, _threads(n_threads), out)
     return out
 
 
 def _parts(means: Any) -> tuple[Any, ...]:
     """Split rows into the arrays that the kernels take, refusing what they would have to copy."""
-    if sparse.issparse(means):
+    if _is_sparse(means):
         if means.format != "csr":
             raise ValueError(f"sparse means must be in CSR format, got {means.format.upper()}; call means.tocsr()")
         if not means.has_canonical_format:
             raise ValueError("sparse means have repeated or unsorted columns in a row; call means.sum_duplicates()")
         _check_dtype("means", means.dtype)
+        _check_range("columns of means", means.indices, means.shape[1])
         return means.data, means.indices, means.indptr
     if not isinstance(means, np.ndarray) or means.ndim != 2:
         raise ValueError(f"means must be a matrix of shape (n_blocks, n_features), got {_describe(means)}")
@@ -189,6 +194,11 @@ def _parts(means: Any) -> tuple[Any, ...]:
     if not means.flags.c_contiguous:
         raise ValueError("means must be in C order; call numpy.ascontiguousarray(means) once, before the loop")
     return (means,)
+
+
+def _is_sparse(value: Any) -> bool:
+    # scipy's own test narrows to a class without any of the attributes used here.
+    return bool(sparse.issparse(value))
 
 
 def _check_dtype(name: str, dtype: Any) -> None:
@@ -212,6 +222,12 @@ def _check_array(name: str, array: Any, dtype: Any, shape: tuple[int, ...]) -> N
     if not fits or not array.flags.c_contiguous:
         wanted = f"{np.dtype(dtype)}, shape {shape}, C order"
         raise ValueError(f"{name} must be an array of {wanted}; got {_describe(array)}")
+
+
+def _check_range(name: str, numbers: NDArray[Any], n: int) -> None:
+    # Kernels write where these point; two scans in numpy are little beside a sweep over the rows.
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= n):
+        raise ValueError(f"{name} must be from 0 to {n - 1}, got {numbers.min()} to {numbers.max()}")
 
 
 def _describe(value: Any) -> str:

@@ -85,8 +85,9 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to cluster: numpy (float32 stays float32), scipy CSR, pandas, polars, pyarrow.
         y : array-like of shape (n_samples,), optional
-            Known labels, -1 for unknown: rows with the same label must share a cluster, rows with different labels
-            must not. Only the links count, not the numbers.
+            Partial labels, -1 for unknown: rows with the same label must share a cluster, rows with different labels
+            must not. Only the links count, not the numbers. A `y` without any -1 is ignored, as by every clusterer in
+            scikit-learn: pipelines and searches hand true labels through for scoring.
         sample_weight : array-like of shape (n_samples,), optional
             What each row counts in centers and costs; default 1.
         must_link, cannot_link : pairs, optional
@@ -117,15 +118,18 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
-        return Problem.build(
+        problem = Problem.build(
             X,
             self.n_clusters,
-            labels=y,
+            labels=_partial_labels(y),
             sample_weight=sample_weight,
             size_min=getattr(self, "size_min", None),
             size_max=getattr(self, "size_max", None),
             **links,
         )
+        if not problem.weight.any():
+            raise ValueError("sample_weight is zero for every row; at least one row must count")
+        return problem
 
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         """Run the restarts and return the best."""
@@ -286,3 +290,14 @@ def _refuse_confidences(method: str, n_samples: int, **links: Any) -> None:
                 f"{name} gives {tuple(soft[0].tolist())} a confidence, and {method} knows none; leave the third "
                 "column out, or use ConstrainedKMeans"
             )
+
+
+def _partial_labels(y: Any) -> Any:
+    """Return y if it marks unknown rows with -1 (or None), else nothing: complete labels are no constraints."""
+    if y is None:
+        return None
+    values = np.asarray(y)
+    unknown = values == -1
+    if values.dtype == object:
+        unknown = np.array([value is None or value == -1 for value in values.ravel()])
+    return y if bool(np.any(unknown)) else None

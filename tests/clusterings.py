@@ -1,0 +1,73 @@
+"""What every fitted clustering must satisfy, checked from scratch, and the best clustering by enumeration."""
+
+import numpy as np
+
+from konstrain import ConstrainedKMeans
+from oracles import all_labelings
+
+
+def sse(X, labels, weight=None):
+    """Weighted squared distances of rows to the mean of their cluster."""
+    X = np.asarray(X, dtype=float)
+    weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=float)
+    total = 0.0
+    for j in np.unique(labels):
+        inside = labels == j
+        if weight[inside].sum() > 0:
+            center = np.average(X[inside], axis=0, weights=weight[inside])
+            total += float((weight[inside] * ((X[inside] - center) ** 2).sum(axis=1)).sum())
+    return total
+
+
+def keeps_links(labels, must_link=(), cannot_link=()):
+    """Whether all links hold."""
+    return all(labels[i] == labels[j] for i, j in must_link) and all(labels[i] != labels[j] for i, j in cannot_link)
+
+
+def check_clustering(
+    model, X, *, must_link=(), cannot_link=(), weight=None, demand=None, size_min=None, size_max=None, rtol=1e-7
+):
+    """Links hold, sizes are within bounds, centers are means, inertia is what labels cost, no cluster is empty."""
+    X = np.asarray(X, dtype=float)
+    labels = model.labels_
+    k = model.n_clusters
+    assert labels.shape == (len(X),)
+    assert labels.dtype == np.int32
+    assert set(np.unique(labels)) == set(range(k))
+    assert keeps_links(labels, must_link, cannot_link)
+    sizes = np.bincount(labels, weights=demand, minlength=k)
+    assert (sizes >= (0 if size_min is None else np.asarray(size_min)) - 1e-9).all()
+    assert (sizes <= (np.inf if size_max is None else np.asarray(size_max)) + 1e-9).all()
+    np.testing.assert_allclose(model.cluster_sizes_, sizes)
+    w = np.ones(len(X)) if weight is None else np.asarray(weight)
+    for j in range(k):
+        if w[labels == j].sum() > 0:
+            mean = np.average(X[labels == j], axis=0, weights=w[labels == j])
+            np.testing.assert_allclose(model.cluster_centers_[j], mean, rtol=rtol, atol=rtol * np.abs(X).max())
+    np.testing.assert_allclose(model.inertia_, sse(X, labels, weight), rtol=rtol, atol=rtol * (X**2).sum() * 1e-3)
+
+
+def best_sse(X, k, *, must_link=(), cannot_link=(), size_min=0, size_max=np.inf):
+    """Least SSE of all labelings that keep links and sizes and leave no cluster empty; infinite if none does."""
+    best = np.inf
+    # Bounds are alike for all clusters, so their numbers do not matter: the first row may be in cluster 0.
+    for labels in np.insert(all_labelings(len(X) - 1, k), 0, 0, axis=1):
+        sizes = np.bincount(labels, minlength=k)
+        fits = sizes.min() >= max(1, size_min) and sizes.max() <= size_max
+        if fits and keeps_links(labels, must_link, cannot_link):
+            best = min(best, sse(X, labels))
+    return best
+
+
+def random_pairs(rng, truth, count):
+    """Must-links and cannot-links that the truth keeps."""
+    pairs = rng.integers(0, len(truth), (count, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
+    return pairs[same], pairs[~same]
+
+
+def fit(X, k=3, *, seed=0, fit_arguments=None, **parameters):
+    """Fit with few restarts: enough for tests that do not ask for the best optimum."""
+    model = ConstrainedKMeans(k, random_state=seed, **{"n_init": 3, **parameters})
+    return model.fit(X, **(fit_arguments or {}))

@@ -1,0 +1,339 @@
+"""The front door: what it promises, on real data and against enumeration."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from clusterings import best_sse, check_clustering, fit, random_pairs, sse
+from konstrain import ConstrainedKMeans, InfeasibleError, Problem, count_violations
+from konstrain.estimators._lloyd import Lloyd
+from konstrain.exceptions import NotProvenWarning
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+WINE, CULTIVAR = load_wine(return_X_y=True)
+
+
+def test_everything_at_once_holds():
+    rng = np.random.default_rng(0)
+    must, cannot = random_pairs(rng, SPECIES, 60)
+    weight = rng.integers(1, 4, 150).astype(float)
+    model = fit(
+        IRIS,
+        size_min=45,
+        size_max=[55, 60, 52],
+        fit_arguments={"must_link": must, "cannot_link": cannot, "sample_weight": weight},
+    )
+    check_clustering(
+        model, IRIS, must_link=must, cannot_link=cannot, weight=weight, size_min=45, size_max=[55, 60, 52]
+    )
+    assert model.n_violations_ == 0
+
+
+def test_balanced_iris_is_the_published_optimum():
+    model = ConstrainedKMeans(3, size_min=50, size_max=50, random_state=0).fit(IRIS)
+    check_clustering(model, IRIS, size_min=50, size_max=50)
+    assert model.inertia_ == pytest.approx(81.2778, abs=1e-4)
+
+
+def test_demand_is_what_sizes_count():
+    rng = np.random.default_rng(1)
+    demand = rng.uniform(0.5, 3.0, 150)
+    limit = 1.05 * demand.sum() / 3
+    model = fit(IRIS, size_max=limit, fit_arguments={"demand": demand})
+    check_clustering(model, IRIS, demand=demand, size_max=limit)
+
+
+@pytest.mark.parametrize("kind", ["links", "sizes", "both"])
+def test_tiny_problems_are_solved_to_the_best_there_is(kind):
+    rng = np.random.default_rng(2)
+    missed = solved = 0
+    for _ in range(50):
+        X, k = rng.normal(size=(7, 2)), int(rng.integers(2, 4))
+        links = {}
+        if kind != "sizes":
+            must, cannot = random_pairs(rng, rng.integers(0, k, 7), 4)
+            links = {"must_link": must, "cannot_link": cannot}
+        sizes = {"size_min": 2, "size_max": 4} if kind != "links" else {}
+        best = best_sse(X, k, **links, **sizes)
+        model = ConstrainedKMeans(k, random_state=0, **sizes)
+        if np.isinf(best):
+            with pytest.raises(InfeasibleError):
+                model.fit(X, **links)
+            continue
+        model.fit(X, **links)
+        check_clustering(model, X, **links, **sizes)
+        assert model.inertia_ >= best - 1e-9
+        missed += model.inertia_ > best + 1e-9
+        solved += 1
+    assert solved >= 20
+    assert missed <= 0.05 * solved
+
+
+def test_the_objective_never_rises_within_a_run():
+    rng = np.random.default_rng(3)
+    must, cannot = random_pairs(rng, SPECIES, 60)
+    wrong = random_pairs(rng, rng.permutation(SPECIES), 60)[1]
+    confidence = np.column_stack([wrong, rng.uniform(0.1, 1.0, len(wrong))])
+    kinds = {
+        "links": {"must_link": must, "cannot_link": cannot},
+        "sizes": {"size_min": 48, "size_max": 52},
+        "both": {"must_link": must, "cannot_link": cannot, "size_min": 45, "size_max": 55},
+        "soft": {"cannot_link": confidence},
+        "soft and sizes": {"cannot_link": confidence, "size_min": 45, "size_max": 55},
+    }
+    for name, constraints in kinds.items():
+        problem = Problem.build(IRIS, 3, **constraints)
+        trace = []
+
+        class Traced(Lloyd):
+            def step(self, centers, warm, trace=trace):
+                answer = super().step(centers, warm)
+                after = self.centers_of(answer.labels, centers)
+                trace.append(answer.cost)
+                trace.append(self._own_cost(answer.labels, after) + self.penalty(answer.labels))
+                return answer
+
+        run = Traced(problem, violation_cost=2.0 if problem.has_soft_links else None)
+        run.run(IRIS[rng.choice(150, 3, replace=False)])
+        constant = problem.constant_penalty * (run.violation_cost or 0.0)
+        trace = np.array(trace) + np.array([constant, 0.0] * (len(trace) // 2))
+        assert len(trace) > 4, name
+        assert (np.diff(trace) <= 1e-9 * trace[:-1]).all(), name
+
+
+class TestSoftLinks:
+    def test_objective_is_inertia_plus_the_price_of_broken_links(self):
+        rng = np.random.default_rng(4)
+        pairs = rng.integers(0, 150, (80, 2))
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        confidence = rng.uniform(0.1, 1.0, len(pairs))
+        model = fit(IRIS, violation_cost=0.7, fit_arguments={"cannot_link": np.column_stack([pairs, confidence])})
+        broken = model.labels_[pairs[:, 0]] == model.labels_[pairs[:, 1]]
+        assert 0 < broken.sum() == model.n_violations_
+        np.testing.assert_allclose(model.objective_, model.inertia_ + 0.7 * confidence[broken].sum())
+        np.testing.assert_allclose(model.inertia_, sse(IRIS, model.labels_))
+
+    def test_opposite_links_of_equal_confidence_cancel(self):
+        start = IRIS[[0, 60, 120]]
+        both = {"must_link": [(0, 140, 0.8)], "cannot_link": [(140, 0, 0.8)]}
+        with_links = ConstrainedKMeans(3, init=start).fit(IRIS, **both)
+        without = ConstrainedKMeans(3, init=start).fit(IRIS)
+        np.testing.assert_array_equal(with_links.labels_, without.labels_)
+
+    def test_a_high_price_keeps_what_a_low_one_breaks(self):
+        links = {"must_link": [(0, 140, 1.0)]}
+        assert fit(IRIS, violation_cost=1e-6, fit_arguments=links).n_violations_ == 1
+        assert fit(IRIS, violation_cost=1e6, fit_arguments=links).n_violations_ == 0
+
+    def test_an_infinite_confidence_is_a_hard_link(self):
+        links = {"must_link": [(0, 140, np.inf), (1, 141, 0.5)]}
+        model = fit(IRIS, violation_cost=1e-6, fit_arguments=links)
+        assert model.labels_[0] == model.labels_[140]
+        assert model.labels_[1] != model.labels_[141]
+
+    @pytest.mark.parametrize(("X", "truth"), [(IRIS, SPECIES), (WINE, CULTIVAR)], ids=["iris", "wine"])
+    @pytest.mark.parametrize("noise", [0.05, 0.1])
+    def test_wrong_links_hurt_less_than_when_they_are_hard(self, X, truth, noise):
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        hard_scores, soft_scores = [], []
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            pairs = rng.integers(0, len(X), (len(X), 2))
+            pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+            same = (truth[pairs[:, 0]] == truth[pairs[:, 1]]) ^ (rng.random(len(pairs)) < noise)
+            soft = np.column_stack([pairs, np.full(len(pairs), 0.9)])
+            soft_model = fit(X, fit_arguments={"must_link": soft[same], "cannot_link": soft[~same]})
+            soft_scores.append(adjusted_rand_score(truth, soft_model.labels_))
+            try:
+                hard_model = fit(X, fit_arguments={"must_link": pairs[same], "cannot_link": pairs[~same]})
+            except InfeasibleError:
+                hard_scores.append(0.0)  # wrong links contradict each other: no clustering at all
+            else:
+                hard_scores.append(adjusted_rand_score(truth, hard_model.labels_))
+        assert np.mean(soft_scores) > np.mean(hard_scores)
+
+
+class TestDropIn:
+    @pytest.mark.parametrize("X", [IRIS, WINE, load_digits().data], ids=["iris", "wine", "digits"])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_same_start_as_kmeans_gives_the_same_labels_and_inertia(self, X, seed):
+        start = X[np.random.default_rng(seed).choice(len(X), 5, replace=False)]
+        theirs = KMeans(5, init=start, n_init=1, tol=0).fit(X)
+        ours = ConstrainedKMeans(5, init=start, tol=0).fit(X)
+        np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+        np.testing.assert_allclose(ours.inertia_, theirs.inertia_)
+        np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-12)
+        assert ours.n_iter_ == theirs.n_iter_
+        np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+        np.testing.assert_allclose(ours.transform(X), theirs.transform(X), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(ours.score(X), theirs.score(X))
+
+    def test_parameters_of_kmeans_constrained_are_understood(self):
+        model = ConstrainedKMeans(
+            n_clusters=3,
+            size_min=30,
+            size_max=70,
+            init="k-means++",
+            n_init=2,
+            max_iter=300,
+            tol=1e-4,
+            verbose=False,
+            random_state=0,
+            copy_x=True,
+            n_jobs=1,
+        ).fit(IRIS)
+        check_clustering(model, IRIS, size_min=30, size_max=70)
+
+
+class TestInit:
+    def test_a_callable_is_asked_for_every_restart(self):
+        seeds = []
+
+        def start(X, n_clusters, random_state):
+            rows = random_state.permutation(len(X))[:n_clusters]
+            seeds.append(tuple(rows))
+            return X[rows]
+
+        fit(IRIS, init=start, n_init=4)
+        assert len(seeds) == 4
+        assert len(set(seeds)) == 4
+
+    @pytest.mark.parametrize("init", ["random", "k-means++"])
+    def test_named_starts_work_with_links(self, init):
+        must, cannot = random_pairs(np.random.default_rng(5), SPECIES, 40)
+        model = fit(IRIS, init=init, fit_arguments={"must_link": must, "cannot_link": cannot})
+        check_clustering(model, IRIS, must_link=must, cannot_link=cannot)
+
+    def test_centers_of_another_shape_are_refused(self):
+        with pytest.raises(ValueError, match=r"init must have shape .* = \(3, 4\), got \(2, 4\)"):
+            ConstrainedKMeans(3, init=IRIS[:2]).fit(IRIS)
+
+    def test_identical_rows_do_not_trouble_the_seeding(self):
+        model = fit(np.ones((10, 2)), k=3)
+        assert model.inertia_ == 0.0
+        assert sorted(np.unique(model.labels_)) == [0, 1, 2]
+
+
+class TestRestarts:
+    def test_more_restarts_are_never_worse(self):
+        few = fit(WINE, k=6, n_init=1, local_search=False)
+        many = fit(WINE, k=6, n_init=20, local_search=False)
+        assert many.inertia_ <= few.inertia_
+
+    @pytest.mark.parametrize("backend", ["threading", "loky"])
+    def test_any_number_of_workers_gives_the_same_answer(self, backend):
+        import joblib
+
+        must, cannot = random_pairs(np.random.default_rng(6), SPECIES, 40)
+        links = {"must_link": must, "cannot_link": cannot}
+        one = fit(IRIS, n_init=6, n_jobs=1, fit_arguments=links)
+        with joblib.parallel_config(backend=backend):
+            two = fit(IRIS, n_init=6, n_jobs=2, fit_arguments=links)
+        np.testing.assert_array_equal(one.labels_, two.labels_)
+        assert one.inertia_ == two.inertia_
+
+    def test_a_callback_sees_every_restart_and_may_end_the_search(self):
+        told = []
+        fit(IRIS, n_init=5, callback=lambda progress: told.append(progress))
+        assert [progress.n_done for progress in told] == [1, 2, 3, 4, 5]
+        assert all(progress.best_objective <= progress.objective for progress in told)
+        told.clear()
+        fit(IRIS, n_init=5, callback=lambda progress: told.append(progress) or len(told) == 2)
+        assert len(told) == 2
+
+    def test_progress_is_on_standard_error_and_only_when_asked(self, capsys):
+        fit(IRIS, n_init=2)
+        assert capsys.readouterr() == ("", "")
+        fit(IRIS, n_init=2, verbose=1)
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "restart 2/2" in err
+
+    def test_an_interrupt_returns_the_best_so_far_with_a_warning(self):
+        def interrupt(progress):
+            if progress.n_done == 2:
+                raise KeyboardInterrupt
+
+        with pytest.warns(RuntimeWarning, match="interrupted after 2 of 9 restarts"):
+            model = fit(IRIS, n_init=9, callback=interrupt)
+        check_clustering(model, IRIS)
+
+    def test_a_time_limit_returns_a_feasible_clustering(self):
+        must, cannot = random_pairs(np.random.default_rng(7), SPECIES, 40)
+        model = ConstrainedKMeans(3, time_limit=0.0, n_init=50, random_state=0)
+        model.fit(IRIS, must_link=must, cannot_link=cannot)
+        assert count_violations(model.labels_, must_link=must, cannot_link=cannot).total == 0
+
+    def test_running_out_of_iterations_is_said(self):
+        with pytest.warns(ConvergenceWarning, match="did not converge within max_iter=1"):
+            ConstrainedKMeans(5, init=WINE[:5], max_iter=1).fit(WINE)
+
+
+class TestRefusals:
+    def test_contradictory_links_are_explained_before_any_work(self):
+        with pytest.raises(InfeasibleError, match=r"cannot_link \(0, 2\) contradicts must_link path 0-1-2"):
+            fit(IRIS, fit_arguments={"must_link": [(0, 1), (1, 2)], "cannot_link": [(0, 2)]})
+
+    def test_sizes_that_cannot_add_up_are_explained(self):
+        with pytest.raises(InfeasibleError, match="150"):
+            fit(IRIS, size_max=40)
+
+    def test_links_and_sizes_that_clash_only_together_are_explained(self):
+        with pytest.raises(InfeasibleError):
+            fit(IRIS[:4], k=2, size_max=2, fit_arguments={"cannot_link": [(0, 1), (0, 2), (0, 3)]})
+
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [
+            ({"n_clusters": 0}, "n_clusters"),
+            ({"init": "farthest"}, "init"),
+            ({"n_init": 0}, "n_init"),
+            ({"violation_cost": -1.0}, "violation_cost"),
+            ({"local_search": "yes"}, "local_search"),
+            ({"time_limit": -1.0}, "time_limit"),
+        ],
+    )
+    def test_bad_parameters_are_named(self, parameters, message):
+        with pytest.raises(ValueError, match=message):
+            ConstrainedKMeans(**parameters).fit(IRIS)
+
+    def test_fewer_rows_than_clusters(self):
+        with pytest.raises(ValueError, match=r"n_samples=2 should be >= n_clusters=3"):
+            ConstrainedKMeans(3).fit(IRIS[:2])
+
+
+class TestPredict:
+    def test_sizes_and_links_of_new_rows_are_kept(self):
+        model = fit(IRIS)
+        new = IRIS[::3]
+        labels = model.predict(new, size_min=16, size_max=17, cannot_link=[(0, 1)])
+        assert (np.bincount(labels) >= 16).all()
+        assert labels[0] != labels[1]
+        assert (np.bincount(model.predict(new)) < 16).any()
+
+    def test_new_rows_with_impossible_sizes_are_refused(self):
+        with pytest.raises(InfeasibleError):
+            fit(IRIS).predict(IRIS[:10], size_max=2)
+
+
+def test_partial_labels_become_links_and_complete_ones_are_ignored():
+    partial = np.full(150, -1)
+    partial[[0, 1, 60, 61, 120]] = [5, 5, 7, 7, 9]
+    labels = fit(IRIS, fit_arguments={"y": partial}).labels_
+    assert labels[0] == labels[1]
+    assert labels[60] == labels[61]
+    assert len({labels[0], labels[60], labels[120]}) == 3
+    scrambled = np.random.default_rng(8).permutation(SPECIES)
+    np.testing.assert_array_equal(fit(IRIS, fit_arguments={"y": scrambled}).labels_, fit(IRIS).labels_)
+
+
+def test_an_unproved_step_is_said_aloud(monkeypatch):
+    from dataclasses import replace
+
+    exact = Lloyd.assign
+    monkeypatch.setattr(Lloyd, "assign", lambda *a: replace(exact(*a), proven=False))
+    with pytest.warns(NotProvenWarning, match="raise time_limit"):
+        fit(IRIS, size_max=60, n_init=1)
