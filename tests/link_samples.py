@@ -17,6 +17,19 @@ def uniform_pairs(y: np.ndarray, count: int, rng: np.random.Generator) -> dict[s
     return {"must_link": pairs[same], "cannot_link": pairs[~same]}
 
 
+def half_and_half(y: np.ndarray, count: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """As many must-links as cannot-links: a random row, then another of the same, or of another, class."""
+    links: dict[str, list[tuple[int, int]]] = {"must_link": [], "cannot_link": []}
+    for kind, pairs in links.items():
+        while len(pairs) < count // 2:
+            row = int(rng.integers(len(y)))
+            partners = np.flatnonzero((y == y[row]) == (kind == "must_link"))
+            other = int(rng.choice(partners))
+            if other != row:
+                pairs.append((row, other))
+    return {kind: np.array(pairs) for kind, pairs in links.items()}
+
+
 def disjoint_sets(y: np.ndarray, n_sets: int, rng: np.random.Generator) -> np.ndarray:
     """Cannot-links of sets with one row of each class, no row in two sets."""
     members = [rng.permutation(np.flatnonzero(y == label))[:n_sets] for label in np.unique(y)]

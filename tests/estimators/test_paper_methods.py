@@ -105,6 +105,17 @@ def test_time_limit_returns_feasible_labels_or_says_so(method, iris):
     check_fit(model, X, **links)
 
 
-@parametrize_with_checks([method(n_clusters=3, random_state=0) for method in METHODS])
+# Equal weights and repetitions from given centers: test_weight_two_is_a_repeated_row.
+REASON = "weights and repeated rows lead to other random draws, so runs start elsewhere"
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": REASON,
+    "check_sample_weight_equivalence_on_sparse_data": REASON,
+}
+
+
+@parametrize_with_checks(
+    [method(n_clusters=3, random_state=0) for method in METHODS],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+)
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
