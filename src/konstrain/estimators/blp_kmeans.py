@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
 from konstrain import distances
 from konstrain.assignment import Assignment
@@ -120,7 +120,6 @@ class BLPKMeans(BaseConstrainedKMeans):
             deadline=deadline,
             n_threads=default_threads(),
             rows=_canonical(X),
-            totals=_totals(problem),
         )
         start = Start.of(self, X)
         if isinstance(self.init, str) and self.init == "random":
@@ -136,12 +135,9 @@ class DistanceLloyd(Lloyd):
     ----------
     rows : ndarray or CSR, shape (n_samples, n_features)
         The rows themselves: for plain distances a block is not one point.
-    totals : CSR array of shape (n_blocks, n_samples) or None
-        Sums up the rows of blocks, weighted; None: every block is one row of weight 1.
     """
 
     rows: Any = None
-    totals: Any = None
 
     def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
         """Steps (2) and (3) of the paper, as long as the total distance decreases."""
@@ -177,25 +173,22 @@ class DistanceLloyd(Lloyd):
             # Rounding may leave a squared distance of sparse rows just below zero.
             np.maximum(self._buffer, 0.0, out=self._buffer)
         np.sqrt(self._buffer, out=self._buffer)
-        return self._buffer if self.totals is None else np.ascontiguousarray(self.totals @ self._buffer)
+        if self.problem.sample_weight is not None:
+            self._buffer *= self.problem.sample_weight[:, None]
+        if self.problem.n_blocks == self.problem.n_samples:
+            return self._buffer
+        in_block_order = self._buffer[self.problem.block_rows]
+        return np.add.reduceat(in_block_order, self.problem.block_indptr[:-1], axis=0)
 
     def total_of(self, costs: NDArray[np.float64], labels: NDArray[np.int32]) -> float:
         """Sum of what all blocks cost in their own clusters."""
-        return float(np.take_along_axis(costs, labels[:, None], axis=1).sum())
+        return float(costs[np.arange(labels.size), labels].sum())
 
 
 def distinct_rows(X: Any, n_clusters: int, *, random_state: np.random.RandomState) -> NDArray[np.float64]:
     """Draw distinct rows, each as likely."""
     rows = X[np.sort(random_state.choice(X.shape[0], n_clusters, replace=False))]
     return np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
-
-
-def _totals(problem: Problem) -> csr_array | None:
-    weight = problem.sample_weight
-    if weight is None and problem.n_blocks == problem.n_samples:
-        return None
-    each = np.ones(problem.n_samples) if weight is None else weight[problem.block_rows]
-    return csr_array((each, problem.block_rows, problem.block_indptr), shape=(problem.n_blocks, problem.n_samples))
 
 
 def _canonical(X: Any) -> Any:
