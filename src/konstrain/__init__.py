@@ -12,7 +12,7 @@ from konstrain.constraints import (
     pairs_from_labels,
     pairs_within_separation,
 )
-from konstrain.estimators import ConstrainedKMeans
+from konstrain.estimators import BCKMeans, BLPKMeans, ConstrainedKMeans, LagrangianKMeans, MatchingKMeans
 from konstrain.exceptions import InfeasibleError, NotProvenWarning, UndecidedError
 from konstrain.metrics import Violations, count_violations
 
@@ -21,9 +21,13 @@ __version__ = version("konstrain")
 __all__ = [
     "Assignment",
     "AssignmentProblem",
+    "BCKMeans",
+    "BLPKMeans",
     "CheckResult",
     "ConstrainedKMeans",
     "InfeasibleError",
+    "LagrangianKMeans",
+    "MatchingKMeans",
     "NotProvenWarning",
     "Problem",
     "UndecidedError",

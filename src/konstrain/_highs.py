@@ -33,6 +33,19 @@ class BinaryAnswer:
     status: str
 
 
+class LinearProgram:
+    """A binary program with x anywhere between 0 and 1, kept to be solved for many costs."""
+
+    def __init__(self, program: BinaryProgram) -> None:
+        self._solver = _solver(program)
+        self._columns = np.arange(program.cost.size, dtype=np.int32)
+
+    def solve(self, cost: NDArray[np.float64], *, time_limit: float | None = None) -> BinaryAnswer:
+        """Solve for these costs, starting from the last solution, which stays feasible."""
+        self._solver.changeColsCost(self._columns.size, self._columns, np.ascontiguousarray(cost))
+        return _run(self._solver, Deadline(time_limit))
+
+
 def solve_binary(
     program: BinaryProgram, *, time_limit: float | None = None, start: NDArray[np.float64] | None = None
 ) -> BinaryAnswer:

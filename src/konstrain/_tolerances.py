@@ -15,3 +15,9 @@ HIGHS_FEASIBILITY = 1e-9
 # Two runs whose objectives differ by less, relatively, found the same clustering: sums taken in another order differ
 # by about n * 1e-16, different partitions of real data by far more.
 SAME_OBJECTIVE = 1e-10
+
+# An entry of a relaxed assignment this close to 0 or 1 is it: a hundred times what HiGHS' tolerance may leave.
+BINARY = 1e-7
+
+# Two relaxed assignments whose squared difference is less are the same one, up to what HiGHS' tolerance may leave.
+STANDSTILL = 1e-12

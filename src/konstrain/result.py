@@ -30,6 +30,8 @@ class Clustering:
         Whether every assignment step was solved to proved optimality.
     assignment : Assignment or None
         The last assignment step, a start for further ones.
+    n_violations : int
+        Links that a method which may break links broke; fewer is better, whatever the objective.
     """
 
     block_labels: NDArray[np.int32]
@@ -40,3 +42,4 @@ class Clustering:
     converged: bool
     proven: bool = True
     assignment: Assignment | None = None
+    n_violations: int = 0

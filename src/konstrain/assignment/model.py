@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, vstack
 
-from konstrain._highs import BinaryProgram, solve_binary
+from konstrain._highs import BinaryProgram, LinearProgram, solve_binary
 from konstrain.links import LinkGraph
 
 
@@ -61,6 +61,11 @@ class AssignmentModel:
         if answer.x is None:
             return ModelAnswer(None, bound, answer.status)
         return ModelAnswer(self._decode(answer.x, allowed), bound, answer.status)
+
+    def relaxation(self) -> "Relaxation":
+        """Let blocks be shared between clusters; without soft links, and every choice allowed."""
+        allowed = np.ones(self.costs.shape, dtype=bool)
+        return Relaxation(LinearProgram(self._program(allowed, np.zeros(allowed.size), 1.0)))
 
     def _scale(self, excess: NDArray[np.float64]) -> float:
         largest = float(excess.max(initial=0.0))
@@ -124,6 +129,20 @@ class AssignmentModel:
         chosen[allowed] = x[: int(allowed.sum())]
         labels: NDArray[np.int32] = chosen.argmax(axis=1).astype(np.int32)
         return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """The linear relaxation of an assignment model, solved again and again for other costs."""
+
+    program: LinearProgram
+
+    def solve(self, costs: NDArray[np.float64], *, time_limit: float | None = None) -> NDArray[np.float64] | None:
+        """Return the share of each block in each cluster; None when there is none, or none was found in time."""
+        excess = costs - costs.min(axis=1, keepdims=True)
+        largest = float(excess.max(initial=0.0))
+        answer = self.program.solve((excess / largest if largest > 0 else excess).ravel(), time_limit=time_limit)
+        return answer.x.reshape(costs.shape) if answer.x is not None and answer.status == "optimal" else None
 
 
 class _Rows:

@@ -57,6 +57,8 @@ class Problem:
         Whether every cluster must receive at least one block.
     colorable : bool or None
         Whether the conflicts are proved to leave room for n_clusters clusters; None: not decided in time.
+    sample_weight : ndarray of float64, shape (n_samples,), or None
+        Weight of each row, for methods that look inside blocks; None: 1 each.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Problem:
     size_max: NDArray[np.float64] | None = None
     nonempty: bool = True
     colorable: bool | None = True
+    sample_weight: NDArray[np.float64] | None = None
     _scaled: dict[float, LinkGraph | None] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -195,6 +198,7 @@ class Problem:
             size_max=constraints.size_max,
             nonempty=constraints.nonempty,
             colorable=colorable,
+            sample_weight=constraints.sample_weight,
         )
 
     def __post_init__(self) -> None:

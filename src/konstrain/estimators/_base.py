@@ -17,9 +17,10 @@ from konstrain import distances
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain.assignment import assign
 from konstrain.constraints import Problem
+from konstrain.constraints.inputs import read_links
 from konstrain.estimators._restarts import Restarts, default_threads
 from konstrain.exceptions import NotProvenWarning
-from konstrain.metrics import count_violations
+from konstrain.metrics import Violations, count_violations
 from konstrain.result import Clustering
 from konstrain.stop import Deadline
 
@@ -46,6 +47,9 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         "callback": [HasMethods("__call__"), None],
         "random_state": ["random_state"],
     }
+
+    # Whether links may carry a confidence, and then break at a price.
+    _takes_confidences: ClassVar[bool] = True
 
     n_clusters: int
     init: Any
@@ -100,11 +104,16 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         X = validate_data(self, X, **ACCEPTED)
         deadline = Deadline(self.time_limit)
         links = {"must_link": must_link, "cannot_link": cannot_link}
+        if not self._takes_confidences:
+            _refuse_confidences(type(self).__name__, X.shape[0], **links)
         problem = self._build_problem(X, y, sample_weight, demand=demand, **links)
         best = self._search(X, problem, deadline)
         self._keep(X, problem, best)
-        self.n_violations_ = count_violations(self.labels_, **links).total
+        self._report(count_violations(self.labels_, **links))
         return self
+
+    def _report(self, violations: Violations) -> None:
+        self.n_violations_ = violations.total
 
     def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
         if X.shape[0] < self.n_clusters:
@@ -270,6 +279,17 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _refuse_confidences(method: str, n_samples: int, **links: Any) -> None:
+    """Raise when a link has a confidence, in a method whose paper knows none."""
+    for name, pairs in links.items():
+        soft = read_links(name, pairs, n_samples).soft
+        if soft.size:
+            raise ValueError(
+                f"{name} gives {tuple(soft[0].tolist())} a confidence, and {method} knows none; leave the third "
+                "column out, or use ConstrainedKMeans"
+            )
 
 
 def _partial_labels(y: Any) -> Any:

@@ -1,6 +1,6 @@
 """Lloyd's loop with an exact assignment step: the shared heart of the k-means methods."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -124,8 +124,18 @@ class Lloyd:
     def assign(self, costs: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Put blocks into clusters at least total cost."""
         question: AssignmentProblem = self.problem.assignment_problem(costs, self.violation_cost)
+        anyhow = replace(question, nonempty=False)
+        if question.nonempty and not anyhow.has_sizes:
+            # Non-emptiness alone couples all blocks, and is rarely in the way: look first what happens without it.
+            answer = assign(anyhow, warm=warm, time_limit=self.remaining_seconds())
+            if (np.bincount(answer.labels, minlength=question.n_clusters) > 0).all():
+                return answer
+        return assign(question, warm=warm, time_limit=self.remaining_seconds())
+
+    def remaining_seconds(self) -> float | None:
+        """Time limit for one more step; None: no limit."""
         limit = self.deadline.remaining()
-        return assign(question, warm=warm, time_limit=limit if np.isfinite(limit) else None)
+        return limit if np.isfinite(limit) else None
 
     def centers_of(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted means of the clusters; a cluster without weight keeps its center."""

@@ -112,6 +112,8 @@ def _better(best: Clustering | None, new: Clustering, agreeing: int) -> tuple[Cl
     """Keep the better of two, and count how often the best was found."""
     if best is None:
         return new, 1
+    if new.n_violations != best.n_violations:
+        return (new, 1) if new.n_violations < best.n_violations else (best, agreeing)
     tolerance = SAME_OBJECTIVE * max(abs(best.objective), abs(new.objective))
     if new.objective < best.objective - tolerance:
         return new, 1

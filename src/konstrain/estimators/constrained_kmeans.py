@@ -203,6 +203,7 @@ class Start:
 
     X: Any
     rule: Any
+    n_trials: int | None = None  # draws per step of k-means++; None: as scikit-learn
 
     @staticmethod
     def is_given(init: Any) -> bool:
@@ -210,7 +211,7 @@ class Start:
         return not (isinstance(init, str) or callable(init))
 
     @classmethod
-    def of(cls, estimator: ConstrainedKMeans, X: Any) -> "Start":
+    def of(cls, estimator: BaseConstrainedKMeans, X: Any) -> "Start":
         """Check the estimator's `init`."""
         if not cls.is_given(estimator.init):
             return cls(X, estimator.init)
@@ -227,7 +228,7 @@ class Start:
         rng = np.random.default_rng(seed)
         if self.rule == "random":
             return rows_of_means(problem, random_blocks(problem, rng))
-        return rows_of_means(problem, plus_plus(problem, rng, n_threads=lloyd.n_threads))
+        return rows_of_means(problem, plus_plus(problem, rng, n_trials=self.n_trials, n_threads=lloyd.n_threads))
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,10 +28,7 @@ double PricedCosts::at(std::size_t block, std::int32_t cluster) const {
 }
 
 LinkedAssignment::LinkedAssignment(PricedCosts costs, LinkView links, std::size_t nodeLimit, double timeLimit)
-    : costs_(costs), links_(links), nodeLimit_(nodeLimit),
-      end_(timeLimit < 1e9 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                std::chrono::duration<double>(timeLimit))
-                           : Clock::time_point::max()),
+    : costs_(costs), links_(links), nodeLimit_(nodeLimit), end_(deadlineIn(timeLimit)),
       labels_(links.indptr.size() - 1) {}
 
 void LinkedAssignment::run() {

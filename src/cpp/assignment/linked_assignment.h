@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "deadline.h"
 #include "potts.h"
 
 namespace konstrain {
@@ -84,7 +85,7 @@ private:
     PricedCosts costs_;
     LinkView links_;
     std::size_t nodeLimit_;
-    Clock::time_point end_;
+    TimePoint end_;
     bool started_ = false;
     std::vector<std::int32_t> labels_;
     double ownCosts_ = 0.0; // sum of the blocks' costs under `labels_`, links left aside

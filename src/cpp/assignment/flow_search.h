@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chrono>
+#include "deadline.h"
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,8 +9,6 @@
 #include "cluster_graph.h"
 
 namespace konstrain {
-
-using TimePoint = std::chrono::steady_clock::time_point;
 
 // Brings the sizes of clusters into their bounds along cheapest paths.
 //

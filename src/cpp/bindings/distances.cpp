@@ -1,0 +1,88 @@
+#include "distances.h"
+#include "arrays.h"
+#include "bindings.h"
+#include "center_sums.h"
+
+namespace {
+
+template <typename T> using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <typename Value>
+konstrain::DenseRows<Value> rowsOf(std::size_t nColumns, const Matrix<Value>& rows) {
+    return {rows.data(), rows.shape(0), nColumns};
+}
+
+template <typename Value, typename Index>
+konstrain::SparseRows<Value, Index> rowsOf(std::size_t nColumns, const Vector<Value>& values,
+                                           const Vector<Index>& columns, const Vector<Index>& starts) {
+    return {values.data(), columns.data(), starts.data(), starts.size() - 1, nColumns};
+}
+
+const double* dataOrNull(const std::optional<Vector<double>>& array) {
+    return array ? array->data() : nullptr;
+}
+
+konstrain::ClusterSums clusterSums(const OutMatrix<double>& sums, const OutVector<double>& weight) {
+    return {sums.data(), weight.data(), sums.shape(0), sums.shape(1)};
+}
+
+// The same four functions for each kind of rows; `Parts` are the arrays that make up the rows.
+template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_& m, Names... parts) {
+    using Weight = std::optional<Vector<double>>;
+    const auto weight = "weight"_a.noconvert().none();
+    const nb::call_guard<nb::gil_scoped_release> withoutGil;
+    m.def(
+        "block_costs",
+        [](Parts... rows, Weight weights, Matrix<double> centers, std::size_t nThreads,
+           OutMatrix<double> out) {
+            konstrain::blockCosts(rowsOf(centers.shape(1), rows...), dataOrNull(weights),
+                                  rowsOf(centers.shape(1), centers), nThreads, out.data());
+        },
+        parts..., weight, "centers"_a.noconvert(), "n_threads"_a, "out"_a.noconvert(), withoutGil,
+        "Weighted squared distance of each row to each center.");
+    m.def(
+        "nearest_pass",
+        [](Parts... rows, Weight weights, Matrix<double> centers, std::size_t nThreads,
+           OutVector<std::int32_t> labels, OutMatrix<double> sums, OutVector<double> clusterWeight) {
+            return konstrain::nearestPass(rowsOf(centers.shape(1), rows...), dataOrNull(weights),
+                                          rowsOf(centers.shape(1), centers), nThreads,
+                                          {labels.data(), labels.size()}, clusterSums(sums, clusterWeight));
+        },
+        parts..., weight, "centers"_a.noconvert(), "n_threads"_a, "labels"_a.noconvert(),
+        "sums"_a.noconvert(), "cluster_weight"_a.noconvert(), withoutGil,
+        "Labels of the nearest centers and sums of the clusters; returns the inertia.");
+    m.def(
+        "center_sums",
+        [](Parts... rows, Weight weights, Vector<std::int32_t> labels, std::size_t nThreads,
+           OutMatrix<double> sums, OutVector<double> clusterWeight) {
+            konstrain::sumClusters(rowsOf(sums.shape(1), rows...), dataOrNull(weights),
+                                   view<std::int32_t>(labels), nThreads, clusterSums(sums, clusterWeight));
+        },
+        parts..., weight, "labels"_a.noconvert(), "n_threads"_a, "sums"_a.noconvert(),
+        "cluster_weight"_a.noconvert(), withoutGil, "Weighted sum of the rows of each cluster.");
+    m.def(
+        "candidate_distances",
+        [](Parts... rows, Matrix<double> points, std::size_t nThreads, OutMatrix<double> out) {
+            konstrain::candidateDistances(rowsOf(points.shape(1), rows...), rowsOf(points.shape(1), points),
+                                          nThreads, out.data());
+        },
+        parts..., "points"_a.noconvert(), "n_threads"_a, "out"_a.noconvert(), withoutGil,
+        "Squared distance of each point to each row.");
+}
+
+template <typename Value, typename Index> void bindSparseDistances(nb::module_& m) {
+    bindDistancesOf<Vector<Value>, Vector<Index>, Vector<Index>>(
+        m, "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert());
+}
+
+} // namespace
+
+void bindDistances(nb::module_& m) {
+    bindDistancesOf<Matrix<double>>(m, "rows"_a.noconvert());
+    bindDistancesOf<Matrix<float>>(m, "rows"_a.noconvert());
+    bindSparseDistances<double, std::int32_t>(m);
+    bindSparseDistances<double, std::int64_t>(m);
+    bindSparseDistances<float, std::int32_t>(m);
+    bindSparseDistances<float, std::int64_t>(m);
+}

@@ -1,0 +1,89 @@
+#include "local_search.h"
+#include "arrays.h"
+#include "bindings.h"
+#include "deadline.h"
+#include "relocation.h"
+
+namespace {
+
+// Records of moves as arrays: kind, p, q, delta, where each move's blocks start, blocks.
+auto describe(const std::vector<konstrain::MoveRecord>& records) {
+    std::vector<std::int8_t> kind;
+    std::vector<std::int32_t> p, q, blocks;
+    std::vector<double> delta;
+    std::vector<std::int64_t> start{0};
+    for (const auto& record : records) {
+        kind.push_back(static_cast<std::int8_t>(record.kind));
+        p.push_back(record.p);
+        q.push_back(record.q);
+        delta.push_back(record.delta);
+        blocks.insert(blocks.end(), record.blocks.begin(), record.blocks.end());
+        start.push_back(static_cast<std::int64_t>(blocks.size()));
+    }
+    return std::make_tuple(copyVector<std::int8_t>(kind), copyVector<std::int32_t>(p),
+                           copyVector<std::int32_t>(q), copyVector<double>(delta),
+                           copyVector<std::int64_t>(start), copyVector<std::int32_t>(blocks));
+}
+
+template <typename T>
+auto searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> start,
+                   std::optional<Vector<std::int64_t>> indptr, std::optional<Vector<std::int32_t>> indices,
+                   std::optional<Vector<double>> linkWeights, std::optional<Vector<double>> demand,
+                   Vector<double> sizeMin, Vector<double> sizeMax, double slack, bool nonempty,
+                   std::size_t maxPasses, double timeLimit, std::uint64_t seed, bool keepRecords) {
+    const konstrain::SearchProblem problem{{means.data(), means.shape(0), means.shape(1)},
+                                           view<double>(weight),
+                                           {viewOrEmpty<std::int64_t>(indptr),
+                                            viewOrEmpty<std::int32_t>(indices),
+                                            viewOrEmpty<double>(linkWeights)},
+                                           viewOrEmpty<double>(demand),
+                                           view<double>(sizeMin),
+                                           view<double>(sizeMax),
+                                           slack,
+                                           nonempty};
+    konstrain::LocalSearchOptions options{maxPasses, seed, {}, keepRecords};
+    options.deadline = konstrain::deadlineIn(timeLimit);
+    auto labels = copyVector<std::int32_t>(view<std::int32_t>(start));
+    konstrain::LocalSearchResult result;
+    {
+        nb::gil_scoped_release release;
+        result = konstrain::searchLocally(problem, {labels.data(), labels.size()}, options);
+    }
+    return std::make_tuple(labels, result.cost, result.nMoves, describe(result.records));
+}
+
+template <typename T>
+auto estimateRelocations(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> labels,
+                         std::size_t nClusters, std::uint64_t seed) {
+    konstrain::RelocationEstimates result;
+    {
+        nb::gil_scoped_release release;
+        result =
+            konstrain::estimateRelocations({means.data(), means.shape(0), means.shape(1)},
+                                           view<double>(weight), view<std::int32_t>(labels), nClusters, seed);
+    }
+    return std::make_tuple(copyVector<double>(result.centres), copyVector<double>(result.removal),
+                           copyVector<double>(result.gain), copyVector<double>(result.halves));
+}
+
+template <typename T> void bindLocalSearchOf(nb::module_& m) {
+    m.def(
+        "search_locally", &searchLocally<T>, "means"_a.noconvert(), "weight"_a.noconvert(),
+        "labels"_a.noconvert(), "indptr"_a.noconvert().none(), "indices"_a.noconvert().none(),
+        "link_weights"_a.noconvert().none(), "demand"_a.noconvert().none(), "size_min"_a.noconvert(),
+        "size_max"_a.noconvert(), "slack"_a, "nonempty"_a, "max_passes"_a, "time_limit"_a, "seed"_a,
+        "keep_records"_a = false,
+        "Labels no move improves, their cost, the number of moves and (kind, p, q, delta, start, blocks) of "
+        "each when records are kept.");
+    m.def(
+        "estimate_relocations", &estimateRelocations<T>, "means"_a.noconvert(), "weight"_a.noconvert(),
+        "labels"_a.noconvert(), "n_clusters"_a, "seed"_a,
+        "Centres, cost of removing each cluster, gain of splitting each, centres of the two halves (flat).");
+}
+
+} // namespace
+
+void bindLocalSearch(nb::module_& m) {
+    bindLocalSearchOf<double>(m);
+    bindLocalSearchOf<float>(m);
+}

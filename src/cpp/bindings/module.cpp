@@ -1,0 +1,9 @@
+#include "bindings.h"
+
+NB_MODULE(_core, m) {
+    m.doc() = "Compiled kernels of konstrain; see src/cpp/README.md.";
+    bindAssignment(m);
+    bindConstraints(m);
+    bindDistances(m);
+    bindLocalSearch(m);
+}

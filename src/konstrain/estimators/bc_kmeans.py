@@ -1,0 +1,279 @@
+"""BCKM (Le et al. 2018): sizes and links by a penalty method that drives a relaxed assignment to binary."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain import distances
+from konstrain._sklearn import Interval
+from konstrain._tolerances import BINARY, STANDSTILL
+from konstrain.assignment import Assignment, AssignmentProblem, assign, choose, nearest, transport
+from konstrain.assignment.milp import whole_model
+from konstrain.assignment.model import Relaxation
+from konstrain.constraints import Problem
+from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._lloyd import Lloyd
+from konstrain.estimators._restarts import default_threads
+from konstrain.estimators.constrained_kmeans import Run, Start
+from konstrain.exceptions import UndecidedError
+from konstrain.result import Clustering
+from konstrain.stop import Deadline
+
+
+class BCKMeans(BaseConstrainedKMeans):
+    """BCKM: k-means under sizes, must-links and cannot-links as one binary optimisation.
+
+    Plain k-means starts. Then centers by ridge regression on the assignment matrix, equation (8), alternate with
+    assignments by an l1 penalty method (Algorithm 2): a relaxed matrix `S` that keeps all constraints, a linear
+    program (13), and a binary matrix `V`, element by element (15), whose distance is penalised more and more (16)
+    until they agree [1]_.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    size_min, size_max : float or array-like of shape (n_clusters,), optional
+        Bounds on what a cluster holds: rows, or units of `demand`.
+    init : {"k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, default="k-means++"
+        Where the plain k-means that runs first starts.
+    ridge : float, default=1e-4
+        Lambda in equation (8).
+    penalty : float, default=0.5
+        Where the penalties start, rho_0, in the unit of squared distances.
+    penalty_growth : float, default=1.1
+        What penalties are multiplied by, kappa.
+    max_penalty_iter : int, default=100
+        Most rounds of the penalty method in one assignment.
+    n_init : int or "auto", default=1
+        Number of runs from different seeds; the best is kept. "auto": 1 for "k-means++" and given centers, else 10.
+    max_iter : int, default=100
+        Most iterations of one run, those of plain k-means not counted.
+    time_limit : float or None, default=None
+        Seconds after which the best clustering so far is returned.
+    n_jobs : int or None, default=None
+        Workers for restarts, in joblib's sense. The answer does not depend on it.
+    verbose : int, default=0
+        1: progress on standard error.
+    callback : callable or None, default=None
+        Told after each restart; ends the search by returning True.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all randomness.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of each row. Always the labels that `inertia_` and `cluster_centers_` belong to.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Weighted means of the clusters; the ridge is for the loop only.
+    inertia_, objective_ : float
+        Weighted squared distances of rows to their centers.
+    n_iter_ : int
+        Iterations of the best run.
+    n_violations_ : int
+        Broken links: none.
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Rows, or demand, in each cluster.
+
+    Notes
+    -----
+    What the paper leaves open, and what we chose. Must-linked rows are merged to blocks; a block's penalties are
+    those of its rows together, so nothing changes, except that plain k-means already runs on blocks. `V` is binary
+    and ``0 <= S <= 1``, so the auxiliary variables of (13) are not needed: the S-step minimises
+    ``Y - rho_plus * V + rho_minus * (1 - V)`` over the same polytope. Without links, and with rows that count alike,
+    that polytope's corners are integral and the S-step is a transportation problem; otherwise HiGHS solves the linear
+    program. The paper stops when `S` and `V` come to rest, wherever that is; if `S` is not binary there, one exact
+    assignment step (9) finishes, so labels are always feasible. A run ends when labels come back that it already had
+    (the paper's threshold on the movement of centers has no value). No cluster is left empty. `sample_weight`
+    multiplies distances and penalties: a row of weight 2 is two rows.
+
+    References
+    ----------
+    .. [1] Le, Eriksson, Do, Milford (2018), "A Binary Optimization Approach for Constrained K-Means Clustering",
+       ACCV, Algorithms 1 and 2.
+
+    Examples
+    --------
+    >>> X = [[0.0], [0.2], [0.4], [5.0], [5.2], [9.0]]
+    >>> model = BCKMeans(n_clusters=2, size_min=3, random_state=0).fit(X, cannot_link=[(0, 1)])
+    >>> model.cluster_sizes_.tolist(), model.n_violations_
+    ([3.0, 3.0], 0)
+    """
+
+    _takes_confidences: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseConstrainedKMeans._parameter_constraints,
+        "size_min": [Real, "array-like", None],
+        "size_max": [Real, "array-like", None],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "penalty": [Interval(Real, 0, None, closed="neither")],
+        "penalty_growth": [Interval(Real, 1, None, closed="neither")],
+        "max_penalty_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        size_min: Any = None,
+        size_max: Any = None,
+        *,
+        init: Any = "k-means++",
+        ridge: float = 1e-4,
+        penalty: float = 0.5,
+        penalty_growth: float = 1.1,
+        max_penalty_iter: int = 100,
+        n_init: Any = 1,
+        max_iter: int = 100,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[Any], Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.size_min = size_min
+        self.size_max = size_max
+        self.init = init
+        self.ridge = ridge
+        self.penalty = penalty
+        self.penalty_growth = penalty_growth
+        self.max_penalty_iter = max_penalty_iter
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Run:
+        lloyd = PenaltyLloyd(
+            problem,
+            max_iter=self.max_iter,
+            deadline=deadline,
+            n_threads=default_threads(),
+            ridge=self.ridge,
+            rho_0=self.penalty,
+            kappa=self.penalty_growth,
+            max_penalty_iter=self.max_penalty_iter,
+        )
+        return Run(lloyd, Start.of(self, X), search=False)
+
+
+@dataclass(eq=False)
+class PenaltyLloyd(Lloyd):
+    """Algorithms 1 and 2 of the paper.
+
+    Parameters
+    ----------
+    ridge : float
+        Lambda in equation (8).
+    rho_0, kappa : float
+        Where penalties start, and what they grow by.
+    max_penalty_iter : int
+        Most rounds of Algorithm 2.
+    """
+
+    ridge: float = 1e-4
+    rho_0: float = 0.5
+    kappa: float = 1.1
+    max_penalty_iter: int = 100
+    _relaxation: Relaxation | None = field(default=None, init=False, repr=False)
+
+    def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
+        """Algorithm 1, after plain k-means from these centers."""
+        start = self.plain_kmeans(centers)
+        labels, feasible = start.block_labels, False
+        seen, n_iter, converged, proven = {labels.tobytes()}, 0, False, True
+        while n_iter < self.max_iter and not converged:
+            n_iter += 1
+            centers = self.ridge_centers(labels, centers)
+            try:
+                answer = self.update_assignment(self.costs(centers), labels)
+            except UndecidedError:
+                if not feasible:
+                    raise
+                break  # out of time within a step: the last complete one stands
+            # Labels alone decide how the run goes on, so labels that come back begin a circle (mostly of one).
+            converged = feasible and answer.labels.tobytes() in seen
+            labels, feasible = answer.labels, True
+            seen.add(labels.tobytes())
+            proven &= answer.proven
+            if self.deadline.expired():
+                break
+        means = self.centers_of(labels, centers)
+        return self.clustering(labels, means, n_iter, converged=converged, proven=proven)
+
+    def plain_kmeans(self, centers: NDArray[np.float64]) -> Clustering:
+        """K-means without sizes and cannot-links."""
+        free = replace(self.problem, conflicts=None, links=None, size_min=None, size_max=None)
+        return Lloyd(free, deadline=self.deadline, n_threads=self.n_threads).run(centers)
+
+    def ridge_centers(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Equation (8): for a binary S the matrix to invert is diagonal, the weights of the clusters plus lambda."""
+        sums, weights = distances.center_sums(
+            self.problem.mean, self._weight, labels, len(previous), n_threads=self.n_threads
+        )
+        filled = weights > 0
+        centers = previous.copy()
+        centers[filled] = sums[filled] / (weights[filled, None] + self.ridge)
+        return centers
+
+    def update_assignment(self, costs: NDArray[np.float64], labels: NDArray[np.int32]) -> Assignment:
+        """Algorithm 2 from these labels; an exact assignment if it does not end binary and feasible."""
+        question = self.problem.assignment_problem(costs)
+        found = self.alternate(question, labels)
+        if found is None or not question.is_feasible(found):
+            return assign(question, time_limit=self.remaining_seconds())
+        # "Proven" says here that nothing was cut short: the method does not promise the cheapest assignment.
+        return Assignment(found, question.cost_of(found), -np.inf, True, "penalty")
+
+    def alternate(self, question: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.int32] | None:
+        """Alternate S-steps and V-steps until both rest; None when S is not binary there, or time is up."""
+        S = _one_hot(labels, question.n_clusters)
+        V = S > 0.5
+        rho = np.repeat(self.rho_0 * self.problem.weight[:, None], question.n_clusters, axis=1)
+        rho_plus, rho_minus = rho.copy(), rho
+        for _ in range(self.max_penalty_iter):
+            S_before, V_before = S, V
+            relaxed = self.relaxed_step(question, penalised_costs(question.costs, V, rho_plus, rho_minus))
+            if relaxed is None:
+                return None
+            S = relaxed
+            V = rho_minus * S > rho_plus * (1.0 - S)  # (15)
+            rho_minus[~V] *= self.kappa  # (16)
+            rho_plus[V] *= self.kappa
+            if ((S - S_before) ** 2).sum() + (V ^ V_before).sum() <= STANDSTILL:
+                break
+        is_binary = np.minimum(S, 1.0 - S).max(initial=0.0) <= BINARY
+        return S.argmax(axis=1).astype(np.int32) if is_binary else None
+
+    def relaxed_step(self, question: AssignmentProblem, costs: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """The S-step: the cheapest point of the polytope (3c)-(3f); None when time is up or there is none."""
+        if choose(question) in (nearest, transport):
+            # All corners of the polytope are binary.
+            answer = assign(replace(question, costs=costs), time_limit=self.remaining_seconds())
+            return _one_hot(answer.labels, question.n_clusters)
+        if self._relaxation is None:
+            self._relaxation = whole_model(question).relaxation()
+        return self._relaxation.solve(costs, time_limit=self.remaining_seconds())
+
+
+def penalised_costs(
+    Y: NDArray[np.float64],
+    V: NDArray[np.bool_],
+    rho_plus: NDArray[np.float64],
+    rho_minus: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Costs of the S-step (13) without its auxiliary variables, up to the constant sum of rho_plus where V is 1."""
+    costs: NDArray[np.float64] = Y + np.where(V, -rho_plus, rho_minus)
+    return costs
+
+
+def _one_hot(labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.float64]:
+    matrix = np.zeros((labels.size, n_clusters))
+    matrix[np.arange(labels.size), labels] = 1.0
+    return matrix

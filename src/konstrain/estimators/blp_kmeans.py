@@ -1,0 +1,200 @@
+"""BLPKM-CC (Baumann 2020): k-means on plain distances, each assignment step a binary linear program."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from konstrain import distances
+from konstrain.assignment import Assignment
+from konstrain.constraints import Problem
+from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._lloyd import Lloyd
+from konstrain.estimators._restarts import default_threads
+from konstrain.estimators.constrained_kmeans import Run, Start
+from konstrain.exceptions import UndecidedError
+from konstrain.result import Clustering
+from konstrain.stop import Deadline
+
+
+class BLPKMeans(BaseConstrainedKMeans):
+    """BLPKM-CC: must-links and cannot-links kept by a binary program that minimises plain distances.
+
+    Centers start at distinct rows drawn at random. Every step assigns all rows at least total Euclidean distance (not
+    squared), links kept and no cluster empty, and moves the centers to the means of their clusters. A run ends as
+    soon as the total distance to the moved centers no longer decreases; the best labels seen are kept [1]_.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    init : {"random", "k-means++"}, array-like of shape (n_clusters, n_features) or callable, default="random"
+        Where runs start: distinct rows, each as likely (the paper), block-aware k-means++, given centers, or
+        ``callable(X, n_clusters, random_state=...)``.
+    n_init : int or "auto", default=1
+        Number of runs from different seeds; the one of least total distance is kept. "auto": 10 for "random" and
+        callables, else 1.
+    max_iter : int, default=300
+        Most iterations of one run.
+    time_limit : float or None, default=None
+        Seconds after which the best clustering so far is returned.
+    n_jobs : int or None, default=None
+        Workers for restarts, in joblib's sense. The answer does not depend on it.
+    verbose : int, default=0
+        1: progress on standard error.
+    callback : callable or None, default=None
+        Told after each restart; ends the search by returning True.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all randomness.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of each row.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Weighted means of the clusters.
+    objective_ : float
+        Weighted Euclidean distances of rows to their centers: what the method minimises.
+    inertia_ : float
+        Weighted squared distances of rows to their centers.
+    n_iter_ : int
+        Assignment steps of the best run, the last one without success included.
+    n_violations_ : int
+        Broken links: none.
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Rows, or demand, in each cluster.
+
+    Notes
+    -----
+    The paper hands the whole program to a solver. We merge must-linked rows to blocks whose costs are sums over their
+    rows, let the conflicts fall apart into components, and couple them only when a cluster would stay empty: the same
+    optimum, faster. The means minimise squared, not plain distances, so the total may rise; that is the paper's
+    stopping rule. Of assignments that cost the same the paper names none; ours depends on the rows' order only.
+    A row's `sample_weight` multiplies its distance and its pull on the mean (not in the paper).
+
+    References
+    ----------
+    .. [1] Baumann (2020), "A Binary Linear Programming-Based K-Means Algorithm For Clustering with Must-Link and
+       Cannot-Link Constraints", IEEM.
+
+    Examples
+    --------
+    >>> X = [[0.0], [0.1], [5.0], [5.1]]
+    >>> model = BLPKMeans(n_clusters=2, random_state=0).fit(X, cannot_link=[(0, 1)], must_link=[(1, 3)])
+    >>> bool(model.labels_[0] != model.labels_[1]), model.n_violations_
+    (True, 0)
+    """
+
+    _takes_confidences: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "random",
+        n_init: Any = 1,
+        max_iter: int = 300,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[Any], Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Run:
+        lloyd = DistanceLloyd(
+            problem,
+            max_iter=self.max_iter,
+            deadline=deadline,
+            n_threads=default_threads(),
+            rows=_canonical(X),
+        )
+        start = Start.of(self, X)
+        if isinstance(self.init, str) and self.init == "random":
+            start = replace(start, rule=distinct_rows)
+        return Run(lloyd, start, search=False)
+
+
+@dataclass(eq=False)
+class DistanceLloyd(Lloyd):
+    """Lloyd's loop on plain distances, ending when their sum no longer decreases.
+
+    Parameters
+    ----------
+    rows : ndarray or CSR, shape (n_samples, n_features)
+        The rows themselves: for plain distances a block is not one point.
+    """
+
+    rows: Any = None
+
+    def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
+        """Steps (2) and (3) of the paper, as long as the total distance decreases."""
+        best: tuple[NDArray[np.int32], NDArray[np.float64]] | None = None
+        least, n_iter, converged, proven = np.inf, 0, False, True
+        costs = self.costs(centers)
+        while n_iter < self.max_iter:
+            n_iter += 1
+            try:
+                warm = self.assign(costs, warm)
+            except UndecidedError:
+                if best is None:
+                    raise
+                break  # out of time within a step: the best complete one stands
+            centers = self.centers_of(warm.labels, centers)
+            costs = self.costs(centers)  # of this step's success, and for the next step
+            total = self.total_of(costs, warm.labels)
+            if best is not None and not total < least:
+                converged = True
+                break
+            best, least = (warm.labels, centers), total
+            proven &= warm.proven
+            if self.deadline.expired():
+                break
+        assert best is not None
+        found = self.clustering(*best, n_iter, converged=converged, proven=proven)
+        return replace(found, objective=least)
+
+    def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Cost of each block in each cluster: the distances of its rows, summed up."""
+        self._buffer = distances.block_costs(self.rows, None, centers, n_threads=self.n_threads, out=self._buffer)
+        if issparse(self.rows):
+            # Rounding may leave a squared distance of sparse rows just below zero.
+            np.maximum(self._buffer, 0.0, out=self._buffer)
+        np.sqrt(self._buffer, out=self._buffer)
+        if self.problem.sample_weight is not None:
+            self._buffer *= self.problem.sample_weight[:, None]
+        if self.problem.n_blocks == self.problem.n_samples:
+            return self._buffer
+        in_block_order = self._buffer[self.problem.block_rows]
+        return np.add.reduceat(in_block_order, self.problem.block_indptr[:-1], axis=0)
+
+    def total_of(self, costs: NDArray[np.float64], labels: NDArray[np.int32]) -> float:
+        """Sum of what all blocks cost in their own clusters."""
+        return float(costs[np.arange(labels.size), labels].sum())
+
+
+def distinct_rows(X: Any, n_clusters: int, *, random_state: np.random.RandomState) -> NDArray[np.float64]:
+    """Draw distinct rows, each as likely."""
+    rows = X[np.sort(random_state.choice(X.shape[0], n_clusters, replace=False))]
+    return np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
+
+
+def _canonical(X: Any) -> Any:
+    """Return rows as the distance kernels take them: sparse ones sorted, without repeated columns."""
+    if not issparse(X) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X

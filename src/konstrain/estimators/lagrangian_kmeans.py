@@ -1,0 +1,376 @@
+"""LCC (Ganji et al. 2016): must-links always, cannot-links by multipliers that grow while they stay violated."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from konstrain import distances
+from konstrain._sklearn import Interval, StrOptions
+from konstrain.assignment import Assignment
+from konstrain.constraints import Problem
+from konstrain.constraints.inputs import read_links
+from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._lloyd import Lloyd
+from konstrain.estimators._restarts import default_threads
+from konstrain.estimators.constrained_kmeans import Run, Start
+from konstrain.metrics import Violations
+from konstrain.result import Clustering
+from konstrain.stop import Deadline
+
+# Beyond this a multiplier grows no more: products with weights and costs must stay finite.
+LARGEST_MULTIPLIER = 1e100
+
+
+class LagrangianKMeans(BaseConstrainedKMeans):
+    """LCC: k-means with must-links merged and Lagrange multipliers on cannot-links.
+
+    Blocks of must-linked rows go to their nearest center one after the other. A block that meets a conflict there
+    either stays and pays for the violation, or it or the other one moves to its next nearest center, whichever is
+    cheapest; a violation that stays doubles its multiplier, and the block that could leave it most cheaply pulls the
+    center it would go to. The labels with the fewest violations, then the least squared error, are kept [1]_.
+
+    Cannot-links may end violated, also when they could all be kept; `n_violations_` says how many are.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    init : {"random-partition", "k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, \
+default="random-partition"
+        Where runs start: the means of a random assignment of blocks (the paper), block-aware k-means++, random
+        blocks, given centers, or ``callable(X, n_clusters, random_state=...)``.
+    multiplier : float, default=1.0
+        Where the multiplier of each cannot-link starts; the paper does not say.
+    growth : float, default=2.0
+        What a multiplier is multiplied by when its cannot-link stays violated; more than 1.
+    n_iter_no_change : int, default=25
+        A run ends after so many iterations without better labels.
+    n_init : int or "auto", default=1
+        Number of runs from different seeds; the best is kept. "auto": 1 for "k-means++" and given centers, else 10.
+    max_iter : int, default=100
+        Most iterations of one run.
+    time_limit : float or None, default=None
+        Seconds after which the best clustering so far is returned.
+    n_jobs : int or None, default=None
+        Workers for restarts, in joblib's sense. The answer does not depend on it.
+    verbose : int, default=0
+        1: progress on standard error.
+    callback : callable or None, default=None
+        Told after each restart; ends the search by returning True.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all randomness.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of each row.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Weighted means of the clusters, without the pull of conflicts; an empty cluster keeps its last center.
+    inertia_, objective_ : float
+        Weighted squared distances of rows to their centers.
+    n_iter_ : int
+        Iterations of the best run.
+    n_violations_ : int
+        Broken links, counted from the labels.
+    n_cannot_link_violations_ : int
+        Broken cannot-links: all of `n_violations_`, for must-links always hold.
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Rows, or demand, in each cluster; may be 0.
+
+    Notes
+    -----
+    What the paper leaves open, and what we chose. Violations are counted anew from the labels after each pass, not by
+    the running counter of the pseudo-code, which misses what later moves change; given pairs are counted, so that
+    several links between two blocks count as several. The squared error that decides between equally many violations
+    is that of the clusters' own means, not of the centers before their update. Blocks that a first pass has not yet
+    reached stand at their nearest center. A random assignment leaves no cluster empty; later an empty cluster keeps
+    its center. Links that contradict each other are accepted, as in the paper's experiment with wrong ones. When a
+    pass changes nothing and nothing pulls, all later ones would do the same, and the run ends.
+
+    References
+    ----------
+    .. [1] Ganji, Bailey, Stuckey (2016), "Lagrangian Constrained Clustering", SDM.
+
+    Examples
+    --------
+    >>> X = [[0.0], [0.1], [5.0], [5.1]]
+    >>> model = LagrangianKMeans(n_clusters=2, random_state=0).fit(X, must_link=[(0, 2)], cannot_link=[(0, 1)])
+    >>> model.n_cannot_link_violations_, bool(model.labels_[0] == model.labels_[2])
+    (0, True)
+    """
+
+    _takes_confidences: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseConstrainedKMeans._parameter_constraints,
+        "init": [StrOptions({"random-partition", "k-means++", "random"}), callable, "array-like"],
+        "multiplier": [Interval(Real, 0, None, closed="neither")],
+        "growth": [Interval(Real, 1, None, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    n_cannot_link_violations_: int
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "random-partition",
+        multiplier: float = 1.0,
+        growth: float = 2.0,
+        n_iter_no_change: int = 25,
+        n_init: Any = 1,
+        max_iter: int = 100,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[Any], Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.multiplier = multiplier
+        self.growth = growth
+        self.n_iter_no_change = n_iter_no_change
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
+        pairs = read_links("cannot_link", links["cannot_link"], X.shape[0]).hard
+        if pairs.size:
+            # As links that may break: sets that cannot all be kept are this method's business, not an error.
+            links["cannot_link"] = np.column_stack([pairs, np.ones(len(pairs))])
+        return super()._build_problem(X, y, sample_weight, **links)
+
+    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Run:
+        lloyd = LagrangianLloyd(
+            problem,
+            max_iter=self.max_iter,
+            deadline=deadline,
+            n_threads=default_threads(),
+            conflicts=Conflicts.of(problem),
+            multiplier=self.multiplier,
+            growth=self.growth,
+            patience=self.n_iter_no_change,
+        )
+        start = Start.of(self, X)
+        if isinstance(self.init, str) and self.init == "random-partition":
+            start = PartitionStart(X, self.init)
+        return Run(lloyd, start, search=False)
+
+    def _report(self, violations: Violations) -> None:
+        super()._report(violations)
+        self.n_cannot_link_violations_ = violations.cannot_link
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionStart(Start):
+    """Start at the means of a random assignment of blocks (lines 1 to 3 of the paper's pseudo-code)."""
+
+    def centers(self, lloyd: Lloyd, seed: int) -> NDArray[np.float64]:
+        """Return the centers one run starts from."""
+        rng = np.random.default_rng(seed)
+        problem = lloyd.problem
+        labels = rng.integers(problem.n_clusters, size=problem.n_blocks).astype(np.int32)
+        some = rng.permutation(problem.n_blocks)[: problem.n_clusters]
+        labels[some] = np.arange(some.size)
+        return lloyd.centers_of(labels, np.zeros((problem.n_clusters, self.X.shape[1])))
+
+
+@dataclass(frozen=True, eq=False)
+class Conflicts:
+    """The cannot-links between blocks, as one pass walks over them.
+
+    Parameters
+    ----------
+    first, second : ndarray of int32, shape (n_conflicts,)
+        The two blocks of each conflict.
+    n_pairs : ndarray of int64, shape (n_conflicts,)
+        How many given cannot-links stand behind each.
+    n_contradictions : int
+        Cannot-links within one block: violated whatever the labels are.
+    """
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    n_pairs: NDArray[np.int64]
+    n_contradictions: int
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Conflicts":
+        """Collect the cannot-links of a problem."""
+        constant = round(problem.constant_penalty)
+        if problem.links is None:
+            none = np.zeros(0, dtype=np.int32)
+            return cls(none, none, np.zeros(0, dtype=np.int64), constant)
+        first, second, weight = problem.links.edges
+        # Partial labels make hard links, of infinite weight.
+        return cls(first, second, np.where(np.isinf(weight), 1.0, weight).round().astype(np.int64), constant)
+
+    @cached_property
+    def by_block(self) -> list[tuple[int, list[tuple[int, int]]]]:
+        """Each block that has conflicts, in order, with the other blocks and the conflicts' numbers."""
+        neighbours: dict[int, list[tuple[int, int]]] = {}
+        for number, (u, v) in enumerate(zip(self.first.tolist(), self.second.tolist(), strict=True)):
+            neighbours.setdefault(u, []).append((v, number))
+            neighbours.setdefault(v, []).append((u, number))
+        return sorted(neighbours.items())
+
+    def n_violated(self, labels: NDArray[np.int32]) -> int:
+        """Count the cannot-links that labels violate."""
+        together = labels[self.first] == labels[self.second]
+        return int(self.n_pairs[together].sum()) + self.n_contradictions
+
+
+# A member of a conflict set: the center it pulls, the block that pulls, the conflict whose multiplier it pulls with.
+Pull = tuple[int, int, int]
+
+
+@dataclass(eq=False)
+class LagrangianLloyd(Lloyd):
+    """The loop of LCC.
+
+    Parameters
+    ----------
+    conflicts : Conflicts
+        Cannot-links between blocks.
+    multiplier, growth : float
+        Where multipliers start, and what they grow by.
+    patience : int
+        Iterations without better labels after which a run ends.
+    """
+
+    conflicts: Conflicts = field(default_factory=lambda: Conflicts.of(Problem.build(1, 1)))
+    multiplier: float = 1.0
+    growth: float = 2.0
+    patience: int = 25
+
+    def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
+        """Run from these centers and return the best labels on the way."""
+        multipliers = [self.multiplier] * self.conflicts.first.size
+        labels = self.costs(centers).argmin(axis=1).astype(np.int32)
+        best: Clustering | None = None
+        n_iter = last_better = 0
+        converged = False
+        while n_iter < self.max_iter and not converged:
+            n_iter += 1
+            before = labels
+            labels, pulls = self.one_pass(self.costs(centers), labels, multipliers)
+            best, is_better = self.better_of(best, labels, centers)
+            last_better = n_iter if is_better else last_better
+            still = not pulls and np.array_equal(labels, before)
+            converged = (still and n_iter > 1) or n_iter - last_better >= self.patience
+            centers = self.pulled_centers(labels, centers, pulls, multipliers)
+            if self.deadline.expired():
+                break
+        assert best is not None
+        return replace(best, n_iter=n_iter, converged=converged)
+
+    def one_pass(
+        self, costs: NDArray[np.float64], labels: NDArray[np.int32], multipliers: list[float]
+    ) -> tuple[NDArray[np.int32], set[Pull]]:
+        """Lines 8 to 35 of the pseudo-code; `multipliers` grow in place."""
+        nearest, next_nearest = _two_nearest(costs)
+        moved = nearest.copy()
+        pulls: set[Pull] = set()
+        if costs.shape[1] == 1 or not self.conflicts.by_block:
+            return moved, pulls
+        walk = _Walk(costs, nearest, next_nearest, labels)
+        for block, others in self.conflicts.by_block:
+            walk.at[block] = walk.nearest[block]
+            for other, conflict in others:
+                if walk.at[block] == walk.at[other]:
+                    pull = walk.settle(block, other, multipliers[conflict])
+                    if pull is not None:
+                        multipliers[conflict] = min(multipliers[conflict] * self.growth, LARGEST_MULTIPLIER)
+                        pulls.add((*pull, conflict))
+        linked = [block for block, _ in self.conflicts.by_block]
+        moved[linked] = [walk.at[block] for block in linked]
+        return moved, pulls
+
+    def better_of(
+        self, best: Clustering | None, labels: NDArray[np.int32], centers: NDArray[np.float64]
+    ) -> tuple[Clustering, bool]:
+        """Keep the labels with fewer violations, or as many and less squared error."""
+        n_violations = self.conflicts.n_violated(labels)
+        if best is not None and n_violations > best.n_violations:
+            return best, False
+        new = self.clustering(labels, self.centers_of(labels, centers), 0, converged=False)
+        new = replace(new, n_violations=n_violations)
+        if best is None or (n_violations, new.inertia) < (best.n_violations, best.inertia):
+            return new, True
+        return best, False
+
+    def pulled_centers(
+        self, labels: NDArray[np.int32], previous: NDArray[np.float64], pulls: set[Pull], multipliers: list[float]
+    ) -> NDArray[np.float64]:
+        """Centers by equation (3.4): members of conflict sets pull with their weight times the multiplier."""
+        problem = self.problem
+        sums, weights = distances.center_sums(
+            problem.mean, self._weight, labels, len(previous), n_threads=self.n_threads
+        )
+        if pulls:
+            # Sorted: the sums below must not depend on the order within a set.
+            cluster, block, conflict = np.array(sorted(pulls)).T
+            strength = problem.weight[block] * np.array(multipliers)[conflict]
+            rows = problem.mean[block]
+            rows = rows.toarray() if issparse(rows) else rows
+            np.add.at(sums, cluster, strength[:, None] * rows)
+            np.add.at(weights, cluster, strength)
+        centers = previous.copy()
+        filled = weights > 0
+        centers[filled] = sums[filled] / weights[filled, None]
+        return centers
+
+
+class _Walk:
+    """One pass over the blocks that have conflicts; plain lists, for they are read one number at a time."""
+
+    def __init__(
+        self,
+        costs: NDArray[np.float64],
+        nearest: NDArray[np.int32],
+        next_nearest: NDArray[np.int32],
+        labels: NDArray[np.int32],
+    ) -> None:
+        self.costs: list[list[float]] = costs.tolist()
+        self.nearest: list[int] = nearest.tolist()
+        self.next_nearest: list[int] = next_nearest.tolist()
+        self.at: list[int] = labels.tolist()
+
+    def settle(self, block: int, other: int, multiplier: float) -> tuple[int, int] | None:
+        """Move one of two blocks that share a cluster, or return the center to be pulled and the block that pulls."""
+        goal, swap = self.way_out(block)
+        other_goal, other_swap = self.way_out(other)
+        stay = multiplier * min(swap, other_swap)
+        if stay <= swap and stay <= other_swap:
+            return (goal, block) if swap < other_swap else (other_goal, other)
+        if swap <= other_swap:
+            self.at[block] = goal
+        else:
+            self.at[other] = other_goal
+        return None
+
+    def way_out(self, block: int) -> tuple[int, float]:
+        """Return the nearest center but the block's own, and what moving there costs."""
+        here = self.at[block]
+        goal = self.nearest[block] if here != self.nearest[block] else self.next_nearest[block]
+        costs = self.costs[block]
+        return goal, costs[goal] - costs[here]
+
+
+def _two_nearest(costs: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    nearest = costs.argmin(axis=1)
+    others = costs.copy()
+    np.put_along_axis(others, nearest[:, None], np.inf, axis=1)
+    return nearest.astype(np.int32), others.argmin(axis=1).astype(np.int32)

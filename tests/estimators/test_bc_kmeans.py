@@ -1,0 +1,144 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
+from sklearn.datasets import load_iris
+
+from konstrain import BCKMeans, InfeasibleError, Problem
+from konstrain._highs import BinaryProgram, LinearProgram
+from konstrain.assignment.milp import whole_model
+from konstrain.estimators.bc_kmeans import PenaltyLloyd, penalised_costs
+from link_samples import check_fit, gaussian_balls, uniform_pairs
+
+
+def relaxed_with_gammas(problem, Y, V, rho_plus, rho_minus):
+    """Solve (13) as printed, gammas and all, row by row: S, gamma_plus and gamma_minus are all variables."""
+    model = whole_model(problem.assignment_problem(Y))
+    polytope = model._program(np.ones(Y.shape, dtype=bool), Y.ravel(), 1.0)
+    n = Y.size
+    one = np.eye(n)
+    none = np.zeros((n, n))
+    rows = np.vstack(
+        [
+            np.hstack([polytope.rows.toarray(), np.zeros((polytope.rows.shape[0], 2 * n))]),
+            np.hstack([one, one, none]),  # (13b): S + gamma_plus >= V
+            np.hstack([one, none, -one]),  # (13c): S - gamma_minus <= V
+        ]
+    )
+    v = V.ravel().astype(float)
+    free = np.full(n, np.inf)
+    program = BinaryProgram(
+        cost=np.concatenate([Y.ravel(), rho_plus.ravel(), rho_minus.ravel()]),
+        rows=csr_array(rows),
+        row_low=np.concatenate([polytope.row_low, v, -free]),
+        row_high=np.concatenate([polytope.row_high, free, v]),
+        integer=np.zeros(3 * n, dtype=bool),
+    )
+    answer = LinearProgram(program).solve(program.cost)
+    assert answer.status == "optimal"
+    return answer.value
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_s_step_without_gammas_equals_the_printed_program(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(9, 2))
+    links = {"must_link": [(0, 1)], "cannot_link": [(0, 2), (2, 3), (4, 5)]} if seed % 3 else {}
+    problem = Problem.build(X, 3, size_min=2, size_max=4, **links)
+    shape = (problem.n_blocks, 3)
+    Y = rng.uniform(0, 5, shape)
+    V = rng.random(shape) < 0.4  # V need not be an assignment
+    rho_plus, rho_minus = rng.uniform(0.1, 3, shape), rng.uniform(0.1, 3, shape)
+    costs = penalised_costs(Y, V, rho_plus, rho_minus)
+    S = PenaltyLloyd(problem).relaxed_step(problem.assignment_problem(Y), costs)
+    printed = relaxed_with_gammas(problem, Y, V, rho_plus, rho_minus)
+    assert_allclose((costs * S).sum() + rho_plus[V].sum(), printed, rtol=1e-7)
+
+
+def test_v_step_and_growth_of_penalties_follow_the_paper(monkeypatch):
+    """(15) and (16), element by element, on relaxed matrices that are given."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5, 2))
+    lloyd = PenaltyLloyd(Problem.build(X, 3), max_penalty_iter=4)
+    given = [rng.dirichlet(np.ones(3), 5) for _ in range(4)]
+    seen = []
+
+    def relaxed_step(self, question, costs):
+        seen.append(costs)
+        return given[len(seen) - 1]
+
+    monkeypatch.setattr(PenaltyLloyd, "relaxed_step", relaxed_step)
+    Y = rng.random((5, 3))
+    labels = np.array([0, 1, 2, 0, 1], dtype=np.int32)
+    assert lloyd.alternate(lloyd.problem.assignment_problem(Y), labels) is None  # never binary
+    V = np.eye(3)[labels]
+    plus, minus = np.full((5, 3), 0.5), np.full((5, 3), 0.5)
+    for step, S in enumerate(given):
+        assert_allclose(seen[step], Y - plus * V + minus * (1 - V), rtol=1e-12)
+        for i in range(5):
+            for j in range(3):
+                V[i, j] = 0 if minus[i, j] * S[i, j] <= plus[i, j] * (1 - S[i, j]) else 1
+                if V[i, j] == 0:
+                    minus[i, j] *= 1.1
+                else:
+                    plus[i, j] *= 1.1
+
+
+def test_centers_in_the_loop_solve_the_ridge_regression():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 3))
+    labels = np.arange(12, dtype=np.int32) % 4
+    S = np.eye(4)[labels].T
+    expected = X.T @ S.T @ np.linalg.inv(S @ S.T + 0.5 * np.eye(4))
+    lloyd = PenaltyLloyd(Problem.build(X, 4), ridge=0.5)
+    assert_allclose(lloyd.ridge_centers(labels, np.zeros((4, 3))), expected.T, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.5, 0.7])
+@pytest.mark.parametrize("n_clusters", [5, 10])
+def test_gaussian_balls_get_exactly_the_sizes_asked_for(sigma, n_clusters):
+    """The paper's synthetic setting, smaller: equal sizes, a fifth of each ball linked."""
+    rng = np.random.default_rng(n_clusters)
+    X, y = gaussian_balls(n_clusters, 20, 64, sigma, rng)
+    linked = np.concatenate([rng.choice(np.flatnonzero(y == j), 4, replace=False) for j in range(n_clusters)])
+    u, v = np.triu_indices(linked.size, 1)
+    pairs = np.column_stack([linked[u], linked[v]])
+    same = y[pairs[:, 0]] == y[pairs[:, 1]]
+    links = {"must_link": pairs[same], "cannot_link": pairs[~same]}
+    model = BCKMeans(n_clusters, size_min=20, random_state=0).fit(X, **links)
+    assert model.cluster_sizes_.tolist() == [20.0] * n_clusters
+    assert model.n_violations_ == 0
+    check_fit(model, X, **links)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sizes_and_random_links_hold_together(seed):
+    X, y = load_iris(return_X_y=True)
+    links = uniform_pairs(y, 60, np.random.default_rng(seed))
+    model = BCKMeans(3, size_min=[40, 45, 45], size_max=[55, 60, 50], random_state=seed).fit(X, **links)
+    check_fit(model, X, **links)
+    assert model.n_violations_ == 0
+    assert (model.cluster_sizes_ >= [40, 45, 45]).all()
+    assert (model.cluster_sizes_ <= [55, 60, 50]).all()
+
+
+def test_demand_is_what_sizes_are_measured_in():
+    X, _ = load_iris(return_X_y=True)
+    demand = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
+    model = BCKMeans(3, size_max=demand.sum() / 3 + 1, random_state=0).fit(X, demand=demand)
+    assert_allclose(model.cluster_sizes_, np.bincount(model.labels_, demand))
+    assert model.cluster_sizes_.max() <= demand.sum() / 3 + 1
+
+
+def test_exact_step_finishes_when_the_relaxation_stays_fractional():
+    """Three blocks in a triangle of conflicts, all at the same place: half of each in two clusters costs the same."""
+    X = np.array([[0.0], [0.0], [0.0], [10.0], [10.0]])
+    links = {"cannot_link": [(0, 1), (1, 2), (0, 2)]}
+    model = BCKMeans(3, init=[[0.0], [0.1], [10.0]], max_penalty_iter=1).fit(X, **links)
+    assert model.n_violations_ == 0
+    check_fit(model, X, **links)
+
+
+def test_sizes_that_cannot_add_up_are_refused():
+    with pytest.raises(InfeasibleError):
+        BCKMeans(3, size_min=60).fit(load_iris().data)

@@ -1,0 +1,166 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.metrics import normalized_mutual_info_score
+
+from konstrain import LagrangianKMeans, Problem
+from konstrain.estimators.lagrangian_kmeans import Conflicts, LagrangianLloyd, PartitionStart
+from konstrain.metrics import count_violations
+from link_samples import check_fit, half_and_half, uniform_pairs
+
+
+def loop_for(X, k, cannot, must=(), **options):
+    soft = np.column_stack([np.array(cannot), np.ones(len(cannot))])
+    problem = Problem.build(X, k, cannot_link=soft, must_link=list(must))
+    return LagrangianLloyd(problem, conflicts=Conflicts.of(problem), **options)
+
+
+def literal_pass(X, weight, conflicts, centers, labels, lam, alpha):
+    """Lines 8 to 39 of the pseudo-code, word by word; returns labels and centers."""
+    squared = ((X[:, None] - centers) ** 2).sum(axis=-1)
+    k, labels = len(centers), labels.copy()
+    conf = {j: set() for j in range(k)}
+
+    def swap(i, j):
+        return weight[i] * squared[i, j] - weight[i] * squared[i, labels[i]]
+
+    for i in range(len(X)):
+        labels[i] = squared[i].argmin()
+        for number, pair in enumerate(conflicts):
+            if i not in pair:
+                continue
+            other = pair[1] if pair[0] == i else pair[0]
+            h = labels[i]
+            if labels[other] != h:
+                continue
+            goal = min((j for j in range(k) if j != h), key=lambda j: squared[i, j])
+            other_goal = min((j for j in range(k) if j != h), key=lambda j: squared[other, j])
+            swaps = swap(i, goal), swap(other, other_goal)
+            mover = i if swaps[0] < swaps[1] else other
+            # What both blocks cost where they are is left out of a, b and c: with a multiplier of 1 two of them are
+            # equal, and must not be told apart by the rounding of that sum.
+            a, b, c = lam[number] * min(swaps), swaps[0], swaps[1]
+            if a <= b and a <= c:
+                lam[number] *= alpha
+                conf[goal if mover == i else other_goal].add((mover, number))
+            elif b <= a and b <= c:
+                labels[i] = goal
+            else:
+                labels[other] = other_goal
+    moved = centers.copy()
+    for j in range(k):
+        own = labels == j
+        pulled = [(weight[i] * lam[number], X[i]) for i, number in conf[j]]
+        total = weight[own].sum() + sum(w for w, _ in pulled)
+        if total > 0:
+            moved[j] = ((weight[own, None] * X[own]).sum(axis=0) + sum(w * x for w, x in pulled)) / total
+    return labels, moved
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_passes_and_centers_follow_the_pseudo_code(seed):
+    """Labels, multipliers and centers (3.4) of eight passes equal those of a literal transcription."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(25, 2))
+    cannot = [tuple(rng.choice(25, 2, replace=False)) for _ in range(40)]
+    loop = loop_for(X, 3, cannot, must=[(0, 1), (2, 3)], growth=2.0)
+    problem, found = loop.problem, loop.conflicts
+    conflicts = list(zip(found.first.tolist(), found.second.tolist(), strict=True))
+    centers = expected_centers = rng.normal(size=(3, 2))
+    labels = expected = loop.costs(centers).argmin(axis=1).astype(np.int32)
+    multipliers, lam = [1.0] * len(conflicts), [1.0] * len(conflicts)
+    n_pulls = 0
+    for _ in range(8):
+        labels, pulls = loop.one_pass(loop.costs(centers), labels, multipliers)
+        centers = loop.pulled_centers(labels, centers, pulls, multipliers)
+        expected, expected_centers = literal_pass(
+            problem.mean, problem.weight, conflicts, expected_centers, expected, lam, 2.0
+        )
+        assert labels.tolist() == expected.tolist()
+        assert multipliers == lam
+        assert_allclose(centers, expected_centers, rtol=1e-9)
+        n_pulls += len(pulls)
+    assert n_pulls > 0
+
+
+def test_conflict_set_members_pull_with_weight_times_multiplier():
+    X = np.array([[0.0], [2.0], [10.0]])
+    loop = loop_for(X, 2, [(0, 1)])
+    labels = np.array([0, 0, 1], dtype=np.int32)
+    centers = loop.pulled_centers(labels, np.zeros((2, 1)), {(1, 1, 0)}, [4.0])
+    assert_allclose(centers, [[1.0], [(10.0 + 4 * 2.0) / 5]])
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+@pytest.mark.parametrize("seed", range(8))
+def test_must_links_hold_and_violations_are_recounted(load, seed):
+    X, y = load(return_X_y=True)
+    links = uniform_pairs(y, 120, np.random.default_rng(seed))
+    model = LagrangianKMeans(3, random_state=seed).fit(X, **links)
+    broken = count_violations(model.labels_, **links)
+    assert broken.must_link == 0
+    assert model.n_violations_ == model.n_cannot_link_violations_ == broken.cannot_link
+    check_fit(model, X, **links)
+
+
+@pytest.mark.published
+@pytest.mark.parametrize(
+    ("load", "n_violations", "nmi"), [(load_iris, 0.0, 0.88), (load_wine, 1.3, 0.67), (load_breast_cancer, 1.0, 0.90)]
+)
+def test_tables_2_and_3_with_n_constraints(load, n_violations, nmi):
+    """Five constraint sets, two runs each (the paper: 8); published deviations are 1.2 violations and 0.05 NMI."""
+    X, y = load(return_X_y=True)
+    broken, scores = [], []
+    for seed in range(5):
+        links = half_and_half(y, len(y), np.random.default_rng(seed))
+        for start in range(2):
+            model = LagrangianKMeans(len(set(y)), random_state=start).fit(X, **links)
+            broken.append(model.n_violations_)
+            scores.append(normalized_mutual_info_score(y, model.labels_))
+    assert_allclose(np.mean(broken), n_violations, atol=1.2)
+    assert_allclose(np.mean(scores), nmi, atol=0.06)
+
+
+def test_fewer_violations_win_over_less_squared_error():
+    X, y = load_wine(return_X_y=True)
+    links = uniform_pairs(y, 178, np.random.default_rng(1))
+    runs = [LagrangianKMeans(3, random_state=seed).fit(X, **links) for seed in range(6)]
+    one = LagrangianKMeans(3, n_init=6, random_state=0).fit(X, **links)
+    assert len({run.n_violations_ for run in runs}) > 1
+    assert one.n_violations_ <= max(run.n_violations_ for run in runs)
+    seen = []
+    LagrangianKMeans(3, n_init=6, random_state=0, callback=lambda p: seen.append(p.objective)).fit(X, **links)
+    assert one.objective_ in seen
+
+
+def test_links_that_cannot_all_be_kept_are_reported():
+    """A triangle of conflicts in two clusters breaks one; a cannot-link inside a must-link block always breaks."""
+    X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1]])
+    model = LagrangianKMeans(2, random_state=0).fit(X, cannot_link=[(0, 1), (1, 2), (0, 2)])
+    assert model.n_violations_ == 1
+    model = LagrangianKMeans(2, random_state=0).fit(X, must_link=[(0, 1)], cannot_link=[(0, 1), (0, 3)])
+    assert model.n_violations_ == model.n_cannot_link_violations_ == 1
+    assert model.labels_[0] == model.labels_[1] != model.labels_[3]
+
+
+def test_given_pairs_are_counted_not_pairs_of_blocks():
+    X = np.arange(6.0)[:, None]
+    problem = Problem.build(X, 2, must_link=[(0, 1)], cannot_link=[(0, 2, 1.0), (1, 2, 1.0), (3, 4, 1.0)])
+    conflicts = Conflicts.of(problem)
+    assert conflicts.n_violated(np.zeros(problem.n_blocks, dtype=np.int32)) == 3
+
+
+def test_a_run_starts_at_the_means_of_a_random_assignment():
+    X, _ = load_iris(return_X_y=True)
+    loop = LagrangianLloyd(Problem.build(X, 3))
+    centers = PartitionStart(X, "random-partition").centers(loop, 0)
+    spread = np.abs(centers - X.mean(axis=0)).max()
+    assert 0 < spread < 1
+    everyone = PartitionStart(X[:3], "random-partition").centers(LagrangianLloyd(Problem.build(X[:3], 3)), 0)
+    assert sorted(everyone.tolist()) == sorted(X[:3].tolist())
+
+
+def test_one_cluster_breaks_every_cannot_link():
+    model = LagrangianKMeans(1).fit(np.arange(4.0)[:, None], cannot_link=[(0, 1), (2, 3)])
+    assert model.n_violations_ == 2
