@@ -3,9 +3,9 @@
 Usage: python perf/blp.py [--data folder with iris.csv ... vehicle.csv] [--starts 5]
 
 "blocks" is the binary program over blocks of must-linked rows (konstrain's `milp` engine, which tries the linear
-relaxation first), "printed" the program (1)-(6) of the paper over objects, through scipy.optimize.milp. Same starts
-and links (CS10: with q = ceil(0.1 n), q (q - 1) / 2 pairs drawn uniformly), CPU time on one thread. A run begins with
-the checked and merged problem, which is the same on both sides; "fit" is a run with all checks around it. Without
+relaxation first), "printed" the program (1)-(6) of the paper over objects, through scipy.optimize.milp. Same starts,
+same links (CS10: with q = ceil(0.1 n), q (q - 1) / 2 pairs drawn uniformly), CPU time on one thread. A run begins
+with the checked and merged problem, the same on both sides; "fit" is a run with all checks around it. Without
 --data Iris and Wine are scikit-learn's, and Haberman is two overlapping clouds of its size; larger sets are left out.
 """
 

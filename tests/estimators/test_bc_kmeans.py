@@ -142,3 +142,17 @@ def test_exact_step_finishes_when_the_relaxation_stays_fractional():
 def test_sizes_that_cannot_add_up_are_refused():
     with pytest.raises(InfeasibleError):
         BCKMeans(3, size_min=60).fit(load_iris().data)
+
+
+def test_size_bounds_leave_no_shares_just_off_zero_and_one():
+    """Bounds widened by the rounding that labels are forgiven would: then S looks fractional where it is not."""
+    rng = np.random.default_rng(0)
+    blocks = [(5 * j + i, 5 * j + i + 1) for j in range(20) for i in range(4)]
+    apart = [(5 * i, 5 * j) for i in range(20) for j in range(i)]
+    problem = Problem.build(500, 20, must_link=blocks, cannot_link=apart, size_min=25, size_max=25)
+    lloyd = PenaltyLloyd(problem)
+    for _ in range(5):
+        costs = problem.weight[:, None] * rng.random((problem.n_blocks, 20))
+        S = lloyd.relaxed_step(problem.assignment_problem(costs), costs)
+        off = np.minimum(S, 1 - S)
+        assert not ((off > 1e-8) & (off < 1e-4)).any()

@@ -86,7 +86,8 @@ class BCKMeans(BaseConstrainedKMeans):
     ``Y - rho_plus * V + rho_minus * (1 - V)`` over the same polytope. Without links, and with rows that count alike,
     that polytope's corners are integral and the S-step is a transportation problem; otherwise HiGHS solves the linear
     program. The paper stops when `S` and `V` come to rest, wherever that is; if `S` is not binary there, one exact
-    assignment step (9) finishes, so labels are always feasible. A run ends when labels come back that it already had
+    assignment step (9) finishes, so labels are always feasible; with many clusters, sizes and links together that
+    step can take minutes, which `time_limit` bounds. A run ends when labels come back that it already had
     (the paper's threshold on the movement of centers has no value). No cluster is left empty. `sample_weight`
     multiplies distances and penalties: a row of weight 2 is two rows.
 
@@ -258,7 +259,9 @@ class PenaltyLloyd(Lloyd):
             answer = assign(replace(question, costs=costs), time_limit=self.remaining_seconds())
             return _one_hot(answer.labels, question.n_clusters)
         if self._relaxation is None:
-            self._relaxation = whole_model(question).relaxation()
+            # Bounds as given: the rounding that whole labels are forgiven would leave shares just off 0 and 1.
+            low, high = question.bounds
+            self._relaxation = replace(whole_model(question), low=low, high=high).relaxation()
         return self._relaxation.solve(costs, time_limit=self.remaining_seconds())
 
 
