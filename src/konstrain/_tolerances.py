@@ -15,3 +15,7 @@ HIGHS_FEASIBILITY = 1e-9
 # Two runs whose objectives differ by less, relatively, found the same clustering: sums taken in another order differ
 # by about n * 1e-16, different partitions of real data by far more.
 SAME_OBJECTIVE = 1e-10
+
+# Eigenvalues of a symmetric m x m matrix M and sums over its entries are off by at most about m * 1e-16 * |M|; the
+# semidefinite bound gives away ten times that per eigenvalue, so that rounding never lifts it above the optimum.
+SDP_ROUNDING = 1e-15
