@@ -169,7 +169,7 @@ class SdpBound:
         self._seed = seed
         self._n_iterations = 0
         self._step = np.zeros(5)
-        self._spectral = SpectralProjection(model.n_clusters - 1, rank=model.n_blocks // 5)
+        self._spectral = SpectralProjection(model.n_clusters - 1)
 
     @property
     def block_of(self) -> NDArray[np.int32]:
@@ -283,6 +283,7 @@ class SdpBound:
             self._state.rho *= factor
             self._state.U /= factor
             self._cuts.mu[:] /= factor
+            self._spectral.forget()
 
     def _take_bound(self, run: "_Run") -> None:
         bound = self._safe_bound()
@@ -413,7 +414,6 @@ class SdpBound:
         child.depth = self.depth + 1
         child.lower_bound = max(self.lower_bound, child.lower_bound)
         child._n_iterations = self._n_iterations
-        child._spectral.rank = self._spectral.rank
         return child
 
 
