@@ -18,8 +18,6 @@ RENEW_EVERY = 10
 FOLLOW_FROM = 60
 # The spectrum may grow downwards between full decompositions by this share.
 FLOOR_MARGIN = 0.1
-# Columns whose Cholesky pivots fall below are nearly dependent.
-LEAST_PIVOT = 1e-4
 
 
 def deflate(matrix: NDArray[np.float64], direction: NDArray[np.float64], value: float) -> float:
@@ -88,6 +86,7 @@ class SpectralProjection:
         deflate(matrix, direction, self._floor)
         values, vectors = self._follow(matrix)
         if vectors is None:
+            # The matrix is shifted by now, which moves the eigenvalues and leaves the shares alone.
             return self._decompose(matrix, direction)
         self._age += 1
         return self._take(values, vectors)
@@ -111,7 +110,7 @@ class SpectralProjection:
         if values.size < self.rank + SPARE_PAIRS // 2 or (is_full and 2 * n_kept > values.size):
             self.forget()
         else:
-            self._vectors = np.asfortranarray(vectors[:, -n_kept:])
+            self._vectors = np.asfortranarray(vectors[:, : -n_kept - 1 : -1])
             self._edge = float(values[-n_kept:][0])
         return np.asfortranarray(vectors[:, -self.rank :] * np.sqrt(shares[-self.rank :]))
 
@@ -138,9 +137,7 @@ class SpectralProjection:
 
 
 def _orthonormal(vectors: Any) -> Any:
-    """Orthonormal basis of nearly orthogonal columns by Cholesky factors; None when they are nearly dependent."""
-    scaled = np.asfortranarray(vectors / np.linalg.norm(vectors, axis=0))
-    factor, info = lapack.dpotrf(blas.dsyrk(1.0, scaled, trans=1, lower=0), lower=0)
-    if info != 0 or factor.diagonal().min() < LEAST_PIVOT:
-        return None
-    return blas.dtrsm(1.0, factor, scaled, side=1, lower=0, overwrite_b=1)
+    """Orthonormal basis by reflections, largest columns first: later ones hold much of the first by now."""
+    reflectors, tau, _, info = lapack.dgeqrf(vectors, overwrite_a=1)
+    basis, _, failed = lapack.dorgqr(reflectors, tau, overwrite_a=1)
+    return basis if info == 0 and failed == 0 and np.isfinite(basis[0, -1]) else None
