@@ -548,18 +548,18 @@ konstrain::Polyhedron polyhedronOf(const Vector<std::int64_t>& start, const Vect
             view<double>(high)};
 }
 
-nb::tuple sdpCutRows(SdpStars stars, Vector<double> weight, Vector<std::int32_t> forbidden) {
+auto sdpCutRows(SdpStars stars, Vector<double> weight, Vector<std::int32_t> forbidden) {
     konstrain::OwnedCutRows rows;
     {
         nb::gil_scoped_release release;
         rows = konstrain::buildCutRows(starsOf(stars), view<double>(weight), view<std::int32_t>(forbidden));
     }
-    return nb::make_tuple(copyVector<std::int64_t>(rows.start), copyVector<std::int32_t>(rows.position),
-                          copyVector<double>(rows.coefficient), copyVector<double>(rows.norm));
+    return std::make_tuple(copyVector<std::int64_t>(rows.start), copyVector<std::int32_t>(rows.position),
+                           copyVector<double>(rows.coefficient), copyVector<double>(rows.norm));
 }
 
-nb::tuple sdpSeparate(Matrix<double> y, Vector<double> weight, SdpStars known, std::size_t mostOfAKind,
-                      double leastViolation, double leastStarViolation, double starsBelow) {
+auto sdpSeparate(Matrix<double> y, Vector<double> weight, SdpStars known, std::size_t mostOfAKind,
+                 double leastViolation, double leastStarViolation, double starsBelow) {
     konstrain::Separation found;
     {
         nb::gil_scoped_release release;
@@ -569,13 +569,13 @@ nb::tuple sdpSeparate(Matrix<double> y, Vector<double> weight, SdpStars known, s
     auto members = makeVector<std::int32_t>(found.stars.size() * konstrain::starWidth);
     for (std::size_t t = 0; t != found.stars.size(); ++t)
         std::ranges::copy(found.stars[t], members.data() + t * konstrain::starWidth);
-    return nb::make_tuple(members, found.worstTriangle);
+    return std::make_tuple(members, found.worstTriangle);
 }
 
-nb::tuple sdpProject(Vector<std::int64_t> start, Vector<std::int32_t> position, Vector<double> coefficient,
-                     Vector<std::int32_t> forbidden, Vector<double> low, Vector<double> high,
-                     Matrix<double> c, Vector<double> direction, std::size_t nSweeps, OutMatrix<double> y,
-                     OutMatrix<double> z, OutMatrix<double> u, OutVector<double> mu, OutMatrix<double> work) {
+auto sdpProject(Vector<std::int64_t> start, Vector<std::int32_t> position, Vector<double> coefficient,
+                Vector<std::int32_t> forbidden, Vector<double> low, Vector<double> high, Matrix<double> c,
+                Vector<double> direction, std::size_t nSweeps, OutMatrix<double> y, OutMatrix<double> z,
+                OutMatrix<double> u, OutVector<double> mu, OutMatrix<double> work) {
     konstrain::StepSizes sizes{};
     {
         nb::gil_scoped_release release;
@@ -583,13 +583,12 @@ nb::tuple sdpProject(Vector<std::int64_t> start, Vector<std::int32_t> position, 
                                           view<double>(c), view<double>(direction), nSweeps, writable(y),
                                           writable(z), writable(u), {mu.data(), mu.size()}, writable(work));
     }
-    return nb::make_tuple(sizes.apart, sizes.size, sizes.moved, sizes.multiplier, sizes.objective);
+    return std::make_tuple(sizes.apart, sizes.size, sizes.moved, sizes.multiplier, sizes.objective);
 }
 
-nb::tuple sdpDualMatrix(Vector<std::int64_t> start, Vector<std::int32_t> position, Vector<double> coefficient,
-                        Vector<std::int32_t> forbidden, Vector<double> low, Vector<double> high,
-                        Matrix<double> c, Matrix<double> u, Vector<double> mu, double rho,
-                        OutMatrix<double> m) {
+auto sdpDualMatrix(Vector<std::int64_t> start, Vector<std::int32_t> position, Vector<double> coefficient,
+                   Vector<std::int32_t> forbidden, Vector<double> low, Vector<double> high, Matrix<double> c,
+                   Matrix<double> u, Vector<double> mu, double rho, OutMatrix<double> m) {
     konstrain::DualMatrix result{};
     {
         nb::gil_scoped_release release;
@@ -597,7 +596,7 @@ nb::tuple sdpDualMatrix(Vector<std::int64_t> start, Vector<std::int32_t> positio
                                        view<double>(c), view<double>(u), view<double>(mu), rho, c.shape(0),
                                        writable(m));
     }
-    return nb::make_tuple(result.norm, result.limits, result.limitsSize);
+    return std::make_tuple(result.norm, result.limits, result.limitsSize);
 }
 
 void bindSdp(nb::module_& m) {

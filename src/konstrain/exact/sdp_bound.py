@@ -1,25 +1,29 @@
 """The semidefinite lower bound on the cost of every feasible clustering.
 
-Peng and Wei's relaxation [1]_ over blocks, with star cuts, solved by the alternating direction method of multipliers:
-one half step projects on a spectral set (eigenvalues), the other on a polyhedron (sweeps over the cuts). Whatever state
-the method is in, its multipliers give a bound that holds; convergence decides only how good it is.
+Peng and Wei's relaxation [1]_ over blocks, as in [2]_, with star cuts, solved by the alternating direction method of
+multipliers: one half step projects on a spectral set (eigenvalues), the other on a polyhedron (sweeps over the cuts).
+Whatever state the method is in, its multipliers give a bound that holds; convergence decides only how good it is.
 
 **Why the bound is safe.** Let Y be the matrix of a clustering (see `SdpModel`), U the scaled multiplier, rho > 0, and
 mu >= 0 the multipliers of cuts <A_t, Y> <= 0. Write V = sum_t mu_t A_t - S, with S free on conflicts (there Y = 0),
-S >= 0 elsewhere off the diagonal, and S_ii of either sign where 0 < low_i <= Y_ii <= high_i are known. Then
+S >= 0 elsewhere off the diagonal, and S_ii of either sign where low_i <= Y_ii <= high_i are known. Then
 
     <V, Y> <= - sum_i S_ii Y_ii <= - sum_i (max(S_ii, 0) low_i - max(-S_ii, 0) high_i),
 
-so with M = C + rho V, <C, Y> = <M, Y> - rho <V, Y> >= <M, Y> + rho sum_i (max(S_ii, 0) low_i - max(-S_ii, 0) high_i).
+so with M = C + rho V
+
+    <C, Y> = <M, Y> - rho <V, Y> >= <M, Y> + rho sum_i (max(S_ii, 0) low_i - max(-S_ii, 0) high_i).
+
 With size bounds low_i = w_i / size_max and high_i = w_i / size_min, as Y_ii is w_i over the weight of its cluster;
-without, low_i = 0 and S_ii >= 0 is required. Last, Y = uu' + W with W u = 0, 0 <= W <= I, trace k - 1, so <M, Y> is at
-least u'Mu plus the sum of the k - 1 smallest eigenvalues of M on the complement of u (Ky Fan). V is U itself where U
-allows it, and clipped to the sum of the cuts where it does not.
+without, low_i = 0 and S_ii >= 0 is required. Last, Y = uu' + W with W u = 0, 0 <= W <= I and trace k - 1, so <M, Y>
+is at least u'Mu plus the sum of the k - 1 smallest eigenvalues of M on the complement of u (Ky Fan). V is U itself
+where U allows it, and clipped to the sum of the cuts where it does not.
 
 References
 ----------
 .. [1] Peng, Wei (2007), "Approximating K-means-type clustering via semidefinite programming".
-.. [2] Piccialli, Russo Russo, Sudoso (2022), "An exact algorithm for semi-supervised minimum sum-of-squares clustering".
+.. [2] Piccialli, Russo Russo, Sudoso (2022), "An exact algorithm for semi-supervised minimum sum-of-squares
+   clustering".
 """
 
 from dataclasses import dataclass
@@ -118,8 +122,8 @@ class _State:
         return cls(Z.copy(), Z, np.zeros((m, m)), FIRST_RHO)
 
     def merged(self, weight: NDArray[np.float64], i: int, j: int) -> "_State":
-        matrices = (merge_matrix(_symmetric(matrix), weight, i, j) for matrix in (self.Y, self.Z, self.U))
-        return _State(*matrices, self.rho)
+        Y, Z, U = (merge_matrix(_symmetric(matrix), weight, i, j) for matrix in (self.Y, self.Z, self.U))
+        return _State(Y, Z, U, self.rho)
 
     def copy(self) -> "_State":
         return _State(self.Y.copy(), self.Z.copy(), self.U.copy(), self.rho)
@@ -163,12 +167,12 @@ class SdpBound:
 
     def _set_up(self, model: SdpModel, deadline: Deadline, seed: int) -> None:
         self.model = model
-        self.lower_bound = -np.inf if model.known_value is None else model.known_value
+        self.lower_bound = model.within_blocks if model.known_value is None else model.known_value
         self.depth = 0
         self._deadline = deadline
         self._seed = seed
         self._n_iterations = 0
-        self._step = np.zeros(5)
+        self._step: Any = (0.0, 1.0, 0.0, 0.0, 0.0)
         self._spectral = SpectralProjection(model.n_clusters - 1)
 
     @property
@@ -201,7 +205,7 @@ class SdpBound:
         -------
         SdpResult
         """
-        run = _Run(np.inf if upper_bound is None else float(upper_bound), gap, deadline or self._deadline)
+        run = _Run(np.inf if upper_bound is None else float(upper_bound), gap, deadline or self._deadline, self.model)
         first = self._n_iterations
         interrupted = False
         try:
@@ -317,8 +321,8 @@ class SdpBound:
             M,
         )
         count = model.n_clusters - 1
-        value = deflate(M, model.direction, 2.0 * norm) + smallest_sum(M, count) + limits
-        guard = SDP_ROUNDING * model.n_blocks * (count * norm + limits_size)
+        value = deflate(M, model.direction, 2.0 * norm) + smallest_sum(M, count) + float(limits)
+        guard = SDP_ROUNDING * model.n_blocks * float(count * norm + limits_size)
         return model.total + model.scale * (value - guard)
 
     def _has_stalled(self, run: "_Run", bounds: list[float]) -> bool:
@@ -344,19 +348,16 @@ class SdpBound:
         """The relaxed clustering between node blocks: 1 / (weight of the cluster) for blocks that share one."""
         model = self.model
         if model.known_value is not None:
-            return (
-                np.full((model.n_blocks,) * 2, 1 / model.weight.sum())
-                if model.n_clusters == 1
-                else np.diag(1 / model.weight)
-            )
+            is_one = model.n_clusters == 1
+            return np.full((model.n_blocks,) * 2, 1 / model.weight.sum()) if is_one else np.diag(1 / model.weight)
         root = np.sqrt(model.weight)
         return np.asarray(_symmetric(self._state.Z) / np.outer(root, root))
 
     def branching_pair(self) -> tuple[int, int] | None:
         """Two blocks of the problem the relaxation cannot decide about, far apart and heavy; None: all are decided.
 
-        The pair with the largest min(F, 1 - F) * sqrt(w_i w_j / (w_i + w_j)) * |m_i - m_j|, F = Z_ij / min(Z_ii, Z_jj)
-        being the degree to which they share a cluster.
+        The pair with the largest min(F, 1 - F) * sqrt(w_i w_j / (w_i + w_j)) * |m_i - m_j|, where
+        F = Z_ij / min(Z_ii, Z_jj) is the degree to which they share a cluster.
         """
         model = self.model
         if model.known_value is not None:
@@ -420,14 +421,18 @@ class SdpBound:
 class _Run:
     """When one run is to end, and what it wrote down."""
 
-    def __init__(self, upper_bound: float, gap: float, deadline: Deadline) -> None:
+    def __init__(self, upper_bound: float, gap: float, deadline: Deadline, model: SdpModel) -> None:
         self.upper_bound = upper_bound
         self.gap = gap
         self.deadline = deadline
+        # Costs near 0 beside the total are known to rounding only.
+        self._rounding = SDP_ROUNDING * model.n_blocks * model.total
         self.trace: list[SdpStep] = []
 
     def is_closed(self, lower_bound: float) -> bool:
-        return bool(self.upper_bound - lower_bound <= self.gap * abs(self.upper_bound)) and np.isfinite(lower_bound)
+        if not np.isfinite(self.upper_bound):
+            return False
+        return bool(self.upper_bound - lower_bound <= max(self.gap * abs(self.upper_bound), self._rounding))
 
 
 def _symmetric(lower: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,8 +1,8 @@
 """Star cuts of the semidefinite bound: pairs, triangles and larger stars, with their multipliers.
 
-Star (i; T): the sum of Z_ij over j in T, minus the sum of Z_jl over pairs in T, is at most Z_ii. With t members of T in
-the cluster of i, whose weight is W, the left side is at most (t - t (t - 1) / 2) / W <= 1 / W = Z_ii. One member gives a
-pair, two a triangle inequality.
+Star (i; T): the sum of Z_ij over j in T, minus the sum of Z_jl over pairs in T, is at most Z_ii. With t members of T
+in the cluster of i, whose weight is W, the left side is at most (t - t (t - 1) / 2) / W <= 1 / W = Z_ii. One member
+gives a pair, two a triangle inequality.
 """
 
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ class Cuts:
         return Cuts.make(model, self.stars[kept], self.prices[kept])
 
     def moved(self, model: SdpModel, place: NDArray[np.int32]) -> "Cuts":
-        """Return the cuts for a child in which block b has number place[b]; those that name a block twice are dropped."""
+        """Return the cuts for a child in which block b has number place[b], without those that name one twice."""
         moved = np.where(self.stars >= 0, place[self.stars], -1)
         # Members ascend, as separation writes them; -1 goes last again.
         largest = np.iinfo(np.int32).max
@@ -108,4 +108,6 @@ def _distinct(stars: NDArray[np.int32], prices: NDArray[np.float64]) -> tuple[ND
     if not len(stars):
         return stars, prices
     unique, which = np.unique(stars, axis=0, return_inverse=True)
-    return unique, np.bincount(which.ravel(), weights=prices, minlength=len(unique))
+    sums = np.zeros(len(unique))
+    np.add.at(sums, which.ravel(), prices)
+    return unique, sums

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from konstrain._tolerances import DEMAND_RELATIVE
+from konstrain._tolerances import DEMAND_RELATIVE, SDP_ROUNDING
 from konstrain.constraints.problem import Problem
 from konstrain.constraints.tables import is_sparse
 
@@ -82,7 +82,7 @@ class SdpModel:
     @cached_property
     def direction(self) -> NDArray[np.float64]:
         """The unit vector u with Y u = u for every clustering."""
-        return np.sqrt(self.weight / self.weight.sum())
+        return np.asarray(np.sqrt(self.weight / self.weight.sum()))
 
     @cached_property
     def low(self) -> NDArray[np.float64]:
@@ -91,7 +91,7 @@ class SdpModel:
 
     @cached_property
     def high(self) -> NDArray[np.float64]:
-        """Most Y_ii: weight over the least its cluster can hold; infinite when sizes are free (Y <= I says enough)."""
+        """Most Y_ii: weight over the least its cluster can hold; infinite when sizes are free."""
         if self.least_size <= 0:
             return np.full(self.n_blocks, np.inf)
         return np.asarray(self.weight / np.maximum(self.weight, self.least_size))
@@ -107,10 +107,17 @@ class SdpModel:
         if self.weight.max(initial=0.0) > self.most_size:
             return np.inf
         if self.n_blocks <= self.n_clusters:
-            return self.total + self.scale * float(np.trace(self.cost))
+            return self.within_blocks
         if self.n_clusters == 1:
             return np.inf if self.is_conflict.any() else self.total
         return None if self.scale > 0 else self.total
+
+    @property
+    def within_blocks(self) -> float:
+        """What every clustering pays inside blocks, merged ones included."""
+        return max(
+            self.total + self.scale * float(np.trace(self.cost)) - SDP_ROUNDING * self.n_blocks * self.total, 0.0
+        )
 
     def squared_distances(self) -> NDArray[np.float64]:
         """Squared distances between the means of all blocks."""

@@ -21,7 +21,7 @@ FLOOR_MARGIN = 0.1
 
 
 def deflate(matrix: NDArray[np.float64], direction: NDArray[np.float64], value: float) -> float:
-    """Give the lower triangle the eigenvector `direction` at `value`, in place; return its Rayleigh quotient before."""
+    """Give the lower triangle the eigenvector u = `direction` at `value`, in place; return u'Mu from before."""
     h = blas.dsymv(1.0, matrix.T, direction, lower=0)
     quotient = float(direction @ h)
     # (I - uu') M (I - uu') + value uu' = M - u g' - g u' with g = h - (u'h + value) / 2 u.
@@ -55,10 +55,10 @@ def shares_at_total(values: NDArray[np.float64], total: float) -> tuple[NDArray[
 class SpectralProjection:
     """Nearest matrix W with 0 <= W <= I, W u = 0 and a given trace, from the top of the spectrum alone.
 
-    Matrices of successive iterations differ little, so the top eigenvectors are followed: a Chebyshev polynomial of the
-    matrix, small on the rest of the spectrum, is applied to the last ones, and a Rayleigh-Ritz step makes them
-    eigenvectors again. Errors are largest in directions whose share is near 0, where they matter least, and fade as the
-    iteration converges. A full decomposition starts the chase and renews it now and then.
+    Matrices of successive iterations differ little, so the top eigenvectors are followed: a Chebyshev polynomial of
+    the matrix, small on the rest of the spectrum, is applied to the last ones, and a Rayleigh-Ritz step makes them
+    eigenvectors again. Errors are largest in directions whose share is near 0, where they matter least, and fade as
+    the iteration converges. A full decomposition starts the chase and renews it now and then.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class SpectralProjection:
 
     def _decompose(self, matrix: NDArray[np.float64], direction: NDArray[np.float64]) -> Any:
         # Below every other eigenvalue, so that u is never among the top pairs.
-        deflate(matrix, direction, -2.0 * np.linalg.norm(matrix) - 1.0)
+        deflate(matrix, direction, -2.0 * float(np.linalg.norm(matrix)) - 1.0)
         values, vectors, info = lapack.dsyevd(matrix.T, lower=0, overwrite_a=1)
         if info != 0:
             raise np.linalg.LinAlgError(f"dsyevd failed with info={info}")
@@ -125,7 +125,10 @@ class SpectralProjection:
         current = blas.dsymm(1.0 / half, shifted, previous, lower=0)
         for _ in range(DEGREE - 1):
             # T_{n+1}(x) = 2 x T_n(x) - T_{n-1}(x)
-            previous, current = current, blas.dsymm(2.0 / half, shifted, current, beta=-1.0, c=previous, lower=0, overwrite_c=1)
+            previous, current = (
+                current,
+                blas.dsymm(2.0 / half, shifted, current, beta=-1.0, c=previous, lower=0, overwrite_c=1),
+            )
         basis = _orthonormal(current)
         if basis is None:
             return None, None
