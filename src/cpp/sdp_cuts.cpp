@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <functional>
+#include <limits>
 #include <unordered_set>
+
+#include "multiversion.h"
 
 namespace konstrain {
 
@@ -70,6 +72,27 @@ private:
     std::size_t first_ = 0;
     double squared_ = 0.0;
 };
+
+inline constexpr std::size_t lanes = 8;
+inline constexpr std::size_t noneExcluded = std::numeric_limits<std::size_t>::max();
+
+// out = from - row, except -infinity at `excluded`; returns the largest. May work in place.
+KONSTRAIN_MULTIVERSION double subtractRows(std::size_t count, const double* from, const double* row,
+                                           double* out, std::size_t excluded) {
+    double most[lanes];
+    std::ranges::fill(most, -HUGE_VAL);
+    for (std::size_t j = 0; j != count; ++j)
+        out[j] = from[j] - row[j];
+    if (excluded < count)
+        out[excluded] = -HUGE_VAL;
+    std::size_t j = 0;
+    for (; j + lanes <= count; j += lanes)
+        for (std::size_t lane = 0; lane != lanes; ++lane)
+            most[lane] = out[j + lane] > most[lane] ? out[j + lane] : most[lane];
+    for (; j != count; ++j)
+        most[0] = out[j] > most[0] ? out[j] : most[0];
+    return *std::ranges::max_element(most);
+}
 
 struct StarHash {
     std::size_t operator()(const Star& star) const {
@@ -162,14 +185,25 @@ public:
 private:
     const double* row(std::size_t i) const { return z_.data() + i * size_; }
 
+    // The rows of the near blocks side by side: they are read many times, in their own order.
     void gather(std::size_t i) {
         const double* z = row(i);
+        own_ = z[i];
         near_.clear();
         for (std::size_t j = 0; j != size_; ++j)
-            if (j != i && z[j] > options_.leastViolation * z[i])
+            if (j != i && z[j] > options_.leastViolation * own_)
                 near_.push_back(static_cast<std::int32_t>(j));
         std::ranges::sort(near_,
                           [z](std::int32_t a, std::int32_t b) { return z[a] != z[b] ? z[a] > z[b] : a < b; });
+        const std::size_t count = near_.size();
+        nearZ_.resize(count);
+        between_.resize(count * count);
+        for (std::size_t a = 0; a != count; ++a) {
+            nearZ_[a] = z[near_[a]];
+            const double* other = row(index(near_[a]));
+            for (std::size_t b = 0; b != count; ++b)
+                between_[a * count + b] = other[near_[b]];
+        }
     }
 
     static Star makeStar(std::size_t centre, std::span<const std::int32_t> members) {
@@ -187,72 +221,69 @@ private:
     }
 
     void findPairs(std::size_t i) {
-        const double* z = row(i);
-        for (const std::int32_t j : near_) {
-            const double violation = (z[j] - z[i]) / z[i];
+        for (std::size_t a = 0; a != near_.size(); ++a) {
+            const double violation = (nearZ_[a] - own_) / own_;
             if (violation <= pairs_.least())
                 break;
-            pairs_.offer(violation, makeStar(i, {{j}}));
+            pairs_.offer(violation, makeStar(i, {{near_[a]}}));
         }
     }
 
     void findTriangles(std::size_t i) {
-        const double* z = row(i);
+        gain_.resize(near_.size());
         for (std::size_t a = 0; a != near_.size(); ++a) {
-            const double* other = row(index(near_[a]));
-            const double spare = z[near_[a]] - z[i];
-            for (std::size_t b = a + 1; b != near_.size(); ++b) {
-                const std::int32_t l = near_[b];
-                // Descending order: no later l can be violated more than the sum alone allows.
-                if (spare + z[l] <= triangles_.least() * z[i])
-                    break;
-                const double violation = (spare + z[l] - other[l]) / z[i];
-                worstTriangle_ = std::max(worstTriangle_, violation);
-                if (violation > triangles_.least())
-                    triangles_.offer(violation, makeStar(i, {{near_[a], l}}));
-            }
+            const double spare = nearZ_[a] - own_;
+            // Descending order: from some block on, none can be violated.
+            const auto end = std::ranges::partition_point(
+                nearZ_, [&](double z) { return spare + z > triangles_.least() * own_; });
+            const auto last = static_cast<std::size_t>(end - nearZ_.begin());
+            if (last <= a + 1)
+                break;
+            const std::size_t first = a + 1;
+            const double most =
+                subtractRows(last - first, &nearZ_[first], &between_[a * near_.size() + first], &gain_[first],
+                             noneExcluded);
+            worstTriangle_ = std::max(worstTriangle_, (spare + most) / own_);
+            if ((spare + most) / own_ > triangles_.least())
+                offerTriangles(i, a, first, last);
+        }
+    }
+
+    void offerTriangles(std::size_t i, std::size_t a, std::size_t first, std::size_t last) {
+        for (std::size_t b = first; b != last; ++b) {
+            const double violation = (nearZ_[a] - own_ + gain_[b]) / own_;
+            if (violation > triangles_.least())
+                triangles_.offer(violation, makeStar(i, {{near_[a], near_[b]}}));
         }
     }
 
     void findLargerStars() {
         for (std::size_t i = 0; i != size_; ++i) {
             gather(i);
-            for (const std::int32_t first : near_)
-                grow(i, first);
+            for (std::size_t a = 0; a != near_.size(); ++a)
+                grow(i, a);
         }
     }
 
-    // Adds the member that gains most while one gains; the last star is then the most violated one.
-    void grow(std::size_t i, std::int32_t first) {
-        const double* z = row(i);
-        members_.assign(1, first);
-        gain_.resize(near_.size());
-        double score = z[first];
-        std::int32_t last = first;
-        for (std::size_t a = 0; a != near_.size(); ++a)
-            gain_[a] = z[near_[a]];
+    // Adds the member that gains most while one gains; the last star is then the most violated one. Gains
+    // only fall as members come in, which bounds what the places left can bring.
+    void grow(std::size_t i, std::size_t first) {
+        members_.assign(1, near_[first]);
+        gain_ = nearZ_;
+        double score = nearZ_[first];
+        std::size_t newest = first;
         while (members_.size() + 1 != starWidth) {
-            const std::size_t best = mostGaining(last);
-            if (gain_[best] <= leastGain * z[i])
+            const double most = subtractRows(near_.size(), gain_.data(), &between_[newest * near_.size()],
+                                             gain_.data(), newest);
+            const auto places = static_cast<double>(starWidth - 1 - members_.size());
+            if (most <= leastGain * own_ || score + places * most - own_ <= larger_.least() * own_)
                 break;
-            last = near_[best];
-            score += gain_[best];
-            members_.push_back(last);
+            newest = static_cast<std::size_t>(std::ranges::find(gain_, most) - gain_.begin());
+            score += most;
+            members_.push_back(near_[newest]);
         }
         if (members_.size() >= 3)
-            larger_.offer((score - z[i]) / z[i], makeStar(i, members_));
-    }
-
-    // Z_last,last >= Z_i,last up to violated pairs; a member is excluded for good by an infinite loss
-    // instead.
-    std::size_t mostGaining(std::int32_t last) {
-        const double* other = row(index(last));
-        std::size_t best = 0;
-        for (std::size_t a = 0; a != near_.size(); ++a) {
-            gain_[a] -= near_[a] == last ? HUGE_VAL : other[near_[a]];
-            best = gain_[a] > gain_[best] ? a : best;
-        }
-        return best;
+            larger_.offer((score - own_) / own_, makeStar(i, members_));
     }
 
     static constexpr double leastGain = 1e-6; // relative to Z_ii; below it a member is noise
@@ -264,7 +295,10 @@ private:
     Violated pairs_;
     Violated triangles_;
     Violated larger_;
-    std::vector<std::int32_t> near_;
+    double own_ = 0.0;               // Z_ii of the centre i at hand,
+    std::vector<std::int32_t> near_; // the blocks near it, most first,
+    std::vector<double> nearZ_;      // their Z_ij,
+    std::vector<double> between_;    // and Z among them
     std::vector<std::int32_t> members_;
     std::vector<double> gain_;
     double worstTriangle_ = 0.0;
