@@ -21,3 +21,7 @@ BINARY = 1e-7
 
 # Two relaxed assignments whose squared difference is less are the same one, up to what HiGHS' tolerance may leave.
 STANDSTILL = 1e-12
+
+# Eigenvalues of a symmetric m x m matrix M and sums over its entries are off by at most about m * 1e-16 * |M|; the
+# semidefinite bound gives away ten times that per eigenvalue, so that rounding never lifts it above the optimum.
+SDP_ROUNDING = 1e-15

@@ -24,6 +24,9 @@ using namespace nb::literals;
 template <typename T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <typename T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <typename T> using NewVector = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+// Arrays that Python hands in to be filled or changed.
+template <typename T> using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <typename T, typename Array> std::span<const T> view(const Array& array) {
     return {array.data(), array.size()};

@@ -7,3 +7,4 @@ void bindAssignment(nanobind::module_& m);
 void bindConstraints(nanobind::module_& m);
 void bindDistances(nanobind::module_& m);
 void bindLocalSearch(nanobind::module_& m);
+void bindSdp(nanobind::module_& m);

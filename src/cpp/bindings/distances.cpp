@@ -5,8 +5,6 @@
 
 namespace {
 
-template <typename T> using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <typename T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <typename Value>
 konstrain::DenseRows<Value> rowsOf(std::size_t nColumns, const Matrix<Value>& rows) {

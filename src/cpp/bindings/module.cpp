@@ -6,4 +6,5 @@ NB_MODULE(_core, m) {
     bindConstraints(m);
     bindDistances(m);
     bindLocalSearch(m);
+    bindSdp(m);
 }

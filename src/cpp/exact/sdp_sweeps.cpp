@@ -1,0 +1,199 @@
+#include "sdp_sweeps.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+#include "multiversion.h"
+
+namespace konstrain {
+
+namespace {
+
+// Sums in lanes of their own, so that the compiler may use its vector unit without reordering anything.
+inline constexpr std::size_t lanes = 8;
+
+struct Sums {
+    double apart[lanes] = {};
+    double size[lanes] = {};
+    double moved[lanes] = {};
+    double multiplier[lanes] = {};
+    double objective[lanes] = {};
+};
+
+double total(const double (&values)[lanes]) {
+    double sum = 0.0;
+    for (const double value : values)
+        sum += value;
+    return sum;
+}
+
+struct Entry {
+    const double* c;
+    const double* y;
+    const double* work;
+    double* z;
+    double* u;
+};
+
+KONSTRAIN_MULTIVERSION void startRow(std::size_t count, double scale, const double* direction,
+                                     const double* u, double* y, double* work) {
+    for (std::size_t j = 0; j != count; ++j) {
+        y[j] += scale * direction[j];
+        work[j] = y[j] + u[j];
+    }
+}
+
+KONSTRAIN_MULTIVERSION void shiftRow(std::size_t count, const double* z, const double* u, const double* c,
+                                     double inverseRho, double* t) {
+    for (std::size_t j = 0; j != count; ++j)
+        t[j] = z[j] - u[j] - c[j] * inverseRho;
+}
+
+// One entry: Z becomes the clipped work value, U what is left.
+inline void settle(const Entry& at, std::size_t j, double low, double high, Sums& sums, std::size_t lane) {
+    const double y = at.y[j];
+    const double raised = at.work[j] > low ? at.work[j] : low;
+    const double z = raised < high ? raised : high;
+    const double u = y + at.u[j] - z;
+    const double apart = y - z;
+    const double moved = z - at.z[j];
+    sums.apart[lane] += apart * apart;
+    sums.size[lane] += y * y;
+    sums.moved[lane] += moved * moved;
+    sums.multiplier[lane] += u * u;
+    sums.objective[lane] += at.c[j] * y;
+    at.z[j] = z;
+    at.u[j] = u;
+}
+
+KONSTRAIN_MULTIVERSION void settleRow(std::size_t count, const Entry& row, Sums& sums) {
+    const double high = std::numeric_limits<double>::infinity();
+    const Entry at = row;
+    Sums local = sums;
+    std::size_t j = 0;
+    for (; j + lanes <= count; j += lanes)
+        for (std::size_t lane = 0; lane != lanes; ++lane)
+            settle(at, j + lane, 0.0, high, local, lane);
+    for (; j != count; ++j)
+        settle(at, j, 0.0, high, local, j % lanes);
+    sums = local;
+}
+
+KONSTRAIN_MULTIVERSION double dualRow(std::size_t count, const double* c, const double* u, double rho,
+                                      double* m) {
+    double squares[lanes] = {};
+    for (std::size_t j = 0; j != count; ++j)
+        m[j] = c[j] + rho * (u[j] < m[j] ? u[j] : m[j]);
+    std::size_t j = 0;
+    for (; j + lanes <= count; j += lanes)
+        for (std::size_t lane = 0; lane != lanes; ++lane)
+            squares[lane] += m[j + lane] * m[j + lane];
+    for (; j != count; ++j)
+        squares[0] += m[j] * m[j];
+    return total(squares);
+}
+
+// Adds scale * mu_t * A_t to the matrix, for all cuts.
+void addCuts(const CutRows& cuts, std::span<const double> mu, double scale, std::span<double> matrix) {
+    for (std::size_t t = 0; t != cuts.count(); ++t) {
+        if (mu[t] == 0.0)
+            continue;
+        const auto first = static_cast<std::size_t>(cuts.start[t]);
+        const auto end = static_cast<std::size_t>(cuts.start[t + 1]);
+        matrix[static_cast<std::size_t>(cuts.position[first])] += scale * mu[t] * cuts.coefficient[first];
+        for (std::size_t e = first + 1; e != end; ++e)
+            matrix[static_cast<std::size_t>(cuts.position[e])] += 0.5 * scale * mu[t] * cuts.coefficient[e];
+    }
+}
+
+// Ascent in the multiplier of each cut in turn: <A_t, clip(work)> is the slope, 1 its Lipschitz constant.
+void sweep(const Polyhedron& polyhedron, std::span<double> mu, std::span<double> work) {
+    const CutRows& cuts = polyhedron.cuts;
+    const std::size_t size = polyhedron.low.size();
+    const std::int32_t* position = cuts.position.data();
+    const double* coefficient = cuts.coefficient.data();
+    double* values = work.data();
+    for (std::size_t t = 0; t != cuts.count(); ++t) {
+        const auto first = static_cast<std::size_t>(cuts.start[t]);
+        const auto end = static_cast<std::size_t>(cuts.start[t + 1]);
+        const auto diagonal = static_cast<std::size_t>(position[first]);
+        const std::size_t centre = diagonal / (size + 1);
+        const double raised = std::max(values[diagonal], polyhedron.low[centre]);
+        double slope = coefficient[first] * std::min(raised, polyhedron.high[centre]);
+        for (std::size_t e = first + 1; e != end; ++e)
+            slope += coefficient[e] * std::max(values[position[e]], 0.0);
+        const double step = std::max(-mu[t], slope);
+        if (step == 0.0)
+            continue;
+        mu[t] += step;
+        values[diagonal] -= step * coefficient[first];
+        for (std::size_t e = first + 1; e != end; ++e)
+            values[position[e]] -= 0.5 * step * coefficient[e];
+    }
+}
+
+} // namespace
+
+void shiftIterate(std::span<const double> z, std::span<const double> u, std::span<const double> c, double rho,
+                  std::size_t size, std::span<double> t) {
+    for (std::size_t i = 0; i != size; ++i)
+        shiftRow(i + 1, &z[i * size], &u[i * size], &c[i * size], 1.0 / rho, &t[i * size]);
+}
+
+StepSizes projectIterate(const Polyhedron& polyhedron, std::span<const double> c,
+                         std::span<const double> direction, std::size_t nSweeps, std::span<double> y,
+                         std::span<double> z, std::span<double> u, std::span<double> mu,
+                         std::span<double> work) {
+    const std::size_t size = direction.size();
+    assert(mu.size() == polyhedron.cuts.count());
+    for (std::size_t i = 0; i != size; ++i)
+        startRow(i + 1, direction[i], direction.data(), &u[i * size], &y[i * size], &work[i * size]);
+    addCuts(polyhedron.cuts, mu, -1.0, work);
+    for (std::size_t round = 0; round != nSweeps; ++round)
+        sweep(polyhedron, mu, work);
+    for (const std::int32_t position : polyhedron.forbidden)
+        work[static_cast<std::size_t>(position)] = 0.0;
+    Sums below;
+    Sums diagonal;
+    for (std::size_t i = 0; i != size; ++i) {
+        const std::size_t row = i * size;
+        const Entry at{&c[row], &y[row], &work[row], &z[row], &u[row]};
+        settleRow(i, at, below);
+        settle(at, i, polyhedron.low[i], polyhedron.high[i], diagonal, 0);
+    }
+    const auto both = [](const double (&off)[lanes], const double (&on)[lanes]) {
+        return 2.0 * total(off) + total(on);
+    };
+    return {std::sqrt(both(below.apart, diagonal.apart)), std::sqrt(both(below.size, diagonal.size)),
+            std::sqrt(both(below.moved, diagonal.moved)),
+            std::sqrt(both(below.multiplier, diagonal.multiplier)),
+            both(below.objective, diagonal.objective)};
+}
+
+DualMatrix dualMatrix(const Polyhedron& polyhedron, std::span<const double> c, std::span<const double> u,
+                      std::span<const double> mu, double rho, std::size_t size, std::span<double> m) {
+    std::ranges::fill(m, 0.0);
+    addCuts(polyhedron.cuts, mu, 1.0, m);
+    for (const std::int32_t position : polyhedron.forbidden)
+        m[static_cast<std::size_t>(position)] = std::numeric_limits<double>::infinity();
+    DualMatrix result{0.0, 0.0, 0.0};
+    for (std::size_t i = 0; i != size; ++i) {
+        const std::size_t row = i * size;
+        result.norm += 2.0 * dualRow(i, &c[row], &u[row], rho, &m[row]);
+        double& entry = m[row + i];
+        const double slack = entry - u[row + i];
+        const bool isLimited = slack >= 0.0 || std::isfinite(polyhedron.high[i]);
+        const double term =
+            isLimited ? rho * slack * (slack >= 0.0 ? polyhedron.low[i] : polyhedron.high[i]) : 0.0;
+        entry = c[row + i] + rho * (isLimited ? u[row + i] : entry);
+        result.limits += term;
+        result.limitsSize += std::abs(term);
+        result.norm += entry * entry;
+    }
+    result.norm = std::sqrt(result.norm);
+    return result;
+}
+
+} // namespace konstrain

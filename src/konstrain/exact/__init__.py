@@ -1,0 +1,1 @@
+"""Exact clustering: bounds that hold for every clustering, and the search that meets them."""

@@ -1,0 +1,213 @@
+"""The semidefinite relaxation of one node: blocks, scaled costs, conflicts and limits on the diagonal."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from konstrain._tolerances import DEMAND_RELATIVE, SDP_ROUNDING
+from konstrain.constraints.problem import Problem
+from konstrain.constraints.tables import is_sparse
+
+
+@dataclass(frozen=True, eq=False)
+class SdpModel:
+    """Minimise ``total + scale * <cost, Y>`` over matrices that every clustering of the blocks has.
+
+    A clustering is the matrix Y = D Z D with Z_ij = 1 / (weight of the cluster) for blocks that share one, else 0,
+    and D = diag(sqrt(weight)). Then Y u = u for u = sqrt(weight / sum of weights), Y has k eigenvalues 1 and the
+    rest 0, Y >= 0, and Y is 0 on conflicts.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters, k.
+    weight : ndarray of shape (n_blocks,)
+        Positive weights.
+    cost : ndarray of shape (n_blocks, n_blocks)
+        Minus the Gram matrix of sqrt(weight) * (mean - center of all), scaled to spectral norm 1.
+    total, scale : float
+        What turns <cost, Y> into weighted squared distances of all rows to their centers.
+    is_conflict : ndarray of bool, shape (n_blocks, n_blocks)
+        Whether two blocks may not share a cluster.
+    block_of : ndarray of int32
+        Block here of each block of the problem the model was made from; -1 for blocks without weight.
+    least_size, most_size : float
+        Weight of a cluster lies between these; 0 and infinity where no bounds are known.
+    """
+
+    n_clusters: int
+    weight: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    total: float
+    scale: float
+    is_conflict: NDArray[np.bool_]
+    block_of: NDArray[np.int32]
+    least_size: float = 0.0
+    most_size: float = np.inf
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        """Make the model of a problem; needs its means."""
+        if problem.mean is None or problem.scatter is None:
+            raise ValueError("the semidefinite bound needs the rows: build the problem from X, not from n_samples")
+        # Blocks without weight cost nothing wherever they go; leaving them out relaxes the problem.
+        kept = np.flatnonzero(problem.weight > 0)
+        weight = problem.weight[kept]
+        gram = _centred_gram(problem.mean[kept], weight)
+        scale = _largest_eigenvalue(gram)
+        least, most = _size_range(problem)
+        block_of = np.full(problem.n_blocks, -1, dtype=np.int32)
+        block_of[kept] = np.arange(kept.size, dtype=np.int32)
+        return cls(
+            n_clusters=problem.n_clusters,
+            weight=weight,
+            cost=-gram / scale if scale > 0 else -gram,
+            total=float(problem.scatter.sum() + np.trace(gram)),
+            scale=scale,
+            is_conflict=_conflict_matrix(problem)[np.ix_(kept, kept)],
+            block_of=block_of,
+            least_size=least,
+            most_size=most,
+        )
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return self.weight.size
+
+    @cached_property
+    def direction(self) -> NDArray[np.float64]:
+        """The unit vector u with Y u = u for every clustering."""
+        return np.asarray(np.sqrt(self.weight / self.weight.sum()))
+
+    @cached_property
+    def low(self) -> NDArray[np.float64]:
+        """Least Y_ii: weight over the most a cluster may hold."""
+        return self.weight / self.most_size
+
+    @cached_property
+    def high(self) -> NDArray[np.float64]:
+        """Most Y_ii: weight over the least its cluster can hold; infinite when sizes are free."""
+        if self.least_size <= 0:
+            return np.full(self.n_blocks, np.inf)
+        return np.asarray(self.weight / np.maximum(self.weight, self.least_size))
+
+    @cached_property
+    def forbidden(self) -> NDArray[np.int32]:
+        """Positions ``i * n_blocks + j``, i > j, of the conflicts."""
+        return np.flatnonzero(np.tril(self.is_conflict, -1)).astype(np.int32)
+
+    @cached_property
+    def known_value(self) -> float | None:
+        """The exact bound where nothing has to be computed; infinite: no clustering. None: run the relaxation."""
+        if self.weight.max(initial=0.0) > self.most_size:
+            return np.inf
+        if self.n_blocks <= self.n_clusters:
+            return self.within_blocks
+        if self.n_clusters == 1:
+            return np.inf if self.is_conflict.any() else self.total
+        return None if self.scale > 0 else self.total
+
+    @property
+    def within_blocks(self) -> float:
+        """What every clustering pays inside blocks, merged ones included."""
+        return max(
+            self.total + self.scale * float(np.trace(self.cost)) - SDP_ROUNDING * self.n_blocks * self.total, 0.0
+        )
+
+    def squared_distances(self) -> NDArray[np.float64]:
+        """Squared distances between the means of all blocks."""
+        gram = -self.scale * self.cost / np.sqrt(np.outer(self.weight, self.weight))
+        squares = gram.diagonal()
+        return np.asarray(np.maximum(squares[:, None] + squares - 2 * gram, 0.0))
+
+    def merged(self, i: int, j: int) -> Self:
+        """Blocks i < j as one block, in the place of i."""
+        weight = np.delete(self.weight, j)
+        weight[i] = self.weight[i] + self.weight[j]
+        is_conflict = self.is_conflict.copy()
+        is_conflict[i] |= is_conflict[j]
+        is_conflict[:, i] |= is_conflict[:, j]
+        place = place_after_merge(self.n_blocks, i, j)
+        return replace(
+            self,
+            weight=weight,
+            cost=merge_matrix(self.cost, self.weight, i, j),
+            is_conflict=np.delete(np.delete(is_conflict, j, 0), j, 1),
+            block_of=np.where(self.block_of >= 0, place[self.block_of], -1).astype(np.int32),
+        )
+
+    def separated(self, i: int, j: int) -> Self:
+        """Blocks i and j in different clusters."""
+        is_conflict = self.is_conflict.copy()
+        is_conflict[i, j] = is_conflict[j, i] = True
+        return replace(self, is_conflict=is_conflict)
+
+
+def place_after_merge(n_blocks: int, i: int, j: int) -> NDArray[np.int32]:
+    """Number of each block after j > i was merged into i."""
+    place = np.arange(n_blocks, dtype=np.int32)
+    place[j + 1 :] -= 1
+    place[j] = i
+    return place
+
+
+def merge_matrix(matrix: NDArray[np.float64], weight: NDArray[np.float64], i: int, j: int) -> NDArray[np.float64]:
+    """P matrix P' for a symmetric matrix, where P replaces rows i and j by their combination of unit length.
+
+    P has orthonormal rows and its transpose takes matrices Y of the merged blocks to matrices Y of the blocks.
+    """
+    both = weight[i] + weight[j]
+    a, b = np.sqrt(weight[i] / both), np.sqrt(weight[j] / both)
+    merged = matrix.copy()
+    merged[i] = a * matrix[i] + b * matrix[j]
+    merged[:, i] = a * merged[:, i] + b * merged[:, j]
+    return np.ascontiguousarray(np.delete(np.delete(merged, j, 0), j, 1))
+
+
+def _centred_gram(mean: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Gram matrix of sqrt(weight) * (mean - center of all): centred first, since raw data can be far from 0."""
+    root = np.sqrt(weight)
+    if is_sparse(mean):
+        rows = mean.astype(np.float64).multiply(root[:, None]).tocsr()
+        product = np.asarray((rows @ rows.T).todense())
+        u = root / np.sqrt(weight.sum())
+        h = product @ u
+        return np.asarray(product - np.outer(u, h) - np.outer(h, u) + (u @ h) * np.outer(u, u))
+    rows = np.asarray(mean, dtype=np.float64)
+    rows = root[:, None] * (rows - (weight @ rows) / weight.sum())
+    return np.asarray(rows @ rows.T)
+
+
+def _largest_eigenvalue(gram: NDArray[np.float64]) -> float:
+    last = gram.shape[0] - 1
+    if last < 0:
+        return 0.0
+    return float(eigh(gram, eigvals_only=True, subset_by_index=[last, last])[0])
+
+
+def _conflict_matrix(problem: Problem) -> NDArray[np.bool_]:
+    matrix = np.zeros((problem.n_blocks, problem.n_blocks), dtype=bool)
+    if problem.conflicts is not None:
+        u, v, _ = problem.conflicts.edges
+        matrix[u, v] = matrix[v, u] = True
+    return matrix
+
+
+def _size_range(problem: Problem) -> tuple[float, float]:
+    """Least and most weight of any cluster; (0, inf) unless sizes are counted in weights."""
+    free = (0.0, np.inf)
+    if (problem.size_min is None and problem.size_max is None) or not np.array_equal(problem.demand, problem.weight):
+        return free
+    k, total = problem.n_clusters, float(problem.weight.sum())
+    low = np.zeros(k) if problem.size_min is None else problem.size_min
+    high = np.full(k, total) if problem.size_max is None else np.minimum(problem.size_max, total)
+    # What the other clusters must take or cannot take tightens each cluster's own bounds.
+    least = np.maximum(low, total - (high.sum() - high)).min()
+    most = np.minimum(high, total - (low.sum() - low)).max()
+    slack = DEMAND_RELATIVE * total
+    return max(float(least) - slack, 0.0), float(most) + slack
