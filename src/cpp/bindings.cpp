@@ -562,8 +562,8 @@ auto signalPoll() {
     };
 }
 
-nb::tuple priceExactly(const konstrain::PricingBlocks& self, Vector<double> profit, double cutoff,
-                       std::int64_t nodeLimit, std::int64_t nodesAfterFind, double timeLimit, bool costless) {
+auto priceExactly(const konstrain::PricingBlocks& self, Vector<double> profit, double cutoff,
+                  std::int64_t nodeLimit, std::int64_t nodesAfterFind, double timeLimit, bool costless) {
     konstrain::PricingLimits limits{nodeLimit, nodesAfterFind, {}, signalPoll()};
     limits.deadline = transportOptions(timeLimit, false, 0, 0, 0).deadline;
     konstrain::ExactPrice found;
@@ -571,7 +571,7 @@ nb::tuple priceExactly(const konstrain::PricingBlocks& self, Vector<double> prof
         nb::gil_scoped_release release;
         found = konstrain::priceExactly(self, view<double>(profit), cutoff, limits, costless);
     }
-    return nb::make_tuple(found.columns, found.bound, found.finished, found.nNodes);
+    return std::make_tuple(found.columns, found.bound, found.finished, found.nNodes);
 }
 
 void bindPricing(nb::module_& m) {

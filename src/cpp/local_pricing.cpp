@@ -166,7 +166,8 @@ private:
                 }
             } else if (profit_[b] > 0.0 && valueWith(b) < best) {
                 Column candidate = exchanged(b);
-                const double found = candidate.size() == members_.size() + 1 ? valueWith(b) : valueOf(candidate);
+                const double found =
+                    candidate.size() == members_.size() + 1 ? valueWith(b) : valueOf(candidate);
                 if (!candidate.empty() && found < best) {
                     best = found;
                     next = std::move(candidate);
@@ -232,18 +233,15 @@ std::vector<Column> priceLocally(const PricingBlocks& blocks, std::span<const do
     for (const double p : profit)
         tolerance = std::max(tolerance, p);
     tolerance *= 1e-12; // moves that gain only rounding would never end
-    const auto run = [&](std::span<const std::int32_t> start, std::int32_t first) {
+    for (const auto& start : starts) {
+        // A lone block stays in the first set built around it: starts from all blocks reach every region.
+        const std::int32_t first = start.size() == 1 ? start.front() : -1;
+        if (first >= 0 && !blocks.rules().allow({}, first))
+            continue;
         descent.reset(start);
         descent.settle(first);
         descent.polish(tolerance);
         harvest.offer(descent.value(), descent.members());
-    };
-    for (const auto& start : starts)
-        run(start, -1);
-    for (std::size_t b = 0; b != blocks.size(); ++b) {
-        const auto block = static_cast<std::int32_t>(b);
-        if (profit[b] > 0.0 && blocks.rules().allow({}, block))
-            run(std::span(&block, 1), block);
     }
     return harvest.take();
 }

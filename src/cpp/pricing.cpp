@@ -41,9 +41,9 @@ public:
         }
         for (const auto b : active_)
             for (const auto c : active_)
-                allowed_[b * nBlocks_ + c] = b != c && !blocks.conflict(b, c) &&
-                                             std::sqrt(blocks.squaredDistance(b, c)) <=
-                                                 (radius_[b] + radius_[c]) * kSlack;
+                allowed_[b * nBlocks_ + c] =
+                    b != c && !blocks.conflict(b, c) &&
+                    std::sqrt(blocks.squaredDistance(b, c)) <= (radius_[b] + radius_[c]) * kSlack;
     }
 
     const std::vector<std::size_t>& active() const { return active_; }
@@ -222,7 +222,8 @@ private:
     }
 
     static double meanDistance(const Node& node, std::size_t j) {
-        return node.weight > 0.0 ? std::sqrt(std::max(0.0, (node.reach[j] - node.cost()) / node.weight)) : 0.0;
+        return node.weight > 0.0 ? std::sqrt(std::max(0.0, (node.reach[j] - node.cost()) / node.weight))
+                                 : 0.0;
     }
 
     void explore(Node& node, int hint) {

@@ -13,7 +13,8 @@ namespace konstrain {
 
 // Blocks to make clusters of. The reduced cost of a set X is
 //     g(X) = sum_{b in X} weight_b |mean_b - mean(X)|^2 - profit(X),
-// where a profit is the block's dual value less its inner scatter. X must hold no conflict and obey the rules.
+// where a profit is the block's dual value less its inner scatter. X must hold no conflict and obey the
+// rules.
 class PricingBlocks {
 public:
     // `means`: nBlocks rows of nFeatures values; conflicts as a symmetric graph in compressed rows.
@@ -39,9 +40,9 @@ private:
 
 using Column = std::vector<std::int32_t>;
 
-// Sets with a reduced cost below `threshold` that no addition, removal or exchange improves; cheapest first, at
-// most `limit` of them. `starts` are sets to descend from, besides one start per block.
-// `costless`: distances count as zero (Farkas pricing).
+// Sets with a reduced cost below `threshold` that no addition, removal or exchange improves; cheapest first,
+// at most `limit` of them. `starts` are admissible sets to descend from. `costless`: distances count as zero
+// (Farkas pricing).
 std::vector<Column> priceLocally(const PricingBlocks& blocks, std::span<const double> profit,
                                  std::span<const Column> starts, double threshold, std::size_t limit,
                                  bool costless);

@@ -15,3 +15,19 @@ HIGHS_FEASIBILITY = 1e-9
 # Two runs whose objectives differ by less, relatively, found the same clustering: sums taken in another order differ
 # by about n * 1e-16, different partitions of real data by far more.
 SAME_OBJECTIVE = 1e-10
+
+# A column enters the master, and its linear relaxation counts as solved, up to this share of the objective per
+# cluster: HiGHS' duals carry 1e-9, and columns that gain less only prolong the tail.
+PRICING_RELATIVE = 1e-9
+
+# Taken off a proved reduced cost, relative to the profits of all blocks: the pricer's sums over n blocks are off by
+# at most about n * 1e-16 of them.
+PRICING_GUARD = 1e-12
+
+# A fractional master value closer than this to 0 or 1 counts as integral; vertices with small fractions have
+# denominators far below a million.
+INTEGRAL = 1e-6
+
+# Smallest excess of a Farkas certificate, per block, that proves infeasibility: certificates have entries in [0, 1]
+# from a linear program solved to 1e-9, and true ones exceed by fractions with small denominators.
+FARKAS = 1e-7
