@@ -70,7 +70,68 @@ def solve_binary(
     return BinaryAnswer(answer.x, answer.value, max(answer.bound, relaxed.value), answer.status)
 
 
-def _solver(program: BinaryProgram) -> Any:
+@dataclass(frozen=True, eq=False)
+class LinearAnswer:
+    """Solution of a linear program: values, row duals, objective; `status` is optimal, infeasible or limit."""
+
+    x: NDArray[np.float64]
+    duals: NDArray[np.float64]
+    value: float
+    status: str
+
+
+class GrowingProgram:
+    """Minimise ``cost @ x`` with ``row_low <= rows @ x <= row_high``, ``x >= 0``, where columns of x arrive over time.
+
+    Parameters
+    ----------
+    row_low, row_high : ndarray of float64
+        Bounds of the rows; infinite: none.
+    """
+
+    def __init__(self, row_low: NDArray[np.float64], row_high: NDArray[np.float64]) -> None:
+        self._solver = _silent_solver()
+        # A basis at hand beats presolve, which would have to start anew after each new column.
+        self._solver.setOptionValue("presolve", "off")
+        nothing = np.zeros(0, dtype=np.int32)
+        starts = np.zeros(row_low.size, dtype=np.int32)
+        self._solver.addRows(row_low.size, row_low, row_high, 0, starts, nothing, np.zeros(0))
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns so far."""
+        return int(self._solver.getNumCol())
+
+    def add_columns(
+        self,
+        cost: NDArray[np.float64],
+        starts: NDArray[np.int32],
+        rows: NDArray[np.int32],
+        values: NDArray[np.float64],
+    ) -> None:
+        """Add columns in compressed form: column i has the entries ``starts[i]`` up to ``starts[i + 1]``."""
+        n = cost.size
+        self._solver.addCols(n, cost, np.zeros(n), np.full(n, np.inf), rows.size, starts, rows, values)
+
+    def solve(self, deadline: Deadline) -> LinearAnswer:
+        """Solve the program as it stands, from the last basis."""
+        nothing = np.zeros(0)
+        if deadline.expired():
+            return LinearAnswer(nothing, nothing, np.inf, "limit")
+        if np.isfinite(deadline.remaining()):
+            self._solver.setOptionValue("time_limit", self._solver.getRunTime() + deadline.remaining())
+        self._solver.run()
+        status = self._solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return LinearAnswer(nothing, nothing, np.inf, "infeasible")
+        if status != highspy.HighsModelStatus.kOptimal:
+            return LinearAnswer(nothing, nothing, np.inf, "limit")
+        solution = self._solver.getSolution()
+        value = self._solver.getInfo().objective_function_value
+        return LinearAnswer(np.asarray(solution.col_value), np.asarray(solution.row_dual), value, "optimal")
+
+
+def _silent_solver() -> Any:
     solver = highspy.Highs()
     for option, value in (
         ("output_flag", False),
@@ -82,6 +143,11 @@ def _solver(program: BinaryProgram) -> Any:
         ("mip_feasibility_tolerance", HIGHS_FEASIBILITY),
     ):
         solver.setOptionValue(option, value)
+    return solver
+
+
+def _solver(program: BinaryProgram) -> Any:
+    solver = _silent_solver()
     n = program.cost.size
     lp = highspy.HighsLp()
     lp.num_col_ = n

@@ -25,3 +25,19 @@ STANDSTILL = 1e-12
 # Eigenvalues of a symmetric m x m matrix M and sums over its entries are off by at most about m * 1e-16 * |M|; the
 # semidefinite bound gives away ten times that per eigenvalue, so that rounding never lifts it above the optimum.
 SDP_ROUNDING = 1e-15
+
+# A column enters the master, and its linear relaxation counts as solved, up to this share of the objective per
+# cluster: HiGHS' duals carry 1e-9, and columns that gain less only prolong the tail.
+PRICING_RELATIVE = 1e-9
+
+# Taken off a proved reduced cost, relative to the profits of all blocks: the pricer's sums over n blocks are off by
+# at most about n * 1e-16 of them.
+PRICING_GUARD = 1e-12
+
+# A fractional master value closer than this to 0 or 1 counts as integral; vertices with small fractions have
+# denominators far below a million.
+INTEGRAL = 1e-6
+
+# Smallest excess of a Farkas certificate, per block, that proves infeasibility: certificates have entries in [0, 1]
+# from a linear program solved to 1e-9, and true ones exceed by fractions with small denominators.
+FARKAS = 1e-7

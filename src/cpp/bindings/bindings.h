@@ -8,3 +8,4 @@ void bindConstraints(nanobind::module_& m);
 void bindDistances(nanobind::module_& m);
 void bindLocalSearch(nanobind::module_& m);
 void bindSdp(nanobind::module_& m);
+void bindPricing(nanobind::module_& m);

@@ -6,5 +6,6 @@ NB_MODULE(_core, m) {
     bindConstraints(m);
     bindDistances(m);
     bindLocalSearch(m);
+    bindPricing(m);
     bindSdp(m);
 }

@@ -1,1 +1,29 @@
-"""Exact clustering: bounds that hold for every clustering, and the search that meets them."""
+"""Exact minimum-sum-of-squares clustering: lower bounds, and the search tree that turns them into proofs."""
+
+from konstrain.exact.cluster_constraints import (
+    AllOf,
+    AnyOf,
+    ClusterConstraint,
+    MaxDifference,
+    MaxOverlap,
+    MaxSize,
+    MaxSoftViolations,
+    alternative_to,
+)
+from konstrain.exact.column_generation import ColumnGenerationBound, ColumnGenerationResult
+from konstrain.exact.sdp_bound import SdpBound, SdpResult
+
+__all__ = [
+    "AllOf",
+    "AnyOf",
+    "ClusterConstraint",
+    "ColumnGenerationBound",
+    "ColumnGenerationResult",
+    "MaxDifference",
+    "MaxOverlap",
+    "MaxSize",
+    "MaxSoftViolations",
+    "SdpBound",
+    "SdpResult",
+    "alternative_to",
+]

@@ -1,0 +1,526 @@
+#include "pricing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+// Branch and bound over sets of blocks (Babaki, Guns, Nijssen 2014, Algorithm 1), with three stronger tests.
+// Let X be part of a best set X* with mean z. Rules are anti-monotone, so any member may leave: leaving must
+// not pay, which puts z into the ball of radius r_b = sqrt(profit_b / weight_b) around each member's mean.
+// * Two blocks whose balls do not meet are never together. (This implies the paper's compatibility test.)
+// * The weighted sum of the members' inequalities puts z into a ball around the mean of X, of squared radius
+//   -g(X) / weight(X): a candidate whose own ball does not meet it can go.
+// * A block left out that could join X* whatever else is chosen must not pay either: z is outside its ball.
+// What is left is bounded for each total weight by a knapsack that counts half of the cheapest distances a
+// candidate can have to the other newcomers; the paper counts nothing for them.
+
+namespace konstrain {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Geometric tests leave room for rounding in squared distances: they only ever keep more.
+constexpr double kSlack = 1.0 + 1e-9;
+constexpr std::size_t kMaxWeightSteps = 256;
+constexpr std::int64_t kNodesPerClock = 64;
+
+struct Stop {};
+
+// Blocks with a positive profit, and which of them may stand together.
+class Compatible {
+public:
+    Compatible(const PricingBlocks& blocks, std::span<const double> profit, bool costless)
+        : nBlocks_(blocks.size()), allowed_(nBlocks_ * nBlocks_, 0), radius_(nBlocks_, 0.0) {
+        for (std::size_t b = 0; b != nBlocks_; ++b) {
+            if (!(profit[b] > 0.0) || !blocks.rules().allow({}, static_cast<std::int32_t>(b)))
+                continue;
+            const double w = costless ? 0.0 : blocks.weight(b);
+            radius_[b] = w > 0.0 ? std::sqrt(profit[b] / w) : kInfinity;
+            active_.push_back(b);
+        }
+        for (const auto b : active_)
+            for (const auto c : active_)
+                allowed_[b * nBlocks_ + c] =
+                    b != c && !blocks.conflict(b, c) &&
+                    std::sqrt(blocks.squaredDistance(b, c)) <= (radius_[b] + radius_[c]) * kSlack;
+    }
+
+    const std::vector<std::size_t>& active() const { return active_; }
+    bool operator()(std::size_t b, std::size_t c) const { return allowed_[b * nBlocks_ + c] != 0; }
+    double radius(std::size_t b) const { return radius_[b]; }
+
+    // Fewest partners first, counted among those still to come: dense parts come last, when little is left.
+    std::vector<std::size_t> order() const {
+        std::vector<std::size_t> rest(active_), result;
+        std::vector<std::size_t> degree(nBlocks_, 0);
+        for (const auto b : rest)
+            for (const auto c : rest)
+                degree[b] += (*this)(b, c);
+        while (!rest.empty()) {
+            const auto next = std::ranges::min_element(rest, {}, [&](std::size_t b) { return degree[b]; });
+            const std::size_t b = *next;
+            rest.erase(next);
+            result.push_back(b);
+            for (const auto c : rest)
+                degree[c] -= (*this)(b, c);
+        }
+        return result;
+    }
+
+private:
+    std::size_t nBlocks_;
+    std::vector<char> allowed_;
+    std::vector<double> radius_;
+    std::vector<std::size_t> active_;
+};
+
+// What all branches share.
+struct Progress {
+    double best; // prune at this: the cutoff, then the best value found
+    std::vector<Column> columns;
+    std::int64_t nNodes = 0;
+    std::int64_t firstFind = -1;
+    const PricingLimits& limits;
+
+    void count() {
+        ++nNodes;
+        if (nNodes > limits.nodes || (firstFind >= 0 && nNodes > firstFind + limits.nodesAfterFind))
+            throw Stop{};
+        if (nNodes % kNodesPerClock == 0) {
+            if (std::chrono::steady_clock::now() >= limits.deadline)
+                throw Stop{};
+            if (limits.poll)
+                limits.poll();
+        }
+    }
+
+    void offer(double value, const std::vector<std::int32_t>& members) {
+        if (value >= best)
+            return;
+        best = value;
+        if (firstFind < 0)
+            firstFind = nNodes;
+        columns.push_back(members);
+        std::ranges::sort(columns.back());
+    }
+};
+
+// One set of the search tree.
+struct Node {
+    double weight = 0.0;
+    double pairs = 0.0; // sum over pairs of members of both weights times squared distance
+    double profit = 0.0;
+    std::vector<double> reach;    // per local block: sum over members of weight times squared distance
+    std::vector<std::size_t> in;  // candidates
+    std::vector<std::size_t> out; // blocks decided against that no member conflicts with
+
+    double cost() const { return weight > 0.0 ? pairs / weight : 0.0; }
+    double value() const { return cost() - profit; }
+};
+
+// All sets that hold `root` and otherwise only blocks that come after it in the order.
+class Branch {
+public:
+    Branch(const PricingBlocks& blocks, std::span<const double> profit, const Compatible& compatible,
+           bool costless, std::size_t root, const std::vector<std::size_t>& rank, Progress& progress)
+        : blocks_(blocks), progress_(progress), costless_(costless) {
+        for (const auto b : compatible.active())
+            if (b == root || compatible(root, b))
+                local_.push_back(b);
+        const std::size_t n = local_.size();
+        weight_.resize(n);
+        profit_.resize(n);
+        radius_.resize(n);
+        distance_.resize(n * n);
+        conflict_.resize(n * n);
+        allowed_.resize(n * n);
+        for (std::size_t i = 0; i != n; ++i)
+            fillRow(i, profit, compatible);
+        rankNeighbours();
+        rank_ = &rank;
+        root_ = root;
+    }
+
+    // Explores the whole branch.
+    void run() {
+        Node node = start();
+        explore(node, 0);
+    }
+
+    // Lower bound of every set in the branch.
+    double bound() {
+        const Node node = start();
+        return std::min(node.value(), boundBelow(node, -kInfinity));
+    }
+
+private:
+    void fillRow(std::size_t i, std::span<const double> profit, const Compatible& compatible) {
+        const std::size_t n = local_.size(), b = local_[i];
+        weight_[i] = costless_ ? 0.0 : blocks_.weight(b);
+        profit_[i] = profit[b];
+        radius_[i] = compatible.radius(b);
+        for (std::size_t j = 0; j != n; ++j) {
+            const std::size_t c = local_[j];
+            distance_[i * n + j] = costless_ ? 0.0 : blocks_.squaredDistance(b, c);
+            conflict_[i * n + j] = blocks_.conflict(b, c);
+            allowed_[i * n + j] = compatible(b, c);
+        }
+    }
+
+    // Per block its possible partners, nearest first.
+    void rankNeighbours() {
+        const std::size_t n = local_.size();
+        nearest_.resize(n);
+        for (std::size_t i = 0; i != n; ++i) {
+            for (std::size_t j = 0; j != n; ++j)
+                if (allowed_[i * n + j])
+                    nearest_[i].push_back(static_cast<std::uint32_t>(j));
+            std::ranges::sort(nearest_[i], {}, [&](std::uint32_t j) { return distance_[i * n + j]; });
+        }
+        isIn_.assign(n, 0);
+    }
+
+    Node start() {
+        Node node;
+        const std::size_t n = local_.size();
+        std::size_t first = 0;
+        members_.clear();
+        for (std::size_t i = 0; i != n; ++i) {
+            if (local_[i] == root_)
+                first = i;
+            else if ((*rank_)[local_[i]] > (*rank_)[root_])
+                node.in.push_back(i);
+            else
+                node.out.push_back(i);
+        }
+        node.reach.assign(n, 0.0);
+        include(node, first);
+        return node;
+    }
+
+    void include(Node& node, std::size_t i) {
+        const std::size_t n = local_.size();
+        node.pairs += weight_[i] * node.reach[i];
+        node.weight += weight_[i];
+        node.profit += profit_[i];
+        const double* row = distance_.data() + i * n;
+        for (std::size_t j = 0; j != n; ++j)
+            node.reach[j] += weight_[i] * row[j];
+        members_.push_back(static_cast<std::int32_t>(local_[i]));
+        const double region = regionRadius(node);
+        std::erase_if(node.in, [&](std::size_t j) {
+            return !allowed_[i * n + j] || meanDistance(node, j) > (region + radius_[j]) * kSlack ||
+                   !blocks_.rules().allow(members_, static_cast<std::int32_t>(local_[j]));
+        });
+        std::erase_if(node.out, [&](std::size_t j) { return conflict_[i * n + j] != 0; });
+    }
+
+    // Where the mean of a best set around the members can be: this far from the members' mean.
+    static double regionRadius(const Node& node) {
+        return node.weight > 0.0 ? std::sqrt(std::max(0.0, -node.value() / node.weight)) : kInfinity;
+    }
+
+    static double meanDistance(const Node& node, std::size_t j) {
+        return node.weight > 0.0 ? std::sqrt(std::max(0.0, (node.reach[j] - node.cost()) / node.weight))
+                                 : 0.0;
+    }
+
+    void explore(Node& node, int hint) {
+        progress_.offer(node.value(), members_);
+        while (true) {
+            progress_.count();
+            if (node.in.empty() || missesBlock(node))
+                return;
+            hint_ = static_cast<std::size_t>(hint);
+            if (boundBelow(node, progress_.best) >= progress_.best)
+                return;
+            hint = static_cast<int>(hint_);
+            const std::size_t next = mostAttractive(node);
+            std::erase(node.in, next);
+            Node child = node;
+            include(child, next);
+            // A part of a best set never costs more than it brings.
+            if (child.value() <= 1e-9 * child.profit)
+                explore(child, std::max(0, hint - 1));
+            members_.pop_back();
+            node.out.push_back(next);
+        }
+    }
+
+    std::size_t mostAttractive(const Node& node) const {
+        return *std::ranges::max_element(node.in, {}, [&](std::size_t j) {
+            const double distance = meanDistance(node, j);
+            return profit_[j] - weight_[j] * distance * distance;
+        });
+    }
+
+    // Whether some block decided against would improve every set below: then the best one is elsewhere.
+    bool missesBlock(const Node& node) const {
+        if (!blocks_.rules().hasOnlyCapacities() || node.weight <= 0.0)
+            return false;
+        const double region = regionRadius(node);
+        return std::ranges::any_of(node.out, [&](std::size_t j) {
+            return (meanDistance(node, j) + region) * kSlack < radius_[j] && canAlwaysJoin(node, j);
+        });
+    }
+
+    bool canAlwaysJoin(const Node& node, std::size_t j) const {
+        const std::size_t n = local_.size();
+        for (const auto i : node.in)
+            if (conflict_[j * n + i])
+                return false;
+        for (const auto& capacity : blocks_.rules().capacities()) {
+            double sum = capacity.amount[local_[j]];
+            for (const auto i : node.in)
+                sum += capacity.amount[local_[i]];
+            for (const auto member : members_)
+                sum += capacity.amount[static_cast<std::size_t>(member)];
+            if (sum > capacity.limit)
+                return false;
+        }
+        return true;
+    }
+
+    // Lower bound of all sets made of the members and at least one candidate. May stop at the first total
+    // weight whose bound is below `enough`; the next call starts there.
+    double boundBelow(const Node& node, double enough) {
+        return costless_ || node.weight <= 0.0 ? costlessBound(node) : knapsackBound(node, enough);
+    }
+
+    // Without costs: profits of one block per clique of conflicts, and what capacities have room for.
+    double costlessBound(const Node& node) {
+        double open = 0.0;
+        for (const auto j : node.in)
+            open += profit_[j];
+        double bound = -node.profit - std::min(open, cliqueProfit(node));
+        for (const auto& capacity : blocks_.rules().capacities())
+            bound = std::max(bound, -node.profit - capacityProfit(node, capacity));
+        return bound;
+    }
+
+    double cliqueProfit(const Node& node) const {
+        const std::size_t n = local_.size();
+        std::vector<std::size_t> rest(node.in);
+        std::ranges::sort(rest, std::greater{}, [&](std::size_t j) { return profit_[j]; });
+        double sum = 0.0;
+        while (!rest.empty()) {
+            std::vector<std::size_t> clique, others;
+            for (const auto j : rest) {
+                const bool joins =
+                    std::ranges::all_of(clique, [&](std::size_t i) { return conflict_[i * n + j] != 0; });
+                (joins ? clique : others).push_back(j);
+            }
+            sum += profit_[clique.front()];
+            rest.swap(others);
+        }
+        return sum;
+    }
+
+    double capacityProfit(const Node& node, const Capacity& capacity) const {
+        double room = capacity.limit, sum = 0.0;
+        for (const auto member : members_)
+            room -= capacity.amount[static_cast<std::size_t>(member)];
+        const auto amount = [&](std::size_t j) { return capacity.amount[local_[j]]; };
+        std::vector<std::size_t> rest(node.in);
+        std::ranges::sort(rest, {}, [&](std::size_t j) { return amount(j) / profit_[j]; });
+        for (const auto j : rest) {
+            const double share = amount(j) <= room ? 1.0 : std::max(0.0, room) / amount(j);
+            sum += share * profit_[j];
+            room -= share * amount(j);
+        }
+        return sum;
+    }
+
+    struct Steps {
+        std::size_t count;
+        double width;
+        bool exact; // weights are whole numbers and a step is one unit
+    };
+
+    Steps weightSteps(const Node& node) const {
+        double total = 0.0;
+        bool whole = true;
+        for (const auto j : node.in) {
+            total += weight_[j];
+            whole = whole && weight_[j] == std::floor(weight_[j]);
+        }
+        total = std::min(total, roomForWeight(node));
+        if (whole && total <= static_cast<double>(kMaxWeightSteps))
+            return {static_cast<std::size_t>(std::floor(total)), 1.0, true};
+        return {kMaxWeightSteps, total * kSlack / static_cast<double>(kMaxWeightSteps), false};
+    }
+
+    // Most weight that capacities leave room for.
+    double roomForWeight(const Node& node) const {
+        double most = kInfinity;
+        for (const auto& capacity : blocks_.rules().capacities()) {
+            double room = capacity.limit, ratio = kInfinity;
+            for (const auto member : members_)
+                room -= capacity.amount[static_cast<std::size_t>(member)];
+            for (const auto j : node.in)
+                if (weight_[j] > 0.0)
+                    ratio = std::min(ratio, capacity.amount[local_[j]] / weight_[j]);
+            if (ratio > 0.0 && ratio < kInfinity)
+                most = std::min(most, std::max(0.0, room) / ratio * kSlack);
+        }
+        return most;
+    }
+
+    // Per candidate: cumulated weight and cost of its cheapest partners among the candidates.
+    void sumPartners(const Node& node) {
+        const std::size_t n = local_.size(), m = node.in.size();
+        for (const auto j : node.in)
+            isIn_[j] = 1;
+        partnerWeight_.resize(m * (m + 1));
+        partnerCost_.resize(m * (m + 1));
+        partners_.resize(m);
+        for (std::size_t k = 0; k != m; ++k) {
+            const std::size_t j = node.in[k];
+            double weight = 0.0, cost = 0.0;
+            std::size_t size = 0;
+            double* weights = partnerWeight_.data() + k * (m + 1);
+            double* costs = partnerCost_.data() + k * (m + 1);
+            weights[0] = costs[0] = 0.0;
+            for (const auto c : nearest_[j])
+                if (isIn_[c]) {
+                    weight += weight_[c];
+                    cost += weight_[c] * distance_[j * n + c];
+                    ++size;
+                    weights[size] = weight;
+                    costs[size] = cost;
+                }
+            partners_[k] = size;
+        }
+        for (const auto j : node.in)
+            isIn_[j] = 0;
+    }
+
+    // Least cost per unit of its own weight at which candidate `k` finds `weight` among its partners.
+    double partnerCost(std::size_t k, std::size_t m, double weight) const {
+        const double* weights = partnerWeight_.data() + k * (m + 1);
+        const double* costs = partnerCost_.data() + k * (m + 1);
+        const std::size_t size = partners_[k];
+        if (weight <= 0.0)
+            return 0.0;
+        if (weight > weights[size] * kSlack)
+            return kInfinity;
+        const auto above =
+            static_cast<std::size_t>(std::lower_bound(weights, weights + size + 1, weight) - weights);
+        if (above > size)
+            return costs[size];
+        const double step = weights[above] - weights[above - 1];
+        return costs[above] - (costs[above] - costs[above - 1]) * (weights[above] - weight) / step;
+    }
+
+    double knapsackBound(const Node& node, double enough) {
+        const Steps steps = weightSteps(node);
+        sumPartners(node);
+        weightless_ = 0.0;
+        for (const auto j : node.in)
+            if (weight_[j] <= 0.0)
+                weightless_ += profit_[j];
+        // Candidates without weight may be all that joins.
+        double bound = weightless_ > 0.0 ? node.value() - weightless_ : kInfinity;
+        const std::size_t hint = std::min(hint_, steps.count);
+        for (std::size_t i = 0; i != steps.count && bound >= enough; ++i) {
+            // From the total weight that failed last time outwards: most nodes end at the first one tried.
+            const std::size_t step = i < steps.count - hint ? hint + i : steps.count - 1 - i;
+            const double value = boundAt(node, steps, step);
+            if (value < bound) {
+                bound = value;
+                hint_ = step;
+            }
+        }
+        return bound;
+    }
+
+    // Bound of sets whose newcomers weigh (step, step + 1] times the width.
+    double boundAt(const Node& node, const Steps& steps, std::size_t step) {
+        const std::size_t m = node.in.size();
+        const double most = steps.width * static_cast<double>(step + 1);
+        const double least = steps.exact ? most : steps.width * static_cast<double>(step) / kSlack;
+        const double total = node.weight + most;
+        items_.clear();
+        for (std::size_t k = 0; k != m; ++k) {
+            const std::size_t j = node.in[k];
+            if (weight_[j] <= 0.0 || weight_[j] > most)
+                continue;
+            const double partners = partnerCost(k, m, least - weight_[j]);
+            if (partners < kInfinity)
+                items_.push_back(
+                    {(node.reach[j] + 0.5 * partners) / total - profit_[j] / weight_[j], weight_[j]});
+        }
+        const double packed = pack(least, most);
+        return packed == kInfinity ? kInfinity : node.pairs / total - node.profit - weightless_ + packed;
+    }
+
+    struct Item {
+        double price; // per unit of weight
+        double weight;
+    };
+
+    // Cheapest way to fill a knapsack to a weight in [least, most], parts of items allowed.
+    double pack(double least, double most) {
+        std::ranges::sort(items_, {}, &Item::price);
+        double weight = 0.0, sum = 0.0;
+        for (const auto& item : items_) {
+            const double goal = item.price < 0.0 ? most : least;
+            if (weight >= goal)
+                break;
+            const double taken = std::min(item.weight, goal - weight);
+            sum += taken * item.price;
+            weight += taken;
+        }
+        return weight * kSlack < least ? kInfinity : sum;
+    }
+
+    const PricingBlocks& blocks_;
+    Progress& progress_;
+    bool costless_;
+    std::vector<std::size_t> local_; // the root and all blocks compatible with it
+    std::vector<double> weight_, profit_, radius_, distance_;
+    std::vector<char> conflict_, allowed_;
+    std::vector<std::vector<std::uint32_t>> nearest_;
+    const std::vector<std::size_t>* rank_ = nullptr;
+    std::size_t root_ = 0;
+    Column members_;
+    std::size_t hint_ = 0;
+    double weightless_ = 0.0; // profit of candidates that cost nothing
+    std::vector<char> isIn_;
+    std::vector<double> partnerWeight_, partnerCost_;
+    std::vector<std::size_t> partners_;
+    std::vector<Item> items_;
+};
+
+} // namespace
+
+ExactPrice priceExactly(const PricingBlocks& blocks, std::span<const double> profit, double cutoff,
+                        const PricingLimits& limits, bool costless) {
+    const Compatible compatible(blocks, profit, costless);
+    const std::vector<std::size_t> order = compatible.order();
+    std::vector<std::size_t> rank(blocks.size(), 0);
+    for (std::size_t i = 0; i != order.size(); ++i)
+        rank[order[i]] = i;
+    Progress progress{cutoff, {}, 0, -1, limits};
+    ExactPrice result{{}, 0.0, true, 0};
+    double open = kInfinity; // least bound of a branch that is not finished
+    for (const auto root : order) {
+        Branch branch(blocks, profit, compatible, costless, root, rank, progress);
+        if (result.finished) {
+            try {
+                branch.run();
+                continue;
+            } catch (const Stop&) {
+                result.finished = false;
+            }
+        }
+        open = std::min(open, branch.bound());
+    }
+    result.bound = std::min(progress.best, open);
+    result.nNodes = progress.nNodes;
+    result.columns = std::move(progress.columns);
+    return result;
+}
+
+} // namespace konstrain

@@ -1,0 +1,450 @@
+"""Column generation: the lower bound of Babaki, Guns and Nijssen (2014), and good clusterings on the way.
+
+The loop solves the restricted master, prices new clusters by local descent at smoothed duals, and calls the exact
+pricer only when descent finds nothing. What the exact pricer proves turns into a bound that holds whatever the
+solver's rounding (see `konstrain.exact.master`).
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain._tolerances import DEMAND_RELATIVE, FARKAS, INTEGRAL, PRICING_RELATIVE
+from konstrain.constraints.problem import Problem
+from konstrain.exact.cluster_constraints import ClusterConstraint, ClusterRules
+from konstrain.exact.master import (
+    ColumnPool,
+    Master,
+    MasterSolution,
+    exact_cover,
+    integer_master,
+    togetherness,
+)
+from konstrain.exact.pricing import Column, Pricer
+from konstrain.stop import Deadline
+
+# Share of the old duals in the smoothed ones at which columns are priced.
+SMOOTHING = 0.85
+# Starts of one round of local pricing besides the columns in use; all blocks up to this many.
+MAX_STARTS = 200
+# Nodes after which the exact pricer gives up; about a minute.
+NODE_LIMIT = 2_000_000
+# Most seconds for the integer master at the end of a run.
+INTEGER_SECONDS = 10.0
+
+
+class TracePoint(NamedTuple):
+    """State after one iteration: seconds since the start, master value, lower bound, columns."""
+
+    seconds: float
+    master_value: float
+    lower_bound: float
+    n_columns: int
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnGenerationResult:
+    """What a run of column generation ends with.
+
+    Parameters
+    ----------
+    lower_bound : float
+        No clustering has a smaller sum of squared distances, scatter within blocks included; infinite when there is
+        no clustering.
+    status : str
+        "closed": the bound has reached the upper bound, up to the gap. "optimal": the linear relaxation is solved,
+        but lies below the upper bound. "infeasible": proved that no clustering exists. "stalled": the exact pricer gave
+        up. "limit": time ran out.
+    is_integral : bool
+        Whether the last master solution is a clustering.
+    labels : ndarray of int32, shape (n_samples,), or None
+        That clustering.
+    incumbent_labels : ndarray of int32, shape (n_samples,), or None
+        Best clustering found or given.
+    incumbent_cost : float
+        Its sum of squared distances; infinite when there is none.
+    master_value : float
+        Value of the last restricted master.
+    n_columns, n_iterations, n_pricer_nodes : int
+        Clusters generated, masters solved, nodes of the exact pricer.
+    trace : tuple of TracePoint
+        One entry per iteration.
+    """
+
+    lower_bound: float
+    status: str
+    is_integral: bool
+    labels: NDArray[np.int32] | None
+    incumbent_labels: NDArray[np.int32] | None
+    incumbent_cost: float
+    master_value: float
+    n_columns: int
+    n_iterations: int
+    n_pricer_nodes: int
+    trace: tuple[TracePoint, ...]
+
+
+class ColumnGenerationBound:
+    """Lower bound on the cost of constrained clusterings by column generation.
+
+    Covers must-links, cannot-links, one upper bound on the size of all clusters, and anti-monotone cluster
+    constraints. An interrupted run can be resumed: columns and bound are kept.
+
+    Parameters
+    ----------
+    problem : Problem
+        Blocks with means, and their conflicts.
+    cluster_constraints : sequence of ClusterConstraint
+        What each cluster must obey.
+    columns : iterable of sequences of int
+        Clusters to begin with, as rows: those of a parent node (`rows_of_columns`), or of known clusterings. What
+        the problem does not allow is cut down to a part it allows.
+    deadline : Deadline, optional
+        End of all work, unless `run` is given another.
+    seed : int
+        For the starts of local pricing when there are many blocks.
+    relax : bool
+        Leave out what is not anti-monotone (lower bounds on sizes, upper bounds that differ, soft links) instead of
+        refusing it: the bound stays valid but may stay below the optimum.
+    node_limit : int
+        Nodes after which the exact pricer gives up.
+
+    Examples
+    --------
+    >>> problem = Problem.build([[0.0], [1.0], [5.0], [6.0]], 2, cannot_link=[(2, 3)])
+    >>> result = ColumnGenerationBound(problem).run()
+    >>> round(result.lower_bound, 6), result.status, result.labels.tolist()
+    (14.0, 'closed', [0, 0, 0, 1])
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        cluster_constraints: Sequence[ClusterConstraint] = (),
+        columns: Iterable[Sequence[int]] = (),
+        deadline: Deadline | None = None,
+        seed: int = 0,
+        *,
+        relax: bool = False,
+        node_limit: int = NODE_LIMIT,
+    ) -> None:
+        if problem.mean is None or problem.scatter is None:
+            raise ValueError("the problem has no means: build it from the rows of X, not from their number")
+        if not relax:
+            _refuse_what_is_not_anti_monotone(problem)
+        self.problem = problem
+        self.rules = ClusterRules.of(problem, cluster_constraints)
+        self.pricer = Pricer(problem, self.rules)
+        self.pool = ColumnPool()
+        self.lower_bound = -np.inf
+        self.incumbent: NDArray[np.int32] | None = None
+        self.incumbent_cost = np.inf
+        self.n_iterations = 0
+        self.n_pricer_nodes = 0
+        self._deadline = Deadline(None) if deadline is None else deadline
+        self._node_limit = node_limit
+        self._rng = np.random.default_rng(seed)
+        self._solution: MasterSolution | None = None
+        self._upper = np.inf
+        self._began = time.perf_counter()
+        self._trace: list[TracePoint] = []
+        total = np.average(self.pricer.mean, axis=0, weights=_positive(problem.weight))
+        spread = problem.weight @ ((self.pricer.mean - total) ** 2).sum(axis=1) + problem.scatter.sum()
+        self._scale = float(spread) / problem.n_clusters or 1.0
+        for column in columns:
+            self._add_rows(column)
+
+    def add_clustering(self, labels: Any) -> None:
+        """Offer a clustering, one label per row: its clusters become columns, itself an incumbent if allowed."""
+        labels = np.asarray(labels)
+        columns = [self._add_rows(np.flatnonzero(labels == label)) for label in np.unique(labels)]
+        covered = sorted(block for column in columns for block in column)
+        if covered == list(range(self.problem.n_blocks)) and len(columns) <= self.problem.n_clusters:
+            self._offer(columns)
+
+    def rows_of_columns(self) -> list[NDArray[np.int32]]:
+        """Rows of each column so far: what a child node, whose blocks differ, starts from."""
+        return [self.rules.rows_of(np.array(column)) for column in self.pool.columns]
+
+    def run(
+        self, upper_bound: float = np.inf, gap: float = PRICING_RELATIVE, deadline: Deadline | None = None
+    ) -> ColumnGenerationResult:
+        """Raise the lower bound until it meets the upper bound, the relaxation is solved, or time is over.
+
+        Parameters
+        ----------
+        upper_bound : float
+            Cost of a known clustering, which need not be one of this problem; infinite: none.
+        gap : float
+            Relative distance of the bounds that counts as closed.
+        deadline : Deadline, optional
+            When to stop; default: the one given to the constructor.
+
+        Returns
+        -------
+        ColumnGenerationResult
+        """
+        deadline = self._deadline if deadline is None else deadline
+        self._upper = min(upper_bound, self.incumbent_cost)
+        self._began = time.perf_counter()
+        self._trace = []
+        status = self._find_cover(deadline) or self._solve_relaxation(gap, deadline)
+        parts = self._parts()
+        labels = None if parts is None else self._labels_of(parts)
+        if labels is None and status in ("optimal", "stalled", "limit"):
+            self.round_up(Deadline(min(INTEGER_SECONDS, deadline.remaining())))
+            status = "closed" if self._is_closed(gap) and status != "limit" else status
+        return self._result(status, labels)
+
+    def round_up(self, deadline: Deadline | None = None) -> float:
+        """Look for a better clustering among the columns (the integer master); return the cost of the best known."""
+        solution = self._solution
+        chosen = np.arange(len(self.pool))
+        if solution is not None and np.isfinite(self.lower_bound) and np.isfinite(self._upper):
+            # A clustering that holds a column costs at least the bound plus the column's reduced cost.
+            reduced = self._reduced_costs(solution)
+            room = self._upper - (solution.duals.sum() - self.problem.n_clusters * solution.sigma)
+            slack = -self.problem.n_clusters * min(0.0, float(reduced.min(initial=0.0)))
+            chosen = np.flatnonzero(reduced <= room + slack + PRICING_RELATIVE * abs(self._upper))
+        n, k = self.problem.n_blocks, self.problem.n_clusters
+        found = integer_master(self.pool, n, k, chosen=chosen, scale=self._scale, deadline=deadline)
+        if found is not None:
+            self._offer([column for column, _ in exact_cover(found, np.ones(len(found)), n)])
+        return self.incumbent_cost
+
+    def branching_pair(self) -> tuple[int, int] | None:
+        """Pair of blocks that the last master solution puts together only in part (Ryan and Foster), or None.
+
+        Among all such pairs the one whose separation would cost most; any row of each block stands for it in a link.
+        """
+        parts = self._parts()
+        if parts is None:
+            return None
+        n, weight = self.problem.n_blocks, self.problem.weight
+        together = togetherness(parts, n)
+        doubt = np.triu(np.minimum(together, 1.0 - together), 1)
+        first, second = np.nonzero(doubt > INTEGRAL)
+        if first.size == 0:
+            return None
+        gap = np.linalg.norm(self.pricer.mean[first] - self.pricer.mean[second], axis=1)
+        mass = np.sqrt(weight[first] * weight[second] / _positive(weight[first] + weight[second]))
+        # Doubt alone decides between blocks at the same place.
+        best = np.lexsort((doubt[first, second], doubt[first, second] * mass * gap))[-1]
+        return int(first[best]), int(second[best])
+
+    def _find_cover(self, deadline: Deadline) -> str | None:
+        """Generate columns until some fractional clustering exists (Farkas pricing); a status when there is none."""
+        n, k = self.problem.n_blocks, self.problem.n_clusters
+        if np.isfinite(self._upper):
+            return None  # a stand-in at the cost of the upper bound keeps the master feasible
+        if self.problem.nonempty and n < k:
+            return self._infeasible()
+        master = Master(self.pool, n, k, feasibility=True)
+        while True:
+            solution = master.solve(deadline)
+            if solution is None:
+                return "limit" if deadline.expired() else "stalled"
+            self.n_iterations += 1
+            if solution.value <= FARKAS:
+                return None
+            # Half of what is missing, shared among k clusters: if no column gains more, the other half proves that
+            # no columns at all can cover everything.
+            cutoff = -solution.sigma - solution.value / (2 * k)
+            if self._add_new(self.pricer.locally(solution.duals, cutoff, self._starts(solution), costless=True)):
+                continue
+            exact = self.pricer.exactly(solution.duals, cutoff, deadline, self._node_limit, costless=True)
+            self.n_pricer_nodes += exact.n_nodes
+            if self._add_new(exact.columns):
+                continue
+            if solution.duals.sum() + k * exact.bound > FARKAS / 4:
+                return self._infeasible()
+            return "limit" if deadline.expired() else "stalled"
+
+    def _infeasible(self) -> str:
+        self.lower_bound = np.inf
+        return "infeasible"
+
+    def _solve_relaxation(self, gap: float, deadline: Deadline) -> str:
+        n, k = self.problem.n_blocks, self.problem.n_clusters
+        stand_in = self._upper if self.incumbent is None and np.isfinite(self._upper) else None
+        master = Master(self.pool, n, k, scale=self._scale, incumbent_cost=stand_in)
+        smooth: NDArray[np.float64] | None = None
+        while not self._is_closed(gap):
+            solution = master.solve(deadline)
+            if solution is None:
+                return "limit" if deadline.expired() else "stalled"
+            self._note(solution)
+            tolerance = self._tolerance(solution.value, gap)
+            smooth = solution.duals if smooth is None else SMOOTHING * smooth + (1.0 - SMOOTHING) * solution.duals
+            if self._price_locally(solution, smooth, tolerance):
+                continue
+            exact = self.pricer.exactly(solution.duals, -solution.sigma - tolerance, deadline, self._node_limit)
+            self.n_pricer_nodes += exact.n_nodes
+            bound = float(solution.duals.sum()) + k * min(0.0, exact.bound)
+            self.lower_bound = max(self.lower_bound, bound)
+            if not self._add_new(exact.columns):
+                return self._end(exact.finished, gap, deadline)
+        return "closed"
+
+    def _end(self, finished: bool, gap: float, deadline: Deadline) -> str:
+        if self._is_closed(gap):
+            return "closed"
+        if finished:
+            return "optimal"
+        return "limit" if deadline.expired() else "stalled"
+
+    def _price_locally(self, solution: MasterSolution, smooth: NDArray[np.float64], tolerance: float) -> bool:
+        """Add columns from local pricing; at the smoothed duals first, then at the true ones."""
+        starts = self._starts(solution)
+        found = self.pricer.locally(smooth, 0.0, starts)
+        if self._add_new(found, solution, tolerance):
+            return True
+        found = self.pricer.locally(solution.duals, -solution.sigma - tolerance, starts)
+        return self._add_new(found, solution, tolerance)
+
+    def _starts(self, solution: MasterSolution) -> list[Column]:
+        """Single blocks and the columns in use."""
+        n = self.problem.n_blocks
+        blocks = np.arange(n) if n <= MAX_STARTS else self._rng.choice(n, MAX_STARTS, replace=False)
+        used = np.flatnonzero(solution.use > INTEGRAL)
+        return [self.pool.columns[i] for i in used] + [(int(b),) for b in blocks]
+
+    def _add_new(
+        self, columns: Iterable[Column], solution: MasterSolution | None = None, tolerance: float = 0.0
+    ) -> bool:
+        """Take the columns that are new and, at the master's duals, cheaper than the tolerance."""
+        added = False
+        for column in columns:
+            if column in self.pool:
+                continue
+            cost = self.pricer.cost(column)
+            if solution is not None:
+                reduced = cost - solution.duals[list(column)].sum() + solution.sigma
+                if reduced >= -tolerance:
+                    continue
+            added |= self.pool.add(column, cost)
+        return added
+
+    def _add_rows(self, rows: Sequence[int] | NDArray[Any]) -> Column:
+        """Take the largest allowed part of some rows as a column: whole blocks, one after the other."""
+        counts = np.bincount(self.problem.block_of[np.asarray(rows, dtype=np.intp)], minlength=self.problem.n_blocks)
+        whole = np.flatnonzero((counts > 0) & (counts == np.diff(self.problem.block_indptr)))
+        column = self.pricer.admissible_part(whole.tolist())
+        if column:
+            self._add_new([column])
+        return column
+
+    def _note(self, solution: MasterSolution) -> None:
+        self._solution = solution
+        self.n_iterations += 1
+        parts = self._parts()
+        if parts is not None:
+            self._labels_of(parts)
+        seconds = time.perf_counter() - self._began
+        self._trace.append(TracePoint(seconds, solution.value, self.lower_bound, len(self.pool)))
+
+    def _tolerance(self, value: float, gap: float) -> float:
+        """Reduced costs above minus this are not worth a column: together they cost half of the gap."""
+        upper = self._upper if np.isfinite(self._upper) else value
+        return max(gap / 2.0, PRICING_RELATIVE / 2.0) * abs(upper) / self.problem.n_clusters
+
+    def _is_closed(self, gap: float) -> bool:
+        allowed = max(gap, PRICING_RELATIVE) * abs(self._upper)
+        return bool(np.isfinite(self._upper) and self.lower_bound >= self._upper - allowed)
+
+    def _reduced_costs(self, solution: MasterSolution) -> NDArray[np.float64]:
+        duals = np.array([solution.duals[list(column)].sum() for column in self.pool.columns], dtype=np.float64)
+        costs = np.array(self.pool.costs[: duals.size], dtype=np.float64)
+        return costs - duals + solution.sigma
+
+    def _parts(self) -> list[tuple[Column, float]] | None:
+        """The last master solution as a fractional clustering; None when it leans on the stand-in."""
+        solution = self._solution
+        if solution is None or solution.rest > INTEGRAL:
+            return None
+        used = np.flatnonzero(solution.use > INTEGRAL)
+        columns = [self.pool.columns[i] for i in used]
+        return exact_cover(columns, solution.use[used].tolist(), self.problem.n_blocks)
+
+    def _labels_of(self, parts: list[tuple[Column, float]]) -> NDArray[np.int32] | None:
+        """Labels of the rows when the parts form a clustering that keeps everything; also offered as incumbent."""
+        if any(share < 1.0 - INTEGRAL for _, share in parts):
+            return None
+        return self._offer([column for column, _ in parts])
+
+    def _offer(self, columns: list[Column]) -> NDArray[np.int32] | None:
+        """Make labels of disjoint clusters that cover everything; remember them if they are the best so far."""
+        if self.problem.has_soft_links:
+            return None  # relaxed away: what the labels pay for broken links is not known here
+        if self.problem.nonempty:
+            columns = _split(columns, self.problem.n_clusters)
+        block_labels = np.full(self.problem.n_blocks, -1, dtype=np.int32)
+        for label, column in enumerate(sorted(columns)):
+            block_labels[list(column)] = label
+        if block_labels.min() < 0 or len(columns) > self.problem.n_clusters or not self._keeps_sizes(block_labels):
+            return None
+        labels: NDArray[np.int32] = self.problem.expand(block_labels)
+        cost = sum(self.pricer.cost(column) for column in columns)
+        if cost < self.incumbent_cost:
+            self.incumbent, self.incumbent_cost = labels, cost
+            self._upper = min(self._upper, cost)
+        return labels
+
+    def _keeps_sizes(self, block_labels: NDArray[np.int32]) -> bool:
+        """Whether a clustering of a relaxed problem keeps the sizes in some order of its clusters."""
+        low, high, k = self.problem.size_min, self.problem.size_max, self.problem.n_clusters
+        sizes = np.sort(np.bincount(block_labels, self.problem.demand, minlength=k))
+        slack = DEMAND_RELATIVE * max(1.0, float(self.problem.demand.sum()))
+        fits_low = low is None or bool((sizes >= np.sort(low) - slack).all())
+        return fits_low and (high is None or bool((sizes <= np.sort(high) + slack).all()))
+
+    def _result(self, status: str, labels: NDArray[np.int32] | None) -> ColumnGenerationResult:
+        return ColumnGenerationResult(
+            lower_bound=self.lower_bound,
+            status=status,
+            is_integral=labels is not None,
+            labels=labels,
+            incumbent_labels=self.incumbent,
+            incumbent_cost=self.incumbent_cost,
+            master_value=np.inf if self._solution is None else self._solution.value,
+            n_columns=len(self.pool),
+            n_iterations=self.n_iterations,
+            n_pricer_nodes=self.n_pricer_nodes,
+            trace=tuple(self._trace),
+        )
+
+
+def _split(columns: list[Column], n_clusters: int) -> list[Column]:
+    """Make single blocks of the largest clusters until there are enough clusters; no cost rises."""
+    columns = sorted(columns, key=len)
+    while len(columns) < n_clusters and columns and len(columns[-1]) > 1:
+        *others, last = columns
+        columns = sorted([*others, last[:-1], last[-1:]], key=len)
+    return columns
+
+
+def _positive(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights to divide by: where all are zero, any will do."""
+    return np.maximum(weight, np.finfo(np.float64).tiny)
+
+
+def _refuse_what_is_not_anti_monotone(problem: Problem) -> None:
+    way_out = "give relax=True to bound the problem without it, or use another bound"
+    if problem.size_min is not None:
+        least = float(problem.demand.min(initial=np.inf))
+        if (problem.size_min > (least if problem.nonempty else 0.0)).any():
+            raise ValueError(
+                f"size_min = {problem.size_min.max():g} is a lower bound on sizes, which parts of a cluster need not "
+                f"keep, so column generation cannot price it; {way_out}"
+            )
+    if problem.size_max is not None and np.unique(problem.size_max).size > 1:
+        raise ValueError(
+            f"size_max differs between clusters ({problem.size_max.min():g} to {problem.size_max.max():g}), but "
+            f"column generation treats clusters alike; {way_out}"
+        )
+    if problem.has_soft_links:
+        raise ValueError(f"there are soft links, whose penalties are no part of a cluster's cost; {way_out}")

@@ -1,0 +1,231 @@
+"""The restricted master: choose at most k known clusters that cover every block, at least cost.
+
+    minimise  sum_t c_t x_t    subject to  sum_{t holds b} x_t >= 1  (lambda_b >= 0)  for each block b,
+                                           sum_t x_t <= k            (-sigma <= 0),        x >= 0.
+
+Covering suffices where Babaki, Guns and Nijssen (2014, Table 2) ask for equality: all cluster constraints are closed
+under taking parts, and a part never costs more, so a block covered twice can leave one of its clusters. For the same
+reason "at most k" suffices: a cluster can be split without cost as long as there are k blocks.
+
+A clustering costs at least ``sum(lambda) + k min(0, min_X cost(X) - lambda(X))`` for any lambda >= 0: each of its at
+most k clusters contributes at least the minimum. That bound needs no trust in the solver that proposed lambda.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from konstrain._highs import BinaryProgram, GrowingProgram, solve_binary
+from konstrain._tolerances import INTEGRAL
+from konstrain.exact.pricing import Column
+from konstrain.stop import Deadline
+
+
+class ColumnPool:
+    """Different columns with their costs, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.columns: list[Column] = []
+        self.costs: list[float] = []
+        self._known: set[Column] = set()
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __contains__(self, column: object) -> bool:
+        return column in self._known
+
+    def add(self, column: Column, cost: float) -> bool:
+        """Take a column unless it is there already; tell which."""
+        if column in self._known:
+            return False
+        # An interrupt between these lines leaves a cost or an entry too much, never a column without its cost.
+        del self.costs[len(self.columns) :]
+        self.costs.append(cost)
+        self.columns.append(column)
+        self._known.add(column)
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class MasterSolution:
+    """Optimum of the restricted master: value, duals, how much of each column is used.
+
+    Parameters
+    ----------
+    value : float
+        Least cost of a fractional cover, or least missing cover in the feasibility master.
+    duals : ndarray of float64, shape (n_blocks,)
+        lambda, clipped to be non-negative.
+    sigma : float
+        Price of one more cluster, non-negative.
+    use : ndarray of float64
+        Per column of the pool, how much of it is used.
+    rest : float
+        How much of the stand-in is used: of the incumbent, or of missing cover.
+    """
+
+    value: float
+    duals: NDArray[np.float64]
+    sigma: float
+    use: NDArray[np.float64]
+    rest: float
+
+
+class Master:
+    """The restricted master as a linear program that grows with its pool.
+
+    Parameters
+    ----------
+    pool : ColumnPool
+        Columns; those added later are taken up by the next `solve`.
+    n_blocks, n_clusters : int
+        Number of rows to cover and of columns to use.
+    scale : float
+        Costs are divided by it inside, so that the solver's absolute tolerances mean the same on all data.
+    incumbent_cost : float or None
+        Cost of a stand-in for a whole clustering (it covers all blocks and uses all k clusters), which keeps the
+        program feasible and its value at most this. None: there is none, and the pool must hold a clustering.
+    feasibility : bool
+        Forget all costs and minimise the cover that is missing instead: 0 if and only if a fractional clustering
+        exists among the columns. Its duals, in [0, 1], are the Farkas duals of the master.
+    """
+
+    def __init__(
+        self,
+        pool: ColumnPool,
+        n_blocks: int,
+        n_clusters: int,
+        *,
+        scale: float = 1.0,
+        incumbent_cost: float | None = None,
+        feasibility: bool = False,
+    ) -> None:
+        self.pool = pool
+        self.n_blocks = n_blocks
+        self.n_clusters = n_clusters
+        self.scale = 1.0 if feasibility else scale
+        self.feasibility = feasibility
+        low = np.append(np.ones(n_blocks), -np.inf)
+        high = np.append(np.full(n_blocks, np.inf), float(n_clusters))
+        self._program = GrowingProgram(low, high)
+        blocks = np.arange(n_blocks, dtype=np.int32)
+        if feasibility:
+            self._program.add_columns(np.ones(n_blocks), blocks, blocks, np.ones(n_blocks))
+        elif incumbent_cost is not None:
+            rows = np.append(blocks, np.int32(n_blocks))
+            values = np.append(np.ones(n_blocks), float(n_clusters))
+            cost = np.array([incumbent_cost / self.scale])
+            self._program.add_columns(cost, np.zeros(1, dtype=np.int32), rows, values)
+        self._n_stand_in = self._program.n_columns
+
+    def solve(self, deadline: Deadline) -> MasterSolution | None:
+        """Solve with all columns of the pool; None when time ran out or the pool holds no cover."""
+        self._take_up()
+        answer = self._program.solve(deadline)
+        if answer.status != "optimal":
+            return None
+        use = answer.x[self._n_stand_in :]
+        return MasterSolution(
+            value=answer.value * self.scale,
+            duals=np.maximum(answer.duals[:-1], 0.0) * self.scale,
+            sigma=max(0.0, -float(answer.duals[-1])) * self.scale,
+            use=np.where(use > 0.0, use, 0.0),
+            rest=float(answer.x[: self._n_stand_in].sum()),
+        )
+
+    def _take_up(self) -> None:
+        # Counted by the solver: an interrupted call leaves nothing half done.
+        known = self._program.n_columns - self._n_stand_in
+        new = self.pool.columns[known:]
+        if not new:
+            return
+        costs = np.zeros(len(new)) if self.feasibility else np.array(self.pool.costs[known : known + len(new)])
+        starts, rows = _compressed(new, self.n_blocks)
+        self._program.add_columns(costs / self.scale, starts, rows, np.ones(rows.size))
+
+
+def _compressed(columns: Sequence[Column], n_blocks: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Entries of columns by block, each with one more in the row that counts clusters."""
+    lengths = np.array([len(column) + 1 for column in columns])
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int32)
+    rows = [block for column in columns for block in (*column, n_blocks)]
+    return starts, np.array(rows, dtype=np.int32)
+
+
+def exact_cover(columns: Iterable[Column], use: Iterable[float], n_blocks: int) -> list[tuple[Column, float]]:
+    """Trim a fractional cover until each block is covered exactly once; costs do not rise by that."""
+    missing = np.ones(n_blocks)
+    parts: dict[Column, float] = {}
+    # Most used first: their overlap with the rest is taken off the rest.
+    for share, column in sorted(zip(use, columns, strict=True), reverse=True):
+        while share > INTEGRAL:
+            kept = tuple(b for b in column if missing[b] > INTEGRAL)
+            if not kept:
+                break
+            part = min(share, float(missing[list(kept)].min()))
+            parts[kept] = parts.get(kept, 0.0) + part
+            missing[list(kept)] -= part
+            share -= part
+    return list(parts.items())
+
+
+def togetherness(parts: Iterable[tuple[Column, float]], n_blocks: int) -> NDArray[np.float64]:
+    """How much each pair of blocks shares clusters in a fractional clustering, from 0 to 1."""
+    together = np.zeros((n_blocks, n_blocks))
+    for column, share in parts:
+        together[np.ix_(column, column)] += share
+    return together
+
+
+def integer_master(
+    pool: ColumnPool,
+    n_blocks: int,
+    n_clusters: int,
+    *,
+    chosen: NDArray[np.intp] | None = None,
+    scale: float = 1.0,
+    deadline: Deadline | None = None,
+) -> list[Column] | None:
+    """Choose whole columns: the best clustering the pool holds, or None when there is none or time ran out.
+
+    Parameters
+    ----------
+    pool : ColumnPool
+        Columns to choose from.
+    n_blocks, n_clusters : int
+        Blocks to cover and most columns to use.
+    chosen : ndarray of int, optional
+        Which columns of the pool to choose from.
+    scale : float
+        Costs are divided by it.
+    deadline : Deadline, optional
+        When to stop; the best choice so far is returned.
+
+    Returns
+    -------
+    list of tuple of int or None
+        Columns that cover every block; a block may be in several of them.
+    """
+    numbers = np.arange(len(pool)) if chosen is None else chosen
+    columns = [pool.columns[i] for i in numbers]
+    if not columns:
+        return None
+    starts, rows = _compressed(columns, n_blocks)
+    indptr = np.append(starts, rows.size)
+    by_column = csr_array((np.ones(rows.size), rows, indptr), shape=(len(columns), n_blocks + 1))
+    program = BinaryProgram(
+        cost=np.array([pool.costs[i] for i in numbers]) / scale,
+        rows=csr_array(by_column.T),
+        row_low=np.append(np.ones(n_blocks), -np.inf),
+        row_high=np.append(np.full(n_blocks, np.inf), float(n_clusters)),
+        integer=np.ones(len(columns), dtype=bool),
+    )
+    remaining = np.inf if deadline is None else deadline.remaining()
+    answer = solve_binary(program, time_limit=remaining if np.isfinite(remaining) else None)
+    if answer.x is None:
+        return None
+    return [column for column, x in zip(columns, answer.x, strict=True) if x > 0.5]
