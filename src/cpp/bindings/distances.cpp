@@ -5,7 +5,6 @@
 
 namespace {
 
-
 template <typename Value>
 konstrain::DenseRows<Value> rowsOf(std::size_t nColumns, const Matrix<Value>& rows) {
     return {rows.data(), rows.shape(0), nColumns};

@@ -1,6 +1,7 @@
+#include "pricing.h"
 #include "arrays.h"
 #include "bindings.h"
-#include "pricing.h"
+#include "deadline.h"
 
 namespace {
 
@@ -42,7 +43,7 @@ auto signalPoll() {
 auto priceExactly(const konstrain::PricingBlocks& self, Vector<double> profit, double cutoff,
                   std::int64_t nodeLimit, std::int64_t nodesAfterFind, double timeLimit, bool costless) {
     konstrain::PricingLimits limits{nodeLimit, nodesAfterFind, {}, signalPoll()};
-    limits.deadline = transportOptions(timeLimit, false, 0, 0, 0).deadline;
+    limits.deadline = konstrain::deadlineIn(timeLimit);
     konstrain::ExactPrice found;
     {
         nb::gil_scoped_release release;
