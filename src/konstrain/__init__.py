@@ -12,7 +12,14 @@ from konstrain.constraints import (
     pairs_from_labels,
     pairs_within_separation,
 )
-from konstrain.estimators import BCKMeans, BLPKMeans, ConstrainedKMeans, LagrangianKMeans, MatchingKMeans
+from konstrain.estimators import (
+    BCKMeans,
+    BLPKMeans,
+    ConstrainedKMeans,
+    ExactKMeans,
+    LagrangianKMeans,
+    MatchingKMeans,
+)
 from konstrain.exceptions import InfeasibleError, NotProvenWarning, UndecidedError
 from konstrain.metrics import Violations, count_violations
 
@@ -25,6 +32,7 @@ __all__ = [
     "BLPKMeans",
     "CheckResult",
     "ConstrainedKMeans",
+    "ExactKMeans",
     "InfeasibleError",
     "LagrangianKMeans",
     "MatchingKMeans",

@@ -3,7 +3,8 @@
 from konstrain.estimators.bc_kmeans import BCKMeans
 from konstrain.estimators.blp_kmeans import BLPKMeans
 from konstrain.estimators.constrained_kmeans import ConstrainedKMeans
+from konstrain.estimators.exact_kmeans import ExactKMeans
 from konstrain.estimators.lagrangian_kmeans import LagrangianKMeans
 from konstrain.estimators.matching_kmeans import MatchingKMeans
 
-__all__ = ["BCKMeans", "BLPKMeans", "ConstrainedKMeans", "LagrangianKMeans", "MatchingKMeans"]
+__all__ = ["BCKMeans", "BLPKMeans", "ConstrainedKMeans", "ExactKMeans", "LagrangianKMeans", "MatchingKMeans"]

@@ -186,7 +186,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             return int(self.n_init), int(self.n_init)
         if Start.is_given(self.init):
             return 1, 1
-        work = problem.n_blocks * problem.n_clusters * self.n_features_in_ * AUTO_ITERATIONS
+        work = problem.n_blocks * problem.n_clusters * problem.mean.shape[1] * AUTO_ITERATIONS
         return int(np.clip(AUTO_WORK // work, 1, AUTO_MOST)), AUTO_AGREEING
 
     def _searches(self, problem: Problem) -> bool:

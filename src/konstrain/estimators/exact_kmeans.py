@@ -1,0 +1,206 @@
+"""ExactKMeans: the best clustering that exists under the constraints, with proof (Babaki et al. 2014 and beyond)."""
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from rich.console import Console
+from sklearn.utils import check_random_state
+
+from konstrain._sklearn import Interval, StrOptions
+from konstrain.constraints import Problem
+from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._lloyd import Lloyd
+from konstrain.exceptions import NotProvenWarning, UndecidedError
+from konstrain.result import Clustering
+from konstrain.stop import Deadline
+
+
+class ExactKMeans(BaseConstrainedKMeans):
+    """K-means solved to proved optimality, or to a proved gap.
+
+    Branch and bound over must-links and cannot-links with two bounds: column generation [1]_, which carries every
+    anti-monotone constraint on single clusters, and a semidefinite relaxation with star cuts, which closes most
+    instances of a few hundred blocks at the root. Any time: a limit or Ctrl-C returns the best clustering and the
+    bound reached.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    size_min, size_max : float or array-like of shape (n_clusters,), optional
+        Bounds on what a cluster holds: rows, or units of `demand`.
+    bound : {"auto", "column-generation", "sdp"}, default="auto"
+        Which lower bound to use. "auto": column generation for cluster constraints and for few blocks per cluster, the
+        semidefinite one otherwise, and when the former stalls.
+    gap : float, default=1e-6
+        Relative gap at which a clustering counts as proved.
+    time_limit : float or None, default=None
+        Seconds after which the best clustering and bound so far are returned.
+    node_limit : int or None, default=None
+        Most nodes of the tree.
+    n_jobs : int or None, default=None
+        Nodes looked at together; the answer is the same up to the gap.
+    verbose : int, default=0
+        1: a line of bound, incumbent, gap, open nodes and seconds on standard error after each round.
+    callback : callable or None, default=None
+        Told the same after each round.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the search for upper bounds.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, inertia_, cluster_sizes_, n_violations_
+        As in `ConstrainedKMeans`.
+    lower_bound_ : float
+        No clustering that satisfies the constraints has a smaller inertia; safe against rounding.
+    gap_ : float
+        ``(inertia_ - lower_bound_) / inertia_``.
+    is_optimal_ : bool
+        Whether the gap is at most the one asked for.
+    n_nodes_ : int
+        Nodes of the tree looked at.
+    trace_ : list of TracePoint
+        Seconds, lower bound, incumbent, nodes and open nodes after each round.
+
+    References
+    ----------
+    .. [1] Babaki, Guns, Nijssen (2014), "Constrained Clustering using Column Generation".
+    .. [2] Piccialli, Russo Russo, Sudoso (2022), "An exact algorithm for semi-supervised minimum sum-of-squares
+       clustering".
+
+    Examples
+    --------
+    >>> X = [[0.0], [0.1], [5.0], [5.2], [9.0]]
+    >>> model = ExactKMeans(n_clusters=2, random_state=0).fit(X, cannot_link=[(0, 1)])
+    >>> model.is_optimal_, model.n_violations_
+    (True, 0)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseConstrainedKMeans._parameter_constraints,
+        "size_min": [Real, "array-like", None],
+        "size_max": [Real, "array-like", None],
+        "bound": [StrOptions({"auto", "column-generation", "sdp"})],
+        "gap": [Interval(Real, 0, 1, closed="neither")],
+        "node_limit": [Interval(Integral, 1, None, closed="left"), None],
+    }
+    _takes_confidences: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        size_min: Any = None,
+        size_max: Any = None,
+        *,
+        bound: str = "auto",
+        gap: float = 1e-6,
+        time_limit: float | None = None,
+        node_limit: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[Any], Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.size_min = size_min
+        self.size_max = size_max
+        self.bound = bound
+        self.gap = gap
+        self.time_limit = time_limit
+        self.node_limit = node_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        demand: Any = None,
+        cluster_constraints: Sequence[Any] = (),
+        alternative_to: Any = None,
+        alternative_limit: int | None = None,
+    ) -> Self:
+        """Find the best clustering under the constraints and prove it.
+
+        Parameters
+        ----------
+        X, y, sample_weight, must_link, cannot_link, demand
+            As in `ConstrainedKMeans.fit`; links are hard.
+        cluster_constraints : sequence of ClusterConstraint
+            Anti-monotone constraints on single clusters (`konstrain.exact`): `MaxSize`, `MaxOverlap`,
+            `MaxDifference`, `MaxSoftViolations`, `AllOf`, `AnyOf`, or objects of your own with a method `allows`.
+        alternative_to : array-like of shape (n_samples,), optional
+            A clustering that the new one is to differ from: no cluster may share more than `alternative_limit` rows
+            with any of its clusters.
+        alternative_limit : int, optional
+            Needed with `alternative_to`.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        from konstrain.exact.cluster_constraints import alternative_to as unlike
+
+        self._rules = tuple(cluster_constraints)
+        if alternative_to is not None:
+            if alternative_limit is None:
+                raise ValueError("alternative_to needs alternative_limit: how many rows two clusters may share")
+            self._rules = (*self._rules, unlike(np.asarray(alternative_to), alternative_limit))
+        links = {"must_link": must_link, "cannot_link": cannot_link, "demand": demand}
+        super().fit(X, y, sample_weight, **links)
+        return self
+
+    def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
+        # Imported here: the search looks for its upper bounds with the estimators of this package.
+        from konstrain.exact.question import Question
+        from konstrain.exact.solve import Limits, solve
+        from konstrain.exact.tree import relative_gap
+
+        if (problem.weight == 0).any():
+            row = int(problem.block_rows[problem.block_indptr[int(np.argmin(problem.weight))]])
+            raise ValueError(f"row {row} and all rows tied to it have weight 0; leave rows without weight out")
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        limits = Limits(self.gap, deadline, self.node_limit, self.n_jobs, seed, self.bound, self._told)
+        rows = X.toarray() if hasattr(X, "toarray") else X
+        tree = solve(Question(rows, problem, self._rules), limits)
+        if tree.labels is None:
+            raise UndecidedError("no clustering was found within the limits, and none was ruled out; raise time_limit")
+        self.lower_bound_ = min(tree.lower_bound, tree.upper_bound)
+        self.gap_ = relative_gap(self.lower_bound_, tree.upper_bound)
+        self.is_optimal_ = bool(self.gap_ <= self.gap)
+        self.n_nodes_, self.trace_ = tree.n_nodes, tree.trace
+        self._warn_if_open(interrupted=tree.interrupted)
+        block_labels = tree.labels[problem.block_rows[problem.block_indptr[:-1]]]
+        lloyd = Lloyd(problem)
+        centers = lloyd.centers_of(block_labels, np.zeros((problem.n_clusters, rows.shape[1])))
+        return lloyd.clustering(block_labels, centers, max(1, tree.n_nodes), converged=True)
+
+    def _warn_if_open(self, *, interrupted: bool) -> None:
+        if not self.is_optimal_:
+            why = "interrupted" if interrupted else "a limit was reached"
+            warnings.warn(
+                f"{why} before the optimum was proved: the gap is {self.gap_:.2e}, asked was {self.gap:.0e}",
+                NotProvenWarning,
+                stacklevel=5,
+            )
+
+    def _told(self, point: Any) -> None:
+        if self.verbose:
+            Console(file=sys.stderr).print(
+                f"bound {point.lower_bound:.6g}  incumbent {point.upper_bound:.6g}  gap {point.gap:.2e}  "
+                f"open nodes {point.n_open}  {point.seconds:.1f} s",
+                highlight=False,
+            )
+        if self.callback is not None:
+            self.callback(point)

@@ -1,0 +1,195 @@
+"""Nodes of the tree: the same questions asked of either bound."""
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from konstrain.exact.column_generation import NODE_LIMIT, ColumnGenerationBound
+from konstrain.exact.question import Branch, Pair, Question
+from konstrain.exact.sdp_bound import SdpBound
+from konstrain.exceptions import InfeasibleError
+from konstrain.stop import Deadline
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What a node knows after a run: why it ended, and a clustering it came across (labels of rows), if any.
+
+    `status` is "closed" (nothing better in here), "open" (branch), "limit" (time is up) or "interrupted".
+    """
+
+    status: str
+    labels: NDArray[np.int32] | None = None
+
+
+class Node(Protocol):
+    """What the tree asks of a node, whichever bound it uses."""
+
+    question: Question
+    branch: Branch
+
+    @property
+    def lower_bound(self) -> float:
+        """No clustering of this branch costs less."""
+        ...
+
+    def run(self, upper_bound: float, gap: float, deadline: Deadline) -> Verdict:
+        """Raise the bound until it meets the upper bound, stalls, or time is up."""
+        ...
+
+    def pair(self) -> Pair | None:
+        """Two rows to branch on; None: nothing is left to decide."""
+        ...
+
+    def children(self, pair: Pair) -> list["Node"]:
+        """Nodes with the rows together and apart, those that are possible."""
+        ...
+
+
+class SemidefiniteNode:
+    """A node whose bound is the semidefinite one; children start from where it ended."""
+
+    def __init__(self, question: Question, branch: Branch, bound: SdpBound) -> None:
+        self.question, self.branch, self._bound = question, branch, bound
+
+    @classmethod
+    def root(cls, question: Question, seed: int) -> Self:
+        """Make the root."""
+        return cls(question, Branch(), SdpBound(question.problem, seed=seed))
+
+    @property
+    def lower_bound(self) -> float:
+        """See `Node`."""
+        return self._bound.lower_bound
+
+    def run(self, upper_bound: float, gap: float, deadline: Deadline) -> Verdict:
+        """See `Node`."""
+        result = self._bound.run(upper_bound, gap, deadline)
+        if result.interrupted:
+            return Verdict("interrupted")
+        labels = self._rounded(result.Z)
+        if result.status == "closed" and self._bound.model.known_value is None:
+            return Verdict("closed", labels)
+        if result.status == "limit":
+            return Verdict("limit", labels)
+        return Verdict("open", labels)
+
+    def _rounded(self, Z: NDArray[np.float64]) -> NDArray[np.int32] | None:
+        """Read clusters off the relaxed matrix: blocks that mostly share one; None unless there are k of them."""
+        own = Z.diagonal()
+        together = Z > 0.5 * np.minimum.outer(own, own)
+        n_parts, part = connected_components(together, directed=False)
+        block_of = self._bound.block_of
+        if n_parts != self.question.problem.n_clusters or (block_of < 0).any():
+            return None
+        labels: NDArray[np.int32] = self.question.problem.expand(part[block_of].astype(np.int32))
+        return labels
+
+    def pair(self) -> Pair | None:
+        """See `Node`."""
+        chosen = self._bound.branching_pair() or self._any_pair()
+        if chosen is None:
+            return None
+        return self.question.first_row(chosen[0]), self.question.first_row(chosen[1])
+
+    def _any_pair(self) -> Pair | None:
+        """Some two blocks that are neither together nor apart: where sizes, which the bound may not know, decide."""
+        model = self._bound.model
+        if model.known_value is not None:
+            return None
+        free = np.triu(~model.is_conflict, 1)
+        if not free.any():
+            return None
+        i, j = divmod(int(free.argmax()), model.n_blocks)
+        block_of = self._bound.block_of
+        return int(np.argmax(block_of == i)), int(np.argmax(block_of == j))
+
+    def children(self, pair: Pair) -> list[Node]:
+        """See `Node`."""
+        i, j = (int(self.question.problem.block_of[row]) for row in pair)
+        nodes: list[Node] = []
+        for branch, make in (
+            (self.branch.together(pair), self._bound.child_must_link),
+            (self.branch.apart(pair), self._bound.child_cannot_link),
+        ):
+            if _is_possible(self.question, branch):
+                nodes.append(SemidefiniteNode(self.question, branch, make(i, j)))
+        return nodes
+
+
+class ColumnNode:
+    """A node whose bound is column generation; children start from the columns that fit them."""
+
+    def __init__(self, question: Question, branch: Branch, bound: ColumnGenerationBound, floor: float) -> None:
+        self.question, self.branch, self._bound, self._floor = question, branch, bound, floor
+        self.has_stalled = False  # whether the exact pricer gave up
+
+    @classmethod
+    def root(
+        cls, question: Question, seed: int, labels: NDArray[np.int32] | None = None, node_limit: int = NODE_LIMIT
+    ) -> Self:
+        """Make the root; the clusters of known labels are its first columns."""
+        bound = ColumnGenerationBound(
+            question.problem, question.cluster_constraints, seed=seed, relax=True, node_limit=node_limit
+        )
+        if labels is not None:
+            bound.add_clustering(labels)
+        return cls(question, Branch(), bound, -np.inf)
+
+    @property
+    def lower_bound(self) -> float:
+        """See `Node`; never below the parent's."""
+        return max(self._bound.lower_bound, self._floor)
+
+    def run(self, upper_bound: float, gap: float, deadline: Deadline) -> Verdict:
+        """See `Node`."""
+        result = self._bound.run(upper_bound, gap, deadline)
+        self.has_stalled = result.status == "stalled"
+        status = {"closed": "closed", "infeasible": "closed", "limit": "limit"}.get(result.status, "open")
+        return Verdict(status, result.incumbent_labels)
+
+    def pair(self) -> Pair | None:
+        """See `Node`."""
+        problem = self._bound.problem
+        chosen = self._bound.branching_pair() or _undecided_pair(problem.n_blocks, problem.conflicts)
+        if chosen is None:
+            return None
+        first, second = (int(problem.rows_of(block)[0]) for block in chosen)
+        return first, second
+
+    def children(self, pair: Pair) -> list[Node]:
+        """See `Node`."""
+        nodes: list[Node] = []
+        for branch in (self.branch.together(pair), self.branch.apart(pair)):
+            try:
+                problem = self.question.problem_of(branch)
+            except InfeasibleError:
+                continue
+            bound = ColumnGenerationBound(
+                problem, self.question.cluster_constraints, self._bound.rows_of_columns(), relax=True
+            )
+            nodes.append(ColumnNode(self.question, branch, bound, self.lower_bound))
+        return nodes
+
+
+def _undecided_pair(n_blocks: int, conflicts: object) -> Pair | None:
+    is_conflict = np.zeros((n_blocks, n_blocks), dtype=bool)
+    edges = getattr(conflicts, "edges", None)
+    if edges is not None:
+        is_conflict[edges[0], edges[1]] = True
+    free = np.triu(~is_conflict, 1)
+    if not free.any():
+        return None
+    i, j = divmod(int(free.argmax()), n_blocks)
+    return i, j
+
+
+def _is_possible(question: Question, branch: Branch) -> bool:
+    try:
+        question.problem_of(branch)
+    except InfeasibleError:
+        return False
+    return True

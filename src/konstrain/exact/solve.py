@@ -1,0 +1,139 @@
+"""From a question to a proved answer: upper bounds first, then the tree over the bound that suits the question."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.constraints.problem import Problem
+from konstrain.estimators.constrained_kmeans import ConstrainedKMeans
+from konstrain.exact.nodes import ColumnNode, Node, SemidefiniteNode
+from konstrain.exact.question import Question
+from konstrain.exact.tree import TracePoint, Tree
+from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.stop import Deadline
+
+# Column generation proves fast when clusters hold few blocks; above this many per cluster its pricer stalls.
+FEW_BLOCKS_PER_CLUSTER = 7
+FEW_BLOCKS = 50
+# Nodes the exact pricer gets before the semidefinite bound takes over.
+RACE_NODES = 50_000
+# From this many clusters on, k-means starts miss the optimum and the integer master finds it.
+MANY_CLUSTERS = 10
+# Restarts for a better clustering at a node of the tree, and the share of the time that the first search may take.
+NODE_RESTARTS = 3
+FIRST_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far and how long to search."""
+
+    gap: float
+    deadline: Deadline
+    node_limit: int | None = None
+    n_jobs: int | None = None
+    seed: int = 0
+    bound: str = "auto"
+    on_progress: Callable[[TracePoint], object] | None = None
+
+
+def solve(question: Question, limits: Limits, labels: NDArray[np.int32] | None = None) -> Tree:
+    """Search for the best clustering and its proof.
+
+    Parameters
+    ----------
+    question : Question
+        Rows and constraints.
+    limits : Limits
+        Gap, time, nodes, workers.
+    labels : ndarray of int32, shape (n_samples,), or None
+        A clustering known beforehand.
+
+    Returns
+    -------
+    Tree
+        The finished search: best labels, bounds, trace.
+    """
+    tree = Tree(
+        question,
+        gap=limits.gap,
+        deadline=limits.deadline,
+        node_limit=limits.node_limit,
+        n_jobs=limits.n_jobs,
+        on_progress=limits.on_progress,
+        improve=lambda node: _improve(question, node, limits),
+    )
+    tree.offer(labels)
+    tree.offer(_first_labels(question, limits))
+    root = _choose_root(question, limits, tree)
+    if root is not None:
+        tree.search(root)
+    if tree.labels is None and not tree.interrupted and tree.lower_bound == np.inf:
+        raise InfeasibleError(
+            "no clustering satisfies all constraints (proved by exhausting the search tree)", reason="combination"
+        )
+    return tree
+
+
+def _choose_root(question: Question, limits: Limits, tree: Tree) -> Node | None:
+    """Return the root of the bound asked for; "auto" lets column generation try first where it is strong."""
+    problem = question.problem
+    if limits.bound == "sdp":
+        return SemidefiniteNode.root(question, limits.seed)
+    if limits.bound == "column-generation" or question.cluster_constraints:
+        return ColumnNode.root(question, limits.seed, tree.labels)
+    per_cluster = problem.n_blocks / problem.n_clusters
+    if _is_for_columns(problem) and (per_cluster <= FEW_BLOCKS_PER_CLUSTER or problem.n_blocks <= FEW_BLOCKS):
+        root = ColumnNode.root(question, limits.seed, tree.labels, node_limit=RACE_NODES)
+        tree.offer(root.run(tree.upper_bound, limits.gap, limits.deadline).labels)
+        if not root.has_stalled:
+            return root
+    elif problem.n_clusters >= MANY_CLUSTERS and _is_for_columns(problem):
+        _columns_for_labels(question, limits, tree)
+    return SemidefiniteNode.root(question, limits.seed)
+
+
+def _is_for_columns(problem: Problem) -> bool:
+    """Whether column generation knows all constraints: lower or unequal sizes it does not."""
+    has_low = problem.size_min is not None and bool((problem.size_min > 1).any())
+    unequal = problem.size_max is not None and np.unique(problem.size_max).size > 1
+    return not has_low and not unequal
+
+
+def _columns_for_labels(question: Question, limits: Limits, tree: Tree) -> None:
+    """Generate columns without proof and look for a better clustering among them."""
+    share = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
+    root = ColumnNode.root(question, limits.seed, tree.labels, node_limit=1)
+    tree.offer(root.run(tree.upper_bound, limits.gap, share).labels)
+
+
+def _is_limited(limits: Limits) -> bool:
+    return bool(np.isfinite(limits.deadline.remaining()))
+
+
+def _first_labels(question: Question, limits: Limits) -> NDArray[np.int32] | None:
+    deadline = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
+    return _kmeans(question, question.problem, "auto", limits.seed, deadline)
+
+
+def _improve(question: Question, node: Node, limits: Limits) -> NDArray[np.int32] | None:
+    try:
+        problem = question.problem_of(node.branch)
+    except InfeasibleError:
+        return None
+    return _kmeans(question, problem, NODE_RESTARTS, limits.seed + 1, limits.deadline)
+
+
+def _kmeans(
+    question: Question, problem: Problem, n_init: object, seed: int, deadline: Deadline
+) -> NDArray[np.int32] | None:
+    """Cluster a problem heuristically; None when no feasible labels turn up in time."""
+    model = ConstrainedKMeans(problem.n_clusters, n_init=n_init, tol=0.0, random_state=seed)
+    try:
+        best = model._search(question.X, problem, deadline)
+    except (InfeasibleError, UndecidedError):
+        return None
+    labels: NDArray[np.int32] = problem.expand(best.block_labels)
+    return labels
