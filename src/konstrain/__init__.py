@@ -20,6 +20,7 @@ from konstrain.estimators import (
     LagrangianKMeans,
     MatchingKMeans,
 )
+from konstrain.exact.certify import Certificate, lower_bound
 from konstrain.exceptions import InfeasibleError, NotProvenWarning, UndecidedError
 from konstrain.metrics import Violations, count_violations
 
@@ -30,6 +31,7 @@ __all__ = [
     "AssignmentProblem",
     "BCKMeans",
     "BLPKMeans",
+    "Certificate",
     "CheckResult",
     "ConstrainedKMeans",
     "ExactKMeans",
@@ -43,6 +45,7 @@ __all__ = [
     "assign",
     "check",
     "count_violations",
+    "lower_bound",
     "pairs_beyond_diameter",
     "pairs_from_groups",
     "pairs_from_labels",

@@ -121,7 +121,7 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         problem = Problem.build(
             X,
             self.n_clusters,
-            labels=_partial_labels(y),
+            labels=partial_labels_of(y),
             sample_weight=sample_weight,
             size_min=getattr(self, "size_min", None),
             size_max=getattr(self, "size_max", None),
@@ -292,7 +292,7 @@ def _refuse_confidences(method: str, n_samples: int, **links: Any) -> None:
             )
 
 
-def _partial_labels(y: Any) -> Any:
+def partial_labels_of(y: Any) -> Any:
     """Return y if it marks unknown rows with -1 (or None), else nothing: complete labels are no constraints."""
     if y is None:
         return None

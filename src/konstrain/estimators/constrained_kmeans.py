@@ -3,22 +3,26 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
 from konstrain import local_search
 from konstrain._sklearn import Interval, StrOptions
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.constraints import Problem
-from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._base import BaseConstrainedKMeans, partial_labels_of
 from konstrain.estimators._lloyd import CHUNK, Lloyd
 from konstrain.estimators._restarts import default_threads
 from konstrain.result import Clustering
 from konstrain.seeding import plus_plus, random_blocks, rows_of_means
 from konstrain.stop import Deadline
+
+if TYPE_CHECKING:
+    from konstrain.exact.certify import Certificate
 
 # "auto" spends about this many elementary steps (blocks x clusters x features x iterations) on restarts ...
 AUTO_WORK = 2e8
@@ -158,6 +162,52 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         self.callback = callback
         self.random_state = random_state
         self.copy_x = copy_x
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        demand: Any = None,
+    ) -> Self:
+        """Cluster the rows of X under constraints; see `BaseConstrainedKMeans.fit` for the arguments."""
+        links = {"must_link": must_link, "cannot_link": cannot_link, "demand": demand}
+        super().fit(X, y, sample_weight, **links)
+        # What `certify` asks about again.
+        self._asked = {"partial_labels": partial_labels_of(y), "sample_weight": sample_weight, **links}
+        return self
+
+    def certify(
+        self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None
+    ) -> "Certificate":
+        """Prove how far the fitted clustering is from the best possible under the constraints it was fitted with.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows the model was fitted on.
+        bound : {"auto", "column-generation", "sdp"}, default="auto"
+            Which lower bound to use; see `ExactKMeans`.
+        gap : float, default=1e-6
+            Relative gap at which to end.
+        time_limit : float, optional
+            Seconds after which the bound reached is returned.
+
+        Returns
+        -------
+        Certificate
+            Lower bound, gap, proof flag, and the best clustering met on the way.
+        """
+        # Imported here: the search for proofs uses this class for its upper bounds.
+        from konstrain.exact.certify import lower_bound
+
+        check_is_fitted(self)
+        sizes = {"size_min": self.size_min, "size_max": self.size_max}
+        limits = {"bound": bound, "gap": gap, "time_limit": time_limit}
+        return lower_bound(X, self.n_clusters, labels=self.labels_, **self._asked, **sizes, **limits)
 
     def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> "Run":
         lloyd = Lloyd(

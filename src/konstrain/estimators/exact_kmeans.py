@@ -175,7 +175,9 @@ class ExactKMeans(BaseConstrainedKMeans):
         rows = X.toarray() if hasattr(X, "toarray") else X
         tree = solve(Question(rows, problem, self._rules), limits)
         if tree.labels is None:
-            raise UndecidedError("no clustering was found within the limits, and none was ruled out; raise time_limit")
+            raise UndecidedError(
+                "no clustering was found within the limits, and none was ruled out; raise time_limit"
+            )
         self.lower_bound_ = min(tree.lower_bound, tree.upper_bound)
         self.gap_ = relative_gap(self.lower_bound_, tree.upper_bound)
         self.is_optimal_ = bool(self.gap_ <= self.gap)

@@ -80,7 +80,7 @@ class SemidefiniteNode:
     def _rounded(self, Z: NDArray[np.float64]) -> NDArray[np.int32] | None:
         """Read clusters off the relaxed matrix: blocks that mostly share one; None unless there are k of them."""
         own = Z.diagonal()
-        together = Z > 0.5 * np.minimum.outer(own, own)
+        together = 0.5 * np.minimum.outer(own, own) < Z
         n_parts, part = connected_components(together, directed=False)
         block_of = self._bound.block_of
         if n_parts != self.question.problem.n_clusters or (block_of < 0).any():

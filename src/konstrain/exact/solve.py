@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from konstrain.constraints.problem import Problem
 from konstrain.estimators.constrained_kmeans import ConstrainedKMeans
-from konstrain.exact.nodes import ColumnNode, Node, SemidefiniteNode
+from konstrain.exact.nodes import ColumnNode, Node, SemidefiniteNode, Verdict
 from konstrain.exact.question import Question
 from konstrain.exact.tree import TracePoint, Tree
 from konstrain.exceptions import InfeasibleError, UndecidedError
@@ -67,9 +67,7 @@ def solve(question: Question, limits: Limits, labels: NDArray[np.int32] | None =
     )
     tree.offer(labels)
     tree.offer(_first_labels(question, limits))
-    root = _choose_root(question, limits, tree)
-    if root is not None:
-        tree.search(root)
+    tree.search(*_choose_root(question, limits, tree))
     if tree.labels is None and not tree.interrupted and tree.lower_bound == np.inf:
         raise InfeasibleError(
             "no clustering satisfies all constraints (proved by exhausting the search tree)", reason="combination"
@@ -77,22 +75,26 @@ def solve(question: Question, limits: Limits, labels: NDArray[np.int32] | None =
     return tree
 
 
-def _choose_root(question: Question, limits: Limits, tree: Tree) -> Node | None:
-    """Return the root of the bound asked for; "auto" lets column generation try first where it is strong."""
+def _choose_root(question: Question, limits: Limits, tree: Tree) -> tuple[Node, Verdict | None]:
+    """Return the root of the bound asked for, and what it says if it was run.
+
+    "auto" lets column generation try first where it is strong.
+    """
     problem = question.problem
     if limits.bound == "sdp":
-        return SemidefiniteNode.root(question, limits.seed)
+        return SemidefiniteNode.root(question, limits.seed), None
     if limits.bound == "column-generation" or question.cluster_constraints:
-        return ColumnNode.root(question, limits.seed, tree.labels)
+        return ColumnNode.root(question, limits.seed, tree.labels), None
     per_cluster = problem.n_blocks / problem.n_clusters
     if _is_for_columns(problem) and (per_cluster <= FEW_BLOCKS_PER_CLUSTER or problem.n_blocks <= FEW_BLOCKS):
         root = ColumnNode.root(question, limits.seed, tree.labels, node_limit=RACE_NODES)
-        tree.offer(root.run(tree.upper_bound, limits.gap, limits.deadline).labels)
+        verdict = root.run(tree.upper_bound, limits.gap, limits.deadline)
+        tree.offer(verdict.labels)
         if not root.has_stalled:
-            return root
+            return root, verdict
     elif problem.n_clusters >= MANY_CLUSTERS and _is_for_columns(problem):
         _columns_for_labels(question, limits, tree)
-    return SemidefiniteNode.root(question, limits.seed)
+    return SemidefiniteNode.root(question, limits.seed), None
 
 
 def _is_for_columns(problem: Problem) -> bool:

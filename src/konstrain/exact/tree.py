@@ -98,9 +98,15 @@ class Tree:
         """Whether the best clustering is proved, within the gap."""
         return relative_gap(self.lower_bound, self.upper_bound) <= self.gap
 
-    def search(self, root: Node) -> None:
-        """Look at nodes, least bound first, until nothing better can be left or a limit is reached."""
-        self._push(root)
+    def search(self, root: Node, verdict: Verdict | None = None) -> None:
+        """Look at nodes, least bound first, until nothing better can be left or a limit is reached.
+
+        `verdict` is what a run of the root has said already, if it was run.
+        """
+        if verdict is None:
+            self._push(root)
+        elif self._judge([root], [verdict]):
+            return
         workers = effective_n_jobs(self.n_jobs)
         try:
             while self._heap and not self._is_over():
@@ -114,13 +120,16 @@ class Tree:
         return self.is_closed or out_of_nodes or self.deadline.expired()
 
     def _look_at(self, nodes: list[Node]) -> bool:
-        """Run some nodes and act on their verdicts in order; returns whether the search has to end."""
+        """Run some nodes and act on what they say, in order; returns whether the search has to end."""
         # Put back first: should the run be interrupted, their bounds still count.
         waiting = [(node.lower_bound, next(self._count), node) for node in nodes]
         self._heap.extend(waiting)
         verdicts = self._run(nodes)
         self._heap = [entry for entry in self._heap if all(entry[2] is not node for node in nodes)]
         heapq.heapify(self._heap)
+        return self._judge(nodes, verdicts)
+
+    def _judge(self, nodes: list[Node], verdicts: list[Verdict]) -> bool:
         ended = False
         for node, verdict in zip(nodes, verdicts, strict=True):
             self.n_nodes += 1

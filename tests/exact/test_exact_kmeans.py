@@ -1,0 +1,195 @@
+"""ExactKMeans: against enumeration, for each bound and every kind of constraint, and on published instances."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, load_wine
+
+from clusterings import best_sse, check_clustering, random_pairs
+from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, lower_bound
+from konstrain.exact import MaxOverlap, MaxSize
+from konstrain.exceptions import NotProvenWarning
+from oracles import all_labelings
+
+IRIS = load_iris().data
+
+
+def tiny(rng, kind):
+    """Rows, number of clusters, links and sizes of a small problem."""
+    n, k = int(rng.integers(5, 8)), int(rng.integers(2, 4))
+    X = rng.normal(size=(n, 2)) if rng.random() < 0.8 else rng.integers(0, 3, (n, 2)).astype(float)
+    links, sizes = {}, {}
+    if "links" in kind:
+        pairs = rng.integers(0, n, (int(rng.integers(1, 7)), 2))
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        must = rng.random(len(pairs)) < 0.4
+        links = {"must_link": pairs[must], "cannot_link": pairs[~must]}
+    if "sizes" in kind:
+        sizes = {"size_min": int(rng.integers(1, 3)), "size_max": int(rng.integers(n // k, n))}
+    if "most" in kind:
+        sizes = {"size_max": int(rng.integers(n // k, n))}
+    return X, k, links, sizes
+
+
+@pytest.mark.parametrize(
+    ("bound", "kind"),
+    [("sdp", "links"), ("sdp", "links sizes"), ("column-generation", "links"), ("column-generation", "links most")],
+)
+def test_the_optimum_equals_enumeration_or_is_proved_infeasible(bound, kind):
+    rng = np.random.default_rng(sum(map(ord, bound + kind)))
+    n_infeasible = 0
+    for _ in range(80):
+        X, k, links, sizes = tiny(rng, kind)
+        if sizes.get("size_min", 0) > sizes.get("size_max", 9):
+            continue
+        best = best_sse(X, k, **links, **sizes)
+        model = ExactKMeans(k, **sizes, bound=bound, gap=1e-6, random_state=0)
+        if np.isinf(best):
+            n_infeasible += 1
+            with pytest.raises(InfeasibleError):
+                model.fit(X, **links)
+            continue
+        model.fit(X, **links)
+        check_clustering(model, X, **links, **sizes)
+        assert model.is_optimal_
+        assert model.lower_bound_ <= best + 1e-9
+        np.testing.assert_allclose(model.inertia_, best, rtol=1e-5, atol=1e-9)
+    assert n_infeasible > 0
+
+
+@pytest.mark.parametrize("rule", ["size", "overlap", "own"])
+def test_constraints_on_single_clusters_equal_enumeration(rule):
+    class NoMoreThanTwoEvenRows:
+        def allows(self, cluster, joining):
+            return int((cluster % 2 == 0).sum() + (joining % 2 == 0).sum()) <= 2
+
+    rules = {"size": MaxSize(3), "overlap": MaxOverlap([0, 1, 2, 3], 2), "own": NoMoreThanTwoEvenRows()}
+    rng = np.random.default_rng(3)
+    nobody = np.zeros(0, dtype=np.int32)
+    for _ in range(25):
+        X, k = rng.normal(size=(7, 2)), 3
+        best = np.inf
+        for labels in np.insert(all_labelings(6, k), 0, 0, axis=1):
+            parts = [np.flatnonzero(labels == j).astype(np.int32) for j in range(k)]
+            if all(part.size and rules[rule].allows(nobody, part) for part in parts):
+                best = min(best, sum(float(((X[p] - X[p].mean(0)) ** 2).sum()) for p in parts))
+        model = ExactKMeans(k, random_state=0).fit(X, cluster_constraints=[rules[rule]])
+        np.testing.assert_allclose(model.inertia_, best, rtol=1e-6)
+        assert model.is_optimal_
+
+
+def test_a_clustering_unlike_a_given_one_is_the_best_of_those():
+    rng = np.random.default_rng(4)
+    X = np.concatenate([rng.normal(c, 0.3, (6, 2)) for c in ((0, 0), (0, 4), (4, 0), (4, 4))])
+    first = ExactKMeans(2, random_state=0).fit(X)
+    second = ExactKMeans(2, random_state=0).fit(X, alternative_to=first.labels_, alternative_limit=7)
+    table = np.zeros((2, 2), dtype=int)
+    np.add.at(table, (first.labels_, second.labels_), 1)
+    assert table.max() <= 7
+    assert second.is_optimal_
+    with pytest.raises(ValueError, match="alternative_limit"):
+        ExactKMeans(2).fit(X, alternative_to=first.labels_)
+
+
+@pytest.mark.published
+def test_balanced_iris_is_the_published_value_and_proved():
+    model = ExactKMeans(3, 50, 50, random_state=0).fit(IRIS)
+    assert model.inertia_ == pytest.approx(81.2778, abs=1e-4)
+    assert model.is_optimal_
+    assert model.gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("bound", ["sdp", "column-generation"])
+def test_both_bounds_prove_the_same_iris(bound):
+    rng = np.random.default_rng(0)
+    must, cannot = random_pairs(rng, load_iris().target, 300)
+    model = ExactKMeans(3, bound=bound, gap=1e-5, random_state=0).fit(IRIS, must_link=must, cannot_link=cannot)
+    assert model.is_optimal_
+    assert model.inertia_ == pytest.approx(
+        ExactKMeans(3, gap=1e-5, random_state=1).fit(IRIS, must_link=must, cannot_link=cannot).inertia_, rel=1e-5
+    )
+
+
+def test_branching_closes_what_the_root_leaves_open():
+    """Few blocks and many conflicts: the relaxation alone is not enough, and bounds never fall."""
+    rng = np.random.default_rng(5)
+    seen = 0
+    for _ in range(40):
+        X = rng.normal(size=(12, 1))
+        pairs = rng.integers(0, 12, (9, 2))
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        try:
+            model = ExactKMeans(3, bound="sdp", gap=1e-7, random_state=0).fit(X, cannot_link=pairs)
+        except InfeasibleError:
+            continue
+        assert model.is_optimal_
+        bounds = [point.lower_bound for point in model.trace_]
+        assert all(later >= earlier - 1e-9 for earlier, later in zip(bounds, bounds[1:], strict=False))
+        seen += 1
+    assert seen > 10
+
+
+def test_two_workers_agree_with_one_up_to_the_gap():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(30, 2))
+    one = ExactKMeans(4, gap=1e-5, random_state=0).fit(X)
+    two = ExactKMeans(4, gap=1e-5, random_state=0, n_jobs=2).fit(X)
+    assert one.inertia_ == pytest.approx(two.inertia_, rel=2e-5)
+
+
+class TestLimits:
+    def test_a_time_limit_returns_labels_and_a_valid_bound_with_a_warning(self):
+        X = load_wine().data
+        model = ExactKMeans(5, gap=1e-9, time_limit=0.2, random_state=0)
+        with pytest.warns(NotProvenWarning, match="a limit was reached before the optimum was proved"):
+            model.fit(X)
+        assert not model.is_optimal_
+        assert 0 < model.lower_bound_ <= model.inertia_
+
+    def test_a_node_limit_ends_the_search(self):
+        rng = np.random.default_rng(7)
+        X = rng.random((40, 2))
+        with pytest.warns(NotProvenWarning):
+            model = ExactKMeans(6, bound="sdp", gap=1e-12, node_limit=1, random_state=0).fit(X)
+        assert model.n_nodes_ == 1
+
+    def test_progress_names_bound_incumbent_gap_and_nodes(self, capsys):
+        ExactKMeans(3, random_state=0, verbose=1).fit(IRIS[::3])
+        err = capsys.readouterr().err
+        assert all(word in err for word in ("bound", "incumbent", "gap", "open nodes"))
+
+
+class TestRefusals:
+    def test_soft_links_are_refused(self):
+        with pytest.raises(ValueError, match="ExactKMeans knows none"):
+            ExactKMeans(3).fit(IRIS, must_link=[(0, 1, 0.5)])
+
+    def test_rows_without_weight_are_refused(self):
+        weight = np.ones(150)
+        weight[7] = 0
+        with pytest.raises(ValueError, match="row 7 .* weight 0"):
+            ExactKMeans(3).fit(IRIS, sample_weight=weight)
+
+    def test_contradictions_are_explained(self):
+        with pytest.raises(InfeasibleError, match="contradicts must_link path"):
+            ExactKMeans(3).fit(IRIS, must_link=[(0, 1)], cannot_link=[(0, 1)])
+
+
+class TestCertify:
+    def test_a_good_fit_is_certified_under_its_own_constraints(self):
+        must, cannot = random_pairs(np.random.default_rng(8), load_iris().target, 50)
+        model = ConstrainedKMeans(3, random_state=0).fit(IRIS, must_link=must, cannot_link=cannot)
+        certificate = model.certify(IRIS, gap=1e-4)
+        assert certificate.is_optimal
+        assert certificate.lower_bound <= model.inertia_ + 1e-9
+        assert certificate.cost == pytest.approx(model.inertia_)
+
+    def test_bad_labels_get_a_large_gap_and_the_better_clustering(self):
+        labels = np.arange(150) % 3
+        certificate = lower_bound(IRIS, 3, labels=labels, gap=1e-4)
+        assert not certificate.is_optimal
+        assert certificate.gap > 0.8
+        assert certificate.best_cost == pytest.approx(78.8514, abs=1e-4)
+
+    def test_labels_that_break_the_constraints_are_refused(self):
+        with pytest.raises(ValueError, match="do not satisfy"):
+            lower_bound(IRIS, 3, labels=np.arange(150) % 3, must_link=[(0, 1)])
