@@ -1,5 +1,7 @@
 """ExactKMeans: against enumeration, for each bound and every kind of constraint, and on published instances."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
@@ -123,7 +125,7 @@ def test_branching_closes_what_the_root_leaves_open():
             continue
         assert model.is_optimal_
         bounds = [point.lower_bound for point in model.trace_]
-        assert all(later >= earlier - 1e-9 for earlier, later in zip(bounds, bounds[1:], strict=False))
+        assert all(later >= earlier - 1e-9 for earlier, later in itertools.pairwise(bounds))
         seen += 1
     assert seen > 10
 
@@ -166,7 +168,7 @@ class TestRefusals:
     def test_rows_without_weight_are_refused(self):
         weight = np.ones(150)
         weight[7] = 0
-        with pytest.raises(ValueError, match="row 7 .* weight 0"):
+        with pytest.raises(ValueError, match=r"row 7 .* weight 0"):
             ExactKMeans(3).fit(IRIS, sample_weight=weight)
 
     def test_contradictions_are_explained(self):

@@ -177,7 +177,11 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         links = {"must_link": must_link, "cannot_link": cannot_link, "demand": demand}
         super().fit(X, y, sample_weight, **links)
         # What `certify` asks about again.
-        self._asked = {"partial_labels": partial_labels_of(y), "sample_weight": sample_weight, **links}
+        self._asked: dict[str, Any] = {
+            "partial_labels": partial_labels_of(y),
+            "sample_weight": sample_weight,
+            **links,
+        }
         return self
 
     def certify(
@@ -205,9 +209,17 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         from konstrain.exact.certify import lower_bound
 
         check_is_fitted(self)
-        sizes = {"size_min": self.size_min, "size_max": self.size_max}
-        limits = {"bound": bound, "gap": gap, "time_limit": time_limit}
-        return lower_bound(X, self.n_clusters, labels=self.labels_, **self._asked, **sizes, **limits)
+        return lower_bound(
+            X,
+            self.n_clusters,
+            labels=self.labels_,
+            size_min=self.size_min,
+            size_max=self.size_max,
+            bound=bound,
+            gap=gap,
+            time_limit=time_limit,
+            **self._asked,
+        )
 
     def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> "Run":
         lloyd = Lloyd(

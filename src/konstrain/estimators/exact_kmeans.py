@@ -34,8 +34,8 @@ class ExactKMeans(BaseConstrainedKMeans):
     size_min, size_max : float or array-like of shape (n_clusters,), optional
         Bounds on what a cluster holds: rows, or units of `demand`.
     bound : {"auto", "column-generation", "sdp"}, default="auto"
-        Which lower bound to use. "auto": column generation for cluster constraints and for few blocks per cluster, the
-        semidefinite one otherwise, and when the former stalls.
+        Which lower bound to use. "auto": column generation for cluster constraints and for few blocks per cluster,
+        the semidefinite one otherwise, and when the former stalls.
     gap : float, default=1e-6
         Relative gap at which a clustering counts as proved.
     time_limit : float or None, default=None
