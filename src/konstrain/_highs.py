@@ -68,7 +68,7 @@ class LinearAnswer:
 
 
 class GrowingProgram:
-    """Minimise ``cost @ x`` with ``row_low <= rows @ x <= row_high``, ``x >= 0``, where columns of x arrive over time.
+    """Minimise ``cost @ x`` with ``row_low <= rows @ x <= row_high``, ``x >= 0``, where columns arrive over time.
 
     Parameters
     ----------

@@ -57,8 +57,8 @@ class ColumnGenerationResult:
         no clustering.
     status : str
         "closed": the bound has reached the upper bound, up to the gap. "optimal": the linear relaxation is solved,
-        but lies below the upper bound. "infeasible": proved that no clustering exists. "stalled": the exact pricer gave
-        up. "limit": time ran out.
+        but lies below the upper bound. "infeasible": proved that no clustering exists. "stalled": the exact pricer
+        gave up. "limit": time ran out.
     is_integral : bool
         Whether the last master solution is a clustering.
     labels : ndarray of int32, shape (n_samples,), or None
