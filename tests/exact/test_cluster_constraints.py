@@ -97,7 +97,9 @@ def test_repeated_pairs_count_once():
     assert MaxSoftViolations([(0, 1), (1, 0)], 1).allows(NOTHING, np.array([0, 1]))
 
 
-@pytest.mark.parametrize("make", [lambda: MaxSize(-1), lambda: MaxOverlap([0], np.nan), lambda: MaxDifference([], -2)])
+@pytest.mark.parametrize(
+    "make", [lambda: MaxSize(-1), lambda: MaxOverlap([0], np.nan), lambda: MaxDifference([], -2)]
+)
 def test_limits_that_make_no_sense_are_refused(make):
     with pytest.raises(ValueError, match="limit must not be negative"):
         make()

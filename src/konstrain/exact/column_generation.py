@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import pdist
 
 from konstrain._tolerances import DEMAND_RELATIVE, FARKAS, INTEGRAL, PRICING_RELATIVE
 from konstrain.constraints.problem import Problem
@@ -102,7 +104,7 @@ class ColumnGenerationBound:
         What each cluster must obey.
     columns : iterable of sequences of int
         Clusters to begin with, as rows: those of a parent node (`rows_of_columns`), or of known clusterings. What
-        the problem does not allow is cut down to a part it allows.
+        the problem does not allow is cut down to a part it allows. Default: the clusters of Ward's method.
     deadline : Deadline, optional
         End of all work, unless `run` is given another.
     seed : int
@@ -157,6 +159,7 @@ class ColumnGenerationBound:
         self._scale = float(spread) / problem.n_clusters or 1.0
         for column in columns:
             self._add_rows(column)
+        self._has_start = len(self.pool) > 0
 
     def add_clustering(self, labels: Any) -> None:
         """Offer a clustering, one label per row: its clusters become columns, itself an incumbent if allowed."""
@@ -192,6 +195,8 @@ class ColumnGenerationBound:
         self._upper = min(upper_bound, self.incumbent_cost)
         self._began = time.perf_counter()
         self._trace = []
+        if not self._has_start:
+            self._start_with_hierarchy()
         status = self._find_cover(deadline) or self._solve_relaxation(gap, deadline)
         parts = self._parts()
         labels = None if parts is None else self._labels_of(parts)
@@ -235,6 +240,16 @@ class ColumnGenerationBound:
         # Doubt alone decides between blocks at the same place.
         best = np.lexsort((doubt[first, second], doubt[first, second] * mass * gap))[-1]
         return int(first[best]), int(second[best])
+
+    def _start_with_hierarchy(self) -> None:
+        """Take single blocks and the clusters of Ward's method: some of them suit every number of clusters."""
+        n = self.problem.n_blocks
+        clusters = [[block] for block in range(n)]
+        if n > 1:
+            for first, second in linkage(pdist(self.pricer.mean), "ward")[:, :2].astype(int):
+                clusters.append(sorted(clusters[first] + clusters[second]))
+        self._add_new(column for column in map(self.pricer.admissible_part, clusters) if column)
+        self._has_start = True
 
     def _find_cover(self, deadline: Deadline) -> str | None:
         """Generate columns until some fractional clustering exists (Farkas pricing); a status when there is none."""
