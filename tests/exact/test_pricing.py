@@ -1,6 +1,8 @@
 """Both pricers against enumeration of all sets of blocks."""
 
+import _thread
 import itertools
+import threading
 import time
 from dataclasses import dataclass
 
@@ -150,6 +152,29 @@ def test_a_time_limit_ends_the_search_with_a_valid_bound():
     assert not price.finished
     everything = pricer.locally(np.full(300, 1.0), 0.0, [(b,) for b in range(300)])
     assert price.bound <= pricer.cost(everything[0]) - len(everything[0])
+
+
+def test_ctrl_c_gets_through_a_long_search():
+    rng = np.random.default_rng(0)
+    problem = Problem.build(rng.normal(size=(300, 2)), 3)
+    pricer = Pricer(problem, ClusterRules.of(problem, ()))
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        pricer.exactly(np.full(300, 1.0), -1.0, Deadline(60.0), NO_LIMIT, nodes_after_find=NO_LIMIT)
+    timer.join()
+
+
+@pytest.mark.parametrize("profit", [np.ones(3, dtype=np.float32), np.ones(6)[::2], [1.0, 1.0, 1.0]])
+def test_profits_of_another_kind_are_refused(profit):
+    nothing = np.zeros((0, 3))
+    links = np.zeros(4, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    rules = nothing, np.zeros(0), nothing, np.zeros(0), None
+    kernel = _core.PricingBlocks(np.zeros((3, 1)), np.ones(3), *links, *rules)
+    with pytest.raises(TypeError):
+        kernel.price_exactly(profit, 0.0, 10, 10, np.inf)
+    with pytest.raises(TypeError):
+        kernel.price_locally(profit, [[0]], 0.0, 10)
 
 
 def test_an_error_in_a_question_reaches_the_caller():
