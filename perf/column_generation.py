@@ -101,8 +101,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print(
         f"{'instance':16s}{'m':>5s}{'k':>4s}{'first UB':>14s}{'UB':>14s}{'LB':>14s}{'gap':>10s}{'cols':>7s}"
-        f"{'its':>6s}"
-        f"{'nodes':>9s}{'UB s':>7s}{'all s':>8s}  status (relative gap {GAP:g} counts as closed)"
+        f"{'its':>6s}{'nodes':>9s}{'UB s':>7s}{'all s':>8s}  status (relative gap {GAP:g} counts as closed)"
     )
     with threadpool_limits(1):
         for instance in instances(arguments.data, arguments.quick):

@@ -87,10 +87,15 @@ class GrowingProgram:
     ----------
     row_low, row_high : ndarray of float64
         Bounds of the rows; infinite: none.
+    central : bool
+        Return the middle of the set of optimal solutions (interior point without crossover), not a corner.
     """
 
-    def __init__(self, row_low: NDArray[np.float64], row_high: NDArray[np.float64]) -> None:
+    def __init__(self, row_low: NDArray[np.float64], row_high: NDArray[np.float64], *, central: bool = False) -> None:
         self._solver = _silent_solver()
+        if central:
+            self._solver.setOptionValue("solver", "ipm")
+            self._solver.setOptionValue("run_crossover", "off")
         # A basis at hand beats presolve, which would have to start anew after each new column.
         self._solver.setOptionValue("presolve", "off")
         nothing = np.zeros(0, dtype=np.int32)

@@ -6,14 +6,16 @@
 #include <numeric>
 
 // Branch and bound over sets of blocks (Babaki, Guns, Nijssen 2014, Algorithm 1), with three stronger tests.
-// Let X be part of a best set X* with mean z. Rules are anti-monotone, so any member may leave: leaving must
-// not pay, which puts z into the ball of radius r_b = sqrt(profit_b / weight_b) around each member's mean.
+// Let X be part of a best set X* with mean z and weight w* at most w. Rules are anti-monotone, so any member
+// may leave: leaving must not pay, so |mean_b - z|^2 <= profit_b / weight_b (1 - weight_b / w) for each
+// member.
 // * Two blocks whose balls do not meet are never together. (This implies the paper's compatibility test.)
 // * The weighted sum of the members' inequalities puts z into a ball around the mean of X, of squared radius
-//   -g(X) / weight(X): a candidate whose own ball does not meet it can go.
+//   (-g(X) - sum profit_b weight_b / w) / weight(X): a candidate whose own ball does not meet it can go.
 // * A block left out that could join X* whatever else is chosen must not pay either: z is outside its ball.
 // What is left is bounded for each total weight by a knapsack that counts half of the cheapest distances a
-// candidate can have to the other newcomers; the paper counts nothing for them.
+// candidate can have to the other newcomers; the paper counts nothing for them. Total weights at either end
+// whose bound is too high are out of the question for the whole subtree, which in turn shrinks the balls.
 
 namespace konstrain {
 
@@ -111,6 +113,9 @@ struct Node {
     double weight = 0.0;
     double pairs = 0.0; // sum over pairs of members of both weights times squared distance
     double profit = 0.0;
+    double shed = 0.0;            // sum of profit times weight
+    double lightest = 0.0;        // total weight that better sets below have at least ...
+    double heaviest = kInfinity;  // ... and at most
     std::vector<double> reach;    // per local block: sum over members of weight times squared distance
     std::vector<std::size_t> in;  // candidates
     std::vector<std::size_t> out; // blocks decided against that no member conflicts with
@@ -145,13 +150,14 @@ public:
     // Explores the whole branch.
     void run() {
         Node node = start();
-        explore(node, 0);
+        explore(node);
     }
 
     // Lower bound of every set in the branch.
     double bound() {
         const Node node = start();
-        return std::min(node.value(), boundBelow(node, -kInfinity));
+        const double below = costless_ || node.weight <= 0.0 ? costlessBound(node) : knapsackBound(node);
+        return std::min(node.value(), below);
     }
 
 private:
@@ -204,21 +210,45 @@ private:
         node.pairs += weight_[i] * node.reach[i];
         node.weight += weight_[i];
         node.profit += profit_[i];
+        node.shed += profit_[i] * weight_[i];
         const double* row = distance_.data() + i * n;
         for (std::size_t j = 0; j != n; ++j)
             node.reach[j] += weight_[i] * row[j];
         members_.push_back(static_cast<std::int32_t>(local_[i]));
-        const double region = regionRadius(node);
         std::erase_if(node.in, [&](std::size_t j) {
-            return !allowed_[i * n + j] || meanDistance(node, j) > (region + radius_[j]) * kSlack ||
+            return !allowed_[i * n + j] ||
                    !blocks_.rules().allow(members_, static_cast<std::int32_t>(local_[j]));
         });
         std::erase_if(node.out, [&](std::size_t j) { return conflict_[i * n + j] != 0; });
+        limitWeight(node);
+        dropFarCandidates(node);
+    }
+
+    void limitWeight(Node& node) const {
+        double total = node.weight;
+        for (const auto j : node.in)
+            total += weight_[j];
+        node.heaviest = std::min({node.heaviest, total * kSlack, node.weight + roomForWeight(node)});
+    }
+
+    void dropFarCandidates(Node& node) const {
+        const double region = regionRadius(node);
+        if (region == kInfinity)
+            return;
+        std::erase_if(node.in, [&](std::size_t j) {
+            const double share = std::max(0.0, 1.0 - weight_[j] / node.heaviest);
+            return meanDistance(node, j) > (region + radius_[j] * std::sqrt(share)) * kSlack;
+        });
+    }
+
+    // By how much the members' profits exceed what a best set around them can cost; negative: there is none.
+    static double excess(const Node& node) {
+        return -node.value() - (node.heaviest > 0.0 ? node.shed / node.heaviest : 0.0);
     }
 
     // Where the mean of a best set around the members can be: this far from the members' mean.
     static double regionRadius(const Node& node) {
-        return node.weight > 0.0 ? std::sqrt(std::max(0.0, -node.value() / node.weight)) : kInfinity;
+        return node.weight > 0.0 ? std::sqrt(std::max(0.0, excess(node) / node.weight)) : kInfinity;
     }
 
     static double meanDistance(const Node& node, std::size_t j) {
@@ -226,23 +256,19 @@ private:
                                  : 0.0;
     }
 
-    void explore(Node& node, int hint) {
+    void explore(Node& node) {
         progress_.offer(node.value(), members_);
         while (true) {
             progress_.count();
-            if (node.in.empty() || missesBlock(node))
+            if (node.in.empty() || missesBlock(node) || isHopeless(node))
                 return;
-            hint_ = static_cast<std::size_t>(hint);
-            if (boundBelow(node, progress_.best) >= progress_.best)
-                return;
-            hint = static_cast<int>(hint_);
             const std::size_t next = mostAttractive(node);
             std::erase(node.in, next);
             Node child = node;
             include(child, next);
             // A part of a best set never costs more than it brings.
-            if (child.value() <= 1e-9 * child.profit)
-                explore(child, std::max(0, hint - 1));
+            if (excess(child) >= -1e-9 * child.profit)
+                explore(child);
             members_.pop_back();
             node.out.push_back(next);
         }
@@ -282,10 +308,26 @@ private:
         return true;
     }
 
-    // Lower bound of all sets made of the members and at least one candidate. May stop at the first total
-    // weight whose bound is below `enough`; the next call starts there.
-    double boundBelow(const Node& node, double enough) {
-        return costless_ || node.weight <= 0.0 ? costlessBound(node) : knapsackBound(node, enough);
+    // Whether no set below is better than the best one known; narrows the range of weights on the way.
+    bool isHopeless(Node& node) {
+        if (costless_ || node.weight <= 0.0)
+            return costlessBound(node) >= progress_.best;
+        const Steps steps = prepare(node);
+        const auto fails = [&](std::size_t step) { return boundAt(node, steps, step) >= progress_.best; };
+        std::size_t first = steps.first, last = steps.last;
+        if (weightless_ <= 0.0 || node.value() - weightless_ >= progress_.best) {
+            while (first != last && fails(first))
+                ++first;
+            if (first == last)
+                return true;
+            while (last != first + 1 && fails(last - 1))
+                --last;
+            // Weightless candidates join at any weight, so only here can the light end be closed.
+            node.lightest = std::max(node.lightest, node.weight + steps.below(first));
+        }
+        node.heaviest = std::min(node.heaviest, node.weight + steps.above(last - 1) * kSlack);
+        dropFarCandidates(node);
+        return excess(node) < -1e-9 * node.profit;
     }
 
     // Without costs: profits of one block per clique of conflicts, and what capacities have room for.
@@ -332,10 +374,16 @@ private:
         return sum;
     }
 
+    // Weights of newcomers cut into steps; those from `first` to before `last` are to be looked at.
     struct Steps {
-        std::size_t count;
+        std::size_t first, last;
         double width;
         bool exact; // weights are whole numbers and a step is one unit
+
+        double above(std::size_t step) const { return width * static_cast<double>(step + 1); }
+        double below(std::size_t step) const {
+            return exact ? above(step) : width * static_cast<double>(step) / kSlack;
+        }
     };
 
     Steps weightSteps(const Node& node) const {
@@ -345,10 +393,14 @@ private:
             total += weight_[j];
             whole = whole && weight_[j] == std::floor(weight_[j]);
         }
-        total = std::min(total, roomForWeight(node));
-        if (whole && total <= static_cast<double>(kMaxWeightSteps))
-            return {static_cast<std::size_t>(std::floor(total)), 1.0, true};
-        return {kMaxWeightSteps, total * kSlack / static_cast<double>(kMaxWeightSteps), false};
+        total = std::min(total, std::max(0.0, node.heaviest - node.weight) * kSlack);
+        const double least = std::max(0.0, (node.lightest - node.weight) / kSlack);
+        const bool exact = whole && total <= static_cast<double>(kMaxWeightSteps);
+        const double width = exact ? 1.0 : total * kSlack / static_cast<double>(kMaxWeightSteps);
+        const auto last = exact ? static_cast<std::size_t>(std::floor(total)) : kMaxWeightSteps;
+        // Step i stands for weights in (i, i + 1] widths, exact ones for i + 1 alone.
+        const auto first = static_cast<std::size_t>(std::max(0.0, std::ceil(least / width) - 1.0));
+        return {std::min(first, last), total > 0.0 ? last : 0, width, exact};
     }
 
     // Most weight that capacities leave room for.
@@ -413,33 +465,29 @@ private:
         return costs[above] - (costs[above] - costs[above - 1]) * (weights[above] - weight) / step;
     }
 
-    double knapsackBound(const Node& node, double enough) {
-        const Steps steps = weightSteps(node);
+    Steps prepare(const Node& node) {
         sumPartners(node);
         weightless_ = 0.0;
         for (const auto j : node.in)
             if (weight_[j] <= 0.0)
                 weightless_ += profit_[j];
+        return weightSteps(node);
+    }
+
+    double knapsackBound(const Node& node) {
+        const Steps steps = prepare(node);
         // Candidates without weight may be all that joins.
         double bound = weightless_ > 0.0 ? node.value() - weightless_ : kInfinity;
-        const std::size_t hint = std::min(hint_, steps.count);
-        for (std::size_t i = 0; i != steps.count && bound >= enough; ++i) {
-            // From the total weight that failed last time outwards: most nodes end at the first one tried.
-            const std::size_t step = i < steps.count - hint ? hint + i : steps.count - 1 - i;
-            const double value = boundAt(node, steps, step);
-            if (value < bound) {
-                bound = value;
-                hint_ = step;
-            }
-        }
+        for (std::size_t step = steps.first; step != steps.last; ++step)
+            bound = std::min(bound, boundAt(node, steps, step));
         return bound;
     }
 
     // Bound of sets whose newcomers weigh (step, step + 1] times the width.
     double boundAt(const Node& node, const Steps& steps, std::size_t step) {
         const std::size_t m = node.in.size();
-        const double most = steps.width * static_cast<double>(step + 1);
-        const double least = steps.exact ? most : steps.width * static_cast<double>(step) / kSlack;
+        const double most = steps.above(step);
+        const double least = steps.below(step);
         const double total = node.weight + most;
         items_.clear();
         for (std::size_t k = 0; k != m; ++k) {
@@ -485,7 +533,6 @@ private:
     const std::vector<std::size_t>* rank_ = nullptr;
     std::size_t root_ = 0;
     Column members_;
-    std::size_t hint_ = 0;
     double weightless_ = 0.0; // profit of candidates that cost nothing
     std::vector<char> isIn_;
     std::vector<double> partnerWeight_, partnerCost_;

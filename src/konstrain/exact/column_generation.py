@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import pdist
 
 from konstrain._tolerances import DEMAND_RELATIVE, FARKAS, INTEGRAL, PRICING_RELATIVE
 from konstrain.constraints.problem import Problem
@@ -24,14 +26,16 @@ from konstrain.exact.master import (
     integer_master,
     togetherness,
 )
-from konstrain.exact.pricing import Column, Pricer
+from konstrain.exact.pricing import Column, ExactPrice, Pricer
 from konstrain.stop import Deadline
 
 # Share of the old duals in the smoothed ones at which columns are priced.
 SMOOTHING = 0.85
 # Starts of one round of local pricing besides the columns in use; all blocks up to this many.
 MAX_STARTS = 200
-# Nodes after which the exact pricer gives up; about a minute.
+# Nodes the exact pricer may spend at corners of the optimal duals before the loop goes on from their middle.
+CORNER_NODES = 200_000
+# Nodes after which the exact pricer gives up; about a quarter of a minute.
 NODE_LIMIT = 2_000_000
 # Most seconds for the integer master at the end of a run.
 INTEGER_SECONDS = 10.0
@@ -102,7 +106,7 @@ class ColumnGenerationBound:
         What each cluster must obey.
     columns : iterable of sequences of int
         Clusters to begin with, as rows: those of a parent node (`rows_of_columns`), or of known clusterings. What
-        the problem does not allow is cut down to a part it allows.
+        the problem does not allow is cut down to a part it allows. Default: the clusters of Ward's method.
     deadline : Deadline, optional
         End of all work, unless `run` is given another.
     seed : int
@@ -157,6 +161,7 @@ class ColumnGenerationBound:
         self._scale = float(spread) / problem.n_clusters or 1.0
         for column in columns:
             self._add_rows(column)
+        self._has_start = len(self.pool) > 0
 
     def add_clustering(self, labels: Any) -> None:
         """Offer a clustering, one label per row: its clusters become columns, itself an incumbent if allowed."""
@@ -192,6 +197,8 @@ class ColumnGenerationBound:
         self._upper = min(upper_bound, self.incumbent_cost)
         self._began = time.perf_counter()
         self._trace = []
+        if not self._has_start:
+            self._start_with_hierarchy()
         status = self._find_cover(deadline) or self._solve_relaxation(gap, deadline)
         parts = self._parts()
         labels = None if parts is None else self._labels_of(parts)
@@ -236,6 +243,16 @@ class ColumnGenerationBound:
         best = np.lexsort((doubt[first, second], doubt[first, second] * mass * gap))[-1]
         return int(first[best]), int(second[best])
 
+    def _start_with_hierarchy(self) -> None:
+        """Take single blocks and the clusters of Ward's method: some of them suit every number of clusters."""
+        n = self.problem.n_blocks
+        clusters = [[block] for block in range(n)]
+        if n > 1:
+            for first, second in linkage(pdist(self.pricer.mean), "ward")[:, :2].astype(int):
+                clusters.append(sorted(clusters[first] + clusters[second]))
+        self._add_new(column for column in map(self.pricer.admissible_part, clusters) if column)
+        self._has_start = True
+
     def _find_cover(self, deadline: Deadline) -> str | None:
         """Generate columns until some fractional clustering exists (Farkas pricing); a status when there is none."""
         n, k = self.problem.n_blocks, self.problem.n_clusters
@@ -269,10 +286,10 @@ class ColumnGenerationBound:
         return "infeasible"
 
     def _solve_relaxation(self, gap: float, deadline: Deadline) -> str:
-        n, k = self.problem.n_blocks, self.problem.n_clusters
-        stand_in = self._upper if self.incumbent is None and np.isfinite(self._upper) else None
-        master = Master(self.pool, n, k, scale=self._scale, incumbent_cost=stand_in)
+        master = self._master()
         smooth: NDArray[np.float64] | None = None
+        middle: Master | None = None
+        corner_nodes = CORNER_NODES
         while not self._is_closed(gap):
             solution = master.solve(deadline)
             if solution is None:
@@ -282,13 +299,38 @@ class ColumnGenerationBound:
             smooth = solution.duals if smooth is None else SMOOTHING * smooth + (1.0 - SMOOTHING) * solution.duals
             if self._price_locally(solution, smooth, tolerance):
                 continue
-            exact = self.pricer.exactly(solution.duals, -solution.sigma - tolerance, deadline, self._node_limit)
-            self.n_pricer_nodes += exact.n_nodes
-            bound = float(solution.duals.sum()) + k * min(0.0, exact.bound)
-            self.lower_bound = max(self.lower_bound, bound)
-            if not self._add_new(exact.columns):
+            if middle is not None:
+                solution = _central(solution, middle.solve(deadline))
+                found = self.pricer.locally(solution.duals, -solution.sigma - tolerance, self._starts(solution))
+                if self._add_new(found):
+                    continue
+            node_limit = self._node_limit if middle is not None else min(corner_nodes, self._node_limit)
+            exact = self._price_exactly(solution, tolerance, deadline, node_limit)
+            corner_nodes -= exact.n_nodes
+            found_any = self._add_new(exact.columns)
+            if not found_any and (exact.finished or middle is not None or deadline.expired()):
                 return self._end(exact.finished, gap, deadline)
+            if middle is None and (not found_any or corner_nodes <= 0):
+                # Corners of the optimal duals have a few huge entries, which make pricing hard.
+                middle = self._master(central=True)
         return "closed"
+
+    def _master(self, *, central: bool = False) -> Master:
+        stand_in = self._upper if self.incumbent is None and np.isfinite(self._upper) else None
+        n, k = self.problem.n_blocks, self.problem.n_clusters
+        return Master(self.pool, n, k, scale=self._scale, incumbent_cost=stand_in, central=central)
+
+    def _price_exactly(
+        self, solution: MasterSolution, tolerance: float, deadline: Deadline, node_limit: int
+    ) -> ExactPrice:
+        """Price at the master's duals and raise the lower bound by what is proved."""
+        k, total = self.problem.n_clusters, float(solution.duals.sum())
+        # When nothing lies below, the bound is the master's value less k tolerances, whatever sigma's rounding.
+        cutoff = (solution.value - total) / k - tolerance
+        exact = self.pricer.exactly(solution.duals, cutoff, deadline, node_limit)
+        self.n_pricer_nodes += exact.n_nodes
+        self.lower_bound = max(self.lower_bound, total + k * min(0.0, exact.bound))
+        return exact
 
     def _end(self, finished: bool, gap: float, deadline: Deadline) -> str:
         if self._is_closed(gap):
@@ -416,6 +458,14 @@ class ColumnGenerationBound:
             n_pricer_nodes=self.n_pricer_nodes,
             trace=tuple(self._trace),
         )
+
+
+def _central(corner: MasterSolution, middle: MasterSolution | None) -> MasterSolution:
+    """Move the duals of a corner towards the middle, but not far where the optimal duals have no end."""
+    if middle is None:
+        return corner
+    most = 2.0 * corner.sigma + corner.value
+    return corner.between(middle, min(1.0, most / middle.sigma) if middle.sigma > 0.0 else 1.0)
 
 
 def _split(columns: list[Column], n_clusters: int) -> list[Column]:

@@ -12,7 +12,7 @@ most k clusters contributes at least the minimum. That bound needs no trust in t
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,11 @@ class MasterSolution:
     use: NDArray[np.float64]
     rest: float
 
+    def between(self, other: "MasterSolution", share: float) -> "MasterSolution":
+        """Return this solution with its duals moved towards those of another optimum."""
+        duals = (1.0 - share) * self.duals + share * other.duals
+        return replace(self, duals=duals, sigma=(1.0 - share) * self.sigma + share * other.sigma)
+
 
 class Master:
     """The restricted master as a linear program that grows with its pool.
@@ -92,6 +97,8 @@ class Master:
     feasibility : bool
         Forget all costs and minimise the cover that is missing instead: 0 if and only if a fractional clustering
         exists among the columns. Its duals, in [0, 1], are the Farkas duals of the master.
+    central : bool
+        Take duals from the middle of the optimal ones instead of a corner.
     """
 
     def __init__(
@@ -103,6 +110,7 @@ class Master:
         scale: float = 1.0,
         incumbent_cost: float | None = None,
         feasibility: bool = False,
+        central: bool = False,
     ) -> None:
         self.pool = pool
         self.n_blocks = n_blocks
@@ -111,7 +119,7 @@ class Master:
         self.feasibility = feasibility
         low = np.append(np.ones(n_blocks), -np.inf)
         high = np.append(np.full(n_blocks, np.inf), float(n_clusters))
-        self._program = GrowingProgram(low, high)
+        self._program = GrowingProgram(low, high, central=central)
         blocks = np.arange(n_blocks, dtype=np.int32)
         if feasibility:
             self._program.add_columns(np.ones(n_blocks), blocks, blocks, np.ones(n_blocks))
