@@ -287,7 +287,7 @@ class SdpBound:
             self._state.rho *= factor
             self._state.U /= factor
             self._cuts.mu[:] /= factor
-            self._spectral.forget()
+            self._spectral.rescale(1 / factor)
 
     def _take_bound(self, run: "_Run") -> None:
         bound = self._safe_bound()

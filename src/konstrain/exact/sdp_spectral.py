@@ -14,10 +14,10 @@ SPARE_PAIRS = 6
 # Degree of the polynomial that separates the top of the spectrum from the rest.
 DEGREE = 5
 # Full decompositions: after so many iterations, and always for matrices so small that they cost nothing.
-RENEW_EVERY = 10
+RENEW_EVERY = 30
 FOLLOW_FROM = 60
 # The spectrum may grow downwards between full decompositions by this share.
-FLOOR_MARGIN = 0.1
+FLOOR_MARGIN = 0.2
 
 
 def deflate(matrix: NDArray[np.float64], direction: NDArray[np.float64], value: float) -> float:
@@ -78,6 +78,10 @@ class SpectralProjection:
         """Decompose in full next time: the matrix changes by more than an iteration's step."""
         self._vectors = None
 
+    def rescale(self, factor: float) -> None:
+        """Expect the next matrix to have its lower end, which is mostly multipliers, multiplied by this."""
+        self._floor *= max(factor, 1.0) if self._floor < 0 else min(factor, 1.0)
+
     def factor(self, matrix: NDArray[np.float64], direction: NDArray[np.float64]) -> Any:
         """Return F with W = F F' for the lower triangle `matrix`, which is overwritten."""
         if self._vectors is None or self._age >= RENEW_EVERY or matrix.shape[0] < FOLLOW_FROM:
@@ -134,7 +138,8 @@ class SpectralProjection:
             return None, None
         small = basis.T @ blas.dsymm(1.0, shifted, basis, lower=0)
         values, rotation, info = lapack.dsyevd(small)
-        if info != 0:
+        # Ritz values below the interval: the spectrum has grown downwards and the polynomial blew up the wrong end.
+        if info != 0 or values[0] < -half:
             return None, None
         return values + centre, basis @ rotation
 
