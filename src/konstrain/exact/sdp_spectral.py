@@ -31,13 +31,11 @@ def deflate(matrix: NDArray[np.float64], direction: NDArray[np.float64], value: 
 
 
 def smallest_sum(matrix: NDArray[np.float64], count: int) -> float:
-    """Sum of the `count` smallest eigenvalues; destroys the matrix."""
+    """Sum of the `count` smallest eigenvalues; destroys the matrix. Minus infinity if LAPACK finds fewer."""
     values, _, found, _, info = lapack.dsyevr(
         matrix.T, compute_v=0, range="I", il=1, iu=count, lower=0, overwrite_a=1
     )
-    if info != 0 or found < count:
-        raise np.linalg.LinAlgError(f"dsyevr failed with info={info}")
-    return float(values[:count].sum())
+    return float(values[:count].sum()) if info == 0 and found == count else -np.inf
 
 
 def shares_at_total(values: NDArray[np.float64], total: float) -> tuple[NDArray[np.float64], float]:
