@@ -38,7 +38,7 @@ from konstrain._tolerances import SDP_ROUNDING
 from konstrain.constraints.problem import Problem
 from konstrain.exact.sdp_cuts import Cuts
 from konstrain.exact.sdp_model import SdpModel, merge_matrix, place_after_merge
-from konstrain.exact.sdp_spectral import SpectralProjection, deflate, smallest_sum
+from konstrain.exact.sdp_spectral import SpectralProjection, deflate, one_blas_thread, smallest_sum
 from konstrain.stop import Deadline
 
 # Iterations before the first cuts at the root, and between later rounds of cuts.
@@ -210,7 +210,8 @@ class SdpBound:
         first = self._n_iterations
         interrupted = False
         try:
-            status = self._rounds(run, max_rounds or self._most_rounds)
+            with one_blas_thread(self.model.n_blocks):
+                status = self._rounds(run, max_rounds or self._most_rounds)
         except KeyboardInterrupt:
             status, interrupted = "limit", True
         except np.linalg.LinAlgError:

@@ -3,11 +3,14 @@
 Symmetric matrices are C-ordered with only the lower triangle filled; LAPACK sees the transpose, filled above.
 """
 
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
+from threadpoolctl import ThreadpoolController
 
 # Eigenpairs followed beyond the rank of the last projection, at least.
 SPARE_PAIRS = 6
@@ -16,8 +19,27 @@ DEGREE = 5
 # Full decompositions: after so many iterations, and always for matrices so small that they cost nothing.
 RENEW_EVERY = 30
 FOLLOW_FROM = 60
+# From this size on, BLAS may use as many threads as it likes.
+THREADS_FROM = 1000
 # The spectrum may grow downwards between full decompositions by this share.
 FLOOR_MARGIN = 0.2
+
+
+@cache
+def _threadpools() -> Any:
+    # Made once: it looks at every library the process has loaded.
+    return ThreadpoolController()
+
+
+def one_blas_thread(size: int) -> AbstractContextManager[Any]:
+    """Keep BLAS to one thread for matrices of this size, where more threads mostly wait for each other.
+
+    On a machine with other work they wait very long: ten times as long was seen. Small products are not split anyway.
+    """
+    if not FOLLOW_FROM <= size < THREADS_FROM:
+        return nullcontext()
+    manager: AbstractContextManager[Any] = _threadpools().limit(limits=1, user_api="blas")
+    return manager
 
 
 def deflate(matrix: NDArray[np.float64], direction: NDArray[np.float64], value: float) -> float:
