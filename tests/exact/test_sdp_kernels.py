@@ -187,13 +187,13 @@ def test_deflation_and_the_sum_of_smallest_eigenvalues():
 
 def test_followed_eigenvectors_project_like_a_full_decomposition():
     rng = np.random.default_rng(7)
-    m, trace = 120, 4
+    m, trace = 80, 4
     base = rng.normal(size=(m, 20)) / np.sqrt(m)
     A = base @ base.T + 0.02 * np.diag(rng.random(m))
     u = np.full(m, m**-0.5)
     spectral = SpectralProjection(trace)
     noise = rng.normal(size=(m, m)) * 1e-5
-    for step in range(15):
+    for step in range(10):
         A = A + noise + noise.T
         factor = spectral.factor(np.tril(A), u)
         exact = SpectralProjection(trace).factor(np.tril(A), u)

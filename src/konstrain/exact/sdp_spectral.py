@@ -3,21 +3,43 @@
 Symmetric matrices are C-ordered with only the lower triangle filled; LAPACK sees the transpose, filled above.
 """
 
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
+from threadpoolctl import ThreadpoolController
 
 # Eigenpairs followed beyond the rank of the last projection, at least.
 SPARE_PAIRS = 6
 # Degree of the polynomial that separates the top of the spectrum from the rest.
 DEGREE = 5
 # Full decompositions: after so many iterations, and always for matrices so small that they cost nothing.
-RENEW_EVERY = 10
+RENEW_EVERY = 30
 FOLLOW_FROM = 60
+# From this size on, BLAS may use as many threads as it likes.
+THREADS_FROM = 1000
 # The spectrum may grow downwards between full decompositions by this share.
-FLOOR_MARGIN = 0.1
+FLOOR_MARGIN = 0.2
+
+
+@cache
+def _threadpools() -> Any:
+    # Made once: it looks at every library the process has loaded.
+    return ThreadpoolController()
+
+
+def one_blas_thread(size: int) -> AbstractContextManager[Any]:
+    """Keep BLAS to one thread for matrices of this size, where more threads mostly wait for each other.
+
+    On a machine with other work they wait very long: ten times as long was seen. Small products are not split anyway.
+    """
+    if not FOLLOW_FROM <= size < THREADS_FROM:
+        return nullcontext()
+    manager: AbstractContextManager[Any] = _threadpools().limit(limits=1, user_api="blas")
+    return manager
 
 
 def deflate(matrix: NDArray[np.float64], direction: NDArray[np.float64], value: float) -> float:
@@ -31,13 +53,11 @@ def deflate(matrix: NDArray[np.float64], direction: NDArray[np.float64], value: 
 
 
 def smallest_sum(matrix: NDArray[np.float64], count: int) -> float:
-    """Sum of the `count` smallest eigenvalues; destroys the matrix."""
+    """Sum of the `count` smallest eigenvalues; destroys the matrix. Minus infinity if LAPACK finds fewer."""
     values, _, found, _, info = lapack.dsyevr(
         matrix.T, compute_v=0, range="I", il=1, iu=count, lower=0, overwrite_a=1
     )
-    if info != 0 or found < count:
-        raise np.linalg.LinAlgError(f"dsyevr failed with info={info}")
-    return float(values[:count].sum())
+    return float(values[:count].sum()) if info == 0 and found == count else -np.inf
 
 
 def shares_at_total(values: NDArray[np.float64], total: float) -> tuple[NDArray[np.float64], float]:
@@ -77,6 +97,10 @@ class SpectralProjection:
     def forget(self) -> None:
         """Decompose in full next time: the matrix changes by more than an iteration's step."""
         self._vectors = None
+
+    def rescale(self, factor: float) -> None:
+        """Expect the next matrix to have its lower end, which is mostly multipliers, multiplied by this."""
+        self._floor *= max(factor, 1.0) if self._floor < 0 else min(factor, 1.0)
 
     def factor(self, matrix: NDArray[np.float64], direction: NDArray[np.float64]) -> Any:
         """Return F with W = F F' for the lower triangle `matrix`, which is overwritten."""
@@ -134,7 +158,8 @@ class SpectralProjection:
             return None, None
         small = basis.T @ blas.dsymm(1.0, shifted, basis, lower=0)
         values, rotation, info = lapack.dsyevd(small)
-        if info != 0:
+        # Ritz values below the interval: the spectrum has grown downwards and the polynomial blew up the wrong end.
+        if info != 0 or values[0] < -half:
             return None, None
         return values + centre, basis @ rotation
 
