@@ -18,7 +18,8 @@ from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._lloyd import Lloyd
 from konstrain.estimators._restarts import default_threads
-from konstrain.estimators.constrained_kmeans import Run, Start
+from konstrain.estimators._run import Run
+from konstrain.estimators._start import Start
 from konstrain.exceptions import UndecidedError
 from konstrain.result import Clustering
 from konstrain.stop import Deadline

@@ -1,24 +1,21 @@
 """The front door: k-means under every kind of constraint at once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from konstrain import local_search
 from konstrain._sklearn import Interval, StrOptions
-from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans, partial_labels_of
 from konstrain.estimators._lloyd import CHUNK, Lloyd
 from konstrain.estimators._restarts import default_threads
-from konstrain.result import Clustering
-from konstrain.seeding import plus_plus, random_blocks, rows_of_means
+from konstrain.estimators._run import Run
+from konstrain.estimators._start import Start
 from konstrain.stop import Deadline
 
 if TYPE_CHECKING:
@@ -30,14 +27,6 @@ AUTO_ITERATIONS = 20
 # ... and at most so many restarts, ending early when this many agree on the best clustering.
 AUTO_MOST = 100
 AUTO_AGREEING = 8
-# Relocations of a center tried in a row without success; on data with more blocks x clusters x features than the
-# second number only those whose estimated gain is positive.
-RELOCATIONS = 10
-RELOCATE_ANYWAY = 100_000
-# Passes of the local search: to the end on small problems (blocks x clusters), else only the first, which bring most.
-PASSES_TO_THE_END = 1000
-FIRST_PASSES = 10
-SMALL_PROBLEM = 100_000
 # Blocks x clusters beyond which local search and relocation cost more than they bring.
 SEARCH_LIMIT = 5_000_000
 
@@ -257,126 +246,6 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         if self.local_search != "auto":
             return bool(self.local_search)
         return not Start.is_given(self.init) and problem.n_blocks * problem.n_clusters <= SEARCH_LIMIT
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Where runs begin: a rule with a seed, or given centers."""
-
-    X: Any
-    rule: Any
-    n_trials: int | None = None  # draws per step of k-means++; None: as scikit-learn
-
-    @staticmethod
-    def is_given(init: Any) -> bool:
-        """Whether `init` holds the centers themselves."""
-        return not (isinstance(init, str) or callable(init))
-
-    @classmethod
-    def of(cls, estimator: BaseConstrainedKMeans, X: Any) -> "Start":
-        """Check the estimator's `init`."""
-        if not cls.is_given(estimator.init):
-            return cls(X, estimator.init)
-        return cls(X, _checked_centers(estimator.init, estimator.n_clusters, X.shape[1]))
-
-    def centers(self, lloyd: Lloyd, seed: int) -> NDArray[np.float64]:
-        """Return the centers one run starts from."""
-        problem = lloyd.problem
-        if callable(self.rule):
-            drawn = self.rule(self.X, problem.n_clusters, random_state=np.random.RandomState(seed))
-            return _checked_centers(drawn, problem.n_clusters, self.X.shape[1])
-        if not isinstance(self.rule, str):
-            return np.array(self.rule)
-        rng = np.random.default_rng(seed)
-        if self.rule == "random":
-            return rows_of_means(problem, random_blocks(problem, rng))
-        return rows_of_means(problem, plus_plus(problem, rng, n_trials=self.n_trials, n_threads=lloyd.n_threads))
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """One run from a seed: Lloyd's loop, then local search and relocation of centers while they pay."""
-
-    lloyd: Lloyd
-    start: Start
-    search: bool
-
-    def __call__(self, seed: int) -> Clustering:
-        """Make the run."""
-        lloyd = replace(self.lloyd)  # its buffer is its own: runs may share a process
-        best = lloyd.run(self.start.centers(lloyd, seed))
-        if self.search:
-            best = _polish(lloyd, best, seed)
-            best = _relocate(lloyd, best, seed)
-        return best
-
-
-def _polish(lloyd: Lloyd, clustering: Clustering, seed: int) -> Clustering:
-    """Alternate local search and Lloyd's loop until neither finds anything."""
-    problem = lloyd.problem
-    links = problem.conflicts if lloyd.violation_cost is None else problem.links_at(lloyd.violation_cost)
-    is_small = problem.n_blocks * problem.n_clusters <= SMALL_PROBLEM
-    while not lloyd.deadline.expired():
-        remaining = lloyd.deadline.remaining()
-        found = local_search.improve(
-            problem.mean,
-            problem.weight,
-            clustering.block_labels,
-            problem.n_clusters,
-            links=links,
-            demand=problem.demand,
-            size_min=problem.size_min,
-            size_max=problem.size_max,
-            nonempty=problem.nonempty,
-            max_passes=PASSES_TO_THE_END if is_small else FIRST_PASSES,
-            time_limit=remaining if np.isfinite(remaining) else None,
-            seed=seed,
-        )
-        if found.n_moves == 0:
-            break
-        better = lloyd.run(lloyd.centers_of(found.labels, clustering.centers), clustering.assignment)
-        if not _is_lower(better.objective, clustering.objective):
-            break
-        clustering = replace(better, n_iter=clustering.n_iter + better.n_iter)
-    return clustering
-
-
-def _relocate(lloyd: Lloyd, best: Clustering, seed: int) -> Clustering:
-    """Dissolve one cluster and cut another in two, as long as that leads somewhere better."""
-    problem = lloyd.problem
-    anyway = problem.n_clusters * problem.mean.size <= RELOCATE_ANYWAY
-    improved = problem.n_clusters > 1
-    while improved:
-        improved = False
-        for centers in local_search.relocation_candidates(
-            problem.mean,
-            problem.weight,
-            best.block_labels,
-            problem.n_clusters,
-            RELOCATIONS,
-            seed,
-            least_gain=-np.inf if anyway else 0.0,
-        ):
-            if lloyd.deadline.expired():
-                return best
-            found = _polish(lloyd, lloyd.run(centers, best.assignment), seed)
-            if _is_lower(found.objective, best.objective):
-                best, improved = replace(found, n_iter=best.n_iter + found.n_iter), True
-                break
-    return best
-
-
-def _is_lower(new: float, old: float) -> bool:
-    return new < old - SAME_OBJECTIVE * abs(old)
-
-
-def _checked_centers(centers: Any, n_clusters: int, n_features: int) -> NDArray[np.float64]:
-    checked: NDArray[np.float64] = check_array(centers, dtype=np.float64, order="C", copy=True, input_name="init")
-    if checked.shape != (n_clusters, n_features):
-        raise ValueError(
-            f"init must have shape (n_clusters, n_features) = ({n_clusters}, {n_features}), got {checked.shape}"
-        )
-    return checked
 
 
 def _mean_variance(X: Any) -> float:

@@ -4,6 +4,7 @@ Babaki, Guns and Nijssen (2014), section 2, call them anti-monotone: sizes from 
 outside a given set, violated soft cannot-links, and combinations. A lower bound on sizes is not one of them.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,14 +32,14 @@ class ClusterConstraint(Protocol):
         ...
 
 
-class _Additive:
+class _Additive(ABC):
     """A constraint of the form: amounts of the rows add up to at most `limit`."""
 
     limit: float
 
+    @abstractmethod
     def amount_of(self, rows: Rows) -> NDArray[np.float64]:
         """What each of these rows counts."""
-        raise NotImplementedError
 
     def allows(self, cluster: Rows, joining: Rows) -> bool:
         """See `ClusterConstraint`."""
