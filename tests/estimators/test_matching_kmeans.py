@@ -76,7 +76,7 @@ def test_seeding_uses_one_draw_per_step_unless_told(monkeypatch):
         trials.append(n_trials)
         return plus_plus(problem, rng, n_trials=n_trials, n_threads=n_threads)
 
-    monkeypatch.setattr("konstrain.estimators.constrained_kmeans.plus_plus", spy)
+    monkeypatch.setattr("konstrain.estimators._start.plus_plus", spy)
     MatchingKMeans(3, random_state=0).fit(X)
     MatchingKMeans(3, n_local_trials=None, random_state=0).fit(X)
     assert trials == [1, None]
