@@ -40,6 +40,14 @@ add("with links", ConstrainedKMeans(3, random_state=0).fit(X, **links))
 add("with links, 45 to 55 each", ConstrainedKMeans(3, size_min=45, size_max=55, random_state=0).fit(X, **links))
 console.print(table)
 
+console.rule("How far from the best possible?")
+model = ConstrainedKMeans(3, size_min=45, size_max=55, random_state=0).fit(X, **links)
+certificate = model.certify(X, time_limit=60)
+console.print(
+    f"SSE {certificate.cost:.4f}; no clustering under these constraints is below {certificate.lower_bound:.4f}: "
+    f"gap {certificate.gap:.1e}, " + ("proved optimal" if certificate.is_optimal else "not proved optimal")
+)
+
 console.rule("And when nothing can satisfy them")
 for arguments, sizes in (
     ({"must_link": [(0, 7), (7, 60), (60, 99)], "cannot_link": [(0, 99)]}, {}),
