@@ -18,6 +18,7 @@ from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain.assignment import assign
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
+from konstrain.constraints.tables import reusable
 from konstrain.estimators._restarts import Restarts, default_threads
 from konstrain.exceptions import NotProvenWarning
 from konstrain.metrics import Violations, count_violations
@@ -103,7 +104,7 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         """
         X = validate_data(self, X, **ACCEPTED)
         deadline = Deadline(self.time_limit)
-        links = {"must_link": must_link, "cannot_link": cannot_link}
+        links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
         if not self._takes_confidences:
             _refuse_confidences(type(self).__name__, X.shape[0], **links)
         problem = self._build_problem(X, y, sample_weight, demand=demand, **links)

@@ -161,6 +161,10 @@ class ExactKMeans(BaseConstrainedKMeans):
         super().fit(X, y, sample_weight, **links)
         return self
 
+    def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
+        # In double precision: the means of blocks, rounded to single, could lift a bound above the optimum.
+        return super()._build_problem(X.astype(np.float64, copy=False), y, sample_weight, **links)
+
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         # Imported here: the search looks for its upper bounds with the estimators of this package.
         from konstrain.exact.question import Question
@@ -172,7 +176,7 @@ class ExactKMeans(BaseConstrainedKMeans):
             raise ValueError(f"row {row} and all rows tied to it have weight 0; leave rows without weight out")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         limits = Limits(self.gap, deadline, self.node_limit, self.n_jobs, seed, self.bound, self._told)
-        rows = X.toarray() if hasattr(X, "toarray") else X
+        rows = (X.toarray() if hasattr(X, "toarray") else X).astype(np.float64, copy=False)
         tree = solve(Question(rows, problem, self._rules), limits)
         if tree.labels is None:
             raise UndecidedError(
