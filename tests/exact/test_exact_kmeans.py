@@ -94,6 +94,11 @@ def test_a_clustering_unlike_a_given_one_is_the_best_of_those():
         ExactKMeans(2).fit(X, alternative_to=first.labels_)
 
 
+def test_a_clustering_of_other_rows_to_differ_from_is_refused():
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[150, 4\]"):
+        ExactKMeans(3).fit(IRIS, alternative_to=[0, 0, 1, 1], alternative_limit=50)
+
+
 @pytest.mark.published
 def test_balanced_iris_is_the_published_value_and_proved():
     model = ExactKMeans(3, 50, 50, random_state=0).fit(IRIS)

@@ -17,7 +17,7 @@ from konstrain import distances
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain.assignment import assign
 from konstrain.constraints import Problem
-from konstrain.constraints.inputs import read_links
+from konstrain.constraints.inputs import is_unknown, membership_values, read_links
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._restarts import Restarts, default_threads
 from konstrain.exceptions import NotProvenWarning
@@ -297,8 +297,6 @@ def partial_labels_of(y: Any) -> Any:
     """Return y if it marks unknown rows with -1 (or None), else nothing: complete labels are no constraints."""
     if y is None:
         return None
-    values = np.asarray(y)
-    unknown = values == -1
-    if values.dtype == object:
-        unknown = np.array([value is None or value == -1 for value in values.ravel()])
-    return y if bool(np.any(unknown)) else None
+    values = membership_values(y)
+    unknown = values == -1 if values.dtype != object else [is_unknown(value) for value in values.ravel()]
+    return values if bool(np.any(unknown)) else None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from rich.console import Console
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.constraints import Problem
@@ -156,6 +156,7 @@ class ExactKMeans(BaseConstrainedKMeans):
         if alternative_to is not None:
             if alternative_limit is None:
                 raise ValueError("alternative_to needs alternative_limit: how many rows two clusters may share")
+            check_consistent_length(X, alternative_to)
             self._rules = (*self._rules, unlike(np.asarray(alternative_to), alternative_limit))
         links = {"must_link": must_link, "cannot_link": cannot_link, "demand": demand}
         super().fit(X, y, sample_weight, **links)
