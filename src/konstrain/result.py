@@ -32,6 +32,8 @@ class Clustering:
         The last assignment step, a start for further ones.
     n_violations : int
         Links that a method which may break links broke; fewer is better, whatever the objective.
+    interrupted : bool
+        Whether the keyboard ended the search whose best run this is.
     """
 
     block_labels: NDArray[np.int32]
@@ -43,3 +45,4 @@ class Clustering:
     proven: bool = True
     assignment: Assignment | None = None
     n_violations: int = 0
+    interrupted: bool = False

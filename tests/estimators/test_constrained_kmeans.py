@@ -1,6 +1,7 @@
 """The front door: what it promises, on real data and against enumeration."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, load_wine
@@ -317,6 +318,15 @@ class TestPredict:
     def test_new_rows_with_impossible_sizes_are_refused(self):
         with pytest.raises(InfeasibleError):
             fit(IRIS).predict(IRIS[:10], size_max=2)
+
+
+def test_partial_labels_may_mix_names_and_marks_for_unknown():
+    """A plain list of names and -1 is no list of names; pandas' NA says neither yes nor no."""
+    X = [[0.0], [1.0], [5.0], [6.0]]
+    labels = ConstrainedKMeans(2, random_state=0).fit(X, ["a", -1, "b", "a"]).labels_
+    assert labels[0] == labels[3] != labels[2]
+    with pytest.raises(ValueError, match=r"labels\[1\] is NaN; use -1 for an unknown label"):
+        ConstrainedKMeans(2).fit(X, np.array([1, pd.NA, -1, 1], dtype=object))
 
 
 def test_partial_labels_become_links_and_complete_ones_are_ignored():

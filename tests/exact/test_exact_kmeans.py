@@ -1,13 +1,15 @@
 """ExactKMeans: against enumeration, for each bound and every kind of constraint, and on published instances."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
-from clusterings import best_sse, check_clustering, random_pairs
+from clusterings import best_sse, check_clustering, random_pairs, sse
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, lower_bound
+from konstrain.estimators.constrained_kmeans import Run
 from konstrain.exact import MaxOverlap, MaxSize
 from konstrain.exceptions import NotProvenWarning
 from oracles import all_labelings
@@ -92,6 +94,11 @@ def test_a_clustering_unlike_a_given_one_is_the_best_of_those():
         ExactKMeans(2).fit(X, alternative_to=first.labels_)
 
 
+def test_a_clustering_of_other_rows_to_differ_from_is_refused():
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[150, 4\]"):
+        ExactKMeans(3).fit(IRIS, alternative_to=[0, 0, 1, 1], alternative_limit=50)
+
+
 @pytest.mark.published
 def test_balanced_iris_is_the_published_value_and_proved():
     model = ExactKMeans(3, 50, 50, random_state=0).fit(IRIS)
@@ -130,6 +137,17 @@ def test_branching_closes_what_the_root_leaves_open():
     assert seen > 10
 
 
+def test_single_precision_does_not_lift_the_bound_above_the_cost():
+    """Blocks far from the origin: their means have few digits in single precision."""
+    X = (np.random.default_rng(9).normal(size=(20, 2)) + 1e5).astype(np.float32)
+    must = [(i, i + 1) for i in range(0, 10, 2)]
+    model = ExactKMeans(3, random_state=0).fit(X, must_link=must)
+    assert model.cluster_centers_.dtype == np.float32
+    assert model.inertia_ == pytest.approx(sse(X, model.labels_), rel=1e-9)
+    assert model.lower_bound_ <= model.inertia_
+    assert model.inertia_ == pytest.approx(lower_bound(X, 3, must_link=must).best_cost, rel=1e-6)
+
+
 def test_two_workers_agree_with_one_up_to_the_gap():
     rng = np.random.default_rng(6)
     X = rng.normal(size=(30, 2))
@@ -153,6 +171,28 @@ class TestLimits:
         with pytest.warns(NotProvenWarning):
             model = ExactKMeans(6, bound="sdp", gap=1e-12, node_limit=1, random_state=0).fit(X)
         assert model.n_nodes_ == 1
+
+    @pytest.mark.parametrize("during", ["the first search", "the search at a node"])
+    def test_an_interrupt_ends_everything_and_proves_nothing(self, during, monkeypatch):
+        """Wherever it strikes, the part of the tree that was not looked at still counts."""
+        X = np.random.default_rng(8).normal(size=(15, 2))
+        run, calls = Run.__call__, itertools.count()
+
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        if during == "the first search":
+            monkeypatch.setattr(Run, "__call__", lambda *args: run(*args) if next(calls) < 2 else interrupted())
+        else:
+            monkeypatch.setattr("konstrain.exact.solve._improve", interrupted)
+        model = ExactKMeans(3, size_min=[2, 5, 8], size_max=[2, 5, 8], random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            with pytest.warns(NotProvenWarning, match="interrupted before the optimum was proved"):
+                model.fit(X)
+        assert not model.is_optimal_
+        assert model.n_nodes_ == 1
+        check_clustering(model, X, size_min=[2, 5, 8], size_max=[2, 5, 8])
 
     def test_progress_names_bound_incumbent_gap_and_nodes(self, capsys):
         ExactKMeans(3, random_state=0, verbose=1).fit(IRIS[::3])
@@ -195,3 +235,19 @@ class TestCertify:
     def test_labels_that_break_the_constraints_are_refused(self):
         with pytest.raises(ValueError, match="do not satisfy"):
             lower_bound(IRIS, 3, labels=np.arange(150) % 3, must_link=[(0, 1)])
+
+
+def test_a_bound_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="bound must be one of 'auto', 'column-generation', 'sdp', got 'SDP'"):
+        lower_bound(IRIS, 3, bound="SDP")
+
+
+@pytest.mark.parametrize("estimator", [ConstrainedKMeans, ExactKMeans])
+def test_links_from_a_generator_count_everywhere(estimator):
+    """Fit reads links more than once, and `certify` asks about them again."""
+    X = [[0.0], [1.0], [5.0], [6.0]]
+    model = estimator(2, random_state=0).fit(X, must_link=(pair for pair in [(0, 3)]), cannot_link=iter([(0, 1)]))
+    assert model.labels_[0] == model.labels_[3] != model.labels_[1]
+    if estimator is ConstrainedKMeans:
+        assert model.certify(X).cost == pytest.approx(model.inertia_)
+        assert model.certify(X).is_optimal

@@ -163,7 +163,7 @@ def read_membership(name: str, value: Any, n_samples: int) -> Membership | None:
     """Return groups (None, NaN, -1: none) or labels (None, -1: unknown) as codes; None when no row has one."""
     if value is None:
         return None
-    values = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
+    values = membership_values(value)
     if values.shape != (n_samples,):
         raise ValueError(f"{name} must have one value per row, shape ({n_samples},), got {values.shape}")
     if values.dtype.kind == "f" and name == "labels" and np.isnan(values).any():
@@ -177,6 +177,22 @@ def read_membership(name: str, value: Any, n_samples: int) -> Membership | None:
     codes = np.full(n_samples, -1, dtype=np.int32)
     codes[known] = inverse
     return Membership(codes, names.tolist()) if names.size else None
+
+
+def membership_values(value: Any) -> NDArray[Any]:
+    """Return groups or labels as an array in which -1 and None are still themselves."""
+    if hasattr(value, "to_numpy"):
+        return np.asarray(value.to_numpy())
+    values = np.asarray(value)
+    if values.dtype.kind in "SU" and not hasattr(value, "dtype"):
+        # numpy has made text of the numbers in a list that holds both.
+        return np.array(value, dtype=object)
+    return values
+
+
+def is_unknown(value: Any) -> bool:
+    """Whether this marks a row without a label: None or -1."""
+    return value is None or (not _is_nan(value) and bool(value == -1))
 
 
 def _object_membership(name: str, values: NDArray[Any]) -> Membership | None:

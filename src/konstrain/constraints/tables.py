@@ -1,6 +1,6 @@
 """Pairs of rows in whatever form people keep them: lists, arrays, frames, sparse matrices."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,11 @@ Column = NDArray[Any]
 def is_sparse(value: Any) -> bool:
     """Whether this is one of scipy's sparse matrices or arrays."""
     return bool(issparse(value))
+
+
+def reusable(links: Any) -> Any:
+    """Return links that can be read more than once: what can be walked through only once becomes a list."""
+    return list(links) if isinstance(links, Iterator) else links
 
 
 def link_columns(name: str, value: Any, n_samples: int) -> list[Column]:

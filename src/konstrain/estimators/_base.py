@@ -17,7 +17,8 @@ from konstrain import distances
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain.assignment import assign
 from konstrain.constraints import Problem
-from konstrain.constraints.inputs import read_links
+from konstrain.constraints.inputs import is_unknown, membership_values, read_links
+from konstrain.constraints.tables import reusable
 from konstrain.estimators._restarts import Restarts, default_threads
 from konstrain.exceptions import NotProvenWarning
 from konstrain.metrics import Violations, count_violations
@@ -103,7 +104,7 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         """
         X = validate_data(self, X, **ACCEPTED)
         deadline = Deadline(self.time_limit)
-        links = {"must_link": must_link, "cannot_link": cannot_link}
+        links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
         if not self._takes_confidences:
             _refuse_confidences(type(self).__name__, X.shape[0], **links)
         problem = self._build_problem(X, y, sample_weight, demand=demand, **links)
@@ -296,8 +297,6 @@ def partial_labels_of(y: Any) -> Any:
     """Return y if it marks unknown rows with -1 (or None), else nothing: complete labels are no constraints."""
     if y is None:
         return None
-    values = np.asarray(y)
-    unknown = values == -1
-    if values.dtype == object:
-        unknown = np.array([value is None or value == -1 for value in values.ravel()])
-    return y if bool(np.any(unknown)) else None
+    values = membership_values(y)
+    unknown = values == -1 if values.dtype != object else [is_unknown(value) for value in values.ravel()]
+    return values if bool(np.any(unknown)) else None

@@ -4,7 +4,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -86,6 +86,7 @@ class Restarts:
                 RuntimeWarning,
                 stacklevel=5,
             )
+            best = replace(best, interrupted=True)
         assert best is not None
         return best
 

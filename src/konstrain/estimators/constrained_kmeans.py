@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from konstrain import local_search
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.constraints import Problem
+from konstrain.constraints.tables import reusable
 from konstrain.estimators._base import BaseConstrainedKMeans, partial_labels_of
 from konstrain.estimators._lloyd import CHUNK, Lloyd
 from konstrain.estimators._restarts import default_threads
@@ -163,7 +164,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         demand: Any = None,
     ) -> Self:
         """Cluster the rows of X under constraints; see `BaseConstrainedKMeans.fit` for the arguments."""
-        links = {"must_link": must_link, "cannot_link": cannot_link, "demand": demand}
+        links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link), "demand": demand}
         super().fit(X, y, sample_weight, **links)
         # What `certify` asks about again.
         self._asked: dict[str, Any] = {

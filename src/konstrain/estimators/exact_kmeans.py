@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from rich.console import Console
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.constraints import Problem
@@ -156,10 +156,15 @@ class ExactKMeans(BaseConstrainedKMeans):
         if alternative_to is not None:
             if alternative_limit is None:
                 raise ValueError("alternative_to needs alternative_limit: how many rows two clusters may share")
+            check_consistent_length(X, alternative_to)
             self._rules = (*self._rules, unlike(np.asarray(alternative_to), alternative_limit))
         links = {"must_link": must_link, "cannot_link": cannot_link, "demand": demand}
         super().fit(X, y, sample_weight, **links)
         return self
+
+    def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
+        # In double precision: the means of blocks, rounded to single, could lift a bound above the optimum.
+        return super()._build_problem(X.astype(np.float64, copy=False), y, sample_weight, **links)
 
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         # Imported here: the search looks for its upper bounds with the estimators of this package.
@@ -172,7 +177,7 @@ class ExactKMeans(BaseConstrainedKMeans):
             raise ValueError(f"row {row} and all rows tied to it have weight 0; leave rows without weight out")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         limits = Limits(self.gap, deadline, self.node_limit, self.n_jobs, seed, self.bound, self._told)
-        rows = X.toarray() if hasattr(X, "toarray") else X
+        rows = (X.toarray() if hasattr(X, "toarray") else X).astype(np.float64, copy=False)
         tree = solve(Question(rows, problem, self._rules), limits)
         if tree.labels is None:
             raise UndecidedError(

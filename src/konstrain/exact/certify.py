@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 
 from konstrain.constraints.problem import Problem
 from konstrain.exact.question import Question
-from konstrain.exact.solve import Limits, solve
+from konstrain.exact.solve import BOUNDS, Limits, solve
 from konstrain.exact.tree import relative_gap
 from konstrain.stop import Deadline
 
@@ -101,7 +101,10 @@ def lower_bound(
     True
     """
     began = time.perf_counter()
-    X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
+    if bound not in BOUNDS:
+        raise ValueError(f"bound must be one of {', '.join(map(repr, BOUNDS))}, got {bound!r}")
+    # In double precision: the means of blocks, rounded to single, could lift the bound above the optimum.
+    X = check_array(X, dtype=np.float64, order="C", input_name="X")
     problem = Problem.build(
         X,
         n_clusters,

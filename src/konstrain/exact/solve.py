@@ -14,6 +14,8 @@ from konstrain.exact.tree import TracePoint, Tree
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.stop import Deadline
 
+# What a caller may ask for.
+BOUNDS = ("auto", "column-generation", "sdp")
 # Column generation proves fast when clusters hold few blocks; above this many per cluster its pricer stalls.
 FEW_BLOCKS_PER_CLUSTER = 7
 FEW_BLOCKS = 50
@@ -63,11 +65,17 @@ def solve(question: Question, limits: Limits, labels: NDArray[np.int32] | None =
         node_limit=limits.node_limit,
         n_jobs=limits.n_jobs,
         on_progress=limits.on_progress,
-        improve=lambda node: _improve(question, node, limits),
+        improve=lambda node: _improve(question, node, limits, tree),
     )
     tree.offer(labels)
-    tree.offer(_first_labels(question, limits))
-    tree.search(*_choose_root(question, limits, tree))
+    try:
+        _find_first_labels(question, limits, tree)
+        root, verdict = _choose_root(question, limits, tree)
+    except KeyboardInterrupt:
+        if tree.labels is None:
+            raise
+        root, verdict = SemidefiniteNode.root(question, limits.seed), Verdict("interrupted")
+    tree.search(root, verdict)
     if tree.labels is None and not tree.interrupted and tree.lower_bound == np.inf:
         raise InfeasibleError(
             "no clustering satisfies all constraints (proved by exhausting the search tree)", reason="combination"
@@ -115,21 +123,21 @@ def _is_limited(limits: Limits) -> bool:
     return bool(np.isfinite(limits.deadline.remaining()))
 
 
-def _first_labels(question: Question, limits: Limits) -> NDArray[np.int32] | None:
+def _find_first_labels(question: Question, limits: Limits, tree: Tree) -> None:
     deadline = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
-    return _kmeans(question, question.problem, "auto", limits.seed, deadline)
+    tree.offer(_kmeans(question, question.problem, "auto", limits.seed, deadline, tree))
 
 
-def _improve(question: Question, node: Node, limits: Limits) -> NDArray[np.int32] | None:
+def _improve(question: Question, node: Node, limits: Limits, tree: Tree) -> NDArray[np.int32] | None:
     try:
         problem = question.problem_of(node.branch)
     except InfeasibleError:
         return None
-    return _kmeans(question, problem, NODE_RESTARTS, limits.seed + 1, limits.deadline)
+    return _kmeans(question, problem, NODE_RESTARTS, limits.seed + 1, limits.deadline, tree)
 
 
 def _kmeans(
-    question: Question, problem: Problem, n_init: object, seed: int, deadline: Deadline
+    question: Question, problem: Problem, n_init: object, seed: int, deadline: Deadline, tree: Tree
 ) -> NDArray[np.int32] | None:
     """Cluster a problem heuristically; None when no feasible labels turn up in time."""
     model = ConstrainedKMeans(problem.n_clusters, n_init=n_init, tol=0.0, random_state=seed)
@@ -138,4 +146,8 @@ def _kmeans(
     except (InfeasibleError, UndecidedError):
         return None
     labels: NDArray[np.int32] = problem.expand(best.block_labels)
+    if best.interrupted:
+        # The restarts took the interrupt for theirs, but it is meant for the whole search.
+        tree.offer(labels)
+        raise KeyboardInterrupt
     return labels

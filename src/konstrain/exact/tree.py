@@ -131,10 +131,17 @@ class Tree:
 
     def _judge(self, nodes: list[Node], verdicts: list[Verdict]) -> bool:
         ended = False
-        for node, verdict in zip(nodes, verdicts, strict=True):
+        for at, (node, verdict) in enumerate(zip(nodes, verdicts, strict=True)):
             self.n_nodes += 1
-            self.offer(verdict.labels)
-            ended |= self._act(node, verdict)
+            try:
+                self.offer(verdict.labels)
+                ended |= self._act(node, verdict)
+            except KeyboardInterrupt:
+                # Their children may be missing: without them the bound would speak of a part of the tree only.
+                for unfinished in nodes[at:]:
+                    self._push(unfinished)
+                self.interrupted = ended = True
+                break
         self._note()
         return ended
 
@@ -156,7 +163,10 @@ class Tree:
             self.offer(self.improve(node))
         pair = node.pair()
         if pair is None:
-            return False  # one clustering is left in here, and it was offered
+            # One clustering is left in here, and it was offered, unless time ran out while it was looked for.
+            if self.deadline.expired():
+                self._push(node)
+            return self.deadline.expired()
         for child in node.children(pair):
             self._push(child)
         return False
