@@ -122,7 +122,7 @@ def improve(
         demand,
         np.full(n_clusters, -np.inf) if size_min is None else size_min,
         np.full(n_clusters, np.inf) if size_max is None else size_max,
-        DEMAND_RELATIVE * max(1.0, total),
+        DEMAND_RELATIVE * total,
         nonempty,
         max_passes,
         Deadline(time_limit).remaining(),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from konstrain.assignment import Assignment, AssignmentProblem
+from konstrain.assignment import Assignment, AssignmentProblem, assign
 from konstrain.links import LinkGraph
 
 
@@ -42,3 +42,12 @@ def test_gap_is_relative_and_zero_when_proved():
     labels = np.zeros(1, dtype=np.int32)
     assert Assignment(labels, 10.0, 9.0, False, "test").gap == pytest.approx(0.1)
     assert Assignment(labels, 10.0, 10.0, True, "test").gap == 0.0
+
+
+def test_tiny_demands_keep_tiny_bounds():
+    """The forgiven rounding is relative to the total demand, whatever its unit."""
+    rng = np.random.default_rng(0)
+    demand = rng.uniform(0.5, 1.5, 8) * 1e-10
+    problem = AssignmentProblem.checked(rng.random((8, 3)), demand=demand, size_max=5e-10)
+    answer = assign(problem)
+    assert (np.bincount(answer.labels, demand, 3) <= 5e-10 * (1 + 1e-6)).all()

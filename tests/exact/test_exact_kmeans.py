@@ -163,7 +163,7 @@ class TestLimits:
         with pytest.warns(NotProvenWarning, match="a limit was reached before the optimum was proved"):
             model.fit(X)
         assert not model.is_optimal_
-        assert 0 < model.lower_bound_ <= model.inertia_
+        assert 0 <= model.lower_bound_ < model.inertia_
 
     def test_a_node_limit_ends_the_search(self):
         rng = np.random.default_rng(7)
@@ -251,3 +251,14 @@ def test_links_from_a_generator_count_everywhere(estimator):
     if estimator is ConstrainedKMeans:
         assert model.certify(X).cost == pytest.approx(model.inertia_)
         assert model.certify(X).is_optimal
+
+    def test_sparse_rows_can_be_certified(self):
+        from scipy.sparse import csr_array
+
+        rows = csr_array(np.where(IRIS < 0.5, 0.0, IRIS))
+        assert ConstrainedKMeans(3, random_state=0, n_init=3).fit(rows).certify(rows, gap=1e-4).is_optimal
+
+    @pytest.mark.parametrize("limits", [{"gap": 0.0}, {"time_limit": -1.0}])
+    def test_impossible_limits_are_refused(self, limits):
+        with pytest.raises(ValueError, match=next(iter(limits))):
+            lower_bound(IRIS, 3, **limits)

@@ -89,8 +89,10 @@ class AssignmentModel:
     def _add_sizes(self, rows: "_Rows", allowed: NDArray[np.bool_], variable: NDArray[np.int64]) -> None:
         block, cluster = np.nonzero(allowed)
         if self.low is not None and self.high is not None:
-            demand = 1.0 if self.demand is None else self.demand[block]
-            rows.add(cluster, variable[allowed], demand, self.low, self.high)
+            demand = np.ones(self.costs.shape[0]) if self.demand is None else self.demand
+            # In units of the largest demand: HiGHS' tolerances are absolute here too.
+            unit = float(demand.max(initial=0.0)) or 1.0
+            rows.add(cluster, variable[allowed], demand[block] / unit, self.low / unit, self.high / unit)
         if self.at_least is not None:
             rows.add(cluster, variable[allowed], 1.0, self.at_least, np.full(self.costs.shape[1], np.inf))
 

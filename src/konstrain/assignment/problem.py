@@ -117,7 +117,7 @@ class AssignmentProblem:
     @property
     def demand_slack(self) -> float:
         """By how much a sum of demands may miss a bound: rounding only."""
-        return DEMAND_RELATIVE * max(1.0, self.total_demand)
+        return DEMAND_RELATIVE * self.total_demand
 
     def sizes(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
         """Sum of demands in each cluster."""

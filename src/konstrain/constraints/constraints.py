@@ -113,7 +113,7 @@ class Constraints:
     @property
     def demand_slack(self) -> float:
         """By how much a sum of demands may miss a bound: rounding only."""
-        return DEMAND_RELATIVE * max(1.0, self.total_demand)
+        return DEMAND_RELATIVE * self.total_demand
 
 
 def _not_empty(*sources: Source | None) -> tuple[Source, ...]:

@@ -103,6 +103,11 @@ def lower_bound(
     began = time.perf_counter()
     if bound not in BOUNDS:
         raise ValueError(f"bound must be one of {', '.join(map(repr, BOUNDS))}, got {bound!r}")
+    if not 0 < gap < 1:
+        raise ValueError(f"gap must lie between 0 and 1, got {gap!r}")
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time_limit must not be negative, got {time_limit!r}")
+    X = X.toarray() if hasattr(X, "toarray") else X
     # In double precision: the means of blocks, rounded to single, could lift the bound above the optimum.
     X = check_array(X, dtype=np.float64, order="C", input_name="X")
     problem = Problem.build(

@@ -44,7 +44,7 @@ class _Additive(ABC):
     def allows(self, cluster: Rows, joining: Rows) -> bool:
         """See `ClusterConstraint`."""
         total = self.amount_of(cluster).sum() + self.amount_of(joining).sum()
-        return bool(total <= self.limit + DEMAND_RELATIVE * max(1.0, abs(self.limit)))
+        return bool(total <= self.limit + DEMAND_RELATIVE * abs(self.limit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +242,7 @@ class ClusterRules:
             # Bounds that differ between clusters are refused elsewhere, or relaxed to the largest.
             amounts.append(problem.demand)
             limits.append(float(problem.size_max.max()))
-        slack = [DEMAND_RELATIVE * max(1.0, a.sum()) for a in amounts]
+        slack = [DEMAND_RELATIVE * a.sum() for a in amounts]
         n = problem.n_blocks
         return cls(
             amounts=np.array(amounts, dtype=np.float64).reshape(-1, n),

@@ -440,7 +440,7 @@ class ColumnGenerationBound:
         """Whether a clustering of a relaxed problem keeps the sizes in some order of its clusters."""
         low, high, k = self.problem.size_min, self.problem.size_max, self.problem.n_clusters
         sizes = np.sort(np.bincount(block_labels, self.problem.demand, minlength=k))
-        slack = DEMAND_RELATIVE * max(1.0, float(self.problem.demand.sum()))
+        slack = DEMAND_RELATIVE * float(self.problem.demand.sum())
         fits_low = low is None or bool((sizes >= np.sort(low) - slack).all())
         return fits_low and (high is None or bool((sizes <= np.sort(high) + slack).all()))
 

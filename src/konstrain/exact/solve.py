@@ -24,7 +24,7 @@ RACE_NODES = 50_000
 # From this many clusters on, k-means starts miss the optimum and the integer master finds it.
 MANY_CLUSTERS = 10
 # Restarts for a better clustering at a node of the tree, and the share of the time that the first search may take.
-NODE_RESTARTS = 3
+NODE_RESTARTS = 1
 FIRST_SHARE = 0.3
 
 
