@@ -1,4 +1,4 @@
-"""Cuts of the semidefinite bound with their multipliers: stars, and where sizes are bounded the parts of sdp_parts.py.
+"""Cuts of the semidefinite bound with their multipliers: stars, and where sizes are bounded those of sdp_parts.py.
 
 Star (i; T): the sum of Z_ij over j in T, minus the sum of Z_jl over pairs in T, is at most Z_ii. With t members of T
 in the cluster of i, whose weight is W, the left side is at most (t - t (t - 1) / 2) / W <= 1 / W = Z_ii. One member

@@ -1,18 +1,20 @@
-"""Part cuts of the semidefinite bound: a part of the rows that no number of whole clusters can fill is torn somewhere.
+"""Part cuts of the semidefinite bound: a part of the rows that no number of whole clusters can fill is torn.
+
+Without them a group apart from the others may count as 1.35 clusters, which costs nothing and may lose half the bound.
 
 Let sizes lie between l and u, and let X of all weights N be in a part Q. A cluster with weights x inside and y outside
 contributes x^2 / (x + y) = x - g(x, y) to the sum of w_i w_j Z_ij over i, j in Q, with g(x, y) = x y / (x + y). So
 
     sum_{i, j in Q} w_i w_j Z_ij <= X - least(X),
 
-where least(X) is at most the sum of g(x_C, y_C) over the k clusters, for all (x_C, y_C) in the quadrangle
+where least(X) is the least sum of g(x_C, y_C) over k clusters (x_C, y_C) in the quadrangle
 T = {x, y >= 0, l <= x + y <= u} that add up to (X, N - X). As g is concave, its least sum is at a vertex of this
-polytope. Two equations cut it out of the product of k quadrangles, so a vertex of it lies in a face of the product of
-dimension two at most: all but two clusters are at vertices of T, which have g = 0, and what these two may be is a
-polygon, at a vertex of which the sum is least again. There are few such cases, and `least_torn` tries all.
+polytope. Two equations cut it out of the product of k quadrangles, so a vertex lies in a face of the product of
+dimension two at most: all but two clusters are at vertices of T, which have g = 0. What is left for the two is a
+polygon of choices, and at a vertex of it the sum is least. There are few such cases, and `least_torn` tries all.
 
-Blocks may be in a part by a share f_i: the cut is <v v', Y> <= limit with v_i = f_i sqrt(w_i). Where blocks merge, the
-shares of their rows average and the cut stays what it was.
+Blocks may be in a part by a share f_i: the cut is <v v', Y> <= limit with v_i = f_i sqrt(w_i). Where blocks merge,
+the shares of their rows average and the cut stays what it was.
 """
 
 from dataclasses import dataclass
@@ -70,7 +72,7 @@ def _table(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Weights from nothing to all, and the least torn of each."""
     inside = np.linspace(0.0, total, TABLE_SIZE)
-    return inside, np.array([least_torn(float(x), total, n_clusters, least, most) for x in inside])
+    return np.array([inside, [least_torn(float(x), total, n_clusters, least, most) for x in inside]])
 
 
 @dataclass(frozen=True, eq=False)
