@@ -1,8 +1,8 @@
 """Part cuts of the semidefinite bound: a part of the rows that no number of whole clusters can fill is torn.
 
-Without them a group apart from the others may count as 1.35 clusters, which costs nothing and may lose half the bound.
+Without them a group apart from the others may count as 1.35 clusters, at no cost, which may lose half the bound.
 
-Let sizes lie between l and u, and let X of all weights N be in a part Q. A cluster with weights x inside and y outside
+Let sizes lie between l and u, and let X of all weights N be in a part Q. A cluster with weight x inside, y outside
 contributes x^2 / (x + y) = x - g(x, y) to the sum of w_i w_j Z_ij over i, j in Q, with g(x, y) = x y / (x + y). So
 
     sum_{i, j in Q} w_i w_j Z_ij <= X - least(X),
@@ -67,9 +67,7 @@ def _torn(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 @lru_cache(maxsize=16)
-def _table(
-    total: float, n_clusters: int, least: float, most: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _table(total: float, n_clusters: int, least: float, most: float) -> NDArray[np.float64]:
     """Weights from nothing to all, and the least torn of each."""
     inside = np.linspace(0.0, total, TABLE_SIZE)
     return np.array([inside, [least_torn(float(x), total, n_clusters, least, most) for x in inside]])
