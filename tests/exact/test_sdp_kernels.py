@@ -41,6 +41,12 @@ def dense_rows(rows, m):
     return matrices
 
 
+def star_rows(stars, weight, forbidden):
+    """Rows as the projection wants them: one diagonal entry each, at most 0."""
+    rows = _core.sdp_cut_rows(stars, weight, forbidden)[:3]
+    return *rows, np.ones(len(stars), dtype=np.int32), np.zeros(len(stars))
+
+
 def test_every_clustering_satisfies_every_star():
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -105,8 +111,7 @@ def test_larger_stars_are_violated():
 def random_polyhedron(rng, m):
     weight = rng.random(m) + 0.5
     forbidden = np.array([3 * m + 1, 5 * m + 2], dtype=np.int32)
-    rows = _core.sdp_cut_rows(random_stars(rng, m, 30), weight, forbidden)
-    return weight, forbidden, rows[:3]
+    return weight, forbidden, star_rows(random_stars(rng, m, 30), weight, forbidden)
 
 
 def test_projection_with_many_sweeps_is_the_nearest_point():
@@ -150,7 +155,7 @@ def test_dual_matrix_bounds_every_clustering(has_limits):
         weight, _, _ = random_polyhedron(rng, m)
         Y = clustering_matrix(rng, weight, k)
         forbidden = np.flatnonzero(np.tril(Y == 0, -1) & (rng.random((m, m)) < 0.2)).astype(np.int32)
-        rows = _core.sdp_cut_rows(random_stars(rng, m, 30), weight, forbidden)[:3]
+        rows = star_rows(random_stars(rng, m, 30), weight, forbidden)
         low = Y.diagonal() * 0.9 if has_limits else np.zeros(m)
         high = Y.diagonal() * 1.1 if has_limits else np.full(m, np.inf)
         cost, U = (np.tril(a + a.T) for a in rng.normal(size=(2, m, m)))

@@ -17,9 +17,11 @@ std::span<const konstrain::Star> starsOf(const SdpStars& stars) {
 }
 
 konstrain::Polyhedron polyhedronOf(const Vector<std::int64_t>& start, const Vector<std::int32_t>& position,
-                                   const Vector<double>& coefficient, const Vector<std::int32_t>& forbidden,
+                                   const Vector<double>& coefficient, const Vector<std::int32_t>& diagonals,
+                                   const Vector<double>& limit, const Vector<std::int32_t>& forbidden,
                                    const Vector<double>& low, const Vector<double>& high) {
-    return {{view<std::int64_t>(start), view<std::int32_t>(position), view<double>(coefficient)},
+    return {{view<std::int64_t>(start), view<std::int32_t>(position), view<double>(coefficient),
+             view<std::int32_t>(diagonals), view<double>(limit)},
             view<std::int32_t>(forbidden),
             view<double>(low),
             view<double>(high)};
@@ -50,28 +52,31 @@ auto sdpSeparate(Matrix<double> y, Vector<double> weight, SdpStars known, std::s
 }
 
 auto sdpProject(Vector<std::int64_t> start, Vector<std::int32_t> position, Vector<double> coefficient,
-                Vector<std::int32_t> forbidden, Vector<double> low, Vector<double> high, Matrix<double> c,
-                Vector<double> direction, std::size_t nSweeps, OutMatrix<double> y, OutMatrix<double> z,
-                OutMatrix<double> u, OutVector<double> mu, OutMatrix<double> work) {
+                Vector<std::int32_t> diagonals, Vector<double> limit, Vector<std::int32_t> forbidden,
+                Vector<double> low, Vector<double> high, Matrix<double> c, Vector<double> direction,
+                std::size_t nSweeps, OutMatrix<double> y, OutMatrix<double> z, OutMatrix<double> u,
+                OutVector<double> mu, OutMatrix<double> work) {
     konstrain::StepSizes sizes{};
     {
         nb::gil_scoped_release release;
-        sizes = konstrain::projectIterate(polyhedronOf(start, position, coefficient, forbidden, low, high),
-                                          view<double>(c), view<double>(direction), nSweeps, writable(y),
-                                          writable(z), writable(u), {mu.data(), mu.size()}, writable(work));
+        sizes = konstrain::projectIterate(
+            polyhedronOf(start, position, coefficient, diagonals, limit, forbidden, low, high),
+            view<double>(c), view<double>(direction), nSweeps, writable(y), writable(z), writable(u),
+            {mu.data(), mu.size()}, writable(work));
     }
     return std::make_tuple(sizes.apart, sizes.size, sizes.moved, sizes.multiplier, sizes.objective);
 }
 
 auto sdpDualMatrix(Vector<std::int64_t> start, Vector<std::int32_t> position, Vector<double> coefficient,
-                   Vector<std::int32_t> forbidden, Vector<double> low, Vector<double> high, Matrix<double> c,
-                   Matrix<double> u, Vector<double> mu, double rho, OutMatrix<double> m) {
+                   Vector<std::int32_t> diagonals, Vector<double> limit, Vector<std::int32_t> forbidden,
+                   Vector<double> low, Vector<double> high, Matrix<double> c, Matrix<double> u,
+                   Vector<double> mu, double rho, OutMatrix<double> m) {
     konstrain::DualMatrix result{};
     {
         nb::gil_scoped_release release;
-        result = konstrain::dualMatrix(polyhedronOf(start, position, coefficient, forbidden, low, high),
-                                       view<double>(c), view<double>(u), view<double>(mu), rho, c.shape(0),
-                                       writable(m));
+        result = konstrain::dualMatrix(
+            polyhedronOf(start, position, coefficient, diagonals, limit, forbidden, low, high),
+            view<double>(c), view<double>(u), view<double>(mu), rho, c.shape(0), writable(m));
     }
     return std::make_tuple(result.norm, result.limits, result.limitsSize);
 }
@@ -95,13 +100,14 @@ void bindSdp(nb::module_& m) {
         "z"_a.noconvert(), "u"_a.noconvert(), "c"_a.noconvert(), "rho"_a, "t"_a.noconvert(),
         "Lower triangle of z - u - c / rho into t.");
     m.def("sdp_project", &sdpProject, "start"_a.noconvert(), "position"_a.noconvert(),
-          "coefficient"_a.noconvert(), "forbidden"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
-          "c"_a.noconvert(), "direction"_a.noconvert(), "n_sweeps"_a, "y"_a.noconvert(), "z"_a.noconvert(),
-          "u"_a.noconvert(), "mu"_a.noconvert(), "work"_a.noconvert(),
+          "coefficient"_a.noconvert(), "diagonals"_a.noconvert(), "limit"_a.noconvert(),
+          "forbidden"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "c"_a.noconvert(),
+          "direction"_a.noconvert(), "n_sweeps"_a, "y"_a.noconvert(), "z"_a.noconvert(), "u"_a.noconvert(),
+          "mu"_a.noconvert(), "work"_a.noconvert(),
           "Project y + u onto the cuts: |y - z|, |y|, |z - previous z|, |u|, <c, y>.");
-    m.def(
-        "sdp_dual_matrix", &sdpDualMatrix, "start"_a.noconvert(), "position"_a.noconvert(),
-        "coefficient"_a.noconvert(), "forbidden"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
-        "c"_a.noconvert(), "u"_a.noconvert(), "mu"_a.noconvert(), "rho"_a, "m"_a.noconvert(),
-        "Matrix of the safe bound into m: its norm, what limits on the diagonal add, and their magnitudes.");
+    m.def("sdp_dual_matrix", &sdpDualMatrix, "start"_a.noconvert(), "position"_a.noconvert(),
+          "coefficient"_a.noconvert(), "diagonals"_a.noconvert(), "limit"_a.noconvert(),
+          "forbidden"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "c"_a.noconvert(),
+          "u"_a.noconvert(), "mu"_a.noconvert(), "rho"_a, "m"_a.noconvert(),
+          "Matrix of the safe bound into m: its norm, what limits add to the bound, and their magnitudes.");
 }

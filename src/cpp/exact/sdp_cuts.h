@@ -20,13 +20,15 @@ struct LowerMatrix {
     std::size_t size;
 };
 
-// The cuts as rows <A_t, Y> <= 0 of unit Frobenius norm over Y = D Z D, D = diag(sqrt(weight)). Row t holds
-// entries [start[t], start[t + 1]): first the diagonal entry of the centre, then entries below the diagonal.
+// The cuts as rows <A_t, Y> <= limit[t] of unit Frobenius norm over Y = D Z D, D = diag(sqrt(weight)). Row t
+// holds entries [start[t], start[t + 1]): first `diagonals[t]` on the diagonal, then entries below it.
 // `coefficient` is what multiplies the entry in <A_t, Y>: A_t itself has half of it, twice, off the diagonal.
 struct CutRows {
     std::span<const std::int64_t> start;
     std::span<const std::int32_t> position;
     std::span<const double> coefficient;
+    std::span<const std::int32_t> diagonals;
+    std::span<const double> limit;
 
     std::size_t count() const { return start.size() - 1; }
 };

@@ -104,13 +104,16 @@ void addCuts(const CutRows& cuts, std::span<const double> mu, double scale, std:
             continue;
         const auto first = static_cast<std::size_t>(cuts.start[t]);
         const auto end = static_cast<std::size_t>(cuts.start[t + 1]);
-        matrix[static_cast<std::size_t>(cuts.position[first])] += scale * mu[t] * cuts.coefficient[first];
-        for (std::size_t e = first + 1; e != end; ++e)
+        const std::size_t below = first + static_cast<std::size_t>(cuts.diagonals[t]);
+        for (std::size_t e = first; e != below; ++e)
+            matrix[static_cast<std::size_t>(cuts.position[e])] += scale * mu[t] * cuts.coefficient[e];
+        for (std::size_t e = below; e != end; ++e)
             matrix[static_cast<std::size_t>(cuts.position[e])] += 0.5 * scale * mu[t] * cuts.coefficient[e];
     }
 }
 
-// Ascent in the multiplier of each cut in turn: <A_t, clip(work)> is the slope, 1 its Lipschitz constant.
+// Ascent in the multiplier of each cut in turn: <A_t, clip(work)> - limit is the slope, 1 its Lipschitz
+// constant.
 void sweep(const Polyhedron& polyhedron, bool onlyActive, std::span<double> mu, std::span<double> work) {
     const CutRows& cuts = polyhedron.cuts;
     const std::size_t size = polyhedron.low.size();
@@ -122,18 +125,22 @@ void sweep(const Polyhedron& polyhedron, bool onlyActive, std::span<double> mu, 
             continue;
         const auto first = static_cast<std::size_t>(cuts.start[t]);
         const auto end = static_cast<std::size_t>(cuts.start[t + 1]);
-        const auto diagonal = static_cast<std::size_t>(position[first]);
-        const std::size_t centre = diagonal / (size + 1);
-        const double raised = std::max(values[diagonal], polyhedron.low[centre]);
-        double slope = coefficient[first] * std::min(raised, polyhedron.high[centre]);
-        for (std::size_t e = first + 1; e != end; ++e)
+        const std::size_t below = first + static_cast<std::size_t>(cuts.diagonals[t]);
+        double slope = -cuts.limit[t];
+        for (std::size_t e = first; e != below; ++e) {
+            const std::size_t i = static_cast<std::size_t>(position[e]) / (size + 1);
+            const double raised = std::max(values[position[e]], polyhedron.low[i]);
+            slope += coefficient[e] * std::min(raised, polyhedron.high[i]);
+        }
+        for (std::size_t e = below; e != end; ++e)
             slope += coefficient[e] * std::max(values[position[e]], 0.0);
         const double step = std::max(-mu[t], slope);
         if (step == 0.0)
             continue;
         mu[t] += step;
-        values[diagonal] -= step * coefficient[first];
-        for (std::size_t e = first + 1; e != end; ++e)
+        for (std::size_t e = first; e != below; ++e)
+            values[position[e]] -= step * coefficient[e];
+        for (std::size_t e = below; e != end; ++e)
             values[position[e]] -= 0.5 * step * coefficient[e];
     }
 }
@@ -184,6 +191,9 @@ DualMatrix dualMatrix(const Polyhedron& polyhedron, std::span<const double> c, s
     for (const std::int32_t position : polyhedron.forbidden)
         m[static_cast<std::size_t>(position)] = std::numeric_limits<double>::infinity();
     DualMatrix result{0.0, 0.0, 0.0};
+    for (std::size_t t = 0; t != polyhedron.cuts.count(); ++t)
+        result.limits -= rho * mu[t] * polyhedron.cuts.limit[t];
+    result.limitsSize = std::abs(result.limits);
     for (std::size_t i = 0; i != size; ++i) {
         const std::size_t row = i * size;
         result.norm += 2.0 * dualRow(i, &c[row], &u[row], rho, &m[row]);

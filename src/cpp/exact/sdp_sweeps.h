@@ -16,8 +16,7 @@ struct StepSizes {
     double objective;  // <C, Y>
 };
 
-// The set projected onto: Z >= 0 off the diagonal, low <= Z_ii <= high, Z = 0 on `forbidden`, cuts <A_t, Z>
-// <= 0.
+// The set projected onto: Z >= 0 off the diagonal, low <= Z_ii <= high, Z = 0 on `forbidden`, and the cuts.
 struct Polyhedron {
     CutRows cuts;
     std::span<const std::int32_t> forbidden;
@@ -40,7 +39,7 @@ StepSizes projectIterate(const Polyhedron& polyhedron, std::span<const double> c
 
 struct DualMatrix {
     double norm;       // |M|_F
-    double limits;     // what the limits on the diagonal add to the bound
+    double limits;     // what limits on the diagonal and of cuts add to the bound
     double limitsSize; // the sum of magnitudes behind it, for the rounding guard
 };
 

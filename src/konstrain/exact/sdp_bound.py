@@ -1,18 +1,20 @@
 """The semidefinite lower bound on the cost of every feasible clustering.
 
-Peng and Wei's relaxation [1]_ over blocks, as in [2]_, with star cuts, solved by the alternating direction method of
+Peng and Wei's relaxation [1]_ over blocks, as in [2]_, with cuts, solved by the alternating direction method of
 multipliers: one half step projects on a spectral set (eigenvalues), the other on a polyhedron (sweeps over the cuts).
 Whatever state the method is in, its multipliers give a bound that holds; convergence decides only how good it is.
 
 **Why the bound is safe.** Let Y be the matrix of a clustering (see `SdpModel`), U the scaled multiplier, rho > 0, and
-mu >= 0 the multipliers of cuts <A_t, Y> <= 0. Write V = sum_t mu_t A_t - S, with S free on conflicts (there Y = 0),
+mu >= 0 the multipliers of cuts <A_t, Y> <= b_t. Write V = sum_t mu_t A_t - S, with S free on conflicts (there Y = 0),
 S >= 0 elsewhere off the diagonal, and S_ii of either sign where low_i <= Y_ii <= high_i are known. Then
 
-    <V, Y> <= - sum_i S_ii Y_ii <= - sum_i (max(S_ii, 0) low_i - max(-S_ii, 0) high_i),
+    <V, Y> <= sum_t mu_t b_t - sum_i S_ii Y_ii
+           <= sum_t mu_t b_t - sum_i (max(S_ii, 0) low_i - max(-S_ii, 0) high_i),
 
 so with M = C + rho V
 
-    <C, Y> = <M, Y> - rho <V, Y> >= <M, Y> + rho sum_i (max(S_ii, 0) low_i - max(-S_ii, 0) high_i).
+    <C, Y> = <M, Y> - rho <V, Y>
+          >= <M, Y> + rho (sum_i (max(S_ii, 0) low_i - max(-S_ii, 0) high_i) - sum_t mu_t b_t).
 
 With size bounds low_i = w_i / size_max and high_i = w_i / size_min, as Y_ii is w_i over the weight of its cluster;
 without, low_i = 0 and S_ii >= 0 is required. Last, Y = uu' + W with W u = 0, 0 <= W <= I and trace k - 1, so <M, Y>
@@ -398,7 +400,7 @@ class SdpBound:
         if child.model.known_value is None:
             child._state = self._state.merged(self.model.weight, a, b)
             place = place_after_merge(self.model.n_blocks, a, b)
-            child._cuts = self._cuts.moved(child.model, place)
+            child._cuts = self._cuts.moved(child.model, self.model.weight, place)
         return child
 
     def child_cannot_link(self, i: int, j: int) -> "SdpBound":
@@ -408,7 +410,7 @@ class SdpBound:
         if child.model.known_value is None:
             child._state = self._state.copy()
             child._state.Z[b, a] = 0.0
-            child._cuts = Cuts.make(child.model, self._cuts.stars, self._cuts.prices)
+            child._cuts = self._cuts.of(child.model)
         return child
 
     def _node_pair(self, i: int, j: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Star cuts of the semidefinite bound: pairs, triangles and larger stars, with their multipliers.
+"""Cuts of the semidefinite bound with their multipliers: stars, and where sizes are bounded those of sdp_parts.py.
 
 Star (i; T): the sum of Z_ij over j in T, minus the sum of Z_jl over pairs in T, is at most Z_ii. With t members of T
 in the cluster of i, whose weight is W, the left side is at most (t - t (t - 1) / 2) / W <= 1 / W = Z_ii. One member
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain.exact.sdp_model import SdpModel
+from konstrain.exact.sdp_parts import Parts
 
 STAR_WIDTH = 6
 
@@ -33,8 +34,10 @@ class Cuts:
     ----------
     stars : ndarray of int32, shape (n_cuts, 6)
         Centre and members of each star; -1 fills up.
+    parts : Parts
+        The part cuts; their rows come after those of the stars.
     rows : tuple of ndarray
-        ``start, position, coefficient`` for the kernels; see sdp_cuts.h.
+        ``start, position, coefficient, diagonals, limit`` for the kernels; see sdp_cuts.h.
     norm : ndarray of shape (n_cuts,)
         Norm of each row before scaling. ``mu / norm`` belongs to the cut in units of Z and survives a merge.
     mu : ndarray of shape (n_cuts,)
@@ -42,22 +45,40 @@ class Cuts:
     """
 
     stars: NDArray[np.int32]
-    rows: tuple[Any, Any, Any]
+    parts: Parts
+    rows: tuple[Any, Any, Any, Any, Any]
     norm: NDArray[np.float64]
     mu: NDArray[np.float64]
 
     @classmethod
-    def make(cls, model: SdpModel, stars: NDArray[np.int32], prices: NDArray[np.float64]) -> Self:
-        """Build the rows; `prices` are multipliers in units of Z."""
+    def make(cls, model: SdpModel, stars: NDArray[np.int32], parts: Parts, prices: NDArray[np.float64]) -> Self:
+        """Build the rows; `prices` are multipliers in units of Z, of stars first."""
         start, position, coefficient, norm = _core.sdp_cut_rows(
             np.ascontiguousarray(stars), model.weight, model.forbidden
         )
-        return cls(stars, (start, position, coefficient), norm, prices * norm)
+        more = parts.rows(model)
+        norm = np.concatenate([norm, more.norm])
+        rows = (
+            np.concatenate([start, start[-1] + more.end]),
+            np.concatenate([position, more.position]),
+            np.concatenate([coefficient, more.coefficient]),
+            np.concatenate([np.ones(len(stars), dtype=np.int32), more.diagonals]),
+            np.concatenate([np.zeros(len(stars)), parts.limit / more.norm]),
+        )
+        return cls(stars, parts, rows, norm, prices * norm)
 
     @classmethod
     def none(cls, model: SdpModel) -> Self:
         """No cuts yet."""
-        return cls.make(model, np.zeros((0, STAR_WIDTH), dtype=np.int32), np.zeros(0))
+        return cls.make(model, np.zeros((0, STAR_WIDTH), dtype=np.int32), Parts.none(model), np.zeros(0))
+
+    def of(self, model: SdpModel) -> "Cuts":
+        """Return these cuts for another model of the same blocks."""
+        return Cuts.make(model, self.stars, self.parts, self.prices)
+
+    def _by_kind(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Values of stars, values of parts."""
+        return np.split(values, [len(self.stars)])
 
     @property
     def n_cuts(self) -> int:
@@ -81,16 +102,23 @@ class Cuts:
             STARS_BELOW,
         )
         new = found.reshape(-1, STAR_WIDTH)
-        stars = np.concatenate([self.stars, new])
-        return Cuts.make(model, stars, np.concatenate([self.prices, np.zeros(len(new))])), len(new)
+        parts = self.parts.violated(model, Y)
+        of_star, of_part = self._by_kind(self.prices)
+        prices = np.concatenate([of_star, np.zeros(len(new)), of_part, np.zeros(len(parts))])
+        cuts = Cuts.make(model, np.concatenate([self.stars, new]), self.parts.joined(parts), prices)
+        return cuts, len(new) + len(parts)
 
     def active(self, model: SdpModel) -> "Cuts":
         """Return the cuts that have a positive multiplier."""
         kept = self.mu > 0
-        return Cuts.make(model, self.stars[kept], self.prices[kept])
+        of_star, of_part = self._by_kind(kept)
+        return Cuts.make(model, self.stars[of_star], self.parts.chosen(of_part), self.prices[kept])
 
-    def moved(self, model: SdpModel, place: NDArray[np.int32]) -> "Cuts":
-        """Return the cuts for a child in which block b has number place[b], without those that name one twice."""
+    def moved(self, model: SdpModel, weight: NDArray[np.float64], place: NDArray[np.int32]) -> "Cuts":
+        """Return the cuts for a child in which block b, of this weight, has number place[b].
+
+        Stars that would name a block twice are lost.
+        """
         moved = np.where(self.stars >= 0, place[self.stars], -1)
         # Members ascend, as separation writes them; -1 goes last again.
         largest = np.iinfo(np.int32).max
@@ -99,8 +127,9 @@ class Cuts:
         kept = ~(is_repeated.any(axis=1) | (members == moved[:, :1]).any(axis=1))
         members[members == largest] = -1
         stars = np.column_stack([moved[:, 0], members])[kept].astype(np.int32)
-        stars, prices = _distinct(stars, self.prices[kept])
-        return Cuts.make(model, stars, prices)
+        of_star, of_part = self._by_kind(self.prices)
+        stars, of_star = _distinct(stars, of_star[kept])
+        return Cuts.make(model, stars, self.parts.merged(weight, place), np.concatenate([of_star, of_part]))
 
 
 def _distinct(stars: NDArray[np.int32], prices: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -1,0 +1,115 @@
+"""Part cuts: valid for every clustering within its sizes, after merges too, and worth their rows."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from konstrain import ConstrainedKMeans
+from konstrain.constraints.problem import Problem
+from konstrain.exact.sdp_bound import SdpBound
+from konstrain.exact.sdp_cuts import Cuts
+from konstrain.exact.sdp_model import SdpModel, merge_matrix, place_after_merge
+from konstrain.exact.sdp_parts import Parts, least_torn
+
+
+def fewest_torn(inside, total, n_clusters, least, most):
+    """The least sum over whole numbers, by trying all."""
+    pairs = [(x, size - x) for size in range(least, most + 1) for x in range(size + 1)]
+    best = np.inf
+    for clusters in itertools.combinations_with_replacement(pairs, n_clusters):
+        if sum(x for x, _ in clusters) == inside and sum(y for _, y in clusters) == total - inside:
+            best = min(best, sum(x * y / (x + y) for x, y in clusters))
+    return best
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "least", "most", "total"),
+    [(2, 4, 5, 9), (3, 3, 4, 10), (3, 3, 3, 9), (4, 2, 3, 11), (3, 2, 5, 10)],
+)
+def test_no_clustering_tears_less(n_clusters, least, most, total):
+    for inside in range(total + 1):
+        bound = least_torn(inside, total, n_clusters, least, most)
+        exact = fewest_torn(inside, total, n_clusters, least, most)
+        assert bound <= exact + 1e-12
+        if least == most:
+            np.testing.assert_allclose(bound, exact, atol=1e-12)
+
+
+def test_equal_sizes_tear_what_is_left_over():
+    np.testing.assert_allclose(least_torn(50, 150, 3, 50, 50), 0.0, atol=1e-6)
+    np.testing.assert_allclose(least_torn(60, 150, 3, 50, 50), 10 * 40 / 50)
+
+
+def clustering(rng, weight, k):
+    labels = rng.permutation(np.r_[np.arange(k), rng.integers(0, k, weight.size - k)])
+    inside = labels[:, None] == labels
+    sizes = inside @ weight
+    return labels, sizes, np.where(inside, np.sqrt(np.outer(weight, weight)) / sizes[:, None], 0.0)
+
+
+def model_of(weight, k, least, most):
+    X = np.random.default_rng(0).normal(size=(weight.size, 2))
+    model = SdpModel.of(Problem.build(X, k, sample_weight=weight))
+    return type(model)(**{**vars_of(model), "least_size": least, "most_size": most})
+
+
+def vars_of(model):
+    return {name: getattr(model, name) for name in type(model).__dataclass_fields__}
+
+
+def values(cuts, Y):
+    """<A_t, Y> - limit of each cut."""
+    start, position, coefficient, _, limit = cuts.rows
+    return np.add.reduceat(coefficient * np.ravel(Y)[position], start[:-1]) - limit
+
+
+def test_every_clustering_satisfies_every_part_before_and_after_a_merge():
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        m, k = int(rng.integers(6, 12)), int(rng.integers(2, 5))
+        weight = rng.random(m) * 2 + 0.5
+        labels, sizes, Y = clustering(rng, weight, k)
+        model = model_of(weight, k, sizes.min(), sizes.max())
+        parts = Parts.of(model, rng.random((30, m)) < rng.random((30, 1)) * 0.8 + 0.2)
+        parts = parts.chosen(parts.share.any(axis=1))
+        cuts = Cuts.make(model, np.zeros((0, 6), dtype=np.int32), parts, np.ones(len(parts)))
+        assert values(cuts, Y).max() <= 1e-9
+        together = [(i, j) for i, j in itertools.combinations(range(m), 2) if labels[i] == labels[j]]
+        if m - 1 > k and together:
+            i, j = together[0]
+            moved = cuts.moved(model.merged(i, j), weight, place_after_merge(m, i, j))
+            before = values(cuts, Y) * cuts.norm
+            np.testing.assert_allclose(values(moved, merge_matrix(Y, weight, i, j)) * moved.norm, before, atol=1e-9)
+
+
+def test_the_bound_of_equal_sizes_never_exceeds_the_best_cost():
+    rng = np.random.default_rng(2)
+    for n, k in [(8, 2), (9, 3), (8, 3), (8, 4)]:
+        for _ in range(5):
+            X = rng.normal(size=(n, 2)) + 6.0 * (rng.random((n, 1)) < 0.4)
+            least, most = n // k, -(-n // k)
+            best = np.inf
+            for labels in itertools.product(range(k), repeat=n - 1):
+                labels = np.array([0, *labels])
+                sizes = np.bincount(labels, minlength=k)
+                if sizes.min() >= least and sizes.max() <= most:
+                    best = min(best, sum(((X[labels == c] - X[labels == c].mean(0)) ** 2).sum() for c in range(k)))
+            root = SdpBound(Problem.build(X, k, size_min=least, size_max=most))
+            root.run(max_rounds=8)
+            assert root.lower_bound <= best * (1 + 1e-9)
+            i, j = root.branching_pair() or (0, 1)
+            children = [root.child_must_link(i, j), root.child_cannot_link(i, j)]
+            for child in children:
+                child.run(max_rounds=3)
+            assert min(child.lower_bound for child in children) <= best * (1 + 1e-9)
+
+
+def test_a_group_that_sizes_cut_through_no_longer_counts_as_a_fraction_of_clusters():
+    X = load_iris().data
+    best = ConstrainedKMeans(4, size_min=37, size_max=38, n_init=50, random_state=0).fit(X).inertia_
+    bound = SdpBound(Problem.build(X, 4, size_min=37, size_max=38))
+    bound.run(best, max_rounds=8)
+    # Without part cuts the bound stays 40 % below.
+    assert 0.97 * best <= bound.lower_bound <= best
