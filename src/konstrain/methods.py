@@ -1,0 +1,141 @@
+"""The methods by name: what each is for, what it takes, how it is made; for comparisons and the command line."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+# What a method can be told; the first group belongs to `fit`, the second to the constructor.
+TO_FIT = ("must_link", "cannot_link", "demand", "sample_weight")
+TO_CONSTRUCTOR = ("size_min", "size_max", "time_limit", "random_state")
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method of the library, or one of scikit-learn's that papers compare with.
+
+    `takes` names the arguments of `TO_FIT` and `TO_CONSTRUCTOR` that it understands.
+    """
+
+    name: str
+    path: str
+    purpose: str
+    reference: str
+    takes: frozenset[str]
+
+    @property
+    def estimator(self) -> type:
+        """The class, imported when asked for."""
+        module, _, name = self.path.partition(":")
+        found: type = getattr(import_module(module), name)
+        return found
+
+    def ignores(self, **arguments: Any) -> list[str]:
+        """Name the arguments given (not None) that this method would not see."""
+        return [name for name, value in arguments.items() if value is not None and name not in self.takes]
+
+    def fit(self, X: Any, n_clusters: int, *, params: Mapping[str, Any] | None = None, **arguments: Any) -> Any:
+        """Make the estimator, fit it on X with the arguments it understands, and return it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to cluster.
+        n_clusters : int
+            Number of clusters.
+        params : mapping, optional
+            More parameters of the constructor, as they are.
+        **arguments : optional
+            Any of `TO_FIT` and `TO_CONSTRUCTOR`; those that the method does not take are left out (`ignores`).
+        """
+        unknown = set(arguments) - {*TO_FIT, *TO_CONSTRUCTOR}
+        if unknown:
+            raise TypeError(f"{self.name} got unknown arguments {sorted(unknown)}; give constructor's ones as params")
+        known = {name: value for name, value in arguments.items() if name in self.takes and value is not None}
+        made = {name: value for name, value in known.items() if name in TO_CONSTRUCTOR}
+        model = self.estimator(n_clusters=n_clusters, **made, **(params or {}))
+        return model.fit(X, **{name: value for name, value in known.items() if name in TO_FIT})
+
+
+_LINKS = frozenset({"must_link", "cannot_link", "random_state"})
+_SIZES = frozenset({"size_min", "size_max", "demand"})
+_COUNTED = frozenset({"sample_weight", "time_limit"})
+
+_OURS = (
+    Method(
+        "constrained-kmeans",
+        "konstrain:ConstrainedKMeans",
+        "the front door: hard and soft links, sizes, demand; fast, every promise kept",
+        "konstrain",
+        _LINKS | _SIZES | _COUNTED,
+    ),
+    Method(
+        "exact",
+        "konstrain:ExactKMeans",
+        "the best clustering that exists, with proof; up to some hundred rows",
+        "Babaki et al. 2014; semidefinite bounds",
+        _LINKS | _SIZES | _COUNTED,
+    ),
+    Method(
+        "blp-kmeans",
+        "konstrain:BLPKMeans",
+        "links kept by an exact assignment step on plain distances",
+        "Baumann 2020 (BLPKM-CC)",
+        _LINKS | _COUNTED,
+    ),
+    Method(
+        "matching-kmeans",
+        "konstrain:MatchingKMeans",
+        "must-links and disjoint cannot-link sets, assigned by matching",
+        "Jia et al. 2023",
+        _LINKS | _COUNTED,
+    ),
+    Method(
+        "bc-kmeans",
+        "konstrain:BCKMeans",
+        "sizes and links together by binary optimisation",
+        "Le et al. 2018 (BCKM)",
+        _LINKS | _SIZES | _COUNTED,
+    ),
+    Method(
+        "lagrangian-kmeans",
+        "konstrain:LagrangianKMeans",
+        "must-links kept, cannot-links by growing multipliers; may break some",
+        "Ganji et al. 2016 (LCC)",
+        _LINKS | _COUNTED,
+    ),
+)
+
+_SCIKIT_LEARN = (
+    Method(
+        "kmeans",
+        "sklearn.cluster:KMeans",
+        "plain k-means, no constraints",
+        "scikit-learn",
+        frozenset({"random_state", "sample_weight"}),
+    ),
+    Method(
+        "bisecting-kmeans",
+        "sklearn.cluster:BisectingKMeans",
+        "hierarchical k-means, no constraints",
+        "scikit-learn",
+        frozenset({"random_state", "sample_weight"}),
+    ),
+)
+
+METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in (*_OURS, *_SCIKIT_LEARN)})
+
+
+def get_method(name: str) -> Method:
+    """Return the method called `name`.
+
+    Examples
+    --------
+    >>> get_method("exact").purpose
+    'the best clustering that exists, with proof; up to some hundred rows'
+    """
+    try:
+        return METHODS[name]
+    except KeyError:
+        raise ValueError(f"there is no method {name!r}; there are: {', '.join(METHODS)}") from None
