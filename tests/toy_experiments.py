@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from konstrain.experiments import Case, Contender, Experiment, Instance
+from konstrain.experiments.measures import CLOCKED
 
-MEASURES = ("ari", "nmi", "sse", "broken", "sizes", "seconds", "peak_mb")
+MEASURES = ("ari", "nmi", "sse", "broken", "sizes", *CLOCKED)
 
 
 def blobs(pause: float, folder: Path | None, seed: int) -> Instance:

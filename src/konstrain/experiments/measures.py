@@ -14,7 +14,16 @@ from konstrain.constraints.inputs import Links, read_links
 from konstrain.metrics import Violations, count_violations, sum_of_squares, touched_rows
 
 # Values that a clock or the operating system gives: two runs of the same row differ in these and in nothing else.
-CLOCKED = ("seconds", "peak_mb")
+CLOCKED = ("seconds", "cpu_seconds", "peak_mb")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a fit took: seconds on the clock, seconds of processors, and the most memory its process held."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_mb: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +34,7 @@ class Outcome:
     truth: Any
     constraints: Mapping[str, Any]
     model: Any
-    seconds: float
-    peak_mb: float
+    taken: Taken
 
     @cached_property
     def labels(self) -> NDArray[Any]:
@@ -133,8 +141,9 @@ _ALL = (
     Measure("lower_bound", "lower bound", 4, _told("lower_bound_")),
     Measure("gap", "gap", 6, _told("gap_")),
     Measure("proved", "proved", 3, _told("is_optimal_")),
-    Measure("seconds", "seconds", 3, lambda o: o.seconds),
-    Measure("peak_mb", "peak memory, MB", 0, lambda o: o.peak_mb),
+    Measure("seconds", "seconds", 3, lambda o: o.taken.seconds),
+    Measure("cpu_seconds", "processor seconds", 3, lambda o: o.taken.cpu_seconds),
+    Measure("peak_mb", "peak memory, MB", 0, lambda o: o.taken.peak_mb),
 )
 
 MEASURES: Mapping[str, Measure] = MappingProxyType({measure.name: measure for measure in _ALL})
@@ -154,7 +163,7 @@ def measure(outcome: Outcome, names: Iterable[str]) -> dict[str, Any]:
     --------
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(labels_=[0, 0, 1], n_clusters=2)
-    >>> outcome = Outcome([[0.0], [1.0], [5.0]], [0, 1, 1], {"cannot_link": [(0, 1)]}, model, 0.5, 80.0)
+    >>> outcome = Outcome([[0.0], [1.0], [5.0]], [0, 1, 1], {"cannot_link": [(0, 1)]}, model, Taken(0.5, 0.5, 80.0))
     >>> measure(outcome, ["sse", "broken_cl_share", "sizes"])
     {'sse': 0.5, 'broken_cl_share': 1.0, 'sizes': [2, 1]}
     """

@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 
 from konstrain.experiments.declare import GRACE, Case, Experiment, Instance, Row
 from konstrain.experiments.machine import command_line, describe_machine
-from konstrain.experiments.measures import Outcome, measure
+from konstrain.experiments.measures import Outcome, Taken, measure
 from konstrain.experiments.progress import shown
 from konstrain.experiments.sandbox import SANDBOXES, Answer, peak_megabytes, reset_peak
 from konstrain.experiments.store import Started, Store, open_store
@@ -117,7 +117,7 @@ def fit_and_measure(
     with warnings.catch_warnings():
         # What a warning would say (not proved, not converged) is among the measures.
         warnings.simplefilter("ignore")
-        begun = time.perf_counter()
+        begun, cpu_begun = time.perf_counter(), time.process_time()
         model = chosen.fit(
             instance.X,
             instance.n_clusters,
@@ -126,8 +126,8 @@ def fit_and_measure(
             time_limit=time_limit,
             **instance.constraints,
         )
-        seconds = time.perf_counter() - begun
-    outcome = Outcome(instance.X, instance.labels, instance.constraints, model, seconds, peak_megabytes())
+        taken = Taken(time.perf_counter() - begun, time.process_time() - cpu_begun, peak_megabytes())
+    outcome = Outcome(instance.X, instance.labels, instance.constraints, model, taken)
     return measure(outcome, measures)
 
 

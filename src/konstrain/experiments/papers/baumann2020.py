@@ -8,6 +8,7 @@ import numpy as np
 
 from konstrain.datasets import load, sample_baumann
 from konstrain.experiments.declare import Case, Contender, Experiment, Instance, Row
+from konstrain.experiments.measures import CLOCKED
 from konstrain.experiments.papers._reading import read_table
 from konstrain.experiments.tables import Claim, Column, Record, Table, Verdict, groups_of, select, values_of
 
@@ -120,7 +121,7 @@ def _judge_front_door(records: Sequence[Record]) -> Verdict:
 
 
 def _judge_seconds(records: Sequence[Record]) -> Verdict:
-    totals = [sum(_means(records, "BLPKM-CC", constraints, "seconds").values()) for constraints in SETS]
+    totals = [sum(_means(records, "BLPKM-CC", constraints, "cpu_seconds").values()) for constraints in SETS]
     found = " / ".join(f"{total:.2f} s" for total in totals)
     return Verdict(found, max(totals) < 1.0 if max(totals) > 0 else None)
 
@@ -147,9 +148,9 @@ EXPERIMENT = Experiment(
     "Cannot-Link Constraints",
     cases=cases,
     contenders=(
-        Contender("BLPKM-CC", "blp-kmeans", n_runs=N_STARTS),
-        Contender("DILS", "dils"),
-        Contender("ConstrainedKMeans", "constrained-kmeans", n_runs=N_STARTS),
+        Contender("BLPKM-CC", "blp-kmeans", n_runs=N_STARTS, time_limit=20.0),
+        Contender("DILS", "dils", time_limit=10.0, fits=_few_sets),
+        Contender("ConstrainedKMeans", "constrained-kmeans", time_limit=10.0),
         Contender("exact", "exact", time_limit=10.0, fits=_few_sets),
     ),
     measures=(
@@ -161,8 +162,7 @@ EXPERIMENT = Experiment(
         "broken",
         "sse",
         "proved",
-        "seconds",
-        "peak_mb",
+        *CLOCKED,
     ),
     tables=(
         Table(
@@ -178,13 +178,13 @@ EXPERIMENT = Experiment(
             total="mean",
         ),
         Table(
-            "Table IV: mean seconds of one run",
+            "Table IV: mean seconds of one run (ours: of one processor)",
             ("data", "constraints"),
             (
-                Column("BLPKM-CC", "BLPKM-CC", "seconds"),
-                Column("DILS", "DILS", "seconds"),
-                Column("ConstrainedKMeans", "ConstrainedKMeans", "seconds"),
-                Column("exact", "exact", "seconds"),
+                Column("BLPKM-CC", "BLPKM-CC", "cpu_seconds"),
+                Column("DILS", "DILS", "cpu_seconds"),
+                Column("ConstrainedKMeans", "ConstrainedKMeans", "cpu_seconds"),
+                Column("exact", "exact", "cpu_seconds"),
             ),
             published=read_table(TABLE_4, ("BLPKM-CC", "DILS"), across=SETS),
             total="sum",
