@@ -37,3 +37,7 @@ class UndecidedError(RuntimeError):
 
 class NotProvenWarning(UserWarning):
     """An answer is feasible, but its optimality was not proved within the time limit."""
+
+
+class FileError(ValueError):
+    """A file cannot be read or written as asked; names the file, the line and the value."""
