@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from konstrain.assignment import Assignment, AssignmentProblem, assign
+    from konstrain.comparison import Comparison, compare
     from konstrain.constraints import (
         Problem,
         pairs_beyond_diameter,
@@ -36,6 +37,7 @@ _HOME_OF = {
     name: f"konstrain.{module}"
     for module, names in {
         "assignment": ("Assignment", "AssignmentProblem", "assign"),
+        "comparison": ("Comparison", "compare"),
         "constraints": (
             "CheckResult",
             "Problem",
@@ -69,6 +71,7 @@ __all__ = [
     "BLPKMeans",
     "Certificate",
     "CheckResult",
+    "Comparison",
     "ConstrainedKMeans",
     "ExactKMeans",
     "FileError",
@@ -82,6 +85,7 @@ __all__ = [
     "Violations",
     "assign",
     "check",
+    "compare",
     "count_violations",
     "describe",
     "lower_bound",

@@ -31,6 +31,10 @@ class Method:
         found: type = getattr(import_module(module), name)
         return found
 
+    def make(self, **params: Any) -> Any:
+        """Make the estimator with these parameters."""
+        return self.estimator(**params)
+
     def ignores(self, **arguments: Any) -> list[str]:
         """Name the arguments given (not None) that this method would not see."""
         return [name for name, value in arguments.items() if value is not None and name not in self.takes]
@@ -54,7 +58,7 @@ class Method:
             raise TypeError(f"{self.name} got unknown arguments {sorted(unknown)}; give constructor's ones as params")
         known = {name: value for name, value in arguments.items() if name in self.takes and value is not None}
         made = {name: value for name, value in known.items() if name in TO_CONSTRUCTOR}
-        model = self.estimator(n_clusters=n_clusters, **made, **(params or {}))
+        model = self.make(n_clusters=n_clusters, **made, **(params or {}))
         return model.fit(X, **{name: value for name, value in known.items() if name in TO_FIT})
 
 

@@ -67,9 +67,7 @@ def touched_rows(n_samples: int, *, must_link: Any = None, cannot_link: Any = No
     """
     touched = np.zeros(n_samples, dtype=np.bool_)
     for name, pairs in (("must_link", must_link), ("cannot_link", cannot_link)):
-        links = read_links(name, pairs, n_samples)
-        touched[links.hard] = True
-        touched[links.soft] = True
+        touched[read_links(name, pairs, n_samples).pairs] = True
     return touched
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from konstrain.experiments.declare import Case, Contender, Experiment, Instance, Row
 from konstrain.experiments.papers import PAPERS
+from konstrain.experiments.report import write_files
 from konstrain.experiments.runner import Summary, run_rows
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "get_experiment",
     "list_experiments",
     "run_experiment",
+    "write_report",
 ]
 
 
@@ -82,3 +84,25 @@ def run_experiment(
     chosen = get_experiment(experiment) if isinstance(experiment, str) else experiment
     folder = None if data is None else Path(data)
     return run_rows(chosen, db=Path(db), data=folder, quick=quick, n_jobs=n_jobs, retry=retry, quiet=quiet)
+
+
+def write_report(experiment: str | Experiment, *, db: str | Path, output: str | Path) -> Path:
+    """Write what was published and what we found, side by side.
+
+    Parameters
+    ----------
+    experiment : str or Experiment
+        A name from `list_experiments`, or a declaration of your own.
+    db : path
+        SQLite file that `run_experiment` wrote; rows that are not there yet are left out.
+    output : path
+        Folder, made if it is not there: NAME.md with its pictures, NAME.html that needs no other file, and the raw
+        rows as NAME.csv. Each file appears whole or not at all.
+
+    Returns
+    -------
+    path : Path
+        The Markdown file.
+    """
+    chosen = get_experiment(experiment) if isinstance(experiment, str) else experiment
+    return write_files(chosen, db=Path(db), output=Path(output))

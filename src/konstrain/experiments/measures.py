@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, rand_score
 
-from konstrain.constraints.inputs import Links, read_links
+from konstrain.constraints.inputs import read_links
+from konstrain.experiments.declare import Instance
 from konstrain.metrics import Violations, count_violations, sum_of_squares, touched_rows
 
 # Values that a clock or the operating system gives: two runs of the same row differ in these and in nothing else.
@@ -30,9 +31,7 @@ class Taken:
 class Outcome:
     """A fitted method, the problem it was given, and what the run took."""
 
-    X: Any
-    truth: Any
-    constraints: Mapping[str, Any]
+    instance: Instance
     model: Any
     taken: Taken
 
@@ -44,7 +43,7 @@ class Outcome:
     @cached_property
     def links(self) -> dict[str, Any]:
         """The links of the problem, whether the method looked at them or not."""
-        return {kind: self.constraints.get(kind) for kind in ("must_link", "cannot_link")}
+        return {kind: self.instance.constraints.get(kind) for kind in ("must_link", "cannot_link")}
 
     @cached_property
     def violations(self) -> Violations:
@@ -53,14 +52,13 @@ class Outcome:
 
     def count(self, kind: str) -> int:
         """Links of one kind."""
-        links: Links = read_links(kind, self.links[kind], self.labels.size)
-        return len(links.hard) + len(links.soft)
+        return len(read_links(kind, self.links[kind], self.labels.size).pairs)
 
     def agreement(self, score: Callable[..., float], rows: Any = slice(None)) -> float | None:
         """Score of the labels of some rows beside the truth; nothing to say without truth or rows."""
-        if self.truth is None or self.labels[rows].size == 0:
+        if self.instance.labels is None or self.labels[rows].size == 0:
             return None
-        return float(score(np.asarray(self.truth)[rows], self.labels[rows]))
+        return float(score(np.asarray(self.instance.labels)[rows], self.labels[rows]))
 
     def untouched(self, *kinds: str) -> NDArray[np.bool_]:
         """Rows that no link of these kinds names."""
@@ -82,7 +80,7 @@ def _told(name: str) -> Callable[[Outcome], Any]:
 
 
 def _sizes(outcome: Outcome) -> list[int]:
-    found: list[int] = np.bincount(outcome.labels, minlength=outcome.model.n_clusters).tolist()
+    found: list[int] = np.bincount(outcome.labels, minlength=outcome.instance.n_clusters).tolist()
     return found
 
 
@@ -134,7 +132,7 @@ _ALL = (
         lambda o: _share(o.violations.cannot_link, o.count("cannot_link")),
     ),
     Measure("kept_all", "all links kept", 3, lambda o: o.violations.total == 0),
-    Measure("sse", "SSE", 4, lambda o: sum_of_squares(o.X, o.labels)),
+    Measure("sse", "SSE", 4, lambda o: sum_of_squares(o.instance.X, o.labels)),
     Measure("sizes", "cluster sizes", 0, _sizes),
     Measure("smallest", "smallest cluster", 0, lambda o: min(_sizes(o))),
     Measure("largest", "largest cluster", 0, lambda o: max(_sizes(o))),
@@ -162,8 +160,8 @@ def measure(outcome: Outcome, names: Iterable[str]) -> dict[str, Any]:
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> model = SimpleNamespace(labels_=[0, 0, 1], n_clusters=2)
-    >>> outcome = Outcome([[0.0], [1.0], [5.0]], [0, 1, 1], {"cannot_link": [(0, 1)]}, model, Taken(0.5, 0.5, 80.0))
+    >>> instance = Instance([[0.0], [1.0], [5.0]], 2, constraints={"cannot_link": [(0, 1)]})
+    >>> outcome = Outcome(instance, SimpleNamespace(labels_=[0, 0, 1]), Taken(0.5, 0.5, 80.0))
     >>> measure(outcome, ["sse", "broken_cl_share", "sizes"])
     {'sse': 0.5, 'broken_cl_share': 1.0, 'sizes': [2, 1]}
     """

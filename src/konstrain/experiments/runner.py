@@ -18,7 +18,7 @@ from konstrain.experiments.measures import Outcome, Taken, measure
 from konstrain.experiments.progress import shown
 from konstrain.experiments.sandbox import SANDBOXES, Answer, peak_megabytes, reset_peak
 from konstrain.experiments.store import Started, Store, open_store
-from konstrain.methods import get_method
+from konstrain.methods import Method, get_method
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def run_row(row: Row, measures: tuple[str, ...], data: Path | None) -> dict[str,
     instance = _build(pickle.dumps(row.case), data)
     return fit_and_measure(
         instance,
-        row.contender.method,
+        get_method(row.contender.method),
         measures,
         params=dict(row.contender.params),
         random_state=row.random_state,
@@ -104,21 +104,20 @@ def run_row(row: Row, measures: tuple[str, ...], data: Path | None) -> dict[str,
 
 def fit_and_measure(
     instance: Instance,
-    method: Any,
+    method: Method,
     measures: tuple[str, ...],
     *,
     params: Mapping[str, Any],
     random_state: int,
     time_limit: float | None,
 ) -> dict[str, Any]:
-    """Fit a method by name and measure its answer; only the fit is timed."""
-    chosen = get_method(method)
+    """Fit a method and measure its answer; only the fit is timed."""
     reset_peak()
     with warnings.catch_warnings():
         # What a warning would say (not proved, not converged) is among the measures.
         warnings.simplefilter("ignore")
         begun, cpu_begun = time.perf_counter(), time.process_time()
-        model = chosen.fit(
+        model = method.fit(
             instance.X,
             instance.n_clusters,
             params=params,
@@ -127,7 +126,7 @@ def fit_and_measure(
             **instance.constraints,
         )
         taken = Taken(time.perf_counter() - begun, time.process_time() - cpu_begun, peak_megabytes())
-    outcome = Outcome(instance.X, instance.labels, instance.constraints, model, taken)
+    outcome = Outcome(instance, model, taken)
     return measure(outcome, measures)
 
 
