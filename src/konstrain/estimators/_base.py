@@ -118,18 +118,23 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
 
     def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
         refuse_too_few_rows(X, self.n_clusters)
+        size_min, size_max = self._size_bounds(X.shape[0])
         problem = Problem.build(
             X,
             self.n_clusters,
             labels=partial_labels_of(y),
             sample_weight=sample_weight,
-            size_min=getattr(self, "size_min", None),
-            size_max=getattr(self, "size_max", None),
+            size_min=size_min,
+            size_max=size_max,
             **links,
         )
         if not problem.weight.any():
             raise ValueError("sample_weight is zero for every row; at least one row must count")
         return problem
+
+    def _size_bounds(self, n_samples: int) -> tuple[Any, Any]:
+        """Least and largest sizes of clusters, None where nothing is asked."""
+        return getattr(self, "size_min", None), getattr(self, "size_max", None)
 
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         """Run the restarts and return the best."""
