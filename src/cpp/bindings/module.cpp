@@ -3,6 +3,7 @@
 NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of konstrain; see src/cpp/README.md.";
     bindAssignment(m);
+    bindBaselines(m);
     bindConstraints(m);
     bindDistances(m);
     bindLocalSearch(m);
