@@ -1,70 +1,77 @@
 #include "arrays.h"
 #include "bindings.h"
-#include "dils.h"
+#include "greedy_pass.h"
+#include "quantization.h"
 
 namespace {
 
-konstrain::SignedLinks readLinks(std::size_t nRows, const Matrix<std::int32_t>& mustLink,
-                                 const Matrix<std::int32_t>& cannotLink) {
-    return {nRows, view<std::int32_t>(mustLink), view<std::int32_t>(cannotLink)};
+std::span<std::int32_t> fill(OutVector<std::int32_t>& labels) {
+    return {labels.data(), labels.size()};
 }
 
-auto searchDually(Matrix<double> rows, std::size_t nClusters, Matrix<std::int32_t> mustLink,
-                  Matrix<std::int32_t> cannotLink, std::int64_t maxEvaluations, std::size_t segment,
-                  std::int64_t maxNeighbours, double inheritance, double restartGap, std::uint64_t seed,
-                  double timeLimit) {
-    konstrain::DilsResult result;
-    {
-        nb::gil_scoped_release release;
-        const konstrain::DilsOptions options{maxEvaluations,
-                                             segment,
-                                             maxNeighbours,
-                                             inheritance,
-                                             restartGap,
-                                             seed,
-                                             konstrain::deadlineIn(timeLimit)};
-        const konstrain::PairDistances distances({rows.data(), rows.shape(0), rows.shape(1)});
-        const auto links = readLinks(rows.shape(0), mustLink, cannotLink);
-        result = konstrain::searchDually(distances, links, nClusters, options);
-    }
-    return std::make_tuple(adoptVector(std::move(result.labels)), result.fitness, result.nEvaluations,
-                           result.nGenerations, result.nRestarts);
+void bindGreedyPasses(nb::module_& m) {
+    m.def(
+        "greedy_pass",
+        [](Matrix<double> costs, Vector<std::int32_t> order, Vector<std::int64_t> indptr,
+           Vector<std::int32_t> indices, Vector<double> weights, bool stopWhenStuck,
+           OutVector<std::int32_t> labels) {
+            nb::gil_scoped_release release;
+            const auto [nChanged, nStuck, firstStuck] = konstrain::greedyPass(
+                view<double>(costs), costs.shape(1), view<std::int32_t>(order),
+                {view<std::int64_t>(indptr), view<std::int32_t>(indices), view<double>(weights)},
+                stopWhenStuck, fill(labels));
+            return std::make_tuple(nChanged, nStuck, firstStuck);
+        },
+        "costs"_a.noconvert(), "order"_a.noconvert(), "indptr"_a.noconvert(), "indices"_a.noconvert(),
+        "weights"_a.noconvert(), "stop_when_stuck"_a, "labels"_a.noconvert(),
+        "Label rows in order, each at least cost given its neighbours' labels: number of changes, of rows "
+        "with "
+        "no cluster left, and the first of these (-1: none).");
+    m.def(
+        "priced_greedy_pass",
+        [](Matrix<double> costs, Vector<std::int32_t> order, Vector<std::int64_t> indptr,
+           Vector<std::int32_t> indices, Vector<std::int32_t> links, Matrix<double> prices,
+           Vector<std::uint8_t> isMust, OutVector<std::int32_t> labels) {
+            nb::gil_scoped_release release;
+            return konstrain::pricedGreedyPass(view<double>(costs), costs.shape(1), view<std::int32_t>(order),
+                                               {view<std::int64_t>(indptr), view<std::int32_t>(indices),
+                                                view<std::int32_t>(links), view<double>(prices),
+                                                view<std::uint8_t>(isMust)},
+                                               fill(labels));
+        },
+        "costs"_a.noconvert(), "order"_a.noconvert(), "indptr"_a.noconvert(), "indices"_a.noconvert(),
+        "links"_a.noconvert(), "prices"_a.noconvert(), "is_must"_a.noconvert(), "labels"_a.noconvert(),
+        "Like greedy_pass, for links whose price depends on the cluster: number of changes.");
 }
 
-auto followDilsMoves(Matrix<double> rows, std::size_t nClusters, Matrix<std::int32_t> mustLink,
-                     Matrix<std::int32_t> cannotLink, Vector<std::int32_t> labels, Vector<std::int32_t> moved,
-                     Vector<std::int32_t> goals) {
-    auto expected = makeVector<double>(moved.size());
-    auto reached = makeVector<double>(moved.size());
-    {
-        nb::gil_scoped_release release;
-        const konstrain::PairDistances distances({rows.data(), rows.shape(0), rows.shape(1)});
-        const auto links = readLinks(rows.shape(0), mustLink, cannotLink);
-        const auto start = view<std::int32_t>(labels);
-        konstrain::DilsFitness fitness(distances, links, nClusters, {start.begin(), start.end()});
-        for (std::size_t i = 0; i != moved.size(); ++i) {
-            const auto row = static_cast<std::size_t>(moved.data()[i]);
-            const auto goal = static_cast<std::size_t>(goals.data()[i]);
-            expected.data()[i] = fitness.valueAfter(row, goal);
-            fitness.move(row, goal);
-            reached.data()[i] = fitness.value();
-        }
-    }
-    return std::make_tuple(expected, reached);
+void bindQuantization(nb::module_& m) {
+    m.def(
+        "cvqe_pass",
+        [](Matrix<double> costs, Matrix<double> separation, Matrix<std::int32_t> mustLink,
+           Matrix<std::int32_t> cannotLink, OutVector<std::int32_t> labels) {
+            nb::gil_scoped_release release;
+            konstrain::cvqePass(view<double>(costs), costs.shape(1), view<double>(separation),
+                                {view<std::int32_t>(mustLink), view<std::int32_t>(cannotLink)}, fill(labels));
+        },
+        "costs"_a.noconvert(), "separation"_a.noconvert(), "must_link"_a.noconvert(),
+        "cannot_link"_a.noconvert(), "labels"_a.noconvert(),
+        "Move the rows of broken links to the two clusters of least cost and penalty, link by link.");
+    m.def(
+        "lcvqe_pass",
+        [](Matrix<double> costs, Matrix<std::int32_t> mustLink, Matrix<std::int32_t> cannotLink,
+           OutVector<std::int32_t> labels) {
+            nb::gil_scoped_release release;
+            konstrain::lcvqePass(view<double>(costs), costs.shape(1),
+                                 {view<std::int32_t>(mustLink), view<std::int32_t>(cannotLink)},
+                                 fill(labels));
+        },
+        "costs"_a.noconvert(), "must_link"_a.noconvert(), "cannot_link"_a.noconvert(), "labels"_a.noconvert(),
+        "Settle broken links one after the other by the three moves of LCVQE.");
 }
 
 } // namespace
 
 void bindBaselines(nb::module_& m) {
-    m.def(
-        "search_dually", &searchDually, "rows"_a.noconvert(), "n_clusters"_a, "must_link"_a.noconvert(),
-        "cannot_link"_a.noconvert(), "max_evaluations"_a, "segment"_a, "max_neighbours"_a, "inheritance"_a,
-        "restart_gap"_a, "seed"_a, "time_limit"_a,
-        "Labels found by dual iterated local search, their fitness, the numbers of evaluations, generations "
-        "and restarts.");
-    m.def("follow_dils_moves", &followDilsMoves, "rows"_a.noconvert(), "n_clusters"_a,
-          "must_link"_a.noconvert(), "cannot_link"_a.noconvert(), "labels"_a.noconvert(),
-          "moved"_a.noconvert(), "goals"_a.noconvert(),
-          "Send rows to clusters one after the other: the fitness foretold for each move, and the one "
-          "reached.");
+    bindGreedyPasses(m);
+    bindQuantization(m);
 }

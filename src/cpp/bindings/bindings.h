@@ -6,6 +6,7 @@
 void bindAssignment(nanobind::module_& m);
 void bindBaselines(nanobind::module_& m);
 void bindConstraints(nanobind::module_& m);
+void bindDils(nanobind::module_& m);
 void bindDistances(nanobind::module_& m);
 void bindLocalSearch(nanobind::module_& m);
 void bindSdp(nanobind::module_& m);

@@ -5,6 +5,7 @@ NB_MODULE(_core, m) {
     bindAssignment(m);
     bindBaselines(m);
     bindConstraints(m);
+    bindDils(m);
     bindDistances(m);
     bindLocalSearch(m);
     bindPricing(m);

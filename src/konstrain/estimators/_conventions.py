@@ -65,11 +65,8 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Higher is better.
         """
         X = self._validate_new(X)
-        weight = None
-        if sample_weight is not None:
-            weight = np.ascontiguousarray(Problem.build(X, 1, sample_weight=sample_weight).weight)
         centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
-        return -distances.nearest_pass(X, weight, centers, n_threads=default_threads())[1]
+        return -distances.nearest_pass(X, weight_of(X, sample_weight), centers, n_threads=default_threads())[1]
 
     def _validate_new(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -80,6 +77,13 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def weight_of(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
+    """Check the weights of rows; None: 1 each."""
+    if sample_weight is None:
+        return None
+    return np.ascontiguousarray(Problem.build(X, 1, sample_weight=sample_weight).weight)
 
 
 def draw_seeds(random_state: Any, count: int) -> list[int]:
