@@ -105,13 +105,14 @@ class BaseGraphClusterer(BaseRowClusterer):
             return Graph(checked_affinity(rows.X))
         return Graph(rbf_affinity(rows.X, self.gamma))
 
-    def _cluster(self, places: NDArray[np.float64], seed: int) -> RowClustering:
+    def _cluster(self, places: NDArray[np.float64], seed: int, init: str) -> RowClustering:
         """Cluster the rows by plain k-means where the embedding has put them."""
         # Fewer different places than clusters: some clusters stay empty.
         n_places = len(np.unique(places, axis=0))
-        found = KMeans(
-            min(self.n_clusters, n_places), n_init=1, max_iter=self.max_iter, tol=0.0, random_state=seed
-        ).fit(places)
+        k_means = KMeans(
+            min(self.n_clusters, n_places), init=init, n_init=1, max_iter=self.max_iter, tol=0.0, random_state=seed
+        )
+        found = k_means.fit(places)
         return RowClustering(
             found.labels_.astype(np.int32), float(found.inertia_), found.n_iter_, found.n_iter_ < self.max_iter
         )

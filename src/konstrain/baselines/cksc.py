@@ -108,7 +108,7 @@ class CKSC(BaseGraphClusterer):
         V = eigh(self._graph(rows).laplacian, subset_by_index=(0, m - 1))[1]
         self.kernel_weights_ = learn_weights(*fitting_problem(V, rows))
         self.embedding_ = V * np.sqrt(self.kernel_weights_)
-        return lambda seed: self._cluster(self.embedding_, seed)
+        return lambda seed: self._cluster(self.embedding_, seed, "k-means++")
 
 
 def fitting_problem(V: NDArray[np.float64], rows: LinkedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

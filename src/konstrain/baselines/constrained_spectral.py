@@ -76,9 +76,9 @@ class ConstrainedSpectral(BaseGraphClusterer):
     - "paper": `Q` is divided by the degrees' roots, and the threshold is ``0.5 + 0.4 n_links / n_pairs`` of its
       (k-1)-th largest eigenvalue, or of its least positive one.
 
-    What both leave open: without links the cheapest cuts of the plain Laplacian are taken; a row without neighbours
-    stands at the origin of the embedding; with fewer cuts than k - 1, k-means runs on those there are. Repeated links
-    count once. Confidences of links become entries of `Q`.
+    What both leave open: k-means starts from random rows; without links the cheapest cuts of the plain Laplacian are
+    taken; a row without neighbours stands at the origin of the embedding; with fewer cuts than k - 1, k-means runs on
+    those there are. Repeated links count once. Confidences of links become entries of `Q`.
 
     The eigenproblem is indefinite; we split off the null space of `L`, which leaves a symmetric one, so that all cuts
     are real and the same on every machine. Time grows with the cube of the number of rows.
@@ -133,7 +133,7 @@ class ConstrainedSpectral(BaseGraphClusterer):
         self.cuts_, self.embedding_ = cuts, graph.root[:, None] * cuts * weights
         if self.n_clusters == 2:
             return lambda seed: self._two_sides(self.embedding_)
-        return lambda seed: self._cluster(self.embedding_, seed)
+        return lambda seed: self._cluster(self.embedding_, seed, "random")
 
     def _cuts(self, graph: Graph, rows: LinkedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the cheapest cuts, one fewer than clusters if there are so many, and what they cost."""
@@ -183,7 +183,8 @@ def feasible_cuts(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Solve ``L v = lambda (Q - threshold I) v`` for all ``lambda > 0``.
 
-    Returns the solutions ``v`` as columns of length 1, and their costs ``v' L v``, cheapest first.
+    Returns the solutions ``v`` as columns of length 1, and their costs ``v' L v``, cheapest first. Cuts between
+    unconnected parts of the graph, which cost nothing, are among them if they exceed the threshold.
     """
     B = Q - threshold * np.eye(len(Q))
     eigenvalues, vectors = eigh(L)
@@ -197,7 +198,15 @@ def feasible_cuts(
     inverse, y = eigh(0.5 * (M + M.T))
     y = y[:, inverse > 0] / root[:, None]
     v = Y @ y - Z @ (solved @ y)
-    return _cheapest_first(L, v)
+    return _cheapest_first(L, np.hstack([_free_cuts(Z, ZBZ), v]))
+
+
+def _free_cuts(Z: NDArray[np.float64], ZBZ: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the directions without cost in which the threshold is exceeded, and which have two sides."""
+    excess, z = eigh(ZBZ)
+    v = Z @ z[:, excess > 0]
+    has_sides = (v.min(axis=0) < -NULL_EIGENVALUE) & (v.max(axis=0) > NULL_EIGENVALUE)
+    return np.asarray(v[:, has_sides])
 
 
 def plain_cuts(L: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
