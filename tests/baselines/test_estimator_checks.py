@@ -20,9 +20,8 @@ EXPECTED_FAILURES = {
         BalancedKMeans(n_clusters=2),
         CKSC(n_clusters=2, n_init=2),
         ConstrainedSpectral(n_clusters=2),
-        ConstrainedSpectral(n_clusters=2, affinity="precomputed"),
         DILS(n_clusters=2, max_evaluations=3000, max_neighbors=1000),
-        MinSizeKMeans(n_clusters=2, size_min=2),
+        MinSizeKMeans(n_clusters=2),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator).__name__, {}),
 )

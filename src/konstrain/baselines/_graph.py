@@ -107,6 +107,9 @@ class BaseGraphClusterer(BaseRowClusterer):
 
     def _cluster(self, places: NDArray[np.float64], seed: int, init: str) -> RowClustering:
         """Cluster the rows by plain k-means where the embedding has put them."""
+        if self.n_clusters == 1:
+            spread = float(((places - places.mean(axis=0)) ** 2).sum())
+            return RowClustering(np.zeros(len(places), dtype=np.int32), spread, 1, converged=True)
         # Fewer different places than clusters: some clusters stay empty.
         n_places = len(np.unique(places, axis=0))
         k_means = KMeans(
