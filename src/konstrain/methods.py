@@ -111,6 +111,51 @@ _OURS = (
     ),
 )
 
+_SIZES_AND_SPECTRA = (
+    Method(
+        "dils",
+        "konstrain.baselines:DILS",
+        "compact clusters and few broken links by iterated local search; may break some",
+        "González-Almagro et al. 2020",
+        _LINKS | {"time_limit"},
+    ),
+    Method(
+        "constrained-spectral",
+        "konstrain.baselines:ConstrainedSpectral",
+        "cuts of a graph that satisfy the links to a threshold; may break many",
+        "Wang and Davidson 2010 (CSP)",
+        _LINKS,
+    ),
+    Method(
+        "cksc",
+        "konstrain.baselines:CKSC",
+        "a kernel learnt from the links on a graph's spectrum; may break some",
+        "Li and Liu 2009",
+        _LINKS,
+    ),
+    Method(
+        "balanced-kmeans",
+        "konstrain.baselines:BalancedKMeans",
+        "clusters of equal size, no links",
+        "Malinen and Fränti 2014 (BKM)",
+        _COUNTED | {"random_state"},
+    ),
+    Method(
+        "min-size-kmeans",
+        "konstrain.baselines:MinSizeKMeans",
+        "minimum cluster sizes, no links",
+        "Bradley et al. 2000 (CKM)",
+        _COUNTED | {"random_state", "size_min"},
+    ),
+    Method(
+        "bcls",
+        "konstrain.baselines:BCLS",
+        "clusters of like size by regression on the labels, no links",
+        "Liu et al. 2017",
+        frozenset({"random_state"}),
+    ),
+)
+
 _SCIKIT_LEARN = (
     Method(
         "kmeans",
@@ -128,7 +173,9 @@ _SCIKIT_LEARN = (
     ),
 )
 
-METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in (*_OURS, *_SCIKIT_LEARN)})
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {method.name: method for method in (*_OURS, *_SIZES_AND_SPECTRA, *_SCIKIT_LEARN)}
+)
 
 
 def get_method(name: str) -> Method:
