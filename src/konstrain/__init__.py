@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         MatchingKMeans,
     )
     from konstrain.exact.certify import Certificate, lower_bound
-    from konstrain.exceptions import FileError, InfeasibleError, NotProvenWarning, UndecidedError
+    from konstrain.exceptions import DeadEndError, FileError, InfeasibleError, NotProvenWarning, UndecidedError
     from konstrain.metrics import Violations, count_violations
     from konstrain.report import Report, describe
     from konstrain.suggest import suggest_pairs
@@ -56,7 +56,7 @@ _HOME_OF = {
             "MatchingKMeans",
         ),
         "exact.certify": ("Certificate", "lower_bound"),
-        "exceptions": ("FileError", "InfeasibleError", "NotProvenWarning", "UndecidedError"),
+        "exceptions": ("DeadEndError", "FileError", "InfeasibleError", "NotProvenWarning", "UndecidedError"),
         "metrics": ("Violations", "count_violations"),
         "report": ("Report", "describe"),
         "suggest": ("suggest_pairs",),
@@ -73,6 +73,7 @@ __all__ = [
     "CheckResult",
     "Comparison",
     "ConstrainedKMeans",
+    "DeadEndError",
     "ExactKMeans",
     "FileError",
     "InfeasibleError",
