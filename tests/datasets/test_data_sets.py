@@ -135,7 +135,7 @@ def test_the_catalogue_agrees_with_the_collections_own_table(readme):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE_KMEANS)
 def test_large_sets_have_their_kmeans_value(name, sets):
-    assert kmeans_value(load(name, data=sets), 10) == pytest.approx(LARGE_KMEANS[name], rel=1e-2)
+    assert kmeans_value(load(name, data=sets), 30) == pytest.approx(LARGE_KMEANS[name], rel=1e-3)
 
 
 @pytest.mark.parametrize("name", [name for name in IN_PACKAGE if name in IN_FOLDER])

@@ -15,14 +15,15 @@ from konstrain.datasets.sources import folder, generated, openml, package
 
 
 @pytest.fixture(autouse=True)
-def _no_folder_and_no_network(monkeypatch):
-    """Tests see neither the caller's folder nor the network."""
+def _no_folder_and_no_network(monkeypatch, tmp_path_factory):
+    """Tests see neither the caller's folder nor the network nor what was downloaded before."""
     monkeypatch.delenv(folder.VARIABLE, raising=False)
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path_factory.mktemp("cache")))
 
-    def unreachable(**_):
+    def unreachable(*_, **__):
         raise URLError("no network")
 
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", unreachable)
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", unreachable)
 
 
 def write(path, rows, header="a,b,class"):
