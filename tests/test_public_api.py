@@ -9,12 +9,12 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import konstrain
-from konstrain import baselines, exact
+from konstrain import baselines, datasets, exact
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
-@pytest.mark.parametrize("module", [konstrain, exact, baselines], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [konstrain, baselines, datasets, exact], ids=lambda module: module.__name__)
 def test_public_names_are_sorted_exist_and_are_documented(module):
     assert module.__all__ == sorted(module.__all__)
     for name in module.__all__:
@@ -24,11 +24,11 @@ def test_public_names_are_sorted_exist_and_are_documented(module):
             assert "Examples" in value.__doc__, name
 
 
-def test_importing_the_package_loads_no_plotting_and_no_table_reader():
+def test_importing_the_package_loads_no_plotting_no_table_reader_and_no_data_sets():
     import subprocess
     import sys
 
-    code = "import sys, konstrain; print(sorted({'matplotlib', 'polars'} & set(sys.modules)))"
+    code = "import sys, konstrain; print(sorted({'matplotlib', 'polars', 'konstrain.datasets'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
