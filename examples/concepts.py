@@ -20,7 +20,7 @@ def draw_blocks() -> None:
     left.set_title(f"{len(X)} rows with must-links", pad=28)
     a, b = problem.mean[problem.block_of[list(cannot[0])]]
     right.plot(*np.array([a, b]).T, color=INK, linestyle="--", zorder=1)
-    right.scatter(*problem.mean.T, s=60 * problem.weight, c=COLORS[0], edgecolors="white", zorder=2)
+    right.scatter(*problem.mean.T, s=130 * problem.weight, c=COLORS[0], edgecolors="white", zorder=2)
     for mean, weight in zip(problem.mean, problem.weight, strict=True):
         right.annotate(f"{weight:g}", mean, color="white", ha="center", va="center", fontsize=8)
     right.set(xlim=left.get_xlim(), ylim=left.get_ylim())

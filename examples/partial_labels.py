@@ -1,4 +1,4 @@
-"""Partial labels: groups that k-means alone cuts the wrong way, and what knowing a few rows' group does for the rest."""
+"""Partial labels: groups that k-means alone cuts the wrong way, and what knowing some rows does for the rest."""
 
 import numpy as np
 from _pictures import panels, save
