@@ -206,12 +206,14 @@ def _choose(path: Path, names: Sequence[str], text: Iterable[str], asked: Mappin
     choice = _Choice(features, asked["id"], tuple(asked["numeric"]), tuple(asked["other"]))
     wrong = [name for name in choice.numbers if name in text]
     if wrong:
-        words = ", ".join(map(repr, wrong))
-        raise FileError(
-            f"{path}: {'columns' if wrong[1:] else 'column'} {words} {'hold' if wrong[1:] else 'holds'} no numbers; "
-            f"leave out with --ignore {','.join(wrong)}, name rows by it with --id {wrong[0]}, or write numbers "
-            "instead (one column of 0 and 1 per category)"
-        )
+        words = f"{'columns' if wrong[1:] else 'column'} {', '.join(map(repr, wrong))}"
+        advice = ""
+        if wrong[0] in features:
+            advice = (
+                f"; leave out with --ignore {','.join(wrong)}, name rows by it with --id {wrong[0]}, or write "
+                "numbers instead (one column of 0 and 1 per category)"
+            )
+        raise FileError(f"{path}: {words} {'hold' if wrong[1:] else 'holds'} no numbers{advice}")
     return choice
 
 
