@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.constraints.inputs import Links, read_links
+from konstrain.constraints.inputs import read_links
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ def count_violations(labels: Any, *, must_link: Any = None, cannot_link: Any = N
     labels = np.asarray(labels)
     must = read_links("must_link", must_link, labels.size)
     cannot = read_links("cannot_link", cannot_link, labels.size)
-    return Violations(int(_apart(labels, must).sum()), int((~_apart(labels, cannot)).sum()))
+    return Violations(int(are_apart(labels, must.pairs).sum()), int((~are_apart(labels, cannot.pairs)).sum()))
 
 
-def _apart(labels: NDArray[Any], links: Links) -> NDArray[np.bool_]:
-    pairs = np.concatenate([links.hard, links.soft])
+def are_apart(labels: NDArray[Any], pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether the rows of each pair are in different clusters."""
     apart: NDArray[np.bool_] = labels[pairs[:, 0]] != labels[pairs[:, 1]]
     return apart

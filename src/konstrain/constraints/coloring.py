@@ -62,7 +62,9 @@ def _shrink(
     pairs = _pairs_behind(constraints, blocks, found)
     is_clique = len(pairs) == found.size * (found.size - 1) // 2
     rows = tuple(blocks.first_rows[found].tolist())
-    return UncolorableRows(rows, pairs, constraints.n_clusters, is_clique, bool(irreducible))
+    ends = blocks.first_rows[blocks.block_of[np.array([pair[:2] for pair in pairs])]]
+    conflicts = tuple((a, b) for a, b in ends.tolist())
+    return UncolorableRows(rows, pairs, constraints.n_clusters, is_clique, bool(irreducible), conflicts)
 
 
 def _pairs_behind(

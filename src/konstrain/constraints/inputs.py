@@ -23,6 +23,11 @@ class Links:
     soft: NDArray[np.int32]
     confidence: NDArray[np.float64]
 
+    @property
+    def pairs(self) -> NDArray[np.int32]:
+        """Hard and soft pairs together, hard ones first."""
+        return np.concatenate([self.hard, self.soft])
+
 
 @dataclass(frozen=True, eq=False)
 class Membership:

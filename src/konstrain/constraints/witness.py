@@ -63,6 +63,8 @@ class UncolorableRows:
         Whether each two of the blocks are in conflict.
     irreducible : bool
         Whether it is proved that leaving out any one of the rows would make the rest possible.
+    conflicts : tuple of (int, int)
+        The ends of `pairs` as first rows of their blocks: the graph over `rows`.
     """
 
     rows: tuple[int, ...]
@@ -70,6 +72,7 @@ class UncolorableRows:
     n_clusters: int
     is_clique: bool
     irreducible: bool
+    conflicts: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)

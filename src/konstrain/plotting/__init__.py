@@ -1,0 +1,23 @@
+"""Pictures of clusterings, constraints and proofs; needs matplotlib (``pip install konstrain[plot]``).
+
+Each plot takes the axes to draw on, or makes new ones, and returns them.
+"""
+
+from konstrain.plotting.bounds import plot_bounds
+from konstrain.plotting.clusters import plot_clusters
+from konstrain.plotting.conflicts import plot_conflicts
+from konstrain.plotting.curves import plot_curves
+from konstrain.plotting.projection import Projection, project
+from konstrain.plotting.silhouette import plot_silhouette
+from konstrain.plotting.sizes import plot_sizes
+
+__all__ = [
+    "Projection",
+    "plot_bounds",
+    "plot_clusters",
+    "plot_conflicts",
+    "plot_curves",
+    "plot_silhouette",
+    "plot_sizes",
+    "project",
+]

@@ -1,0 +1,62 @@
+"""What all plots share: axes, colours that differ for colour-blind eyes and in grey print, and marks beside them."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours without yellow (too light on paper), black and vermilion (kept for what is broken), and two
+# of Tol's. Numbers of colours and of marks have no common factor: 56 clusters look different.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#882255", "#999933", "#555555")
+MARKERS = ("o", "s", "^", "D", "v", "P", "p")
+DASHES = ("-", "--", "-.", ":")
+
+INK = "#222222"
+PALE_INK = "#777777"
+BROKEN = "#D55E00"
+
+# More marks than this become a bitmap in vector formats, which otherwise take minutes to open.
+RASTER_FROM = 5_000
+
+
+def color(i: int) -> str:
+    """Colour of the i-th cluster or curve."""
+    return COLORS[i % len(COLORS)]
+
+
+def marker(i: int) -> str:
+    """Mark of the i-th cluster or curve."""
+    return MARKERS[i % len(MARKERS)]
+
+
+def dashes(i: int) -> str:
+    """Line style of the i-th curve."""
+    return DASHES[i % len(DASHES)]
+
+
+def axes_or_new(ax: "Axes | None", figsize: tuple[float, float] | None = None) -> "Axes":
+    """Return the given axes, or the axes of a new figure."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot as plt
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "plots need matplotlib; run: pip install 'konstrain[plot]'", name=error.name
+        ) from None
+    return plt.subplots(layout="constrained", figsize=figsize)[1]
+
+
+def legend_above(ax: "Axes", handles: Iterable[Any], words: Iterable[str], ncols: int = 2) -> None:
+    """Put the legend above the axes, where it hides no data."""
+    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": ncols}
+    legend = ax.legend(list(handles), list(words), fontsize=9, frameon=False, handlelength=3, **place)
+    for handle in legend.legend_handles:
+        # Thousands of faint lines show in the picture; one in the legend would not.
+        handle.set_alpha(1.0)
+
+
+def remove_frame(ax: "Axes") -> None:
+    """Keep only the two axes that carry numbers."""
+    ax.spines[["top", "right"]].set_visible(False)

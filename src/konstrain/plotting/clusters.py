@@ -1,0 +1,193 @@
+"""Rows coloured by cluster, centers, and the links between rows, broken ones standing out."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from konstrain.constraints.inputs import read_links
+from konstrain.metrics import are_apart
+from konstrain.plotting._style import (
+    BROKEN,
+    INK,
+    RASTER_FROM,
+    axes_or_new,
+    color,
+    legend_above,
+    marker,
+    remove_frame,
+)
+from konstrain.plotting.projection import project
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Names of clusters in larger numbers would hide the rows.
+MOST_NAMED = 60
+# Directions whose extents differ by more are not drawn to the same scale: one of them would be a line.
+LARGEST_STRETCH = 8.0
+
+
+def plot_clusters(
+    X: Any,
+    labels: Any,
+    *,
+    centers: Any = None,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    max_links: int = 200,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw rows by cluster with their links; links that the labels break are thick, vermilion and crossed.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows; of more than two columns the two main components are drawn (`project`).
+    labels : array-like of shape (n_samples,)
+        Cluster of each row.
+    centers : array-like of shape (n_clusters, n_features), optional
+        Drawn as crosses; cluster names stand beside them, otherwise at the means of the rows.
+    must_link, cannot_link : pairs, optional
+        Links in any form that `fit` takes. Solid lines: together, dashed lines: apart.
+    max_links : int, default=200
+        Most lines of each kind, kept and broken ones; evenly spread over those given. The legend has the full counts.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> X = [[0.0, 0.0], [0.1, 0.0], [5.0, 0.0], [5.1, 0.0]]
+    >>> ax = plot_clusters(X, [0, 0, 1, 1], must_link=[(0, 2)], cannot_link=[(1, 3)])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['1 must-link broken', '1 cannot-link']
+    """
+    plane = project(X, centers)
+    labels = column_or_1d(labels)
+    check_consistent_length(plane.rows, labels)
+    if max_links < 0:
+        raise ValueError(f"max_links must not be negative, got {max_links}")
+    must = read_links("must_link", must_link, labels.size).pairs
+    cannot = read_links("cannot_link", cannot_link, labels.size).pairs
+    ax = axes_or_new(ax)
+    names, codes = np.unique(labels, return_inverse=True)
+    _draw_rows(ax, plane.rows, codes, names)
+    apart, together = are_apart(labels, must), ~are_apart(labels, cannot)
+    _draw_links(ax, plane.rows, "must-link", must, apart, max_links)
+    _draw_links(ax, plane.rows, "cannot-link", cannot, together, max_links)
+    _name_clusters(ax, plane.rows, codes, names, plane.centers)
+    _finish(ax, plane.rows, plane.names)
+    return ax
+
+
+def _draw_rows(ax: "Axes", rows: NDArray[Any], codes: NDArray[np.intp], names: NDArray[Any]) -> None:
+    area = float(np.clip(12_000 / len(rows), 10.0 if len(rows) < RASTER_FROM else 3.0, 60))
+    alpha = float(np.clip(np.sqrt(5_000 / len(rows)), 0.3, 1.0))
+    if len(rows) < RASTER_FROM:
+        for i, name in enumerate(names):
+            at = rows[codes == i]
+            ax.scatter(
+                at[:, 0],
+                at[:, 1],
+                s=area,
+                c=color(i),
+                marker=marker(i),
+                alpha=alpha,
+                edgecolors="white",
+                linewidths=0.4 if area > 20 else 0.0,
+                zorder=2,
+                label=f"cluster {name}",
+            )
+        return
+    # One cloud in mixed order: clusters drawn one after the other would hide each other where they overlap.
+    order = np.random.default_rng(0).permutation(len(rows))
+    colors = np.array([color(i) for i in range(len(names))])[codes[order]]
+    ax.scatter(*rows[order].T, s=area, c=colors, marker=".", alpha=alpha, linewidths=0, rasterized=True)
+
+
+def _draw_links(
+    ax: "Axes", rows: NDArray[Any], kind: str, pairs: NDArray[np.int32], broken: NDArray[np.bool_], most: int
+) -> None:
+    style = "-" if kind == "must-link" else (0, (4, 2.5))
+    kept, shown = _spread(pairs[~broken], most), _spread(pairs[broken], most)
+    if len(kept):
+        faint = float(np.clip(6 / np.sqrt(len(kept)), 0.35, 0.9))
+        words = _count_words((~broken).sum(), len(kept), kind)
+        _lines(ax, rows, kept, words, color=INK, linestyle=style, linewidth=0.8, alpha=faint, zorder=1.5)
+    if len(shown):
+        words = _count_words(broken.sum(), len(shown), kind, " broken")
+        wide, strong = np.clip([12 / np.sqrt(len(shown)), 8 / np.sqrt(len(shown))], [0.8, 0.5], [2.2, 1.0])
+        _lines(ax, rows, shown, words, color=BROKEN, linestyle=style, linewidth=wide, alpha=strong, zorder=1.8)
+        # A cross as well: colours do not survive grey print.
+        middle = rows[shown].mean(axis=1)
+        ax.scatter(*middle.T, marker="x", s=22 * wide, c=BROKEN, linewidths=wide, zorder=3)
+
+
+def _lines(ax: "Axes", rows: NDArray[Any], pairs: NDArray[np.int32], label: str, **style: Any) -> None:
+    from matplotlib.collections import LineCollection
+
+    ax.add_collection(LineCollection(list(rows[pairs]), label=label, **style), autolim=False)
+
+
+def _spread(pairs: NDArray[np.int32], most: int) -> NDArray[np.int32]:
+    if len(pairs) <= most:
+        return pairs
+    spread: NDArray[np.int32] = pairs[np.linspace(0, len(pairs) - 1, most).astype(int)]
+    return spread
+
+
+def _count_words(n: int, n_drawn: int, kind: str, state: str = "") -> str:
+    words = f"{n:,} {kind}{'s' if n > 1 else ''}{state}"
+    return words if n_drawn == n else f"{words} ({n_drawn:,} drawn)"
+
+
+def _name_clusters(
+    ax: "Axes", rows: NDArray[Any], codes: NDArray[np.intp], names: NDArray[Any], centers: NDArray[Any] | None
+) -> None:
+    from matplotlib.patheffects import withStroke
+
+    if centers is not None:
+        halo = [withStroke(linewidth=4, foreground="white")]
+        ax.scatter(*centers.T, marker="+", s=110, c=INK, linewidths=1.8, zorder=4, path_effects=halo)
+    if len(names) > MOST_NAMED:
+        return
+    counts = np.bincount(codes)
+    means = np.column_stack([np.bincount(codes, weights=rows[:, j]) / counts for j in (0, 1)])
+    # Centers are numbered; labels that are no such numbers stand at the means of their rows.
+    numbered = centers is not None and names.dtype.kind in "iu" and names.min() >= 0 and names.max() < len(centers)
+    places = centers[names] if centers is not None and numbered else means
+    for i, name in enumerate(names):
+        ax.annotate(
+            str(name),
+            places[i],
+            xytext=(5, 4) if numbered else (0, 0),
+            textcoords="offset points",
+            ha="left" if numbered else "center",
+            va="bottom" if numbered else "center",
+            fontsize=11 if len(names) <= 20 else 8,
+            fontweight="bold",
+            color=INK,
+            path_effects=[withStroke(linewidth=3, foreground="white")],
+            zorder=5,
+        )
+
+
+def _finish(ax: "Axes", rows: NDArray[Any], names: tuple[str, str]) -> None:
+    ax.set_xlabel(names[0])
+    ax.set_ylabel(names[1])
+    remove_frame(ax)
+    if not names[1]:
+        ax.set_yticks([])
+    extent = np.ptp(rows, axis=0)
+    if extent.all() and extent.max() <= LARGEST_STRETCH * extent.min():
+        # Distances on paper are distances in the data.
+        ax.set_aspect("equal", adjustable="datalim")
+    handles, words = ax.get_legend_handles_labels()
+    linked = {word: handle for handle, word in zip(handles, words, strict=True) if "-link" in word}
+    if linked:
+        legend_above(ax, linked.values(), linked.keys())

@@ -1,0 +1,148 @@
+"""Why no clustering exists, as a picture: the rows that clash and the links between them."""
+
+import textwrap
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.constraints.check import CheckResult
+from konstrain.constraints.witness import Finding, MustLinkPath, SizeSums, UncolorableRows
+from konstrain.exceptions import InfeasibleError
+from konstrain.plotting._style import BROKEN, COLORS, INK, axes_or_new, legend_above
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_FINDINGS = 4
+# Rows beyond this many are dots without their numbers.
+MOST_NUMBERED = 40
+MOST_LINES = 8
+MUST: dict[str, Any] = {"color": INK, "linestyle": "-", "linewidth": 2.0}
+CANNOT: dict[str, Any] = {"color": BROKEN, "linestyle": "--", "linewidth": 1.8}
+
+
+def plot_conflicts(error_or_check: Any, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the evidence that constraints clash: solid lines tie rows together, dashed lines keep them apart.
+
+    Parameters
+    ----------
+    error_or_check : InfeasibleError, CheckResult or Finding
+        What said that no clustering exists. Of a check the first four findings are drawn side by side.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from konstrain import check
+    >>> ax = plot_conflicts(check(9, 2, must_link=[(0, 4), (4, 7)], cannot_link=[(0, 7)]))
+    >>> [text.get_text() for text in ax.texts][:3]
+    ['0', '4', '7']
+    """
+    findings = _findings(error_or_check)
+    shown = findings[:MOST_FINDINGS]
+    ax = axes_or_new(ax, (max(4.5, 3.4 * len(shown)), 4.8))
+    for i, finding in enumerate(shown):
+        middle = np.array([3.0 * i, 0.0])
+        draw: Callable[..., None] = _DRAWERS.get(type(finding.witness), _draw_nothing)
+        draw(ax, finding.witness, middle)
+        ax.text(middle[0], -1.4, _wrapped(finding.message), ha="center", va="top", fontsize=9, color=INK)
+    _finish(ax, shown, len(findings))
+    return ax
+
+
+def _wrapped(message: str) -> str:
+    """The message in short lines; the middle of a long one is left out, its end names the way out."""
+    lines = textwrap.wrap(message, 38)
+    return "\n".join(lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 3], "...", *lines[-2:]])
+
+
+def _findings(source: Any) -> list[Finding]:
+    if isinstance(source, InfeasibleError):
+        return [Finding(source.reason, str(source), source.witness)]
+    if isinstance(source, Finding):
+        return [source]
+    if not isinstance(source, CheckResult):
+        raise TypeError(f"give an InfeasibleError, a CheckResult or a Finding, got {type(source).__name__}")
+    if not source.findings:
+        raise ValueError(f"nothing to draw: the check found no clash (feasible is {source.feasible})")
+    return source.findings
+
+
+def _draw_path(ax: "Axes", path: MustLinkPath, middle: NDArray[np.float64]) -> None:
+    # The path runs over the upper half, its contradiction below it from end to end.
+    places = middle + _circle(len(path.rows), np.pi, 0.0)
+    ax.plot(*places.T, **MUST, zorder=1)
+    ax.plot(*places[[0, -1]].T, **CANNOT, zorder=1)
+    ax.plot(*places[[0, -1]].mean(axis=0), marker="x", color=BROKEN, markersize=11, markeredgewidth=2.5)
+    _draw_rows(ax, places, path.rows)
+
+
+def _draw_rows_apart(ax: "Axes", found: UncolorableRows, middle: NDArray[np.float64]) -> None:
+    turn = np.pi / 2
+    places = middle + _circle(len(found.rows), turn, turn - 2 * np.pi * (1 - 1 / len(found.rows)))
+    index = {row: i for i, row in enumerate(found.rows)}
+    # Hundreds of full lines would be one filled circle.
+    wide, strong = np.clip([12, 8] / np.sqrt(len(found.conflicts)), [0.4, 0.15], [CANNOT["linewidth"], 1.0])
+    for a, b in found.conflicts:
+        ax.plot(*places[[index[a], index[b]]].T, **CANNOT | {"linewidth": wide}, alpha=strong, zorder=1)
+    _draw_rows(ax, places, found.rows)
+
+
+def _draw_sums(ax: "Axes", sums: SizeSums, middle: NDArray[np.float64]) -> None:
+    scale = 2.0 / max(sums.needed, sums.available)
+    for x, name, amount, look in (
+        (-0.5, "needed", sums.needed, {"color": BROKEN, "hatch": "//", "edgecolor": INK}),
+        (0.5, "available", sums.available, {"color": COLORS[4]}),
+    ):
+        at = middle[0] + x
+        ax.bar(at, amount * scale, bottom=-1.0, width=0.6, **look)
+        ax.text(at, -1.0 + amount * scale + 0.05, f"{name} {amount:g}", ha="center", fontsize=9, color=INK)
+
+
+def _draw_nothing(ax: "Axes", witness: Any, middle: NDArray[np.float64]) -> None:
+    """Evidence without a picture, such as sizes and conflicts that only clash together: the words must do."""
+    ax.plot(*middle, marker="x", color=BROKEN, markersize=30, markeredgewidth=4)
+
+
+_DRAWERS: dict[type, Callable[..., None]] = {
+    MustLinkPath: _draw_path,
+    UncolorableRows: _draw_rows_apart,
+    SizeSums: _draw_sums,
+}
+
+
+def _circle(n: int, start: float, end: float) -> NDArray[np.float64]:
+    angles = np.linspace(start, end, n)
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def _draw_rows(ax: "Axes", places: NDArray[np.float64], rows: tuple[int, ...]) -> None:
+    numbered = len(rows) <= MOST_NUMBERED
+    ax.scatter(*places.T, s=420 if numbered else 25, c="white", edgecolors=INK, linewidths=1.5, zorder=2)
+    if numbered:
+        for place, row in zip(places, rows, strict=True):
+            ax.text(*place, str(row), ha="center", va="center", fontsize=9, color=INK, zorder=3)
+
+
+def _finish(ax: "Axes", shown: list[Finding], n_findings: int) -> None:
+    from matplotlib.lines import Line2D
+
+    lines = {}
+    if any(isinstance(finding.witness, MustLinkPath) for finding in shown):
+        lines["must share a cluster"] = Line2D([], [], **MUST)
+    if any(isinstance(finding.witness, MustLinkPath | UncolorableRows) for finding in shown):
+        lines["must not share one"] = Line2D([], [], **CANNOT)
+    ax.set_axis_off()
+    ax.set_aspect("equal")
+    ax.set_xlim(-1.5, 3.0 * (len(shown) - 1) + 1.5)
+    ax.set_ylim(-2.8, 1.3)
+    if lines:
+        legend_above(ax, lines.values(), lines.keys())
+    if n_findings > len(shown):
+        ax.set_title(f"the first {len(shown)} of {n_findings} findings", fontsize=9, loc="right")

@@ -1,0 +1,86 @@
+"""Rows on a plane: as they are when they have two columns, on their two main components otherwise."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+from sklearn.utils import check_array
+
+
+class Projection(NamedTuple):
+    """Rows and centers on a plane, and what the two directions are.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, 2)
+        The rows.
+    centers : ndarray of shape (n_clusters, 2) or None
+        The centers, if any were given.
+    names : tuple of two str
+        What the directions are: names of columns, or shares of the variance.
+
+    Examples
+    --------
+    >>> Projection(np.zeros((3, 2)), None, ("east", "north")).names
+    ('east', 'north')
+    """
+
+    rows: NDArray[Any]
+    centers: NDArray[Any] | None
+    names: tuple[str, str]
+
+
+def project(X: Any, centers: Any = None) -> Projection:
+    """Put rows, and centers with them, on a plane.
+
+    One column stays one direction, two columns stay as they are, more are shown by their two main components.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows.
+    centers : array-like of shape (n_clusters, n_features), optional
+        Centers in the space of the rows.
+
+    Returns
+    -------
+    Projection
+
+    Examples
+    --------
+    >>> plane = project([[0.0, 0.0, 1.0], [3.0, 4.0, 1.0], [6.0, 8.0, 1.0]], centers=[[3.0, 4.0, 1.0]])
+    >>> plane.rows.shape, plane.centers.round(6).tolist(), plane.names[0]
+    ((3, 2), [[0.0, 0.0]], 'component 1 (100% of the variance)')
+    """
+    columns = [str(name) for name in getattr(X, "columns", ())]
+    # Two columns take no sums of squares, so any number of rows may stay sparse up to here.
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    if centers is not None:
+        centers = check_array(centers, dtype=[np.float64, np.float32], input_name="centers")
+        if centers.shape[1] != X.shape[1]:
+            raise ValueError(f"centers have {centers.shape[1]} columns, X has {X.shape[1]}")
+    if X.shape[1] > 2:
+        return _on_main_components(X, centers)
+    X = X.toarray() if hasattr(X, "toarray") else X
+    names = columns or [f"column {j}" for j in range(X.shape[1])]
+    if X.shape[1] == 2:
+        return Projection(X, centers, (names[0], names[1]))
+    flat = None if centers is None else _with_zeros(centers)
+    return Projection(_with_zeros(X), flat, (names[0], ""))
+
+
+def _on_main_components(X: Any, centers: NDArray[Any] | None) -> Projection:
+    if X.shape[0] < 2:
+        raise ValueError(f"X has {X.shape[0]} row of {X.shape[1]} columns; main components need at least 2 rows")
+    # Rows that are all alike have no variance to take shares of.
+    with np.errstate(invalid="ignore"):
+        pca = PCA(n_components=2, random_state=0).fit(X)
+    shares = np.nan_to_num(pca.explained_variance_ratio_)
+    first, second = (f"component {j + 1} ({share:.0%} of the variance)" for j, share in enumerate(shares))
+    placed = None if centers is None else pca.transform(centers)
+    return Projection(pca.transform(X), placed, (first, second))
+
+
+def _with_zeros(column: NDArray[Any]) -> NDArray[Any]:
+    return np.column_stack([column, np.zeros_like(column)])
