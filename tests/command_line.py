@@ -26,9 +26,7 @@ class Done:
 def konstrain(*arguments: object, folder: Path) -> Done:
     """Run `konstrain` in a folder, to its end."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["konstrain.cli.app", "konstrain.cli.clustering", "polars"]
-    )
+    context.set_forkserver_preload(["konstrain.cli.app", "konstrain.cli.clustering", "polars"])
     process = context.Process(target=_run, args=([str(argument) for argument in arguments], str(folder)))
     process.start()
     process.join(120)

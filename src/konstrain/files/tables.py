@@ -128,9 +128,11 @@ def _read_csv(path: Path, asked: Mapping[str, Any]) -> Table:
         frame = pl.read_csv(
             path,
             separator=layout.delimiter,
-            has_header=layout.has_header,
+            # By place: names in the header may have blanks around them.
+            has_header=False,
+            skip_rows=int(layout.has_header),
             schema=types,
-            columns=list(choice.all),
+            columns=sorted(layout.columns.index(name) for name in choice.all),
             # Rows of a chunk are parsed at once: smaller chunks bound what parsing needs beside the result.
             low_memory=True,
         )
