@@ -123,21 +123,21 @@ def _read_csv(path: Path, asked: Mapping[str, Any]) -> Table:
 
     layout = CsvLayout.look_at(path)
     choice = _choose(path, layout.columns, layout.text, asked)
-    types = {name: pl.Float64 if name in choice.numbers else pl.String for name in layout.columns}
+    kinds = [pl.Float64 if name in choice.numbers else pl.String for name in layout.columns]
+    places = sorted(layout.columns.index(name) for name in choice.all)
     try:
         frame = pl.read_csv(
             path,
             separator=layout.delimiter,
-            # By place: names in the header may have blanks around them.
-            has_header=False,
-            skip_rows=int(layout.has_header),
-            schema=types,
-            columns=sorted(layout.columns.index(name) for name in choice.all),
+            has_header=layout.has_header,
+            schema=dict(zip(layout.written, kinds, strict=True)),
+            columns=places,
             # Rows of a chunk are parsed at once: smaller chunks bound what parsing needs beside the result.
             low_memory=True,
         )
     except pl.exceptions.PolarsError as error:
         raise FileError(layout.first_fault(choice.numbers) or f"{path}: {_first_line(error)}") from None
+    frame.columns = [layout.columns[place] for place in places]
     if any(frame[name].null_count() for name in choice.all):
         fault = layout.first_fault(choice.numbers)
         if fault:
