@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from konstrain.assignment import Assignment, AssignmentProblem, assign
+    from konstrain.comparison import Comparison, compare
     from konstrain.constraints import (
         Problem,
         pairs_beyond_diameter,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
         MatchingKMeans,
     )
     from konstrain.exact.certify import Certificate, lower_bound
-    from konstrain.exceptions import FileError, InfeasibleError, NotProvenWarning, UndecidedError
+    from konstrain.exceptions import DeadEndError, FileError, InfeasibleError, NotProvenWarning, UndecidedError
     from konstrain.metrics import Violations, count_violations
     from konstrain.report import Report, describe
     from konstrain.suggest import suggest_pairs
@@ -36,6 +37,7 @@ _HOME_OF = {
     name: f"konstrain.{module}"
     for module, names in {
         "assignment": ("Assignment", "AssignmentProblem", "assign"),
+        "comparison": ("Comparison", "compare"),
         "constraints": (
             "CheckResult",
             "Problem",
@@ -54,7 +56,7 @@ _HOME_OF = {
             "MatchingKMeans",
         ),
         "exact.certify": ("Certificate", "lower_bound"),
-        "exceptions": ("FileError", "InfeasibleError", "NotProvenWarning", "UndecidedError"),
+        "exceptions": ("DeadEndError", "FileError", "InfeasibleError", "NotProvenWarning", "UndecidedError"),
         "metrics": ("Violations", "count_violations"),
         "report": ("Report", "describe"),
         "suggest": ("suggest_pairs",),
@@ -69,7 +71,9 @@ __all__ = [
     "BLPKMeans",
     "Certificate",
     "CheckResult",
+    "Comparison",
     "ConstrainedKMeans",
+    "DeadEndError",
     "ExactKMeans",
     "FileError",
     "InfeasibleError",
@@ -82,6 +86,7 @@ __all__ = [
     "Violations",
     "assign",
     "check",
+    "compare",
     "count_violations",
     "describe",
     "lower_bound",
