@@ -146,6 +146,38 @@ def center_sums(
     return sums, cluster_weight
 
 
+def own_costs(
+    means: Any, weight: Weight, labels: NDArray[np.int32], centers: NDArray[np.float64], *, n_threads: int = 1
+) -> float:
+    """Sum up what all blocks cost in their own clusters.
+
+    Parameters
+    ----------
+    means, weight, centers, n_threads
+        As in `block_costs`.
+    labels : ndarray of int32, shape (n_blocks,)
+        Cluster of each block.
+
+    Returns
+    -------
+    cost : float
+        Sum of `weight[b] * |means[b] - centers[labels[b]]|^2`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> own_costs(np.array([[0.0], [3.0]]), None, np.array([1, 0], dtype=np.int32), np.array([[2.0], [0.0]]))
+    1.0
+    """
+    rows = _parts(means)
+    _check_points("centers", centers, means)
+    _check_weight(weight, means)
+    _check_array("labels", labels, np.int32, (means.shape[0],))
+    _check_range("labels", labels, centers.shape[0])
+    cost: float = _kernels.own_costs(*rows, weight, labels, centers, _threads(n_threads))
+    return cost
+
+
 def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> NDArray[np.float64]:
     """Compute the squared distances of all blocks to a few points, as k-means++ needs them.
 

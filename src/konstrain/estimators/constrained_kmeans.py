@@ -13,7 +13,7 @@ from konstrain._sklearn import Interval, StrOptions
 from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._base import BaseConstrainedKMeans, partial_labels_of
-from konstrain.estimators._lloyd import CHUNK, Lloyd
+from konstrain.estimators._lloyd import Lloyd
 from konstrain.estimators._restarts import default_threads
 from konstrain.estimators._run import Run
 from konstrain.estimators._start import Start
@@ -30,6 +30,8 @@ AUTO_MOST = 100
 AUTO_AGREEING = 8
 # Blocks x clusters beyond which local search and relocation cost more than they bring.
 SEARCH_LIMIT = 5_000_000
+# Rows whose differences to the mean are in memory at a time.
+CHUNK = 1 << 12
 
 
 class ConstrainedKMeans(BaseConstrainedKMeans):
