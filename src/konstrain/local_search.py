@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain._tolerances import DEMAND_RELATIVE
+from konstrain.distances import block_costs
 from konstrain.links import LinkGraph
 from konstrain.stop import Deadline
 
@@ -209,10 +210,12 @@ def joint_relocations(
     estimates = _Estimates.of(means, weight, labels, n_clusters, seed)
     chosen: list[tuple[int, int]] = []
     used: set[int] = set()
-    for pair in estimates.pairs(0.0):
-        if used.isdisjoint(pair):
-            chosen.append(pair)
-            used.update(pair)
+    for removed, split in estimates.pairs(0.0):
+        # The neighbour takes what the dissolved cluster held: of two that share a place only one may go.
+        touched = {removed, split, estimates.neighbour[removed]}
+        if used.isdisjoint(touched):
+            chosen.append((removed, split))
+            used |= touched
     proposals = []
     while chosen:
         proposals.append(estimates.centers_after(chosen))
@@ -227,6 +230,7 @@ class _Estimates:
     centers: NDArray[np.float64]
     halves: NDArray[np.float64]  # of each cluster, two rows each
     worth: NDArray[np.float64]  # of dissolving one cluster (row) and cutting another (column)
+    neighbour: list[int]  # the nearest other center of each
 
     @classmethod
     def of(cls, means: Any, weight: Any, labels: Any, n_clusters: int, seed: int) -> "_Estimates":
@@ -235,7 +239,10 @@ class _Estimates:
         worth = gain[None, :] - removal[:, None]
         worth[:, gain <= 0] = -np.inf
         np.fill_diagonal(worth, -np.inf)
-        return cls(centers.reshape(n_clusters, -1), halves.reshape(n_clusters, 2, -1), worth)
+        centers = centers.reshape(n_clusters, -1)
+        apart = block_costs(centers, None, centers)
+        np.fill_diagonal(apart, np.inf)
+        return cls(centers, halves.reshape(n_clusters, 2, -1), worth, apart.argmin(axis=1).tolist())
 
     def pairs(self, least_gain: float) -> list[tuple[int, int]]:
         """Clusters to dissolve and to cut whose worth is above this, best first."""

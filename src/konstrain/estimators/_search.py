@@ -22,11 +22,13 @@ SMALL_PROBLEM = 100_000
 
 # Brief: iterations between two looks at whether relocated centers lead anywhere, and for how many times the last fall
 # of the objective they are trusted to go on falling.
-PROBE = 2
-PATIENCE = 1.0
-# Passes over the blocks that gain by moving, how many iterations they cost, and the relative gain at which to end.
+PROBE = 1
+PATIENCE = 2.0
+# What estimating relocations and moving blocks cost, in iterations.
+ESTIMATE_COST = 3
+MOVES_COST = 4
+# Passes over the blocks that gain by moving, and the relative gain at which to end.
 FEW_PASSES = 5
-MOVES_WORTH = 4
 LEAST_GAIN = 1e-6
 
 
@@ -94,7 +96,7 @@ class _BriefSearch:
         """Relocate all centers that promise a gain at once, or half of them, or one, as long as that helps."""
         problem = self.lloyd.problem
         improved = problem.n_clusters > 1
-        while improved and self._may_go_on():
+        while improved and self._affords(ESTIMATE_COST):
             improved = False
             for centers in local_search.joint_relocations(
                 problem.mean, problem.weight, best.block_labels, problem.n_clusters, self.seed
@@ -102,7 +104,7 @@ class _BriefSearch:
                 found = self._follow(centers, best)
                 if _is_lower(found.objective, best.objective):
                     best, improved = replace(found, n_iter=best.n_iter + found.n_iter), True
-                if improved or not self._may_go_on():
+                if improved or not self._affords(0):
                     break
         return best
 
@@ -121,8 +123,7 @@ class _BriefSearch:
     def move_blocks(self, best: Clustering) -> Clustering:
         """Alternate moves of single blocks with Lloyd's loop until the gain is small."""
         gain = np.inf
-        while gain > LEAST_GAIN * best.objective and self._may_go_on():
-            self.n_left -= MOVES_WORTH
+        while gain > LEAST_GAIN * best.objective and self._affords(MOVES_COST):
             moved = _moved(self.lloyd, best, self.seed, FEW_PASSES, _gaining(self.lloyd, best))
             if moved.n_moves == 0:
                 break
@@ -141,8 +142,12 @@ class _BriefSearch:
         self.n_left -= clustering.n_iter
         return clustering
 
-    def _may_go_on(self) -> bool:
-        return self.n_left > 0 and not self.lloyd.deadline.expired()
+    def _affords(self, cost: int) -> bool:
+        """Whether time and iterations are left for this, which is then taken off."""
+        if self.n_left <= cost or self.lloyd.deadline.expired():
+            return False
+        self.n_left -= cost
+        return True
 
 
 def _gaining(lloyd: Lloyd, clustering: Clustering) -> NDArray[np.int32]:
