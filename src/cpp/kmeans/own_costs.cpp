@@ -18,8 +18,7 @@ constexpr std::size_t chunkRows = 2048;
 template <typename Value> class DenseSquares {
 public:
     DenseSquares(const DenseRows<Value>& rows, const DenseRows<double>& centers)
-        : rows_(rows), centers_(centers),
-          buffer_(std::is_same_v<Value, double> ? 0 : rows.nColumns) {}
+        : rows_(rows), centers_(centers), buffer_(std::is_same_v<Value, double> ? 0 : rows.nColumns) {}
 
     double operator()(std::size_t row, std::size_t cluster) {
         const Value* values = rows_.values + row * rows_.nColumns;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int nCuts = 2;
 constexpr int nIterations = 5;
-// Members of a large cluster that a cut is sought on, and as many others that say what it is worth: what a cut
-// gains on the blocks that it was fitted to is too high.
+// Members of a large cluster that a cut is sought on, and as many others that say what it is worth: what a
+// cut gains on the blocks that it was fitted to is too high.
 constexpr std::size_t sampleSize = 500;
 
 class Estimator {

@@ -182,7 +182,10 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         if X.dtype == np.float64 or problem.n_blocks == problem.n_samples:
             return best.inertia
         # Means of blocks are in the precision of X, too coarse far from the origin: once more from the rows.
-        return distances.own_costs(X, problem.sample_weight, self.labels_, best.centers, n_threads=default_threads())
+        rows, threads = (X, problem.sample_weight), default_threads()
+        sums, weights = distances.center_sums(*rows, self.labels_, self.n_clusters, n_threads=threads)
+        centers = np.divide(sums, weights[:, None], out=best.centers.copy(), where=weights[:, None] > 0)
+        return distances.own_costs(*rows, self.labels_, centers, n_threads=threads)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, **constraints: Any) -> NDArray[np.int32]:
         """Fit and return the label of each row; arguments as in `fit`."""
