@@ -98,7 +98,7 @@ class LinkedRows:
 
     def inertia(self, labels: NDArray[np.int32]) -> float:
         """Squared distances of the rows to the means of their clusters."""
-        return distances.own_cost(self.X, None, labels, self.means(labels))
+        return distances.own_costs(self.X, None, labels, self.means(labels))
 
 
 @dataclass(frozen=True, eq=False)
