@@ -87,6 +87,7 @@ def test_the_objective_equals_a_direct_sum(seed, shared):
     assert loop.objective(labels, centers, weights, loop.farthest(weights)) == pytest.approx(total)
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("seed", range(3))
 def test_no_step_raises_the_objective_while_the_farthest_rows_stay(seed):
     loop, labels, centers, weights = problem(seed)

@@ -40,6 +40,7 @@ def test_the_objective_equals_a_direct_sum(closure):
     assert model.objective_ == pytest.approx(expected)
 
 
+@pytest.mark.engine
 @given(seed=st.integers(0, 10_000), w=st.sampled_from([0.05, 1.0, 20.0]))
 def test_the_objective_never_rises(seed, w):
     rng = np.random.default_rng(seed)

@@ -74,6 +74,7 @@ def slow_lcvqe(X, centers, must, cannot):
     return labels
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize(("method", "slow"), [(CVQE, slow_cvqe), (LCVQE, slow_lcvqe)], ids=["CVQE", "LCVQE"])
 @given(seed=seeds, k=clusters, must=pairs, cannot=pairs)
 def test_the_assignment_step_equals_the_definition(method, slow, seed, k, must, cannot):

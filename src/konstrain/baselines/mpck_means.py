@@ -219,11 +219,11 @@ default="neighborhoods"
         return tags
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MetricClustering(RowClustering):
     """A run and the metrics it ended with: `weights` of shape (n_clusters, n_features)."""
 
-    weights: NDArray[np.float64] = None  # type: ignore[assignment]
+    weights: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
