@@ -150,11 +150,11 @@ def _columns(measures: dict[str, str], *more: str) -> tuple[Column, ...]:
 
 
 def _in_tables(case: Case) -> bool:
-    return dict(case.fields)["part"] == "tables"
+    return ("part", "tables") in case.fields
 
 
 def _in_table_4(case: Case) -> bool:
-    return dict(case.fields)["part"] == "table 4"
+    return ("part", "table 4") in case.fields
 
 
 def _not_in_table_4(case: Case) -> bool:
