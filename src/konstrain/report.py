@@ -115,8 +115,9 @@ class Report:
             yield f"no clustering under these constraints is below {self.lower_bound:.6g}: gap {self.gap:.2g}"
         yield ""
         yield from self._size_lines()
-        yield ""
-        yield self._link_line()
+        if self.n_must_link or self.n_cannot_link:
+            yield ""
+            yield self._link_line()
         for link in self.binding_links:
             a, b = map(name_of, link.rows)
             yield f"  {link.kind.replace('_', '-')} {a}, {b}: without it the cost falls by {link.price:.4g}"
@@ -124,22 +125,18 @@ class Report:
             yield f"  ({self.unpriced_links} more may cost something; only the likeliest were looked at)"
 
     def _size_lines(self) -> Iterator[str]:
-        price = {bound.cluster: bound for bound in self.binding_sizes}
-        yield f"{'cluster':>7} {'size':>9} {'min':>9} {'max':>9}"
-        for j, size in enumerate(self.sizes):
-            low = "-" if self.size_min is None else f"{self.size_min[j]:g}"
-            high = "-" if self.size_max is None else f"{self.size_max[j]:g}"
-            note = ""
-            if j in self.wrong_sizes:
-                note = "  out of bounds"
-            elif j in price:
-                less = "one less" if price[j].side == "min" else "one more"
-                note = f"  {price[j].side} binds: {less} would save up to {price[j].price:.4g}"
-            yield f"{j:>7} {size:>9g} {low:>9} {high:>9}{note}"
+        notes = dict.fromkeys(self.wrong_sizes, "out of bounds")
+        for bound in self.binding_sizes:
+            change = "one less" if bound.side == "min" else "one more"
+            notes.setdefault(bound.cluster, f"{bound.side} binds: {change} would save up to {bound.price:.4g}")
+        columns = {"size": self.sizes, "min": self.size_min, "max": self.size_max}
+        given = {name: values for name, values in columns.items() if values is not None}
+        yield "cluster" + "".join(f"{name:>10}" for name in given)
+        for j in range(self.n_clusters):
+            sizes = "".join(f"{values[j]:>10g}" for values in given.values())
+            yield f"{j:>7}{sizes}  {notes.get(j, '')}".rstrip()
 
     def _link_line(self) -> str:
-        if not (self.n_must_link or self.n_cannot_link):
-            return "no links"
         broken = self.violations
         words = [
             f"{count} {kind}{'s' if count != 1 else ''} ({f'{n_broken} broken' if n_broken else 'all kept'})"
@@ -192,14 +189,12 @@ def describe(
 
     Examples
     --------
-    >>> print(describe([[0.0], [1.0], [2.0], [9.0]], [0, 0, 1, 1], size_max=2, cannot_link=[(0, 3)]))
+    >>> print(describe([[0.0], [1.0], [2.0], [9.0]], [0, 0, 1, 1], size_max=2))
     4 rows in 2 clusters, SSE 25
     <BLANKLINE>
-    cluster      size       min       max
-          0         2         -         2  max binds: one more would save up to 10
-          1         2         -         2
-    <BLANKLINE>
-    1 cannot-link (all kept)
+    cluster      size       max
+          0         2         2  max binds: one more would save up to 15
+          1         2         2
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X")
     labels = _checked_labels(labels, X.shape[0], n_clusters)

@@ -93,7 +93,7 @@ def _print(method: Method, report: Report, question: Question, labels: Any, outp
     agreement = None if question.classes is None else float(adjusted_rand_score(question.classes, labels))
     lines = [report.to_text(question.rows.name_of)]
     if agreement is not None:
-        lines.append(f"agreement with the true classes (ARI): {agreement:.3f}")
+        lines.append(f"\nagreement with the true classes (ARI): {agreement:.3f}")
     written = [str(path) for path in (outputs.labels, outputs.picture) if path is not None]
     lines.append("")
     lines.append(f"{method.name}, {seconds:.1f} s" + (f"; wrote {' and '.join(written)}" if written else ""))

@@ -39,7 +39,7 @@ def draw_clusters(path: Path, question: Question, labels: Any, centers: Any = No
     """Draw rows by cluster, with their links."""
     from konstrain.plotting import plot_clusters
 
-    links = {kind: question.constraints.get(kind) for kind in ("must_link", "cannot_link")}
+    links: dict[str, Any] = {kind: question.constraints.get(kind) for kind in ("must_link", "cannot_link")}
     draw(path, lambda ax: plot_clusters(question.X, labels, centers=centers, ax=ax, **links))
 
 

@@ -13,7 +13,7 @@ from konstrain.constraints import pairs_from_groups
 from konstrain.files import RowNames, Table, read_links_file, read_table
 
 # Columns of these names are seldom meant as features.
-SUSPICIOUS = {"id", "index", "label", "labels", "class", "target", "cluster", "species", "y"}
+SUSPICIOUS = {"id", "index", "label", "labels", "class", "target", "cluster"}
 # Rows whose distances are computed at once.
 CHUNK = 65_536
 

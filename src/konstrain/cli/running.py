@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
 
+from konstrain.cli import INTERRUPTED
 from konstrain.exceptions import InfeasibleError, UndecidedError
 
 if TYPE_CHECKING:
     from konstrain.files import RowNames
 
-BAD_INPUT, INFEASIBLE, NOT_PROVED, INTERRUPTED = 2, 3, 4, 130
+BAD_INPUT, INFEASIBLE, NOT_PROVED = 2, 3, 4
 # Of the rows in a message about what clashes, this many are told by id too.
 NAMED_ROWS = 8
 
@@ -28,16 +29,18 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.seen = False
+        self.found = ""
 
     def __call__(self, signum: int, frame: Any) -> None:
         """Note it, and raise as Python does."""
         self.seen = True
         raise KeyboardInterrupt
 
-    def end_here(self, words: str = "") -> None:
-        """Raise if it was pressed; the words say what had been found."""
+    def end_here(self, found: str = "") -> None:
+        """Raise if it was pressed; says what had been found until then."""
         if self.seen:
-            raise KeyboardInterrupt(words)
+            self.found = found
+            raise KeyboardInterrupt
 
 
 interrupts = Interrupts()
@@ -55,8 +58,8 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
             warnings.showwarning = _show_as_note
             try:
                 verb(*args, **kwargs)
-            except KeyboardInterrupt as error:
-                _end(f"interrupted{'; ' if error.args else ''}{error}; nothing was written", INTERRUPTED)
+            except KeyboardInterrupt:
+                raise typer.Exit(INTERRUPTED) from None  # `main` has the words
             except InfeasibleError as error:
                 _end(f"infeasible ({error.reason}): {error}", INFEASIBLE)
             except UndecidedError as error:

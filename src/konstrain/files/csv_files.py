@@ -15,11 +15,12 @@ SAMPLED_ROWS = 100
 
 @dataclass(frozen=True)
 class CsvLayout:
-    """Delimiter, names of the columns, and which of them hold text."""
+    """Delimiter, names of the columns as written and without blanks around them, and which of them hold text."""
 
     path: Path
     delimiter: str
     has_header: bool
+    written: tuple[str, ...]
     columns: tuple[str, ...]
     text: frozenset[str]
 
@@ -35,11 +36,12 @@ class CsvLayout:
         rows = (fields for _, fields in _rows(path, delimiter))
         header = next(rows)
         has_header = not all(is_number(field) for field in header)
-        names = [name.strip() for name in header] if has_header else [f"column_{i + 1}" for i in range(len(header))]
+        written = header if has_header else [f"column_{i + 1}" for i in range(len(header))]
+        names = [name.strip() for name in written]
         _refuse_bad_names(path, names)
         sample = [*([] if has_header else [header]), *islice(rows, SAMPLED_ROWS)]
         text = frozenset(name for i, name in enumerate(names) if _is_text([row[i] for row in sample if i < len(row)]))
-        return cls(path, delimiter, has_header, tuple(names), text)
+        return cls(path, delimiter, has_header, tuple(written), tuple(names), text)
 
     def first_fault(self, numeric: Sequence[str]) -> str | None:
         """Say what is wrong first, line by line; None when nothing is.

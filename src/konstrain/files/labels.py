@@ -45,7 +45,15 @@ def write_labels_file(path: str | Path, rows: RowNames, labels: Any, distances: 
         ".arrow": frame.write_ipc,
         ".json": frame.write_json,
     }
-    write_whole(path, writers[path.suffix.lower()])
+
+    def write(file: Path) -> None:
+        try:
+            writers[path.suffix.lower()](file)
+        except pl.exceptions.PolarsError as error:
+            # Writing Parquet wraps what the system said, such as a full disk.
+            raise OSError(str(error)) from None
+
+    write_whole(path, write)
 
 
 def refuse_unknown_ending(path: str | Path) -> None:

@@ -123,19 +123,21 @@ def _read_csv(path: Path, asked: Mapping[str, Any]) -> Table:
 
     layout = CsvLayout.look_at(path)
     choice = _choose(path, layout.columns, layout.text, asked)
-    types = {name: pl.Float64 if name in choice.numbers else pl.String for name in layout.columns}
+    kinds = [pl.Float64 if name in choice.numbers else pl.String for name in layout.columns]
+    places = sorted(layout.columns.index(name) for name in choice.all)
     try:
         frame = pl.read_csv(
             path,
             separator=layout.delimiter,
             has_header=layout.has_header,
-            schema=types,
-            columns=list(choice.all),
+            schema=dict(zip(layout.written, kinds, strict=True)),
+            columns=places,
             # Rows of a chunk are parsed at once: smaller chunks bound what parsing needs beside the result.
             low_memory=True,
         )
     except pl.exceptions.PolarsError as error:
         raise FileError(layout.first_fault(choice.numbers) or f"{path}: {_first_line(error)}") from None
+    frame.columns = [layout.columns[place] for place in places]
     if any(frame[name].null_count() for name in choice.all):
         fault = layout.first_fault(choice.numbers)
         if fault:
@@ -206,12 +208,14 @@ def _choose(path: Path, names: Sequence[str], text: Iterable[str], asked: Mappin
     choice = _Choice(features, asked["id"], tuple(asked["numeric"]), tuple(asked["other"]))
     wrong = [name for name in choice.numbers if name in text]
     if wrong:
-        words = ", ".join(map(repr, wrong))
-        raise FileError(
-            f"{path}: {'columns' if wrong[1:] else 'column'} {words} {'hold' if wrong[1:] else 'holds'} no numbers; "
-            f"leave out with --ignore {','.join(wrong)}, name rows by it with --id {wrong[0]}, or write numbers "
-            "instead (one column of 0 and 1 per category)"
-        )
+        words = f"{'columns' if wrong[1:] else 'column'} {', '.join(map(repr, wrong))}"
+        advice = ""
+        if wrong[0] in features:
+            advice = (
+                f"; leave out with --ignore {','.join(wrong)}, name rows by it with --id {wrong[0]}, or write "
+                "numbers instead (one column of 0 and 1 per category)"
+            )
+        raise FileError(f"{path}: {words} {'hold' if wrong[1:] else 'holds'} no numbers{advice}")
     return choice
 
 
