@@ -32,6 +32,13 @@ class Comparison:
     rows : list of dict
         One per run: method, seed, status ("done" or "failed"), reason, ignored (what the method was not told), and
         the measures; None where one does not apply.
+
+    Examples
+    --------
+    >>> rows = [{"method": "a", "seed": seed, "status": "done", "ignored": "", "sse": 4.0 + seed} for seed in (0, 1)]
+    >>> Comparison(rows)
+    method  runs  failed  best_sse  sse
+    a          2       0         4  4.5
     """
 
     rows: list[dict[str, Any]]
