@@ -7,7 +7,7 @@ SOURCES := $(shell find src/cpp CMakeLists.txt pyproject.toml -type f)
 .PHONY: demo test test-slow lint format sanitize perf docs examples pictures clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/iris_under_constraints.py
+	$(BIN)/konstrain demo
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -m "not slow"

@@ -41,3 +41,6 @@ INTEGRAL = 1e-6
 # Smallest excess of a Farkas certificate, per block, that proves infeasibility: certificates have entries in [0, 1]
 # from a linear program solved to 1e-9, and true ones exceed by fractions with small denominators.
 FARKAS = 1e-7
+
+# Eigenvalues of a normalised Laplacian lie between 0 and 2; those that are 0 come out as about n * 1e-16.
+NULL_EIGENVALUE = 1e-10

@@ -52,6 +52,32 @@ class UndecidedError(RuntimeError):
     """
 
 
+class DeadEndError(RuntimeError):
+    """A greedy method found no cluster left for some rows; whether a clustering exists is another question.
+
+    Parameters
+    ----------
+    message : str
+        Which rows, what stands in their way in each cluster, and the way out.
+    rows : list of int
+        The must-linked rows for which no cluster was left.
+    occupied_by : list of int
+        For each cluster a row in it that one of `rows` cannot be linked with.
+    """
+
+    def __init__(self, message: str, *, rows: list[int], occupied_by: list[int]) -> None:
+        super().__init__(message)
+        self.rows = rows
+        self.occupied_by = occupied_by
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_dead_end, (str(self), self.rows, self.occupied_by)
+
+
+def _rebuild_dead_end(message: str, rows: list[int], occupied_by: list[int]) -> DeadEndError:
+    return DeadEndError(message, rows=rows, occupied_by=occupied_by)
+
+
 class NotProvenWarning(UserWarning):
     """An answer is feasible, but its optimality was not proved within the time limit.
 
@@ -61,3 +87,7 @@ class NotProvenWarning(UserWarning):
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", NotProvenWarning)  # when a good clustering is enough
     """
+
+
+class FileError(ValueError):
+    """A file cannot be read or written as asked; names the file, the line and the value."""

@@ -31,6 +31,10 @@ class Method:
         found: type = getattr(import_module(module), name)
         return found
 
+    def make(self, **params: Any) -> Any:
+        """Make the estimator with these parameters."""
+        return self.estimator(**params)
+
     def ignores(self, **arguments: Any) -> list[str]:
         """Name the arguments given (not None) that this method would not see."""
         return [name for name, value in arguments.items() if value is not None and name not in self.takes]
@@ -54,7 +58,7 @@ class Method:
             raise TypeError(f"{self.name} got unknown arguments {sorted(unknown)}; give constructor's ones as params")
         known = {name: value for name, value in arguments.items() if name in self.takes and value is not None}
         made = {name: value for name, value in known.items() if name in TO_CONSTRUCTOR}
-        model = self.estimator(n_clusters=n_clusters, **made, **(params or {}))
+        model = self.make(n_clusters=n_clusters, **made, **(params or {}))
         return model.fit(X, **{name: value for name, value in known.items() if name in TO_FIT})
 
 
@@ -107,6 +111,96 @@ _OURS = (
     ),
 )
 
+_SIZES_AND_SPECTRA = (
+    Method(
+        "dils",
+        "konstrain.baselines:DILS",
+        "compact clusters and few broken links by iterated local search; may break some",
+        "González-Almagro et al. 2020",
+        _LINKS | {"time_limit"},
+    ),
+    Method(
+        "constrained-spectral",
+        "konstrain.baselines:ConstrainedSpectral",
+        "cuts of a graph that satisfy the links to a threshold; may break many",
+        "Wang and Davidson 2010 (CSP)",
+        _LINKS,
+    ),
+    Method(
+        "cksc",
+        "konstrain.baselines:CKSC",
+        "a kernel learnt from the links on a graph's spectrum; may break some",
+        "Li and Liu 2009",
+        _LINKS,
+    ),
+    Method(
+        "balanced-kmeans",
+        "konstrain.baselines:BalancedKMeans",
+        "clusters of equal size, no links",
+        "Malinen and Fränti 2014 (BKM)",
+        _COUNTED | {"random_state"},
+    ),
+    Method(
+        "min-size-kmeans",
+        "konstrain.baselines:MinSizeKMeans",
+        "minimum cluster sizes, no links",
+        "Bradley et al. 2000 (CKM)",
+        _COUNTED | {"random_state", "size_min"},
+    ),
+    Method(
+        "bcls",
+        "konstrain.baselines:BCLS",
+        "clusters of like size by regression on the labels, no links",
+        "Liu et al. 2017",
+        frozenset({"random_state"}),
+    ),
+)
+
+_BASELINES = (
+    Method(
+        "cop-kmeans",
+        "konstrain.baselines:COPKMeans",
+        "greedy: nearest center that breaks no link; may find none left",
+        "Wagstaff et al. 2001",
+        _LINKS,
+    ),
+    Method(
+        "greedy-kmeans",
+        "konstrain.baselines:GreedyKMeans",
+        "greedy: must-link sets follow their first row, cannot-link sets in input order",
+        "Jia et al. 2023, section 6.1.1",
+        _LINKS,
+    ),
+    Method(
+        "pck-means",
+        "konstrain.baselines:PCKMeans",
+        "a fixed price per broken link, started from must-linked neighborhoods",
+        "Basu et al. 2004",
+        _LINKS,
+    ),
+    Method(
+        "mpck-means",
+        "konstrain.baselines:MPCKMeans",
+        "prices for broken links and learned feature weights in each cluster",
+        "Bilenko et al. 2004",
+        _LINKS,
+    ),
+    Method(
+        "cvqe",
+        "konstrain.baselines:CVQE",
+        "broken links cost distances between centers, all pairs of clusters tried",
+        "Davidson & Ravi 2005",
+        _LINKS,
+    ),
+    Method(
+        "lcvqe",
+        "konstrain.baselines:LCVQE",
+        "broken links cost distances of their rows, three moves tried",
+        "Pelleg & Baras 2007",
+        _LINKS,
+    ),
+)
+
 _SCIKIT_LEARN = (
     Method(
         "kmeans",
@@ -124,7 +218,9 @@ _SCIKIT_LEARN = (
     ),
 )
 
-METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in (*_OURS, *_SCIKIT_LEARN)})
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {method.name: method for method in (*_OURS, *_BASELINES, *_SIZES_AND_SPECTRA, *_SCIKIT_LEARN)}
+)
 
 
 def get_method(name: str) -> Method:

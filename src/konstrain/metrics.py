@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from konstrain.constraints.inputs import read_links
 
@@ -58,3 +59,48 @@ def are_apart(labels: NDArray[Any], pairs: NDArray[np.int32]) -> NDArray[np.bool
     """Whether the rows of each pair are in different clusters."""
     apart: NDArray[np.bool_] = labels[pairs[:, 0]] != labels[pairs[:, 1]]
     return apart
+
+
+def touched_rows(n_samples: int, *, must_link: Any = None, cannot_link: Any = None) -> NDArray[np.bool_]:
+    """Mark the rows that some link names: scores on the others show what links do for rows they do not mention.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows.
+    must_link, cannot_link : pairs, optional
+        Links in any form that `fit` takes.
+
+    Examples
+    --------
+    >>> touched_rows(4, must_link=[(0, 2)]).tolist()
+    [True, False, True, False]
+    """
+    touched = np.zeros(n_samples, dtype=np.bool_)
+    for name, pairs in (("must_link", must_link), ("cannot_link", cannot_link)):
+        touched[read_links(name, pairs, n_samples).pairs] = True
+    return touched
+
+
+def sum_of_squares(X: Any, labels: Any) -> float:
+    """Sum the squared distances of rows to the means of their clusters.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows.
+    labels : array-like of int, shape (n_samples,)
+        Cluster of each row.
+
+    Examples
+    --------
+    >>> sum_of_squares([[0.0], [2.0], [5.0]], [0, 0, 1])
+    2.0
+    """
+    X = X if issparse(X) else np.asarray(X, dtype=np.float64)
+    total = 0.0
+    for label in np.unique(labels):
+        members = X[np.flatnonzero(np.asarray(labels) == label)]
+        rows = members.toarray() if issparse(members) else members
+        total += float(((rows - rows.mean(axis=0)) ** 2).sum())
+    return total

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from clusterings import best_sse, check_clustering, fit, random_pairs, sse
-from konstrain import ConstrainedKMeans, InfeasibleError, Problem, count_violations
+from konstrain import ConstrainedKMeans, InfeasibleError, Problem, Violations, count_violations
 from konstrain.estimators._lloyd import Lloyd
 from konstrain.exceptions import NotProvenWarning
 
@@ -347,3 +347,8 @@ def test_an_unproved_step_is_said_aloud(monkeypatch):
     monkeypatch.setattr(Lloyd, "assign", lambda *a: replace(exact(*a), proven=False))
     with pytest.warns(NotProvenWarning, match="raise time_limit"):
         fit(IRIS, size_max=60, n_init=1)
+
+
+def test_broken_links_are_counted_by_kind():
+    model = ConstrainedKMeans(2, random_state=0).fit([[0.0], [0.1], [9.0]], cannot_link=[(0, 1, 1e-9)])
+    assert model.violations_ == Violations(must_link=0, cannot_link=1)

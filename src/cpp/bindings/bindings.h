@@ -4,7 +4,9 @@
 
 // One function per part of the core; each adds its kernels to the module.
 void bindAssignment(nanobind::module_& m);
+void bindBaselines(nanobind::module_& m);
 void bindConstraints(nanobind::module_& m);
+void bindDils(nanobind::module_& m);
 void bindDistances(nanobind::module_& m);
 void bindLocalSearch(nanobind::module_& m);
 void bindSdp(nanobind::module_& m);

@@ -3,7 +3,9 @@
 NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of konstrain; see src/cpp/README.md.";
     bindAssignment(m);
+    bindBaselines(m);
     bindConstraints(m);
+    bindDils(m);
     bindDistances(m);
     bindLocalSearch(m);
     bindPricing(m);

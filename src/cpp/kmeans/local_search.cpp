@@ -2,23 +2,17 @@
 
 #include <algorithm>
 #include <numeric>
-#include <random>
 #include <utility>
 
 #include "pair_moves.h"
+#include "random.h"
 #include "single_moves.h"
 
 namespace konstrain {
 
 namespace {
 
-// std::shuffle differs between standard libraries; the same seed should give the same answer everywhere.
-template <typename T> void shuffle(std::vector<T>& items, std::mt19937_64& random) {
-    for (std::size_t i = items.size(); i > 1; --i)
-        std::swap(items[i - 1], items[random() % i]);
-}
-
-std::vector<std::size_t> shuffledBlocks(std::size_t n, std::mt19937_64& random) {
+std::vector<std::size_t> shuffledBlocks(std::size_t n, Random& random) {
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), std::size_t{0});
     shuffle(order, random);
@@ -57,7 +51,7 @@ LocalSearchResult searchLocally(const SearchProblem& problem, std::span<std::int
     CentreDistances distances(partition);
     SingleMoves singles(state, distances);
     PairMoves pairs(state);
-    std::mt19937_64 random(options.seed);
+    Random random(options.seed);
     const std::vector<std::size_t> order = shuffledBlocks(problem.nBlocks(), random);
 
     // Pairs of clusters cost more to look at: only when no single block moves any more.

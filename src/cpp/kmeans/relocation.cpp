@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
+
+#include "random.h"
 
 namespace konstrain {
 
@@ -98,7 +99,7 @@ private:
             shares_.push_back(total);
         }
         // 53 random bits as a number in [0, 1), the same with every standard library.
-        const double point = static_cast<double>(random_() >> 11) * 0x1.0p-53 * total;
+        const double point = drawUnit(random_) * total;
         const auto at = std::ranges::upper_bound(shares_, point) - shares_.begin();
         const auto last = static_cast<std::ptrdiff_t>(shares_.size()) - 1;
         return members_[cluster][static_cast<std::size_t>(std::min(at, last))];
@@ -137,7 +138,7 @@ private:
     std::vector<double> pair_;
     std::vector<double> sums_;
     std::vector<double> shares_;
-    std::mt19937_64 random_;
+    Random random_;
     RelocationEstimates result_;
 };
 

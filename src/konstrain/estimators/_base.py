@@ -1,4 +1,4 @@
-"""What all k-means estimators share: parameters, validation, restarts, fitted attributes, predict and transform."""
+"""What all k-means estimators share: parameters, validation, restarts, fitted attributes and predict."""
 
 import warnings
 from abc import abstractmethod
@@ -8,33 +8,31 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import validate_data
 
 from konstrain import distances
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain.assignment import assign
 from konstrain.constraints import Problem
-from konstrain.constraints.inputs import is_unknown, membership_values, read_links
 from konstrain.constraints.tables import reusable
+from konstrain.estimators._conventions import (
+    ACCEPTED,
+    CentersMixin,
+    draw_seeds,
+    partial_labels_of,
+    refuse_confidences,
+    refuse_too_few_rows,
+    warn_not_converged,
+)
 from konstrain.estimators._restarts import Restarts, default_threads
 from konstrain.exceptions import NotProvenWarning
 from konstrain.metrics import Violations, count_violations
 from konstrain.result import Clustering
 from konstrain.stop import Deadline
 
-# What scikit-learn's validation lets through: dense C order in either precision, or compressed rows.
-ACCEPTED: dict[str, Any] = {
-    "accept_sparse": "csr",
-    "accept_large_sparse": True,
-    "dtype": [np.float64, np.float32],
-    "order": "C",
-}
 
-
-class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     """Base of the k-means estimators; a subclass says how one run goes in `_run`."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -67,6 +65,7 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     inertia_: float
     n_iter_: int
     n_violations_: int
+    violations_: Violations
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -106,7 +105,7 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         deadline = Deadline(self.time_limit)
         links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
         if not self._takes_confidences:
-            _refuse_confidences(type(self).__name__, X.shape[0], **links)
+            refuse_confidences(type(self).__name__, X.shape[0], **links)
         problem = self._build_problem(X, y, sample_weight, demand=demand, **links)
         best = self._search(X, problem, deadline)
         self._keep(X, problem, best)
@@ -114,29 +113,33 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         return self
 
     def _report(self, violations: Violations) -> None:
+        self.violations_ = violations
         self.n_violations_ = violations.total
 
     def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
-        if X.shape[0] < self.n_clusters:
-            raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
+        refuse_too_few_rows(X, self.n_clusters)
+        size_min, size_max = self._size_bounds(X.shape[0])
         problem = Problem.build(
             X,
             self.n_clusters,
             labels=partial_labels_of(y),
             sample_weight=sample_weight,
-            size_min=getattr(self, "size_min", None),
-            size_max=getattr(self, "size_max", None),
+            size_min=size_min,
+            size_max=size_max,
             **links,
         )
         if not problem.weight.any():
             raise ValueError("sample_weight is zero for every row; at least one row must count")
         return problem
 
+    def _size_bounds(self, n_samples: int) -> tuple[Any, Any]:
+        """Least and largest sizes of clusters, None where nothing is asked."""
+        return getattr(self, "size_min", None), getattr(self, "size_max", None)
+
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         """Run the restarts and return the best."""
         n_init, n_agreeing = self._restart_plan(problem)
-        rng = check_random_state(self.random_state)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=n_init).tolist()
+        seeds = draw_seeds(self.random_state, n_init)
         restarts = Restarts(
             run=self._make_run(X, problem, deadline, seeds[0]),
             n_jobs=self.n_jobs,
@@ -165,11 +168,7 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         self.cluster_sizes_ = np.bincount(best.block_labels, problem.demand, self.n_clusters)
         self._n_features_out = self.cluster_centers_.shape[0]
         if not best.converged and best.n_iter >= self.max_iter:
-            warnings.warn(
-                f"the best run did not converge within max_iter={self.max_iter} iterations; raise max_iter",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            warn_not_converged(self.max_iter, stacklevel=4)
         if not best.proven:
             warnings.warn(
                 "an assignment step was cut short by the time limit: labels are feasible, but the step was not "
@@ -228,75 +227,3 @@ class BaseConstrainedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         answer = assign(problem.assignment_problem(costs, price), time_limit=self.time_limit)
         labels: NDArray[np.int32] = problem.expand(answer.labels)
         return labels
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Return the distance of each row to each center.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters)
-            Euclidean distances, in the precision of X.
-        """
-        X = self._validate_new(X)
-        centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
-        squared = distances.block_costs(X, None, centers, n_threads=default_threads())
-        return np.sqrt(squared, out=squared).astype(X.dtype, copy=False)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the weighted squared distances of rows to their nearest centers.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : Ignored
-            Present for scikit-learn's conventions.
-        sample_weight : array-like of shape (n_samples,), optional
-            What each row counts; default 1.
-
-        Returns
-        -------
-        score : float
-            Higher is better.
-        """
-        X = self._validate_new(X)
-        weight = None
-        if sample_weight is not None:
-            weight = np.ascontiguousarray(Problem.build(X, 1, sample_weight=sample_weight).weight)
-        centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
-        return -distances.nearest_pass(X, weight, centers, n_threads=default_threads())[1]
-
-    def _validate_new(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_data(self, X, reset=False, **ACCEPTED)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-def _refuse_confidences(method: str, n_samples: int, **links: Any) -> None:
-    """Raise when a link has a confidence, in a method whose paper knows none."""
-    for name, pairs in links.items():
-        soft = read_links(name, pairs, n_samples).soft
-        if soft.size:
-            raise ValueError(
-                f"{name} gives {tuple(soft[0].tolist())} a confidence, and {method} knows none; leave the third "
-                "column out, or use ConstrainedKMeans"
-            )
-
-
-def partial_labels_of(y: Any) -> Any:
-    """Return y if it marks unknown rows with -1 (or None), else nothing: complete labels are no constraints."""
-    if y is None:
-        return None
-    values = membership_values(y)
-    unknown = values == -1 if values.dtype != object else [is_unknown(value) for value in values.ravel()]
-    return values if bool(np.any(unknown)) else None

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from konstrain import distances
 from konstrain._tolerances import PROOF_RELATIVE
@@ -16,9 +14,6 @@ from konstrain.estimators._linked_part import LinkedPart
 from konstrain.exceptions import UndecidedError
 from konstrain.result import Clustering
 from konstrain.stop import Deadline
-
-# Rows whose differences to their centers are in memory at a time.
-CHUNK = 1 << 15
 
 
 @dataclass(eq=False)
@@ -207,16 +202,4 @@ class Lloyd:
 
     def _own_cost(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
         """What all blocks cost in their own clusters."""
-        total = 0.0
-        means: Any = self.problem.mean
-        for begin in range(0, labels.size, CHUNK):
-            part = slice(begin, begin + CHUNK)
-            own = labels[part]
-            weight = None if self._weight is None else np.ascontiguousarray(self._weight[part])
-            if issparse(means):
-                costs = distances.block_costs(means[part], weight, centers)
-                total += float(costs[np.arange(own.size), own].sum())
-            else:
-                squared = ((means[part] - centers[own]) ** 2).sum(axis=1)
-                total += float(squared.sum() if weight is None else squared @ weight)
-        return total
+        return distances.own_cost(self.problem.mean, self._weight, labels, centers)

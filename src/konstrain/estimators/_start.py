@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.constraints import Problem
 from konstrain.estimators._lloyd import Lloyd
 from konstrain.seeding import plus_plus, random_blocks, rows_of_means
 
@@ -26,7 +26,7 @@ class Start:
         return not (isinstance(init, str) or callable(init))
 
     @classmethod
-    def of(cls, estimator: BaseConstrainedKMeans, X: Any) -> "Start":
+    def of(cls, estimator: Any, X: Any) -> "Start":
         """Check the estimator's `init`."""
         if not cls.is_given(estimator.init):
             return cls(X, estimator.init)
@@ -34,7 +34,10 @@ class Start:
 
     def centers(self, lloyd: Lloyd, seed: int) -> NDArray[np.float64]:
         """Return the centers one run starts from."""
-        problem = lloyd.problem
+        return self.drawn(lloyd.problem, seed, lloyd.n_threads)
+
+    def drawn(self, problem: Problem, seed: int, n_threads: int) -> NDArray[np.float64]:
+        """Return centers for the blocks of a problem."""
         if callable(self.rule):
             drawn = self.rule(self.X, problem.n_clusters, random_state=np.random.RandomState(seed))
             return _checked_centers(drawn, problem.n_clusters, self.X.shape[1])
@@ -43,7 +46,7 @@ class Start:
         rng = np.random.default_rng(seed)
         if self.rule == "random":
             return rows_of_means(problem, random_blocks(problem, rng))
-        return rows_of_means(problem, plus_plus(problem, rng, n_trials=self.n_trials, n_threads=lloyd.n_threads))
+        return rows_of_means(problem, plus_plus(problem, rng, n_trials=self.n_trials, n_threads=n_threads))
 
 
 def _checked_centers(centers: Any, n_clusters: int, n_features: int) -> NDArray[np.float64]:

@@ -74,6 +74,8 @@ class BCKMeans(BaseConstrainedKMeans):
         Weighted squared distances of rows to their centers.
     n_iter_ : int
         Iterations of the best run.
+    violations_ : Violations
+        Broken links by kind, counted from the labels.
     n_violations_ : int
         Broken links: none.
     cluster_sizes_ : ndarray of shape (n_clusters,)
@@ -235,7 +237,7 @@ class PenaltyLloyd(Lloyd):
 
     def alternate(self, question: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.int32] | None:
         """Alternate S-steps and V-steps until both rest; None when S is not binary there, or time is up."""
-        S = _one_hot(labels, question.n_clusters)
+        S = one_hot(labels, question.n_clusters)
         V = S > 0.5
         rho = np.repeat(self.rho_0 * self.problem.weight[:, None], question.n_clusters, axis=1)
         rho_plus, rho_minus = rho.copy(), rho
@@ -258,7 +260,7 @@ class PenaltyLloyd(Lloyd):
         if choose(question) in (nearest, transport):
             # All corners of the polytope are binary.
             answer = assign(replace(question, costs=costs), time_limit=self.remaining_seconds())
-            return _one_hot(answer.labels, question.n_clusters)
+            return one_hot(answer.labels, question.n_clusters)
         if self._relaxation is None:
             # Bounds as given: the rounding that whole labels are forgiven would leave shares just off 0 and 1.
             low, high = question.bounds
@@ -277,7 +279,8 @@ def penalised_costs(
     return costs
 
 
-def _one_hot(labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.float64]:
+def one_hot(labels: NDArray[np.integer[Any]], n_clusters: int) -> NDArray[np.float64]:
+    """Return labels as a matrix with one 1 in each row."""
     matrix = np.zeros((labels.size, n_clusters))
     matrix[np.arange(labels.size), labels] = 1.0
     return matrix

@@ -63,6 +63,8 @@ class BLPKMeans(BaseConstrainedKMeans):
         Weighted squared distances of rows to their centers.
     n_iter_ : int
         Assignment steps of the best run, the last one without success included.
+    violations_ : Violations
+        Broken links by kind, counted from the labels.
     n_violations_ : int
         Broken links: none.
     cluster_sizes_ : ndarray of shape (n_clusters,)

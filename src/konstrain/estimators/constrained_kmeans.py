@@ -12,8 +12,10 @@ from konstrain import local_search
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
-from konstrain.estimators._base import BaseConstrainedKMeans, partial_labels_of
-from konstrain.estimators._lloyd import CHUNK, Lloyd
+from konstrain.distances import CHUNK
+from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._conventions import partial_labels_of
+from konstrain.estimators._lloyd import Lloyd
 from konstrain.estimators._restarts import default_threads
 from konstrain.estimators._run import Run
 from konstrain.estimators._start import Start
@@ -86,6 +88,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         `inertia_` plus what broken soft links cost.
     n_iter_ : int
         Iterations of the best run.
+    violations_ : Violations
+        Broken links by kind, counted from the labels.
     n_violations_ : int
         Broken links; only soft ones can be.
     cluster_sizes_ : ndarray of shape (n_clusters,)

@@ -77,6 +77,8 @@ default="random-partition"
         Weighted squared distances of rows to their centers.
     n_iter_ : int
         Iterations of the best run.
+    violations_ : Violations
+        Broken links by kind, counted from the labels.
     n_violations_ : int
         Broken links, counted from the labels.
     n_cannot_link_violations_ : int

@@ -58,6 +58,8 @@ class MatchingKMeans(BaseConstrainedKMeans):
         Weighted squared distances of rows to their centers.
     n_iter_ : int
         Iterations of the best run.
+    violations_ : Violations
+        Broken links by kind, counted from the labels.
     n_violations_ : int
         Broken links: none.
     cluster_sizes_ : ndarray of shape (n_clusters,)

@@ -1,0 +1,70 @@
+#include "dils.h"
+#include "arrays.h"
+#include "bindings.h"
+
+namespace {
+
+konstrain::SignedLinks readLinks(std::size_t nRows, const Matrix<std::int32_t>& mustLink,
+                                 const Matrix<std::int32_t>& cannotLink) {
+    return {nRows, view<std::int32_t>(mustLink), view<std::int32_t>(cannotLink)};
+}
+
+auto searchDually(Matrix<double> rows, std::size_t nClusters, Matrix<std::int32_t> mustLink,
+                  Matrix<std::int32_t> cannotLink, std::int64_t maxEvaluations, std::size_t segment,
+                  std::int64_t maxNeighbours, double inheritance, double restartGap, std::uint64_t seed,
+                  double timeLimit) {
+    konstrain::DilsResult result;
+    {
+        nb::gil_scoped_release release;
+        const konstrain::DilsOptions options{maxEvaluations,
+                                             segment,
+                                             maxNeighbours,
+                                             inheritance,
+                                             restartGap,
+                                             seed,
+                                             konstrain::deadlineIn(timeLimit)};
+        const konstrain::PairDistances distances({rows.data(), rows.shape(0), rows.shape(1)});
+        const auto links = readLinks(rows.shape(0), mustLink, cannotLink);
+        result = konstrain::searchDually(distances, links, nClusters, options);
+    }
+    return std::make_tuple(adoptVector(std::move(result.labels)), result.fitness, result.nEvaluations,
+                           result.nGenerations, result.nRestarts);
+}
+
+auto followDilsMoves(Matrix<double> rows, std::size_t nClusters, Matrix<std::int32_t> mustLink,
+                     Matrix<std::int32_t> cannotLink, Vector<std::int32_t> labels, Vector<std::int32_t> moved,
+                     Vector<std::int32_t> goals) {
+    auto expected = makeVector<double>(moved.size());
+    auto reached = makeVector<double>(moved.size());
+    {
+        nb::gil_scoped_release release;
+        const konstrain::PairDistances distances({rows.data(), rows.shape(0), rows.shape(1)});
+        const auto links = readLinks(rows.shape(0), mustLink, cannotLink);
+        const auto start = view<std::int32_t>(labels);
+        konstrain::DilsFitness fitness(distances, links, nClusters, {start.begin(), start.end()});
+        for (std::size_t i = 0; i != moved.size(); ++i) {
+            const auto row = static_cast<std::size_t>(moved.data()[i]);
+            const auto goal = static_cast<std::size_t>(goals.data()[i]);
+            expected.data()[i] = fitness.valueAfter(row, goal);
+            fitness.move(row, goal);
+            reached.data()[i] = fitness.value();
+        }
+    }
+    return std::make_tuple(expected, reached);
+}
+
+} // namespace
+
+void bindDils(nb::module_& m) {
+    m.def(
+        "search_dually", &searchDually, "rows"_a.noconvert(), "n_clusters"_a, "must_link"_a.noconvert(),
+        "cannot_link"_a.noconvert(), "max_evaluations"_a, "segment"_a, "max_neighbours"_a, "inheritance"_a,
+        "restart_gap"_a, "seed"_a, "time_limit"_a,
+        "Labels found by dual iterated local search, their fitness, the numbers of evaluations, generations "
+        "and restarts.");
+    m.def("follow_dils_moves", &followDilsMoves, "rows"_a.noconvert(), "n_clusters"_a,
+          "must_link"_a.noconvert(), "cannot_link"_a.noconvert(), "labels"_a.noconvert(),
+          "moved"_a.noconvert(), "goals"_a.noconvert(),
+          "Send rows to clusters one after the other: the fitness foretold for each move, and the one "
+          "reached.");
+}

@@ -1,0 +1,263 @@
+"""What methods that label rows share: they may break links, so broken links are part of the answer.
+
+A method derives from `BaseRowClusterer`, or from `BaseCenterClusterer` when it has centers, and says in `_make_run`
+how a run goes. Validation, restarts, counting and fitted attributes are here.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import validate_data
+
+from konstrain import distances
+from konstrain._sklearn import Interval, StrOptions, fit_context
+from konstrain.constraints import Problem, pairs_from_labels
+from konstrain.constraints.inputs import read_links
+from konstrain.constraints.tables import reusable
+from konstrain.estimators._conventions import (
+    ACCEPTED,
+    CentersMixin,
+    draw_seeds,
+    partial_labels_of,
+    refuse_confidences,
+    refuse_too_few_rows,
+    warn_not_converged,
+)
+from konstrain.estimators._restarts import default_threads
+from konstrain.estimators._start import Start
+from konstrain.metrics import Violations, count_violations
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Links of one kind: `rows` of shape (n_pairs, 2), and the `weight` of each, 1 where no confidence was given."""
+
+    rows: NDArray[np.int32]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def read(cls, name: str, links: Any, n_samples: int, implied: NDArray[np.int32]) -> Self:
+        """Check the links and append those that partial labels imply."""
+        given = read_links(name, links, n_samples)
+        rows = np.concatenate([given.hard, given.soft, implied])
+        weight = np.ones(len(rows))
+        weight[len(given.hard) : len(given.hard) + len(given.soft)] = given.confidence
+        return cls(rows, weight)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedRows:
+    """Rows and the links between them as they were given: nothing is merged, and links may contradict each other.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        Validated rows.
+    n_clusters : int
+        Number of clusters.
+    must, cannot : Pairs
+        Links, those that partial labels imply included.
+    n_threads : int
+        Threads of the distance kernels; the result does not depend on it.
+    """
+
+    X: Any
+    n_clusters: int
+    must: Pairs
+    cannot: Pairs
+    n_threads: int = 1
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @cached_property
+    def free(self) -> Problem:
+        """The same rows without links, each a block of its own: what seeding works on."""
+        return Problem.build(self.X, self.n_clusters, nonempty=False)
+
+    def violations(self, labels: NDArray[np.int32]) -> Violations:
+        """Count the broken links."""
+        return count_violations(labels, must_link=self.must.rows, cannot_link=self.cannot.rows)
+
+    def means(self, labels: NDArray[np.int32], previous: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Means of the clusters; an empty one keeps its previous center, or the origin."""
+        sums, sizes = distances.center_sums(self.X, None, labels, self.n_clusters, n_threads=self.n_threads)
+        centers = np.zeros_like(sums) if previous is None else previous.copy()
+        filled = sizes > 0
+        centers[filled] = sums[filled] / sizes[filled, None]
+        return centers
+
+    def inertia(self, labels: NDArray[np.int32]) -> float:
+        """Squared distances of the rows to the means of their clusters."""
+        return distances.own_cost(self.X, None, labels, self.means(labels))
+
+
+@dataclass(frozen=True, eq=False)
+class RowClustering:
+    """What one run ends with.
+
+    Parameters
+    ----------
+    labels : ndarray of int32, shape (n_samples,)
+        Cluster of each row.
+    objective : float
+        What the method minimises.
+    n_iter : int
+        Iterations that led here.
+    converged : bool
+        Whether the run ended by itself and not at `max_iter`.
+    centers : ndarray of float64, shape (n_clusters, n_features), or None
+        Centers that belong to the labels, in methods that have any.
+    n_failures : int
+        Links that a method meant to keep had to break; fewer is better, whatever the objective.
+    """
+
+    labels: NDArray[np.int32]
+    objective: float
+    n_iter: int
+    converged: bool
+    centers: NDArray[np.float64] | None = None
+    n_failures: int = 0
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """What makes one run better than another; less is better."""
+        return self.n_failures, self.objective
+
+
+class BaseRowClusterer(ClusterMixin, BaseEstimator):
+    """Base of the methods that label rows; a subclass says how a run goes in `_make_run`."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    # Whether links may carry a confidence, which then is their weight.
+    _takes_confidences: ClassVar[bool] = False
+    # What scikit-learn's validation lets through.
+    _accepted: ClassVar[dict[str, Any]] = ACCEPTED
+
+    n_clusters: int
+    n_init: int
+    max_iter: int
+    random_state: Any
+
+    labels_: NDArray[np.int32]
+    inertia_: float
+    objective_: float
+    n_iter_: int
+    n_violations_: int
+    violations_: Violations
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None) -> Self:
+        """Cluster the rows of X; links may end broken, and `violations_` says how many.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to cluster.
+        y : array-like of shape (n_samples,), optional
+            Partial labels, -1 for unknown: turned into as few links as imply all others (`pairs_from_labels`). A `y`
+            without any -1 is ignored, as by every clusterer in scikit-learn.
+        must_link, cannot_link : pairs, optional
+            Rows that should, or should not, share a cluster: a list, an array of shape (n_pairs, 2), a frame, or a
+            sparse adjacency matrix.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X = validate_data(self, X, **self._accepted)
+        refuse_too_few_rows(X, self.n_clusters)
+        rows = self._read(X, y, must_link=reusable(must_link), cannot_link=reusable(cannot_link))
+        seeds = draw_seeds(self.random_state, self.n_init)
+        # Of equally good runs the first stays.
+        self._keep(rows, min(map(self._make_run(rows), seeds), key=lambda run: run.rank))
+        return self
+
+    def _read(self, X: Any, y: Any, **links: Any) -> LinkedRows:
+        n_samples = X.shape[0]
+        if not self._takes_confidences:
+            refuse_confidences(type(self).__name__, n_samples, **links)
+        labels = partial_labels_of(y)
+        # No labels imply no links; as an array of unknowns they take the same way.
+        same, different = pairs_from_labels(np.full(n_samples, -1) if labels is None else labels)
+        return LinkedRows(
+            X,
+            self.n_clusters,
+            must=Pairs.read("must_link", links["must_link"], n_samples, same),
+            cannot=Pairs.read("cannot_link", links["cannot_link"], n_samples, different),
+            n_threads=default_threads(),
+        )
+
+    @abstractmethod
+    def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
+        """Prepare what all runs share and return the function that makes one run from a seed."""
+
+    def _keep(self, rows: LinkedRows, best: RowClustering) -> None:
+        self.labels_ = best.labels
+        self.inertia_ = rows.inertia(best.labels)
+        self.objective_ = best.objective
+        self.n_iter_ = best.n_iter
+        self.violations_ = rows.violations(best.labels)
+        self.n_violations_ = self.violations_.total
+        if not best.converged and best.n_iter >= self.max_iter:
+            warn_not_converged(self.max_iter, stacklevel=4)
+
+    def fit_predict(self, X: Any, y: Any = None, **links: Any) -> NDArray[np.int32]:
+        """Fit and return the label of each row; arguments as in `fit`."""
+        labels: NDArray[np.int32] = self.fit(X, y, **links).labels_
+        return labels
+
+
+class BaseCenterClusterer(CentersMixin, BaseRowClusterer):
+    """Base of the methods that label rows and have centers."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseRowClusterer._parameter_constraints,
+        "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
+    }
+
+    init: Any
+    cluster_centers_: NDArray[Any]
+
+    def _start(self, rows: LinkedRows, seed: int) -> NDArray[np.float64]:
+        """Return the centers one run starts from."""
+        return Start.of(self, rows.X).drawn(rows.free, seed, rows.n_threads)
+
+    def _keep(self, rows: LinkedRows, best: RowClustering) -> None:
+        assert best.centers is not None
+        super()._keep(rows, best)
+        self.cluster_centers_ = best.centers.astype(rows.X.dtype, copy=False)
+        self._n_features_out = self.n_clusters
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Label new rows with their nearest center.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            Cluster of each row.
+        """
+        X = self._validate_new(X)
+        centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
+        return distances.nearest_pass(X, None, centers, n_threads=default_threads())[0]

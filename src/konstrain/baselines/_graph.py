@@ -1,0 +1,131 @@
+"""Rows as a graph: affinities, the normalised Laplacian, and clusters of the rows' places in a spectral embedding."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import pdist, squareform
+from sklearn.cluster import KMeans
+
+from konstrain._sklearn import Interval, StrOptions
+from konstrain.baselines._base import BaseRowClusterer, LinkedRows, RowClustering
+from konstrain.baselines._dense import DENSE, shared_rules
+
+# Affinities that differ by more than this, relative to the largest, are not symmetric: rounding leaves far less.
+SYMMETRIC = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A weighted graph over the rows.
+
+    Parameters
+    ----------
+    affinity : ndarray of shape (n_samples, n_samples)
+        Symmetric, not negative; what is on the diagonal counts.
+    """
+
+    affinity: NDArray[np.float64]
+
+    @cached_property
+    def root(self) -> NDArray[np.float64]:
+        """One over the root of each row's degree; 0 for a row without neighbours."""
+        degree = self.affinity.sum(axis=1)
+        root: NDArray[np.float64] = np.zeros_like(degree)
+        np.divide(1.0, np.sqrt(degree), out=root, where=degree > 0)
+        return root
+
+    @cached_property
+    def volume(self) -> float:
+        """Sum of all degrees."""
+        return float(self.affinity.sum())
+
+    def scaled(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Divide a symmetric matrix by the roots of the degrees from both sides."""
+        return self.root[:, None] * matrix * self.root
+
+    @cached_property
+    def laplacian(self) -> NDArray[np.float64]:
+        """The normalised Laplacian."""
+        return np.eye(len(self.affinity)) - self.scaled(self.affinity)
+
+
+def rbf_affinity(X: NDArray[np.float64], gamma: float | None) -> NDArray[np.float64]:
+    """Return ``exp(-gamma * d^2)`` for each pair of rows, 0 on the diagonal.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows.
+    gamma : float or None
+        None: ``1 / (2 median^2)`` with the median distance of two rows (1 if that is 0).
+    """
+    squared = pdist(X, "sqeuclidean")
+    if gamma is None:
+        median = float(np.median(squared)) if squared.size else 0.0
+        gamma = 0.5 / median if median > 0 else 1.0
+    affinity: NDArray[np.float64] = squareform(np.exp(-gamma * squared))
+    return affinity
+
+
+def checked_affinity(affinity: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a precomputed affinity if it can be one."""
+    if affinity.shape[0] != affinity.shape[1]:
+        raise ValueError(f"a precomputed affinity must be square, got shape {affinity.shape}")
+    if affinity.min() < 0:
+        i, j = np.unravel_index(int(affinity.argmin()), affinity.shape)
+        raise ValueError(f"affinity[{i}, {j}] is {affinity[i, j]:g}; affinities must not be negative")
+    skew = np.abs(affinity - affinity.T)
+    if skew.max() > SYMMETRIC * affinity.max():
+        i, j = np.unravel_index(int(skew.argmax()), affinity.shape)
+        raise ValueError(
+            f"the affinity is not symmetric: [{i}, {j}] is {affinity[i, j]:g}, [{j}, {i}] is {affinity[j, i]:g}"
+        )
+    return affinity
+
+
+class BaseGraphClusterer(BaseRowClusterer):
+    """Base of the methods that embed a graph of the rows and cluster there."""
+
+    _accepted: ClassVar[dict[str, Any]] = DENSE
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **shared_rules("n_clusters", "n_init", "max_iter", "random_state"),
+        "affinity": [StrOptions({"rbf", "precomputed"})],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    affinity: str
+    gamma: float | None
+
+    def _graph(self, rows: LinkedRows) -> Graph:
+        if self.affinity == "precomputed":
+            return Graph(checked_affinity(rows.X))
+        return Graph(rbf_affinity(rows.X, self.gamma))
+
+    def _cluster(self, places: NDArray[np.float64], seed: int, init: str) -> RowClustering:
+        """Cluster the rows by plain k-means where the embedding has put them."""
+        if self.n_clusters == 1:
+            spread = float(((places - places.mean(axis=0)) ** 2).sum())
+            return RowClustering(np.zeros(len(places), dtype=np.int32), spread, 1, converged=True)
+        # Fewer different places than clusters: some clusters stay empty.
+        n_places = len(np.unique(places, axis=0))
+        k_means = KMeans(
+            min(self.n_clusters, n_places), init=init, n_init=1, max_iter=self.max_iter, tol=0.0, random_state=seed
+        )
+        found = k_means.fit(places)
+        return RowClustering(
+            found.labels_.astype(np.int32), float(found.inertia_), found.n_iter_, found.n_iter_ < self.max_iter
+        )
+
+    def _keep(self, rows: LinkedRows, best: RowClustering) -> None:
+        super()._keep(rows, best)
+        if self.affinity == "precomputed":
+            self.inertia_ = float("nan")  # there are no features to measure it in
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.affinity == "precomputed"
+        return tags

@@ -1,0 +1,137 @@
+"""Greedy methods of hard links: blocks one after the other, each to its nearest center that is not forbidden."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain import _core
+from konstrain._sklearn import StrOptions
+from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
+from konstrain.constraints import Problem
+from konstrain.exceptions import DeadEndError
+from konstrain.links import LinkGraph
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Must-linked rows as blocks, and the conflicts between blocks; a conflict within one block is left aside."""
+
+    rows: LinkedRows
+    problem: Problem
+
+    @classmethod
+    def of(cls, rows: LinkedRows) -> "Blocks":
+        """Merge must-linked rows."""
+        cannot = rows.cannot.rows
+        # As links that may break: contradictions are this method's business, not an error yet.
+        soft = np.column_stack([cannot, np.ones(len(cannot))])
+        problem = Problem.build(rows.X, rows.n_clusters, must_link=rows.must.rows, cannot_link=soft, nonempty=False)
+        return cls(rows, problem)
+
+    @cached_property
+    def conflicts(self) -> LinkGraph:
+        """Conflicts between blocks."""
+        return self.problem.links or LinkGraph.without_edges(self.problem.n_blocks)
+
+    def refuse_contradictions(self) -> None:
+        """Raise when a cannot-link lies within a block, with the must-links that tie its two rows together."""
+        if self.problem.constant_penalty > 0:
+            must, cannot = self.rows.must.rows, self.rows.cannot.rows
+            Problem.build(
+                self.rows.n_samples, self.rows.n_clusters, must_link=must, cannot_link=cannot, nonempty=False
+            )
+
+    def dead_end(self, method: str, block: int, labels: NDArray[np.int32]) -> DeadEndError:
+        """Say what stands in the way of a block in each cluster."""
+        block_of, rows = self.problem.block_of, self.problem.rows_of(block)
+        both = np.concatenate([self.rows.cannot.rows, self.rows.cannot.rows[:, ::-1]])
+        own, other = both[block_of[both[:, 0]] == block].T
+        clusters = labels[block_of[other]]
+        first = [int(np.flatnonzero(clusters == j)[0]) for j in range(self.rows.n_clusters)]
+        reasons = [f"cluster {j} holds row {other[i]}, which must not be with {own[i]}" for j, i in enumerate(first)]
+        named = f"row {rows[0]}" if rows.size == 1 else f"must-linked rows {_some(rows)}"
+        return DeadEndError(
+            f"{method} has no cluster left for {named}: {'; '.join(reasons)}. Another start or order may succeed "
+            "(n_init, random_state); on_failure='continue' breaks links instead and counts them; ConstrainedKMeans "
+            "keeps all links, or proves that nobody can",
+            rows=rows.tolist(),
+            occupied_by=[int(other[i]) for i in first],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyClustering(RowClustering):
+    """A run and, if it ended in one, its dead end."""
+
+    dead_end: DeadEndError | None = None
+
+
+class BaseGreedyClusterer(BaseCenterClusterer):
+    """Base of the greedy methods; a subclass says what a block costs, and in which order blocks come."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseCenterClusterer._parameter_constraints,
+        "on_failure": [StrOptions({"raise", "continue"})],
+    }
+
+    on_failure: str
+
+    @abstractmethod
+    def _costs(self, blocks: Blocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Cost of each block at each center."""
+
+    @abstractmethod
+    def _order(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.int32]:
+        """Order in which one run looks at the blocks."""
+
+    def _make_run(self, rows: LinkedRows) -> Callable[[int], GreedyClustering]:
+        blocks = Blocks.of(rows)
+        if self.on_failure == "raise":
+            blocks.refuse_contradictions()
+        return lambda seed: self._run(blocks, seed)
+
+    def _run(self, blocks: Blocks, seed: int) -> GreedyClustering:
+        rows, problem, conflicts = blocks.rows, blocks.problem, blocks.conflicts
+        stops = self.on_failure == "raise"
+        never = np.full(conflicts.indices.size, np.inf)
+        order = self._order(blocks, np.random.default_rng(seed))
+        centers = self._start(rows, seed)
+        labels = np.full(problem.n_blocks, -1, dtype=np.int32)
+        converged, n_iter = False, 0
+        while n_iter < self.max_iter and not converged:
+            n_iter += 1
+            before, labels = labels, np.full_like(labels, -1)
+            _, _, stuck = _core.greedy_pass(
+                self._costs(blocks, centers),
+                order,
+                conflicts.indptr,
+                conflicts.indices,
+                never,
+                stops,
+                labels,
+            )
+            if stops and stuck >= 0:
+                dead_end = blocks.dead_end(type(self).__name__, stuck, labels)
+                return GreedyClustering(problem.expand(labels), np.inf, n_iter, True, centers, 1, dead_end)
+            converged = np.array_equal(labels, before)
+            centers = rows.means(problem.expand(labels), centers)
+        found = problem.expand(labels)
+        broken = rows.violations(found).total
+        return GreedyClustering(found, rows.inertia(found), n_iter, converged, centers, broken)
+
+    def _keep(self, rows: LinkedRows, best: RowClustering) -> None:
+        assert isinstance(best, GreedyClustering)
+        if best.dead_end is not None:
+            raise best.dead_end
+        super()._keep(rows, best)
+
+
+def _some(rows: NDArray[np.int32]) -> str:
+    """Name rows, but not hundreds of them."""
+    shown = ", ".join(map(str, rows[:6]))
+    return shown if rows.size <= 6 else f"{shown}, ... ({rows.size} in all)"

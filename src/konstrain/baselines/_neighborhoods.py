@@ -1,0 +1,137 @@
+"""Neighborhoods: rows tied together by must-links, what they entail, and the starting centers they give."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain import distances
+from konstrain.baselines._base import LinkedRows, Pairs
+from konstrain.constraints import Problem
+from konstrain.constraints.pairs import MAX_PAIRS
+from konstrain.links import LinkGraph
+
+
+@dataclass(frozen=True, eq=False)
+class Neighborhoods:
+    """Sets of at least two rows that must-links of full weight tie together.
+
+    Parameters
+    ----------
+    rows : LinkedRows
+        Rows and links; a link with a confidence below 1 ties nothing and entails nothing.
+    problem : Problem
+        The rows merged into blocks.
+    members : list of ndarray of int32
+        Rows of each neighborhood, in the order of their first rows.
+    """
+
+    rows: LinkedRows
+    problem: Problem
+    members: list[NDArray[np.int32]]
+
+    @classmethod
+    def of(cls, rows: LinkedRows) -> "Neighborhoods":
+        """Find the neighborhoods."""
+        sure = rows.must.rows[rows.must.weight >= 1.0]
+        problem = Problem.build(rows.n_samples, rows.n_clusters, must_link=sure, nonempty=False)
+        several = np.flatnonzero(np.diff(problem.block_indptr) > 1)
+        return cls(rows, problem, [problem.rows_of(block) for block in several.tolist()])
+
+    def closure(self) -> LinkedRows:
+        """Return the rows with all links that links of full weight entail; other links stay as they are."""
+        rows, block_of = self.rows, self.problem.block_of
+        cannot = rows.cannot.rows[rows.cannot.weight >= 1.0]
+        across = block_of[cannot]
+        contradicts = across[:, 0] == across[:, 1]
+        first, second, _ = LinkGraph.from_edges(self.problem.n_blocks, *across[~contradicts].T).edges
+        sizes = np.diff(self.problem.block_indptr)
+        n_pairs = int((sizes * (sizes - 1) // 2).sum() + (sizes[first] * sizes[second]).sum())
+        if n_pairs > MAX_PAIRS:
+            raise ValueError(
+                f"the links entail {n_pairs} links, more than the {MAX_PAIRS} that are handled; use closure=False"
+            )
+        within = [members[np.column_stack(np.triu_indices(members.size, 1))] for members in self.members]
+        between = [self._all_pairs(a, b) for a, b in zip(first, second, strict=True)]
+        return replace(
+            rows,
+            must=_with_unsure(within, rows.must),
+            cannot=_with_unsure([*between, cannot[contradicts]], rows.cannot),
+        )
+
+    def _all_pairs(self, first: int, second: int) -> NDArray[np.int32]:
+        a, b = self.problem.rows_of(first), self.problem.rows_of(second)
+        return np.column_stack([np.repeat(a, b.size), np.tile(b, a.size)])
+
+    def means(self) -> NDArray[np.float64]:
+        """Mean of each neighborhood."""
+        labels = np.full(self.rows.n_samples, len(self.members), dtype=np.int32)
+        for number, members in enumerate(self.members):
+            labels[members] = number
+        sums, sizes = distances.center_sums(
+            self.rows.X, None, labels, len(self.members) + 1, n_threads=self.rows.n_threads
+        )
+        return sums[:-1] / sizes[:-1, None]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of rows in each neighborhood."""
+        return np.array([members.size for members in self.members], dtype=np.int64)
+
+    def largest_centers(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the means of the largest neighborhoods, topped up when there are too few (PCK-Means)."""
+        chosen = np.argsort(-self.sizes, kind="stable")[: self.rows.n_clusters]
+        return self._topped_up(self.means()[np.sort(chosen)], rng)
+
+    def farthest_centers(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the means of large neighborhoods far from each other, topped up when too few (MPCK-Means)."""
+        means = self.means()
+        if len(means) <= self.rows.n_clusters:
+            return self._topped_up(means, rng)
+        chosen = [int(self.sizes.argmax())]
+        nearest = np.full(len(means), np.inf)
+        while len(chosen) < self.rows.n_clusters:
+            nearest = np.minimum(nearest, ((means - means[chosen[-1]]) ** 2).sum(axis=1))
+            nearest[chosen] = 0.0
+            chosen.append(int((self.sizes * np.sqrt(nearest)).argmax()))
+        return means[chosen]
+
+    def _topped_up(self, centers: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Add a row apart from all neighborhoods, if there is one, then perturbations of the mean of all rows."""
+        apart = self._row_apart_from_all() if len(centers) < self.rows.n_clusters else None
+        if apart is not None:
+            row = self.rows.X[[apart]]
+            centers = np.concatenate([centers, row.toarray() if hasattr(row, "toarray") else row])
+        n_missing = self.rows.n_clusters - len(centers)
+        if not n_missing:
+            return centers
+        mean, spread = self._mean_and_spread()
+        return np.concatenate([centers, mean + spread * rng.standard_normal((n_missing, mean.size))])
+
+    def _row_apart_from_all(self) -> int | None:
+        """Return the first row that cannot be with any neighborhood, if there are both."""
+        neighborhood_of = np.full(self.rows.n_samples, -1)
+        for number, members in enumerate(self.members):
+            neighborhood_of[members] = number
+        both = np.concatenate([self.rows.cannot.rows, self.rows.cannot.rows[:, ::-1]])
+        both = both[(neighborhood_of[both[:, 0]] < 0) & (neighborhood_of[both[:, 1]] >= 0)]
+        touched = np.unique(np.column_stack([both[:, 0], neighborhood_of[both[:, 1]]]), axis=0)
+        rows, counts = np.unique(touched[:, 0], return_counts=True)
+        apart = rows[counts == len(self.members)]
+        return int(apart[0]) if apart.size else None
+
+    def _mean_and_spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and standard deviation of each feature over all rows."""
+        X = self.rows.X
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        squares = X.multiply(X) if hasattr(X, "multiply") else X.astype(np.float64) ** 2
+        variance = np.asarray(squares.mean(axis=0), dtype=np.float64).ravel() - mean**2
+        return mean, np.sqrt(np.maximum(variance, 0.0))
+
+
+def _with_unsure(entailed: list[NDArray[np.int32]], given: Pairs) -> Pairs:
+    unsure = given.weight < 1.0
+    sure = np.concatenate([np.zeros((0, 2), dtype=np.int32), *entailed])
+    return Pairs(
+        np.concatenate([sure, given.rows[unsure]]), np.concatenate([np.ones(len(sure)), given.weight[unsure]])
+    )

@@ -1,0 +1,41 @@
+"""What the k-means methods share that know cluster sizes but no links."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from konstrain.constraints import Problem
+from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._lloyd import Lloyd
+from konstrain.estimators._restarts import default_threads
+from konstrain.estimators._run import Run
+from konstrain.estimators._start import Start
+from konstrain.result import Clustering
+from konstrain.stop import Deadline
+
+
+class BaseSizedKMeans(BaseConstrainedKMeans):
+    """Plain Lloyd's loop with an exact assignment under sizes: no local search, no links."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to cluster.
+        y : Ignored
+            Present for scikit-learn's conventions.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each row counts in centers and costs, not in sizes; default 1.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        super().fit(X, None, sample_weight)
+        return self
+
+    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Callable[[int], Clustering]:
+        lloyd = Lloyd(problem, max_iter=self.max_iter, deadline=deadline, n_threads=default_threads())
+        return Run(lloyd, Start.of(self, X), search=False)

@@ -1,0 +1,23 @@
+"""The command line: parse, call the library, print. One file per verb; heavy imports wait until a verb runs."""
+
+import sys
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C ends it with one line, whatever it was doing."""
+    try:
+        from konstrain.cli.app import app
+
+        app()
+    except KeyboardInterrupt:
+        found = ""  # no verb had begun
+    except SystemExit as end:
+        if end.code != INTERRUPTED:
+            raise
+        from konstrain.cli.running import interrupts
+
+        found = interrupts.found
+    print(f"konstrain: interrupted{'; ' if found else ''}{found}; nothing was written", file=sys.stderr)
+    sys.exit(INTERRUPTED)

@@ -1,0 +1,53 @@
+"""`konstrain bench`: the papers' experiments beside ours."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from konstrain.cli.options import Quiet
+from konstrain.cli.running import guarded
+
+app = typer.Typer(help="The papers' tables and figures beside ours.", no_args_is_help=True)
+
+Results = Annotated[Path, typer.Option(help="SQLite file of results; finished rows are kept there.")]
+
+
+@app.command("list")
+@guarded
+def list_() -> None:
+    """List the experiments."""
+    from konstrain.experiments import list_experiments
+
+    for experiment in list_experiments():
+        print(f"{experiment.name:<16} {experiment.reference}")
+
+
+@app.command()
+@guarded
+def run(
+    name: Annotated[str, typer.Argument(help="An experiment, as 'bench list' names it.")],
+    results: Results = Path("konstrain-bench.db"),
+    data: Annotated[Path | None, typer.Option(help="Folder of data sets that do not come with the library.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Only the tenth that the experiment declares.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Run failed rows again.")] = False,
+    jobs: Annotated[int | None, typer.Option("-j", "--jobs", help="Rows run at once.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run what is missing of an experiment; a run that was ended goes on where it was."""
+    from konstrain.experiments import run_experiment
+
+    print(run_experiment(name, db=results, data=data, quick=quick, n_jobs=jobs, retry=retry, quiet=quiet))
+
+
+@app.command()
+@guarded
+def report(
+    name: Annotated[str, typer.Argument(help="An experiment, as 'bench list' names it.")],
+    results: Results = Path("konstrain-bench.db"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the report.")] = Path("konstrain-report"),
+) -> None:
+    """Write the published numbers and ours, side by side."""
+    from konstrain.experiments import write_report
+
+    print(write_report(name, db=results, output=output))

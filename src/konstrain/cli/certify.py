@@ -1,0 +1,57 @@
+"""`konstrain certify`: how far a clustering is from the best possible."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from konstrain.cli.options import ConstraintOptions, DataOptions, Gap, Json, Quiet, spread
+from konstrain.cli.running import NOT_PROVED, guarded, interrupts, print_result, progress, rows_named
+
+
+@spread
+@guarded
+def certify(
+    rows: DataOptions,
+    labels: Annotated[Path, typer.Argument(help="Labels to judge, as 'fit' writes them: .csv or .parquet.")],
+    constraints: ConstraintOptions,
+    k: Annotated[
+        int | None, typer.Option("-k", "--clusters", min=1, help="Number of clusters. [default: those in LABELS]")
+    ] = None,
+    label_column: Annotated[str, typer.Option(help="The column of LABELS that holds them.")] = "label",
+    gap: Gap = 1e-6,
+    time_limit: Annotated[float, typer.Option(min=0, help="Seconds to look for a proof.")] = 60.0,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Prove how far labels are from the best clustering under the constraints.
+
+    Exit code 4 when they were not proved optimal within the limit; the gap is told in any case.
+    """
+    import numpy as np
+
+    from konstrain import lower_bound
+    from konstrain.cli.question import ask
+    from konstrain.files import read_labels_file
+
+    question = ask(rows, constraints, quiet=quiet)
+    given = read_labels_file(labels, question.rows, column=label_column)
+    n_clusters = np.unique(given).size if k is None else k
+    with rows_named(question.rows), progress("looking for a proof ...", quiet=quiet):
+        proof = lower_bound(
+            question.X, n_clusters, labels=given, gap=gap, time_limit=time_limit, **question.constraints
+        )
+    interrupts.end_here(f"none below {proof.lower_bound:.6g} exists, gap {proof.gap:.2g}")
+    better = proof.best_cost < proof.cost * (1 - gap)
+    lines = [
+        f"SSE of {labels}: {proof.cost:.6g}",
+        f"no clustering under these constraints is below {proof.lower_bound:.6g}: gap {proof.gap:.2g}",
+        "proved optimal" if proof.is_optimal else f"not proved optimal within {time_limit:g} s",
+    ]
+    if better:
+        lines.append(f"a better one was found: {proof.best_cost:.6g}; 'konstrain exact' writes it")
+    lines.append(f"{proof.n_nodes} nodes, {proof.seconds:.1f} s")
+    names = ("cost", "lower_bound", "gap", "is_optimal", "best_cost", "n_nodes", "seconds")
+    print_result("\n".join(lines), {name: getattr(proof, name) for name in names}, as_json=json)
+    if not proof.is_optimal:
+        raise typer.Exit(NOT_PROVED)

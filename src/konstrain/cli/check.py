@@ -1,0 +1,43 @@
+"""`konstrain check`: whether constraints are possible, and what they imply."""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from konstrain.cli.options import Clusters, ConstraintOptions, DataOptions, Json, Quiet, spread
+from konstrain.cli.running import INFEASIBLE, NOT_PROVED, guarded, names_of_rows, print_result
+
+
+@spread
+@guarded
+def check(
+    rows: DataOptions,
+    k: Clusters,
+    constraints: ConstraintOptions,
+    time_limit: Annotated[float, typer.Option(min=0, help="Seconds for the questions that are hard.")] = 5.0,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say whether the constraints are possible, why not, and what they imply; without clustering.
+
+    Exit code 3 when they are not, 4 when that was not decided in time.
+    """
+    from konstrain import check as check_constraints
+    from konstrain.cli.question import ask
+
+    question = ask(rows, constraints, quiet=quiet)
+    result = check_constraints(question.X, k, time_limit=time_limit, **question.constraints)
+    text = str(result)
+    for finding in result.findings:
+        text = text.replace(finding.message, f"{finding.message}{names_of_rows(question.rows, finding.witness)}", 1)
+    print_result(text, _values(result), as_json=json)
+    if result.feasible is not True:
+        raise typer.Exit(INFEASIBLE if result.feasible is False else NOT_PROVED)
+
+
+def _values(result: Any) -> dict[str, Any]:
+    """The result as plain values."""
+    values = asdict(result)
+    values["findings"] = [{"reason": f.reason, "message": f.message} for f in result.findings]
+    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in values.items()}

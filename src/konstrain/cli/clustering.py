@@ -1,0 +1,108 @@
+"""What `fit` and `exact` share: fit a method, report, write labels and pictures."""
+
+import inspect
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.metrics import adjusted_rand_score
+
+from konstrain import Report, describe
+from konstrain.cli.pictures import draw_clusters, refuse_undrawable
+from konstrain.cli.question import Question, distances_to_centers
+from konstrain.cli.running import interrupts, note, print_result, progress, rows_named
+from konstrain.files import write_labels_file
+from konstrain.files.labels import refuse_unknown_ending
+from konstrain.files.outputs import refuse_unwritable
+from konstrain.methods import Method
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where results go."""
+
+    labels: Path | None
+    picture: Path | None
+    as_json: bool
+    quiet: bool
+
+    def refuse_impossible(self) -> None:
+        """Raise now, before hours of work, if a file could not be written."""
+        if self.labels is not None:
+            refuse_unknown_ending(self.labels)
+            refuse_unwritable(self.labels)
+        if self.picture is not None:
+            refuse_undrawable(self.picture)
+
+
+def fit_method(
+    method: Method, question: Question, n_clusters: int, *, params: dict[str, Any], quiet: bool, **arguments: Any
+) -> Any:
+    """Fit a method of the table with progress on standard error; returns the model."""
+    ignored = method.ignores(**question.constraints)
+    if ignored:
+        note(f"{method.name} knows no {', '.join(ignored)}: they are counted, not kept", quiet=quiet)
+    with rows_named(question.rows), progress(f"{method.name} ...", quiet=quiet) as show:
+        if "callback" in inspect.signature(method.estimator).parameters:
+            params = {"callback": _teller(method.name, show), **params}
+        model = method.fit(question.X, n_clusters, params=params, **question.constraints, **arguments)
+    interrupts.end_here(_bounds_so_far(model))
+    return model
+
+
+def _teller(name: str, show: Callable[[str], None]) -> Callable[[Any], None]:
+    def tell(point: Any) -> None:
+        if hasattr(point, "lower_bound"):
+            show(
+                f"{name}: bound {point.lower_bound:.6g}, best {point.upper_bound:.6g}, gap {point.gap:.2g}, "
+                f"{point.n_nodes} nodes, {point.n_open} open, {point.seconds:.0f} s"
+            )
+        else:
+            show(f"{name}: restart {point.n_done} of {point.n_init}, best {point.best_objective:.6g}")
+
+    return tell
+
+
+def _bounds_so_far(model: Any) -> str:
+    """What a search for a proof knew when it was interrupted."""
+    if not hasattr(model, "lower_bound_"):
+        return ""
+    return f"SSE {model.inertia_:.6g} found, none below {model.lower_bound_:.6g} exists, gap {model.gap_:.2g}"
+
+
+def finish(
+    method: Method, model: Any, question: Question, outputs: Outputs, began: float, *, lower_bound: float | None
+) -> None:
+    """Report a fitted model, and write what was asked for."""
+    with rows_named(question.rows), progress("prices of the constraints ...", quiet=outputs.quiet):
+        report = describe(
+            question.X, model.labels_, model.n_clusters, lower_bound=lower_bound, **question.constraints
+        )
+    if outputs.labels is not None:
+        distances = distances_to_centers(question.X, model.labels_, model.cluster_centers_)
+        write_labels_file(outputs.labels, question.rows, model.labels_, distances)
+    if outputs.picture is not None:
+        draw_clusters(outputs.picture, question, model.labels_, model.cluster_centers_)
+    interrupts.end_here()
+    _print(method, report, question, model.labels_, outputs, time.perf_counter() - began)
+
+
+def _print(method: Method, report: Report, question: Question, labels: Any, outputs: Outputs, seconds: float) -> None:
+    agreement = None if question.classes is None else float(adjusted_rand_score(question.classes, labels))
+    lines = [report.to_text(question.rows.name_of)]
+    if agreement is not None:
+        lines.append(f"\nagreement with the true classes (ARI): {agreement:.3f}")
+    written = [str(path) for path in (outputs.labels, outputs.picture) if path is not None]
+    lines.append("")
+    lines.append(f"{method.name}, {seconds:.1f} s" + (f"; wrote {' and '.join(written)}" if written else ""))
+    values = {
+        "method": method.name,
+        **question.summary(),
+        **report.to_dict(),
+        "agreement": agreement,
+        "seconds": seconds,
+        "files": written,
+    }
+    print_result("\n".join(lines), values, as_json=outputs.as_json)

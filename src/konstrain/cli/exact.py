@@ -1,0 +1,75 @@
+"""`konstrain exact`: the best clustering that exists, with proof."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from konstrain.cli.options import (
+    Clusters,
+    ConstraintOptions,
+    DataOptions,
+    Gap,
+    Json,
+    Out,
+    Picture,
+    Quiet,
+    Seed,
+    spread,
+)
+from konstrain.cli.running import NOT_PROVED, guarded
+
+
+@spread
+@guarded
+def exact(
+    rows: DataOptions,
+    k: Clusters,
+    constraints: ConstraintOptions,
+    gap: Gap = 1e-6,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Seconds after which the best clustering and bound are taken.")
+    ] = None,
+    bound: Annotated[str, typer.Option(help="Lower bound: auto, column-generation or sdp.")] = "auto",
+    seed: Seed = 0,
+    output: Out = None,
+    plot: Picture = None,
+    plot_bounds: Annotated[
+        str | None, typer.Option(help="Draw how the bounds met: .png, .svg or .pdf.", rich_help_panel="Output")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the best clustering that exists under the constraints, and prove it; for up to some hundred rows.
+
+    Exit code 4 when the time limit came first: labels are then the best found, and the gap is told. Ctrl-C tells the
+    bounds so far and writes nothing; use --time-limit to keep what was found.
+    """
+    from pathlib import Path
+
+    from konstrain.cli.clustering import Outputs, finish, fit_method
+    from konstrain.cli.pictures import draw_bounds, refuse_undrawable
+    from konstrain.cli.question import ask
+    from konstrain.methods import get_method
+
+    began = time.perf_counter()
+    outputs = Outputs(output, plot, json, quiet)
+    outputs.refuse_impossible()
+    if plot_bounds is not None:
+        refuse_undrawable(Path(plot_bounds))
+    method = get_method("exact")
+    question = ask(rows, constraints, quiet=quiet)
+    model = fit_method(
+        method,
+        question,
+        k,
+        params={"gap": gap, "bound": bound},
+        quiet=quiet,
+        random_state=seed,
+        time_limit=time_limit,
+    )
+    finish(method, model, question, outputs, began, lower_bound=model.lower_bound_)
+    if plot_bounds is not None:
+        draw_bounds(Path(plot_bounds), model.trace_)
+    if not model.is_optimal_:
+        raise typer.Exit(NOT_PROVED)

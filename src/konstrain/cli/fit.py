@@ -1,0 +1,67 @@
+"""`konstrain fit`: cluster a file under constraints."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from konstrain.cli.options import (
+    Clusters,
+    ConstraintOptions,
+    DataOptions,
+    Json,
+    Out,
+    Picture,
+    Quiet,
+    Seed,
+    spread,
+)
+from konstrain.cli.running import NOT_PROVED, guarded
+
+
+@spread
+@guarded
+def fit(
+    rows: DataOptions,
+    k: Clusters,
+    constraints: ConstraintOptions,
+    method: Annotated[
+        str, typer.Option(help="How to cluster; 'konstrain methods' lists them.")
+    ] = "constrained-kmeans",
+    seed: Seed = 0,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Seconds after which the best clustering so far is taken.")
+    ] = None,
+    certify: Annotated[
+        float | None, typer.Option(min=0, help="Also prove how far from the best possible, for so many seconds.")
+    ] = None,
+    output: Out = None,
+    plot: Picture = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Cluster a file under links, sizes and demand.
+
+    Example: konstrain fit data.csv -k 3 --must-link same.csv --size-min 30 -o labels.csv
+    """
+    from konstrain import lower_bound
+    from konstrain.cli.clustering import Outputs, finish, fit_method
+    from konstrain.cli.question import ask
+    from konstrain.cli.running import interrupts, progress
+    from konstrain.methods import get_method
+
+    began = time.perf_counter()
+    outputs = Outputs(output, plot, json, quiet)
+    outputs.refuse_impossible()
+    chosen = get_method(method)
+    question = ask(rows, constraints, quiet=quiet)
+    model = fit_method(chosen, question, k, params={}, quiet=quiet, random_state=seed, time_limit=time_limit)
+    bound = getattr(model, "lower_bound_", None)
+    if certify is not None:
+        with progress("looking for a proof ...", quiet=quiet):
+            proof = lower_bound(question.X, k, labels=model.labels_, time_limit=certify, **question.constraints)
+        interrupts.end_here()
+        bound = proof.lower_bound
+    finish(chosen, model, question, outputs, began, lower_bound=bound)
+    if not getattr(model, "is_optimal_", True):
+        raise typer.Exit(NOT_PROVED)

@@ -1,0 +1,147 @@
+"""The options that verbs share, each written once."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+DATA, CONSTRAINTS, OUTPUT = "Data", "Constraints", "Output"
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Which file, and what its columns are."""
+
+    data: Annotated[Path, typer.Argument(help="Rows to cluster: .csv, .tsv, .parquet, .arrow or .npy.")]
+    columns: Annotated[
+        str | None, typer.Option(help="Features, separated by commas. [default: all others]", rich_help_panel=DATA)
+    ] = None
+    id: Annotated[
+        str | None,
+        typer.Option(help="Column with the names of rows. [default: row numbers from 0]", rich_help_panel=DATA),
+    ] = None
+    ignore: Annotated[str | None, typer.Option(help="Columns to leave out.", rich_help_panel=DATA)] = None
+    label: Annotated[
+        str | None,
+        typer.Option(help="Column with true classes: left out, and compared with the result.", rich_help_panel=DATA),
+    ] = None
+    standardize: Annotated[
+        bool, typer.Option("--standardize", help="Give each feature mean 0 and variance 1.", rich_help_panel=DATA)
+    ] = False
+
+
+@dataclass(frozen=True)
+class ConstraintOptions:
+    """What the clustering must keep."""
+
+    must_link: Annotated[
+        list[Path],
+        typer.Option(help="File of pairs that belong together: a,b[,confidence].", rich_help_panel=CONSTRAINTS),
+    ] = ()  # type: ignore[assignment]
+    cannot_link: Annotated[
+        list[Path],
+        typer.Option(help="File of pairs that do not belong together.", rich_help_panel=CONSTRAINTS),
+    ] = ()  # type: ignore[assignment]
+    links: Annotated[
+        list[Path],
+        typer.Option(
+            "--links",
+            "--answers",
+            help="File of both kinds: lines 'ML i j' and 'CL i j', or a,b,answer as from 'suggest'.",
+            rich_help_panel=CONSTRAINTS,
+        ),
+    ] = ()  # type: ignore[assignment]
+    group: Annotated[
+        str | None,
+        typer.Option(help="Column of groups: rows of one group stay together.", rich_help_panel=CONSTRAINTS),
+    ] = None
+    size_min: Annotated[
+        str | None,
+        typer.Option(help="Least size of a cluster, or one per cluster: 30,40,50.", rich_help_panel=CONSTRAINTS),
+    ] = None
+    size_max: Annotated[
+        str | None,
+        typer.Option(help="Largest size of a cluster, or one per cluster.", rich_help_panel=CONSTRAINTS),
+    ] = None
+    demand: Annotated[
+        str | None,
+        typer.Option(help="Column with what a row counts towards a size. [default: 1]", rich_help_panel=CONSTRAINTS),
+    ] = None
+    weight: Annotated[
+        str | None,
+        typer.Option(help="Column with what a row counts in the cost. [default: 1]", rich_help_panel=CONSTRAINTS),
+    ] = None
+
+
+Clusters = Annotated[int, typer.Option("-k", "--clusters", min=1, help="Number of clusters.", show_default=False)]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all randomness: one seed, one answer.")]
+Json = Annotated[bool, typer.Option("--json", help="Print a summary as JSON.", rich_help_panel=OUTPUT)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.", rich_help_panel=OUTPUT)]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", help="Write labels and distances: .csv, .parquet, .arrow, .json.", rich_help_panel=OUTPUT
+    ),
+]
+Picture = Annotated[Path | None, typer.Option(help="Draw the clusters: .png, .svg or .pdf.", rich_help_panel=OUTPUT)]
+Gap = Annotated[float, typer.Option(help="Relative gap at which a clustering counts as proved.")]
+
+
+def spread(verb: Callable[..., None]) -> Callable[..., None]:
+    """Let each field of a verb's dataclass parameters be an option of its own."""
+    hints = get_type_hints(verb, include_extras=True)
+    signature = inspect.signature(verb)
+    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind) and isinstance(kind, type)}
+
+    def run(**options: Any) -> None:
+        given = {
+            name: kind(**{field.name: options.pop(field.name) for field in fields(kind)})
+            for name, kind in groups.items()
+        }
+        verb(**given, **options)
+
+    parameters = []
+    for name, parameter in signature.parameters.items():
+        if name in groups:
+            parameters += _fields_as_parameters(groups[name])
+        else:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(parameter.replace(kind=kind, annotation=hints[name]))
+    run.__name__, run.__doc__, run.__module__ = verb.__name__, verb.__doc__, verb.__module__
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def _fields_as_parameters(group: type) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
+
+
+def names_in(text: str | None) -> list[str]:
+    """Split a list of columns."""
+    return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def sizes_in(option: str, text: str | None) -> float | list[float] | None:
+    """Read one size or one per cluster."""
+    if text is None:
+        return None
+    try:
+        sizes = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is neither a number nor numbers separated by commas", param_hint=option
+        ) from None
+    return sizes[0] if len(sizes) == 1 else sizes

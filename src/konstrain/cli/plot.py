@@ -1,0 +1,49 @@
+"""`konstrain plot`: a picture of labels."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from konstrain.cli.options import ConstraintOptions, DataOptions, Quiet, spread
+from konstrain.cli.running import guarded, interrupts
+
+
+class Kind(StrEnum):
+    """What to draw."""
+
+    CLUSTERS = "clusters"
+    SIZES = "sizes"
+    SILHOUETTE = "silhouette"
+
+
+@spread
+@guarded
+def plot(
+    rows: DataOptions,
+    labels: Annotated[Path, typer.Argument(help="Labels, as 'fit' writes them: .csv or .parquet.")],
+    constraints: ConstraintOptions,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The picture: .png, .svg or .pdf.")] = Path(
+        "clusters.png"
+    ),
+    kind: Annotated[Kind, typer.Option(help="What to draw.")] = Kind.CLUSTERS,
+    label_column: Annotated[str, typer.Option(help="The column of LABELS that holds them.")] = "label",
+    quiet: Quiet = False,
+) -> None:
+    """Draw labels: clusters with their links, sizes against their bounds, or silhouettes."""
+    from konstrain.cli import pictures
+    from konstrain.cli.question import ask
+    from konstrain.files import read_labels_file
+
+    pictures.refuse_undrawable(output)
+    question = ask(rows, constraints, quiet=quiet)
+    given = read_labels_file(labels, question.rows, column=label_column)
+    draw = {
+        Kind.CLUSTERS: pictures.draw_clusters,
+        Kind.SIZES: pictures.draw_sizes,
+        Kind.SILHOUETTE: pictures.draw_silhouette,
+    }
+    draw[kind](output, question, given)
+    interrupts.end_here()
+    print(f"wrote {output}")

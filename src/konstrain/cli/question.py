@@ -1,0 +1,108 @@
+"""From options to what the library is asked: the rows, what they are called, and the constraints on them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
+from konstrain.cli.running import note
+from konstrain.constraints import pairs_from_groups
+from konstrain.files import RowNames, Table, read_links_file, read_table
+
+# Columns of these names are seldom meant as features.
+SUSPICIOUS = {"id", "index", "label", "labels", "class", "target", "cluster"}
+# Rows whose distances are computed at once.
+CHUNK = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Rows and constraints, read and checked.
+
+    `constraints` holds the arguments `must_link`, `cannot_link`, `size_min`, `size_max`, `demand` and `sample_weight`
+    that were given.
+    """
+
+    X: NDArray[Any]
+    rows: RowNames
+    features: tuple[str, ...]
+    classes: NDArray[Any] | None
+    constraints: dict[str, Any]
+
+    def summary(self) -> dict[str, Any]:
+        """What to tell a program about the data."""
+        return {"n_samples": len(self.X), "features": list(self.features)}
+
+
+def ask(data: DataOptions, constraints: ConstraintOptions, *, quiet: bool) -> Question:
+    """Read all files."""
+    sizes = {
+        name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name)) for name in ("size_min", "size_max")
+    }
+    table = read_table(
+        data.data,
+        columns=names_in(data.columns) or None,
+        id=data.id,
+        ignore=names_in(data.ignore),
+        numeric=[name for name in (constraints.demand, constraints.weight) if name],
+        other=[name for name in (data.label, constraints.group) if name],
+    )
+    for name in table.features:
+        if name.lower() in SUSPICIOUS and not data.columns:
+            note(
+                f"column {name!r} is used as a feature; leave it out with --ignore {name} if it is none", quiet=quiet
+            )
+    given = {
+        **_links(table, constraints),
+        **sizes,
+        "demand": table.extra.get(constraints.demand or ""),
+        "sample_weight": table.extra.get(constraints.weight or ""),
+    }
+    return Question(
+        X=standardized(table.X) if data.standardize else table.X,
+        rows=table.rows,
+        features=table.features,
+        classes=table.extra.get(data.label or ""),
+        constraints={name: value for name, value in given.items() if value is not None},
+    )
+
+
+def _links(table: Table, options: ConstraintOptions) -> dict[str, Any]:
+    files: list[tuple[Path, str | None]] = [(path, "must_link") for path in options.must_link]
+    files += [(path, "cannot_link") for path in options.cannot_link]
+    files += [(path, None) for path in options.links]
+    read = [read_links_file(path, table.rows, kind=kind) for path, kind in files]
+    must = [links.must_link for links in read]
+    if options.group:
+        must.append(pairs_from_groups(table.extra[options.group]))
+    found = {"must_link": _together(must), "cannot_link": _together([links.cannot_link for links in read])}
+    return {kind: pairs if pairs.size else None for kind, pairs in found.items()}
+
+
+def _together(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """One table of all links; those without a confidence are hard."""
+    if all(part.shape[1] == 2 for part in parts):
+        return np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
+    hard = [part if part.shape[1] == 3 else np.column_stack([part, np.full(len(part), np.inf)]) for part in parts]
+    return np.concatenate(hard)
+
+
+def standardized(X: NDArray[Any]) -> NDArray[Any]:
+    """Give each feature mean 0 and variance 1, in place; a feature that is the same everywhere becomes 0."""
+    for column in X.T:
+        column -= column.mean()
+        deviation = column.std()
+        column /= deviation if deviation > 0 else 1.0
+    return X
+
+
+def distances_to_centers(X: NDArray[Any], labels: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.float64]:
+    """Distance of each row to the center of its cluster, without a copy of all rows."""
+    found = np.empty(len(X))
+    for begin in range(0, len(X), CHUNK):
+        part = slice(begin, begin + CHUNK)
+        found[part] = np.linalg.norm(X[part] - centers[labels[part]], axis=1)
+    return found

@@ -1,0 +1,140 @@
+"""How a verb runs and ends: exit codes, one line for each error, what Ctrl-C does, where notes and progress go."""
+
+import json
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import typer
+
+from konstrain.cli import INTERRUPTED
+from konstrain.exceptions import InfeasibleError, UndecidedError
+
+if TYPE_CHECKING:
+    from konstrain.files import RowNames
+
+BAD_INPUT, INFEASIBLE, NOT_PROVED = 2, 3, 4
+# Of the rows in a message about what clashes, this many are told by id too.
+NAMED_ROWS = 8
+
+P = ParamSpec("P")
+
+
+class Interrupts:
+    """Remembers whether Ctrl-C was pressed: a search may take it as its time limit and return its best so far."""
+
+    def __init__(self) -> None:
+        self.seen = False
+        self.found = ""
+
+    def __call__(self, signum: int, frame: Any) -> None:
+        """Note it, and raise as Python does."""
+        self.seen = True
+        raise KeyboardInterrupt
+
+    def end_here(self, found: str = "") -> None:
+        """Raise if it was pressed; says what had been found until then."""
+        if self.seen:
+            self.found = found
+            raise KeyboardInterrupt
+
+
+interrupts = Interrupts()
+
+
+def guarded(verb: Callable[P, None]) -> Callable[P, None]:
+    """Turn the errors of a verb into one line and an exit code, and warnings into notes."""
+
+    @wraps(verb)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        signal.signal(signal.SIGINT, interrupts)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.filterwarnings("always", module=r"konstrain\.")
+            warnings.showwarning = _show_as_note
+            try:
+                verb(*args, **kwargs)
+            except KeyboardInterrupt:
+                raise typer.Exit(INTERRUPTED) from None  # `main` has the words
+            except InfeasibleError as error:
+                _end(f"infeasible ({error.reason}): {error}", INFEASIBLE)
+            except UndecidedError as error:
+                _end(str(error), NOT_PROVED)
+            except MemoryError:
+                _end("not enough memory for data of this size", BAD_INPUT)
+            except ValueError as error:
+                _end(str(error), BAD_INPUT)
+
+    return run
+
+
+def note(words: str, *, quiet: bool = False) -> None:
+    """Tell something beside the result."""
+    if not quiet:
+        print(f"note: {words}", file=sys.stderr)
+
+
+def _show_as_note(message: Warning | str, *_: Any, **__: Any) -> None:
+    # After Ctrl-C the one line that ends the program says it all.
+    if not interrupts.seen:
+        note(str(message))
+
+
+def _end(words: str, code: int) -> None:
+    print(f"konstrain: {words}", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def rows_named(rows: "RowNames") -> Iterator[None]:
+    """Add the ids of the rows to what is said about a clash."""
+    try:
+        yield
+    except InfeasibleError as error:
+        raise InfeasibleError(
+            f"{error}{names_of_rows(rows, error.witness)}", reason=error.reason, witness=error.witness
+        ) from None
+
+
+def names_of_rows(rows: "RowNames", witness: Any) -> str:
+    """Say which ids the rows of a witness have, where rows have ids."""
+    numbers = getattr(witness, "rows", ())
+    if rows.ids is None or not numbers:
+        return ""
+    names = [f"{row} is {rows.name_of(row)!r}" for row in numbers[:NAMED_ROWS]]
+    return f" ({rows.column}: row {', row '.join(names)}{', ...' if len(numbers) > NAMED_ROWS else ''})"
+
+
+@contextmanager
+def progress(words: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show what goes on, on standard error and only to a person; yields a function that changes the words."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(words) as status:
+        yield status.update
+
+
+def print_result(text: str, values: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print the text for people, or the values for programs."""
+    if as_json:
+        print(json.dumps(_finite(values), indent=2))
+    else:
+        print(text)
+
+
+def _finite(value: Any) -> Any:
+    """Replace what JSON has no word for: an infinite bound is no bound."""
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    if isinstance(value, float) and value - value != 0.0:
+        return None
+    return value

@@ -1,0 +1,56 @@
+"""`konstrain suggest`: the pairs worth asking a person about."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from konstrain.cli.options import Clusters, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
+from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
+
+
+@spread
+@guarded
+def suggest(
+    rows: DataOptions,
+    k: Clusters,
+    constraints: ConstraintOptions,
+    ask: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 10,
+    strategy: Annotated[str, typer.Option(help="margin, explore-consolidate or min-max.")] = "margin",
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="Write a,b,answer to fill in and give back as --answers.", rich_help_panel="Output"
+        ),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Choose the pairs of rows worth asking a person about: do they belong together.
+
+    Write 'must' or 'cannot' into the third column, leave open what you do not know, and give the file to any other
+    verb as --answers FILE; give it to 'suggest' for the next round.
+    """
+    from konstrain import suggest_pairs
+    from konstrain.cli.question import ask as read_question
+    from konstrain.files.links import write_questions_file
+    from konstrain.files.outputs import refuse_unwritable
+
+    if output is not None:
+        refuse_unwritable(output)
+    question = read_question(rows, constraints, quiet=quiet)
+    with rows_named(question.rows), progress("looking for pairs ...", quiet=quiet):
+        pairs = suggest_pairs(
+            question.X, k, ask=ask, strategy=strategy, random_state=seed, **question.constraints
+        ).tolist()
+    interrupts.end_here()
+    names = [(question.rows.name_of(a), question.rows.name_of(b)) for a, b in pairs]
+    if output is not None:
+        write_questions_file(output, question.rows, ((a, b, "") for a, b in pairs))
+    lines = ["a,b,answer", *(f"{a},{b}," for a, b in names)]
+    if output is not None:
+        lines = [
+            f"wrote {len(pairs)} pairs to {output}; fill in 'must' or 'cannot' and give it back as --answers {output}"
+        ]
+    print_result("\n".join(lines), {"strategy": strategy, "pairs": names}, as_json=json)

@@ -1,0 +1,1 @@
+"""Where rows come from: one module per source, each with `has(name)` and `read(name)`."""

@@ -1,0 +1,127 @@
+"""scikit-learn's conventions, met once for all estimators: what is accepted, seeds, warnings, what centers give."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from konstrain import distances
+from konstrain.constraints import Problem
+from konstrain.constraints.inputs import is_unknown, membership_values, read_links
+from konstrain.estimators._restarts import default_threads
+
+# What scikit-learn's validation lets through: dense C order in either precision, or compressed rows.
+ACCEPTED: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "accept_large_sparse": True,
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+}
+
+
+class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """What an estimator with `cluster_centers_` can do once fitted: `transform` and `score`."""
+
+    cluster_centers_: NDArray[Any]
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the distance of each row to each center.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            Euclidean distances, in the precision of X.
+        """
+        X = self._validate_new(X)
+        centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
+        squared = distances.block_costs(X, None, centers, n_threads=default_threads())
+        return np.sqrt(squared, out=squared).astype(X.dtype, copy=False)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the weighted squared distances of rows to their nearest centers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : Ignored
+            Present for scikit-learn's conventions.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each row counts; default 1.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        X = self._validate_new(X)
+        centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
+        return -distances.nearest_pass(X, weight_of(X, sample_weight), centers, n_threads=default_threads())[1]
+
+    def _validate_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, **ACCEPTED)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def weight_of(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
+    """Check the weights of rows; None: 1 each."""
+    if sample_weight is None:
+        return None
+    return np.ascontiguousarray(Problem.build(X, 1, sample_weight=sample_weight).weight)
+
+
+def draw_seeds(random_state: Any, count: int) -> list[int]:
+    """Draw one seed per run first, so that runs may be made in any order and anywhere."""
+    seeds: list[int] = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=count).tolist()
+    return seeds
+
+
+def refuse_too_few_rows(X: Any, n_clusters: int) -> None:
+    """Raise when there are fewer rows than clusters."""
+    if X.shape[0] < n_clusters:
+        raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={n_clusters}.")
+
+
+def warn_not_converged(max_iter: int, *, stacklevel: int) -> None:
+    """Warn that the best run was cut short."""
+    warnings.warn(
+        f"the best run did not converge within max_iter={max_iter} iterations; raise max_iter",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def refuse_confidences(method: str, n_samples: int, **links: Any) -> None:
+    """Raise when a link has a confidence, in a method whose paper knows none."""
+    for name, pairs in links.items():
+        soft = read_links(name, pairs, n_samples).soft
+        if soft.size:
+            raise ValueError(
+                f"{name} gives {tuple(soft[0].tolist())} a confidence, and {method} knows none; leave the third "
+                "column out, or use ConstrainedKMeans"
+            )
+
+
+def partial_labels_of(y: Any) -> Any:
+    """Return y if it marks unknown rows with -1 (or None), else nothing: complete labels are no constraints."""
+    if y is None:
+        return None
+    values = membership_values(y)
+    unknown = values == -1 if values.dtype != object else [is_unknown(value) for value in values.ravel()]
+    return values if bool(np.any(unknown)) else None

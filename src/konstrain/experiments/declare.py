@@ -1,0 +1,200 @@
+"""How an experiment is written down: problems, contenders, measures, and the published numbers beside them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from konstrain.experiments.tables import Claim, Figure, Table
+from konstrain.methods import METHODS
+
+# Seconds that a row may take beyond the limit its method was given: building the problem, measuring, and slack.
+GRACE = 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """One problem as methods get it, and the truth that their answers are measured with.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows to cluster.
+    n_clusters : int
+        Number of clusters.
+    labels : array-like of shape (n_samples,), optional
+        True classes; only measures see them.
+    constraints : mapping
+        Arguments of `konstrain.methods.Method.fit`: must_link, cannot_link, size_min, size_max, ...
+    """
+
+    X: Any
+    n_clusters: int
+    labels: Any = None
+    constraints: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem before it is built: small enough to send anywhere.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(folder, seed)`` builds the `Instance`; must be importable where rows run.
+    seed : int
+        What the draw of constraints, and of data where data are drawn, starts from.
+    fields : tuple of (name, value)
+        What tables group by, such as ``(("data", "iris"), ("constraints", "CS10"))``; with the seed it is unique.
+    """
+
+    make: Callable[[Path | None, int], Instance]
+    seed: int
+    fields: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, make: Callable[[Path | None, int], Instance], *, seed: int, **fields: Any) -> "Case":
+        """Write a case down with its fields as keywords."""
+        return cls(make, seed, tuple(fields.items()))
+
+    @property
+    def key(self) -> str:
+        """Text that names this case among all of its experiment.
+
+        Examples
+        --------
+        >>> Case.of(print, seed=3, data="iris", constraints="CS10").key
+        'data=iris constraints=CS10 set=3'
+        """
+        return " ".join(f"{name}={value}" for name, value in (*self.fields, ("set", self.seed)))
+
+
+def everywhere(case: Case) -> bool:
+    """Say yes: the contender runs on every case."""
+    return True
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A method as it takes part: under its label in the tables, with its parameters, runs and limits.
+
+    Parameters
+    ----------
+    label : str
+        Its name in the tables, the published one where there is one.
+    method : str
+        Its name in `konstrain.methods.METHODS`.
+    params : tuple of (name, value)
+        More parameters of the constructor.
+    n_runs : int
+        Runs per case from different seeds.
+    time_limit : float
+        Seconds: told to the method if it takes a limit; `GRACE` later the row is ended from outside.
+    memory_limit : float or None
+        Megabytes that a row may ask for beyond what the process holds; None: no limit.
+    fits : callable
+        Whether it runs on a case.
+    """
+
+    label: str
+    method: str
+    params: tuple[tuple[str, Any], ...] = ()
+    n_runs: int = 1
+    time_limit: float = 60.0
+    memory_limit: float | None = 4000.0
+    fits: Callable[[Case], bool] = everywhere
+
+    @property
+    def key(self) -> str:
+        """Text that names the contender and everything that its answers depend on.
+
+        Examples
+        --------
+        >>> Contender("BLPKM-CC", "blp-kmeans", params=(("n_init", 5),)).key
+        'blp-kmeans(n_init=5) limit=60'
+        """
+        params = ", ".join(f"{name}={value!r}" for name, value in self.params)
+        return f"{self.method}({params}) limit={self.time_limit:g}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run: a case, a contender, a run number."""
+
+    case: Case
+    contender: Contender
+    run: int
+
+    @property
+    def key(self) -> str:
+        """Text that is the same whenever the same run is meant: what resuming and comparing rely on."""
+        return f"{self.case.key} | {self.contender.key} | run={self.run}"
+
+    @property
+    def random_state(self) -> int:
+        """The seed of the method: another one for each run and each draw of constraints."""
+        return 1000 * self.case.seed + self.run
+
+
+def whole(row: Row) -> bool:
+    """Say yes: the quick form is the whole experiment."""
+    return True
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Data x constraints x methods x seeds x measures, and what a paper published about them.
+
+    Parameters
+    ----------
+    name, title : str
+        What commands call it; what the report's first line says.
+    reference : str
+        The paper.
+    cases : callable
+        Makes the cases, always the same ones in the same order.
+    contenders : tuple of Contender
+        Those whose method is not in `konstrain.methods.METHODS` are left out and named in the report.
+    measures : tuple of str
+        Names in `konstrain.experiments.measures.MEASURES`.
+    tables, figures, claims : tuple
+        What the report shows.
+    quick : callable
+        Which rows the quick form runs: about a tenth.
+    notes : tuple of str
+        What a reader must know: where the paper is silent, what stands in for what.
+    """
+
+    name: str
+    title: str
+    reference: str
+    cases: Callable[[], Iterator[Case]]
+    contenders: tuple[Contender, ...]
+    measures: tuple[str, ...]
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    quick: Callable[[Row], bool] = whole
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def present(self) -> tuple[Contender, ...]:
+        """The contenders whose methods exist."""
+        return tuple(contender for contender in self.contenders if contender.method in METHODS)
+
+    @cached_property
+    def missing(self) -> tuple[Contender, ...]:
+        """The contenders whose methods do not exist."""
+        return tuple(contender for contender in self.contenders if contender.method not in METHODS)
+
+    def rows(self, *, quick: bool = False) -> list[Row]:
+        """All runs, or those of the quick form, in the order in which they are done."""
+        rows = (
+            Row(case, contender, run)
+            for case in self.cases()
+            for contender in self.present
+            if contender.fits(case)
+            for run in range(contender.n_runs)
+        )
+        return [row for row in rows if not quick or self.quick(row)]

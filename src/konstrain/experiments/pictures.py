@@ -1,0 +1,37 @@
+"""The figures of an experiment: our curves, and the published points beside them."""
+
+import io
+from collections.abc import Sequence
+
+from konstrain.experiments.document import Picture
+from konstrain.experiments.measures import MEASURES
+from konstrain.experiments.tables import Figure, Record, select
+from konstrain.plotting import plot_curves
+
+
+def draw(figure: Figure, records: Sequence[Record]) -> Picture | None:
+    """Draw a figure; nothing where no run has its measure."""
+    from matplotlib.figure import Figure as Canvas
+
+    shown = [r for r in records if r["method"] in figure.methods and r.get(figure.measure) is not None]
+    panels = list(dict.fromkeys(record[figure.panels] for record in shown if figure.x in record))
+    if not panels:
+        return None
+    canvas = Canvas(figsize=(5.0 * len(panels), 4.0), layout="constrained")
+    for number, panel in enumerate(panels):
+        ax = canvas.add_subplot(1, len(panels), number + 1)
+        runs = sorted(select(shown, **{figure.panels: panel}), key=lambda run: figure.methods.index(run["method"]))
+        plot_curves(
+            [run[figure.x] for run in runs],
+            [run[figure.measure] for run in runs],
+            [run["method"] for run in runs],
+            x_name=figure.x,
+            value_name=MEASURES[figure.measure].title,
+            ax=ax,
+        )
+        for label, points in figure.published.get(panel, {}).items():
+            ax.plot(*zip(*points, strict=True), "k*", label=f"{label}, published")
+        ax.set_title(str(panel), loc="right", fontsize=10)
+    file = io.BytesIO()
+    canvas.savefig(file, format="png", dpi=110)
+    return Picture(f"{figure.name}.png", figure.title, file.getvalue())

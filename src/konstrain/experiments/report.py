@@ -1,0 +1,102 @@
+"""The report of an experiment: claims, tables and figures, published numbers beside ours, and how ours came about."""
+
+import csv
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from konstrain.experiments.declare import Experiment
+from konstrain.experiments.document import Block, Grid, Heading, Paragraph, Picture, as_html, as_markdown
+from konstrain.experiments.lines import grid_of
+from konstrain.experiments.store import Started, open_store
+from konstrain.experiments.tables import Record
+from konstrain.files.outputs import write_whole
+
+_WORDS = {True: "yes", False: "no", None: "not judged"}
+
+
+def write_files(experiment: Experiment, *, db: Path, output: Path) -> Path:
+    """Write the report; see `konstrain.experiments.write_report`."""
+    if not db.exists():
+        raise FileNotFoundError(f"there is no file {db}; run the experiment first")
+    keys = [row.key for row in experiment.rows()]
+    with open_store(db) as store:
+        records = store.records(experiment.name, keys)
+        starts = store.starts(experiment.name)
+    blocks = blocks_of(experiment, records, starts, n_rows=len(keys))
+    output.mkdir(parents=True, exist_ok=True)
+    for picture in (block for block in blocks if isinstance(block, Picture)):
+        write_whole(output / picture.name, picture.save)
+    write_whole(output / f"{experiment.name}.csv", lambda path: write_csv(path, records))
+    write_whole(output / f"{experiment.name}.html", lambda path: path.write_text(as_html(experiment.title, blocks)))
+    page = output / f"{experiment.name}.md"
+    write_whole(page, lambda path: path.write_text(as_markdown(blocks)))
+    return page
+
+
+def blocks_of(
+    experiment: Experiment, records: Sequence[Record], starts: Sequence[Started], *, n_rows: int
+) -> list[Block]:
+    """Put the report together."""
+    blocks: list[Block] = [Heading(experiment.title, 1), Paragraph(experiment.reference + ".")]
+    blocks += [Paragraph(note) for note in experiment.notes]
+    blocks += [Heading("What was claimed and what was found"), _claims(experiment, records)] * bool(experiment.claims)
+    for table in experiment.tables:
+        blocks += [Heading(table.title), grid_of(table, records)]
+    if find_spec("matplotlib") is not None:
+        blocks += _pictures(experiment, records)
+    return [*blocks, *_failures(records), *_origin(experiment, records, starts, n_rows)]
+
+
+def _claims(experiment: Experiment, records: Sequence[Record]) -> Grid:
+    verdicts = [(claim.text, claim.judge(records)) for claim in experiment.claims]
+    return Grid(
+        ["claim", "found", "holds"], [[text, verdict.found, _WORDS[verdict.holds]] for text, verdict in verdicts]
+    )
+
+
+def _pictures(experiment: Experiment, records: Sequence[Record]) -> list[Block]:
+    # Imported here: matplotlib is an extra.
+    from konstrain.experiments.pictures import draw
+
+    drawn = [(figure.title, draw(figure, records)) for figure in experiment.figures]
+    return [block for title, picture in drawn if picture is not None for block in (Heading(title), picture)]
+
+
+def _failures(records: Sequence[Record]) -> list[Block]:
+    reasons: dict[tuple[str, str], int] = {}
+    for record in records:
+        if record["status"] == "failed":
+            group = (record["method"], record["reason"].splitlines()[0][:200])
+            reasons[group] = reasons.get(group, 0) + 1
+    if not reasons:
+        return []
+    rows = [[method, str(count), reason] for (method, reason), count in reasons.items()]
+    return [Heading("Rows that failed"), Grid(["method", "rows", "reason"], rows)]
+
+
+def _origin(experiment: Experiment, records: Sequence[Record], starts: Sequence[Started], n_rows: int) -> list[Block]:
+    """How the numbers came about: rows, seeds, commands, machine."""
+    sets = sorted({record["set"] for record in records})
+    missing = ", ".join(contender.label for contender in experiment.missing)
+    texts = [
+        f"{len(records)} of {n_rows} rows are done; draws of constraints (seeds): {', '.join(map(str, sets))}. The "
+        "seed of a method is 1000 times the draw plus the number of the run. Each row ran on one thread in a process "
+        f"of its own. The raw rows are in {experiment.name}.csv."
+    ]
+    if missing:
+        texts.append(f"Not run, because konstrain has no such method: {missing}.")
+    blocks: list[Block] = [Heading("How these numbers came about"), *map(Paragraph, texts)]
+    blocks += [Paragraph(command, code=True) for command in dict.fromkeys(start.command for start in starts)]
+    machines = list(dict.fromkeys(tuple(start.machine.items()) for start in starts))
+    blocks += [Grid(["", "machine"], [list(item) for item in machine]) for machine in machines]
+    return blocks
+
+
+def write_csv(path: Path, records: Sequence[Record]) -> None:
+    """Write records as they are, one line each; columns in order of appearance."""
+    names = list(dict.fromkeys(name for record in records for name in record))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, names, restval="")
+        writer.writeheader()
+        writer.writerows(records)

@@ -1,0 +1,104 @@
+"""Files of labels: the cluster of each row, with its id and its distance to the center."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.exceptions import FileError
+from konstrain.files.csv_files import shown
+from konstrain.files.outputs import write_whole
+from konstrain.files.rows import RowNames
+from konstrain.files.tables import read_table
+
+ENDINGS = (".csv", ".parquet", ".arrow", ".json")
+
+
+def write_labels_file(path: str | Path, rows: RowNames, labels: Any, distances: Any = None) -> None:
+    """Write the label of each row; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to write; .csv, .parquet, .arrow or .json.
+    rows : RowNames
+        What rows are called: the id column, or a column `row`.
+    labels : array-like of shape (n_samples,)
+        Cluster of each row.
+    distances : array-like of shape (n_samples,), optional
+        Distance of each row to the center of its cluster.
+    """
+    import polars as pl
+
+    path = Path(path)
+    refuse_unknown_ending(path)
+    names: Any = np.arange(rows.n_samples) if rows.ids is None else list(rows.ids)
+    columns = {rows.column or "row": names, "label": np.asarray(labels)}
+    if distances is not None:
+        columns["distance"] = np.asarray(distances)
+    frame = pl.DataFrame(columns)
+    writers: dict[str, Callable[[Path], object]] = {
+        ".csv": frame.write_csv,
+        ".parquet": frame.write_parquet,
+        ".arrow": frame.write_ipc,
+        ".json": frame.write_json,
+    }
+
+    def write(file: Path) -> None:
+        try:
+            writers[path.suffix.lower()](file)
+        except pl.exceptions.PolarsError as error:
+            # Writing Parquet wraps what the system said, such as a full disk.
+            raise OSError(str(error)) from None
+
+    write_whole(path, write)
+
+
+def refuse_unknown_ending(path: str | Path) -> None:
+    """Raise now if labels could not be written to a file of this name."""
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise FileError(f"cannot tell the format of {path} from its name; it should end in {', '.join(ENDINGS)}")
+
+
+def read_labels_file(path: str | Path, rows: RowNames, *, column: str = "label") -> NDArray[Any]:
+    """Read the label of each row, in the order of the rows.
+
+    Parameters
+    ----------
+    path : str or Path
+        A table with the column, and with the id column of `rows`, or one line per row in their order.
+    rows : RowNames
+        What rows are called.
+    column : str, default="label"
+        The column with the labels.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Numbers where all labels are whole numbers, else text.
+    """
+    table = read_table(path, columns=[], id=rows.column, other=[column])
+    labels = table.extra[column]
+    if len(labels) != rows.n_samples:
+        raise FileError(f"{path} has {len(labels)} labels, but there are {rows.n_samples} rows")
+    if rows.ids is not None:
+        labels = labels[_order(Path(path), rows, table.rows)]
+    return _whole_numbers(labels)
+
+
+def _order(path: Path, rows: RowNames, labelled: RowNames) -> list[int]:
+    order = [labelled.number_of(rows.name_of(row)) for row in range(rows.n_samples)]
+    if None in order:
+        raise FileError(f"{path} has no label for the row {shown(rows.name_of(order.index(None)))}")
+    return [place for place in order if place is not None]
+
+
+def _whole_numbers(labels: NDArray[Any]) -> NDArray[Any]:
+    try:
+        numbers = labels.astype(np.float64)
+    except (TypeError, ValueError):
+        return labels.astype(str)
+    is_whole = bool((numbers == np.floor(numbers)).all())
+    return numbers.astype(np.int64) if is_whole else labels.astype(str)

@@ -1,0 +1,367 @@
+"""What a person wants to know about a clustering: sizes, cost, what is broken, what the constraints cost."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from konstrain import distances
+from konstrain._tolerances import DEMAND_RELATIVE
+from konstrain.assignment import Assignment, assign
+from konstrain.constraints import Problem
+from konstrain.constraints.inputs import read_links
+from konstrain.constraints.tables import reusable
+from konstrain.estimators._lloyd import Lloyd
+from konstrain.estimators._restarts import default_threads
+from konstrain.exact.tree import relative_gap
+from konstrain.exceptions import UndecidedError
+from konstrain.metrics import Violations, count_violations
+from konstrain.stop import Deadline
+
+# Links whose price is computed at most, each by one more assignment of all blocks, and how many are told.
+PRICED_LINKS = 30
+TOLD_LINKS = 5
+# Beyond this many costs (blocks x clusters) one assignment takes too long to repeat it for every link.
+PRICED_COSTS = 5_000_000
+# A saving below this part of the cost is rounding.
+NO_SAVING = 1e-9
+
+
+@dataclass(frozen=True)
+class BindingSize:
+    """A size held back by its bound: per unit by which that gives way, the cost falls by at most `price`.
+
+    `side` is ``"min"`` or ``"max"``.
+    """
+
+    cluster: int
+    side: str
+    bound: float
+    price: float
+
+
+@dataclass(frozen=True)
+class BindingLink:
+    """A link that costs something: by `price` the cost falls when it is left out, centers unchanged."""
+
+    kind: str
+    rows: tuple[int, int]
+    price: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known about one clustering; reads as a page when printed, `to_dict` has it for programs.
+
+    Parameters
+    ----------
+    n_samples, n_clusters : int
+        Number of rows and of clusters.
+    sse : float
+        Weighted squared distances of rows to the means of their clusters.
+    sizes : tuple of float
+        Rows, or demand, in each cluster.
+    size_min, size_max : tuple of float or None
+        The bounds on them.
+    n_must_link, n_cannot_link : int
+        Number of links given.
+    violations : Violations
+        Broken links by kind.
+    wrong_sizes : tuple of int
+        The clusters whose size is out of bounds.
+    binding_sizes : tuple of BindingSize
+        Bounds that cost something, dearest first.
+    binding_links : tuple of BindingLink
+        Links that cost something, dearest first; at most the five dearest of those that were looked at.
+    unpriced_links : int
+        Links that may cost something and were not looked at, to bound the work.
+    lower_bound, gap : float or None
+        No clustering under the constraints costs less than this, and the relative distance to it; None: not asked.
+    """
+
+    n_samples: int
+    n_clusters: int
+    sse: float
+    sizes: tuple[float, ...]
+    size_min: tuple[float, ...] | None
+    size_max: tuple[float, ...] | None
+    n_must_link: int
+    n_cannot_link: int
+    violations: Violations
+    wrong_sizes: tuple[int, ...]
+    binding_sizes: tuple[BindingSize, ...]
+    binding_links: tuple[BindingLink, ...]
+    unpriced_links: int
+    lower_bound: float | None = None
+    gap: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain numbers, strings, lists and dictionaries."""
+        return asdict(self)
+
+    def to_text(self, name_of: Any = str) -> str:
+        """Return the page a person reads; `name_of` says what a row is called."""
+        return "\n".join(self._lines(name_of))
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _lines(self, name_of: Any) -> Iterator[str]:
+        yield f"{self.n_samples} rows in {self.n_clusters} clusters, SSE {self.sse:.6g}"
+        if self.lower_bound is not None and self.gap is not None:
+            yield f"no clustering under these constraints is below {self.lower_bound:.6g}: gap {self.gap:.2g}"
+        yield ""
+        yield from self._size_lines()
+        if self.n_must_link or self.n_cannot_link:
+            yield ""
+            yield self._link_line()
+        for link in self.binding_links:
+            a, b = map(name_of, link.rows)
+            yield f"  {link.kind.replace('_', '-')} {a}, {b}: without it the cost falls by {link.price:.4g}"
+        if self.unpriced_links:
+            yield f"  ({self.unpriced_links} more may cost something; only the likeliest were looked at)"
+
+    def _size_lines(self) -> Iterator[str]:
+        notes = dict.fromkeys(self.wrong_sizes, "out of bounds")
+        for bound in self.binding_sizes:
+            change = "one less" if bound.side == "min" else "one more"
+            notes.setdefault(bound.cluster, f"{bound.side} binds: {change} would save up to {bound.price:.4g}")
+        columns = {"size": self.sizes, "min": self.size_min, "max": self.size_max}
+        given = {name: values for name, values in columns.items() if values is not None}
+        yield "cluster" + "".join(f"{name:>10}" for name in given)
+        for j in range(self.n_clusters):
+            sizes = "".join(f"{values[j]:>10g}" for values in given.values())
+            yield f"{j:>7}{sizes}  {notes.get(j, '')}".rstrip()
+
+    def _link_line(self) -> str:
+        broken = self.violations
+        words = [
+            f"{count} {kind}{'s' if count != 1 else ''} ({f'{n_broken} broken' if n_broken else 'all kept'})"
+            for kind, count, n_broken in (
+                ("must-link", self.n_must_link, broken.must_link),
+                ("cannot-link", self.n_cannot_link, broken.cannot_link),
+            )
+            if count
+        ]
+        return ", ".join(words) + ("; the dearest:" if self.binding_links else "")
+
+
+def describe(
+    X: Any,
+    labels: Any,
+    n_clusters: int | None = None,
+    *,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    size_min: Any = None,
+    size_max: Any = None,
+    demand: Any = None,
+    sample_weight: Any = None,
+    lower_bound: float | None = None,
+    time_limit: float = 5.0,
+) -> Report:
+    """Describe a clustering: its cost, its sizes, what it breaks, and what the constraints that bind cost.
+
+    Prices hold at the centers of this clustering: they say how much cheaper the assignment of rows to these centers
+    were without a bound or a link, not how much better a clustering with other centers could be.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The rows.
+    labels : array-like of shape (n_samples,)
+        Cluster of each row, 0 to n_clusters - 1.
+    n_clusters : int, optional
+        Number of clusters; default: the largest label and one more.
+    must_link, cannot_link, size_min, size_max, demand, sample_weight : optional
+        The constraints, as in `ConstrainedKMeans`; the labels may break them.
+    lower_bound : float, optional
+        A proved bound, as from `lower_bound` or `ExactKMeans`, to tell the gap.
+    time_limit : float, default=5.0
+        Seconds for the prices; those not known by then are left out.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> print(describe([[0.0], [1.0], [2.0], [9.0]], [0, 0, 1, 1], size_max=2))
+    4 rows in 2 clusters, SSE 25
+    <BLANKLINE>
+    cluster      size       max
+          0         2         2  max binds: one more would save up to 15
+          1         2         2
+    """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X")
+    labels = _checked_labels(labels, X.shape[0], n_clusters)
+    k = int(labels.max()) + 1 if n_clusters is None else int(n_clusters)
+    asked = {
+        "must_link": reusable(must_link),
+        "cannot_link": reusable(cannot_link),
+        "size_min": size_min,
+        "size_max": size_max,
+        "demand": demand,
+        "sample_weight": sample_weight,
+        "nonempty": False,
+    }
+    links = {kind: asked[kind] for kind in ("must_link", "cannot_link")}
+    counts = {name: read_links(name, value, X.shape[0]) for name, value in links.items()}
+    plain = Problem.build(X, k, **{**asked, "must_link": None, "cannot_link": None})
+    centers, sse = _centers(plain, labels)
+    sizes = np.bincount(labels, plain.demand, k).astype(np.float64)
+    prices = _Prices(X, k, centers, asked, Deadline(time_limit))
+    told, left = prices.links()
+    return Report(
+        n_samples=X.shape[0],
+        n_clusters=k,
+        sse=sse,
+        sizes=tuple(sizes.tolist()),
+        size_min=_as_tuple(plain.size_min),
+        size_max=_as_tuple(plain.size_max),
+        n_must_link=_count(counts["must_link"]),
+        n_cannot_link=_count(counts["cannot_link"]),
+        violations=count_violations(labels, **links),
+        wrong_sizes=tuple(_out_of_bounds(plain, sizes).tolist()),
+        binding_sizes=tuple(prices.sizes(sizes)),
+        binding_links=tuple(told),
+        unpriced_links=left,
+        lower_bound=lower_bound,
+        gap=None if lower_bound is None else relative_gap(lower_bound, sse),
+    )
+
+
+class _Prices:
+    """What constraints cost at fixed centers: assignments with and without them."""
+
+    def __init__(
+        self, X: Any, n_clusters: int, centers: NDArray[np.float64], asked: dict[str, Any], deadline: Deadline
+    ) -> None:
+        self._X, self._k, self._centers = X, n_clusters, centers
+        # Soft links have a price by definition; what is asked here is what the hard ones cost.
+        hard = {kind: read_links(kind, asked[kind], X.shape[0]).hard for kind in ("must_link", "cannot_link")}
+        self._asked = {**asked, **hard}
+        self._deadline = deadline
+        self._problem = Problem.build(X, n_clusters, **self._asked)
+        self._answer = self._assign(self._problem)
+
+    def _assign(self, problem: Problem) -> Assignment | None:
+        """Solve the assignment at the centers; None when time does not suffice."""
+        if self._deadline.expired():
+            return None
+        costs = distances.block_costs(problem.mean, problem.weight, self._centers, n_threads=default_threads())
+        try:
+            answer = assign(problem.assignment_problem(costs), time_limit=self._deadline.remaining())
+        except UndecidedError:
+            return None
+        return answer if answer.proven else None
+
+    def sizes(self, sizes: NDArray[np.float64]) -> list[BindingSize]:
+        """Bounds that hold a cluster back, dearest first."""
+        if self._answer is None or self._answer.prices is None:
+            return []
+        found = []
+        for j, price in enumerate(self._answer.prices.tolist()):
+            # A cluster that would take more rows has a positive price, one that must be fed a negative one.
+            bounds, side = (self._problem.size_max, "max") if price > 0 else (self._problem.size_min, "min")
+            if bounds is None or abs(price) <= NO_SAVING * max(1.0, abs(self._answer.cost)):
+                continue
+            if abs(sizes[j] - bounds[j]) <= 0.5:
+                found.append(BindingSize(j, side, float(bounds[j]), abs(price)))
+        return sorted(found, key=lambda bound: -bound.price)
+
+    def links(self) -> tuple[list[BindingLink], int]:
+        """The dearest links, and how many that may cost something were not looked at."""
+        candidates = self._candidates() if self._answer is not None else []
+        if self._problem.n_blocks * self._k > PRICED_COSTS:
+            return [], len(candidates)
+        found, n_done = [], 0
+        for kind, at in candidates[:PRICED_LINKS]:
+            saving = self._saving(kind, at)
+            if saving is None:
+                break
+            n_done += 1
+            if saving > NO_SAVING * self._total(self._problem, self._answer):
+                first, second = self._asked[kind][at].tolist()
+                found.append(BindingLink(kind, (first, second), saving))
+        found.sort(key=lambda link: -link.price)
+        return found[:TOLD_LINKS], len(candidates) - n_done
+
+    def _candidates(self) -> list[tuple[str, int]]:
+        """Links that may cost something, the likeliest first: their rows would rather be elsewhere."""
+        assert self._answer is not None
+        labels = self._problem.expand(self._answer.labels)
+        prices = np.zeros(self._k) if self._answer.prices is None else self._answer.prices
+        regret = self._regret(labels, prices)
+        ranked = []
+        for kind in ("must_link", "cannot_link"):
+            pairs = self._asked[kind]
+            wish = regret[pairs[:, 0]] + regret[pairs[:, 1]]
+            ranked += [(-wish[at], kind, int(at)) for at in np.flatnonzero(wish > 0)]
+        return [(kind, at) for _, kind, at in sorted(ranked)]
+
+    def _regret(self, labels: NDArray[np.int32], prices: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What each row costs more than in the cluster it would choose, at the prices of the sizes."""
+        linked = np.unique(np.concatenate([self._asked["must_link"].ravel(), self._asked["cannot_link"].ravel()]))
+        rows = Problem.build(self._X[linked], self._k, nonempty=False) if linked.size else None
+        regret = np.zeros(labels.size)
+        if rows is not None:
+            costs = distances.block_costs(rows.mean, None, self._centers) + prices
+            regret[linked] = costs[np.arange(linked.size), labels[linked]] - costs.min(axis=1)
+        return regret
+
+    def _saving(self, kind: str, at: int) -> float | None:
+        """What the cost falls without one link; None when time does not suffice to know."""
+        pairs = self._asked[kind]
+        # The same link may be given twice, in either order.
+        same = (np.sort(pairs, axis=1) == np.sort(pairs[at])).all(axis=1)
+        problem = Problem.build(self._X, self._k, **{**self._asked, kind: pairs[~same]})
+        answer = self._assign(problem)
+        if answer is None:
+            return None
+        return self._total(self._problem, self._answer) - self._total(problem, answer)
+
+    @staticmethod
+    def _total(problem: Problem, answer: Assignment | None) -> float:
+        assert answer is not None
+        assert problem.scatter is not None
+        return answer.cost + float(problem.scatter.sum())
+
+
+def _checked_labels(labels: Any, n_samples: int, n_clusters: int | None) -> NDArray[np.int32]:
+    values = np.asarray(labels)
+    if values.shape != (n_samples,) or values.dtype.kind not in "iu":
+        raise ValueError(f"labels must be one whole number per row, shape ({n_samples},), got {values.shape}")
+    highest = int(values.max()) if n_clusters is None else n_clusters - 1
+    bad = np.flatnonzero((values < 0) | (values > highest))
+    if bad.size:
+        raise ValueError(f"labels[{bad[0]}] is {values[bad[0]]}; labels are 0 to {highest}")
+    return np.ascontiguousarray(values, dtype=np.int32)
+
+
+def _centers(plain: Problem, labels: NDArray[np.int32]) -> tuple[NDArray[np.float64], float]:
+    """Means of the clusters, and the sum of squares around them; an empty cluster's center is the origin."""
+    lloyd = Lloyd(plain, n_threads=default_threads())
+    centers = lloyd.centers_of(labels, np.zeros((plain.n_clusters, plain.mean.shape[1])))
+    return centers, lloyd.inertia(labels, centers)
+
+
+def _out_of_bounds(plain: Problem, sizes: NDArray[np.float64]) -> NDArray[np.intp]:
+    slack = DEMAND_RELATIVE * float(plain.demand.sum())
+    wrong = np.zeros(sizes.size, dtype=bool)
+    if plain.size_min is not None:
+        wrong |= sizes < plain.size_min - slack
+    if plain.size_max is not None:
+        wrong |= sizes > plain.size_max + slack
+    return np.flatnonzero(wrong)
+
+
+def _count(links: Any) -> int:
+    return len(links.hard) + len(links.soft)
+
+
+def _as_tuple(bounds: NDArray[np.float64] | None) -> tuple[float, ...] | None:
+    return None if bounds is None else tuple(bounds.tolist())

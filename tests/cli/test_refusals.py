@@ -1,0 +1,94 @@
+"""What is wrong with input gives one line, the right exit code and no file."""
+
+import pytest
+
+from command_line import konstrain
+
+ROWS = "name,x,y\nanna,1,2\nbert,1.5,2\ncarl,9,9\ndora,8,9\n"
+OUTPUT = ("-o", "labels.csv", "--id", "name")
+
+
+def refused(folder, data, *options, code=2):
+    """Run `fit` on this text and return its only line."""
+    (folder / "data.csv").write_bytes(data if isinstance(data, bytes) else data.encode())
+    before = sorted(path.name for path in folder.iterdir())
+    done = konstrain("fit", "data.csv", "-k", 2, *options, folder=folder)
+    assert (done.code, done.out) == (code, "")
+    assert done.err.count("\n") == 1
+    assert sorted(path.name for path in folder.iterdir()) == before
+    return done.err
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (ROWS.replace("name", "first"), "data.csv has no column 'name'; it has: first, x, y"),
+        (ROWS + "emma,1\n", "data.csv, line 6 (row 4) has 2 fields, but there are 3 columns"),
+        (ROWS + "emma,1,2,3\n", "data.csv, line 6 (row 4) has 4 fields, but there are 3 columns"),
+        (ROWS + "emma,one,2\n", "data.csv, line 6 (row 4), column 'x': 'one' is not a number"),
+        (ROWS + "anna,1,2\n", "id 'anna' in column 'name' stands in rows 0 and 4"),
+        ("", "data.csv is empty"),
+        ("name,x,y\n", "data.csv has no rows below its header"),
+        (
+            ROWS.encode() + "émile,1,2\n".encode("latin-1"),
+            r"column 'name': '\xe9mile' is not UTF-8 text; save the file",
+        ),
+    ],
+    ids=["missing column", "short", "long", "no number", "same id", "empty", "no rows", "latin-1"],
+)
+def test_bad_tables_are_refused_in_one_line(tmp_path, data, words):
+    assert words in refused(tmp_path, data, *OUTPUT)
+
+
+def test_columns_of_text_are_refused_with_the_way_out(tmp_path):
+    assert "column 'name' holds no numbers; leave out with --ignore name" in refused(tmp_path, ROWS, "-o", "l.csv")
+
+
+def test_an_unknown_id_in_a_file_of_links_names_the_line(tmp_path):
+    (tmp_path / "ml.csv").write_text("a,b\nanna,bert\nanna,zoe\n")
+    words = "ml.csv, line 3: there is no row 'zoe'; ids are those of column 'name', such as 'anna'"
+    assert words in refused(tmp_path, ROWS, *OUTPUT, "--must-link", "ml.csv")
+
+
+def test_contradictory_links_show_the_path_by_id(tmp_path):
+    (tmp_path / "links.txt").write_text("ML anna bert\nML bert carl\nCL anna carl\n")
+    line = refused(tmp_path, ROWS, *OUTPUT, "--links", "links.txt", code=3)
+    assert "cannot_link (0, 2) contradicts must_link path 0-1-2" in line
+    assert "(name: row 0 is 'anna', row 1 is 'bert', row 2 is 'carl')" in line
+
+
+def test_sizes_that_cannot_add_up_end_with_3(tmp_path):
+    line = refused(tmp_path, ROWS, *OUTPUT, "--size-min", 3, code=3)
+    assert "infeasible (sizes): size_min adds up to 6 over 2 clusters, but there are 4 rows" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--method", "magic"), "there is no method 'magic'"),
+        (("--size-max", "3,3,3"), "size_max must be one number or one per cluster"),
+        (("-o", "labels.doc"), "cannot tell the format of labels.doc from its name"),
+        (("-o", "missing/labels.csv"), "cannot write missing/labels.csv: No such file or directory"),
+        (("-o", "file/labels.csv"), "cannot write file/labels.csv: Not a directory"),
+        (("--plot", "p.bmp"), "cannot tell the format of p.bmp"),
+    ],
+)
+def test_impossible_options_are_refused_before_any_work(tmp_path, options, words):
+    (tmp_path / "file").touch()
+    assert words in refused(tmp_path, ROWS, "--id", "name", *options)
+
+
+def test_check_says_all_that_clashes_and_ends_with_3(tmp_path):
+    (tmp_path / "data.csv").write_text(ROWS)
+    (tmp_path / "links.txt").write_text("ML 0 1\nCL 0 1\n")
+    options = ("--links", "links.txt", "--ignore", "name", "--size-max", 1)
+    done = konstrain("check", "data.csv", "-k", 2, *options, folder=tmp_path)
+    assert done.code == 3
+    assert "- contradiction: cannot_link (0, 1)" in done.out
+    assert "- sizes:" in done.out
+
+
+def test_wrong_usage_ends_with_2(tmp_path):
+    done = konstrain("fit", "data.csv", "-k", 0, folder=tmp_path)
+    assert done.code == 2
+    assert "greater than or equal" in done.err

@@ -1,0 +1,166 @@
+"""Every verb, run as a process on real files."""
+
+import json
+import struct
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.datasets import load_iris
+
+from command_line import konstrain
+from konstrain import count_violations
+
+IRIS = load_iris()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with Iris as CSV, with names of flowers, species and links."""
+    frame = pl.DataFrame(IRIS.data, schema=["sl", "sw", "pl", "pw"]).with_columns(
+        name=pl.Series([f"flower{i}" for i in range(150)]), species=pl.Series(IRIS.target_names[IRIS.target])
+    )
+    frame.write_csv(tmp_path / "iris.csv")
+    (tmp_path / "ml.csv").write_text("a,b\nflower0,flower1\nflower50,flower120\n")
+    (tmp_path / "cl.csv").write_text("flower70,flower52\n")
+    return tmp_path
+
+
+IRIS_FILE = ("iris.csv", "--id", "name", "--label", "species")
+LINKS = ("--must-link", "ml.csv", "--cannot-link", "cl.csv")
+PAIRS = {"must_link": [(0, 1), (50, 120)], "cannot_link": [(70, 52)]}
+
+
+def test_fit_keeps_links_and_sizes_and_writes_labels_beside_ids(folder):
+    done = konstrain("fit", *IRIS_FILE, "-k", 3, *LINKS, "--size-min", "45,46,47", "-o", "out.csv", folder=folder)
+    assert (done.code, done.err) == (0, "")
+    assert "150 rows in 3 clusters" in done.out
+    assert "2 must-links (all kept), 1 cannot-link (all kept)" in done.out
+    assert "agreement with the true classes (ARI)" in done.out
+    written = pl.read_csv(folder / "out.csv")
+    assert written.columns == ["name", "label", "distance"]
+    assert written["name"].to_list() == [f"flower{i}" for i in range(150)]
+    labels = written["label"].to_numpy()
+    assert count_violations(labels, **PAIRS).total == 0
+    assert (np.bincount(labels) >= [45, 46, 47]).all()
+    centers = np.stack([IRIS.data[labels == j].mean(axis=0) for j in range(3)])
+    np.testing.assert_allclose(written["distance"], np.linalg.norm(IRIS.data - centers[labels], axis=1))
+
+
+def test_fit_prints_json_and_the_same_answer_for_the_same_seed(folder):
+    first, second = (
+        json.loads(konstrain("fit", *IRIS_FILE, "-k", 3, "--json", "--seed", 3, folder=folder).out) for _ in range(2)
+    )
+    assert first["sizes"] == second["sizes"]
+    assert first["sse"] == second["sse"] == pytest.approx(78.851441)
+    assert first["features"] == ["sl", "sw", "pl", "pw"]
+    assert first["violations"] == {"must_link": 0, "cannot_link": 0}
+
+
+def test_fit_standardizes_groups_and_counts_demand(folder):
+    groups = ["g" if i % 50 == 0 else None for i in range(150)]
+    pl.read_csv(folder / "iris.csv").with_columns(
+        need=pl.Series(1.0 + (np.arange(150) % 3)), team=pl.Series(groups)
+    ).write_parquet(folder / "more.parquet")
+    options = ("--ignore", "species", "--id", "name", "--demand", "need", "--group", "team", "--size-max", 110)
+    done = konstrain("fit", "more.parquet", "-k", 3, "--standardize", *options, "--json", folder=folder)
+    found = json.loads(done.out)
+    assert sum(found["sizes"]) == 300
+    assert max(found["sizes"]) <= 110
+    assert found["n_must_link"] == 2
+    scaled = (IRIS.data - IRIS.data.mean(axis=0)) / IRIS.data.std(axis=0)
+    assert found["sse"] < ((scaled - scaled.mean(axis=0)) ** 2).sum()
+
+
+def test_a_method_that_knows_no_constraints_says_so(folder):
+    done = konstrain("fit", *IRIS_FILE, "-k", 3, "--method", "kmeans", "--size-min", 49, folder=folder)
+    assert done.code == 0
+    assert "note: kmeans knows no size_min" in done.err
+    assert "out of bounds" in done.out
+
+
+def test_exact_proves_and_certify_confirms(folder):
+    pl.read_csv(folder / "iris.csv").gather_every(3).write_csv(folder / "few.csv")
+    rows = ("few.csv", "--id", "name", "--ignore", "species")
+    done = konstrain("exact", *rows, "-k", 3, "-o", "best.parquet", "--json", folder=folder)
+    assert done.code == 0
+    best = json.loads(done.out)
+    assert best["gap"] <= 1e-6
+    done = konstrain("certify", rows[0], "best.parquet", *rows[1:], "--json", folder=folder)
+    assert done.code == 0
+    proof = json.loads(done.out)
+    assert proof["is_optimal"]
+    assert proof["cost"] == pytest.approx(best["sse"])
+
+
+def test_exact_out_of_time_ends_with_4_and_the_best_so_far(folder):
+    rows = pl.DataFrame(np.random.default_rng(0).random((120, 2)), schema=["x", "y"])
+    rows.write_csv(folder / "random.csv")
+    limits = ("--time-limit", 2, "--gap", 1e-9, "--size-min", 17)
+    done = konstrain("exact", "random.csv", "-k", 7, *limits, "-o", "best.csv", folder=folder)
+    assert done.code == 4
+    assert "before the optimum was proved" in done.err
+    assert "no clustering under these constraints is below" in done.out
+    assert np.bincount(pl.read_csv(folder / "best.csv")["label"]).min() >= 17
+    done = konstrain("certify", "random.csv", "best.csv", *limits, folder=folder)
+    assert done.code == 4
+    assert "not proved optimal within 2 s" in done.out
+
+
+def test_check_tells_what_constraints_imply(folder):
+    done = konstrain("check", *IRIS_FILE, "-k", 3, *LINKS, "--size-min", 45, folder=folder)
+    assert (done.code, done.err) == (0, "")
+    assert "feasible: 150 rows, 3 clusters" in done.out
+    assert "blocks: 148" in done.out
+
+
+def test_suggested_pairs_are_answered_and_given_back(folder):
+    asked = konstrain("suggest", *IRIS_FILE, "-k", 3, "--ask", 4, "-o", "ask.csv", folder=folder)
+    assert asked.code == 0
+    lines = (folder / "ask.csv").read_text().splitlines()
+    assert lines[0] == "a,b,answer"
+    assert len(lines) == 5
+    answers = [lines[0], f"{lines[1]}must", f"{lines[2]}cannot", *lines[3:]]
+    (folder / "ask.csv").write_text("\n".join(answers))
+    done = konstrain("fit", *IRIS_FILE, "-k", 3, "--answers", "ask.csv", "--json", folder=folder)
+    found = json.loads(done.out)
+    assert (found["n_must_link"], found["n_cannot_link"]) == (1, 1)
+    again = konstrain("suggest", *IRIS_FILE, "-k", 3, "--answers", "ask.csv", "--json", folder=folder)
+    assert set(map(tuple, json.loads(again.out)["pairs"])).isdisjoint(
+        {tuple(line.split(",")[:2]) for line in lines[1:3]}
+    )
+
+
+@pytest.mark.parametrize("kind", ["clusters", "sizes", "silhouette"])
+def test_plot_draws_labels_of_a_file(folder, kind):
+    pl.DataFrame({"name": [f"flower{i}" for i in range(150)], "label": IRIS.target}).reverse().write_csv(
+        folder / "labels.csv"
+    )
+    done = konstrain(
+        "plot", "iris.csv", "labels.csv", *IRIS_FILE[1:], *LINKS, "--kind", kind, "-o", "p.png", folder=folder
+    )
+    assert (done.code, done.out) == (0, "wrote p.png\n")
+    assert min(size_of_png(folder / "p.png")) > 300
+
+
+def test_demo_reports_and_draws(tmp_path):
+    done = konstrain("demo", folder=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert "contradicts must_link path 0-7-60-99" in done.out
+    assert "with links, 45 to 55 each" in done.out
+    assert min(size_of_png(tmp_path / "konstrain-demo.png")) > 300
+
+
+def test_methods_are_listed(tmp_path):
+    done = konstrain("methods", folder=tmp_path)
+    assert done.code == 0
+    assert "constrained-kmeans" in done.out
+    assert "Baumann 2020" in done.out
+    assert "exact" in json.loads(konstrain("methods", "--json", folder=tmp_path).out)
+
+
+def size_of_png(path):
+    """Width and height, from the header: that it is there shows that it is a picture."""
+    header = path.read_bytes()[:24]
+    assert header.startswith(b"\x89PNG\r\n\x1a\n")
+    return struct.unpack(">II", header[16:24])

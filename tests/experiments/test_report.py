@@ -1,0 +1,138 @@
+"""The report: published numbers beside ours, totals over the same lines, files that are whole."""
+
+import csv
+from dataclasses import replace
+
+import pytest
+
+from konstrain.experiments import list_experiments, write_report
+from konstrain.experiments.lines import cells_of, grid_of, totals_of
+from konstrain.experiments.sandbox import Answer
+from konstrain.experiments.store import Started, open_store
+from konstrain.experiments.tables import Claim, Column, Figure, Published, Table, Verdict
+from toy_experiments import toy
+
+TABLE = Table(
+    "Table 1: ARI",
+    ("data", "links"),
+    (Column("A", "a", "ari"), Column("kept", "a", "kept_all", "share", 1), Column("B", "b", "ari")),
+    published={
+        ("iris", 10): {"A": Published(0.5, 0.1), "B": Published(0.4, mark="*")},
+        ("wine", 10): {"A": Published(0.7, 0.1), "B": Published(0.9)},
+        ("zoo", 10): {"A": Published(0.1)},
+    },
+    total="mean",
+)
+
+
+def record(data, method, ari, run=0, status="done"):
+    reason = None if status == "done" else "ValueError: no"
+    about = {"data": data, "links": 10, "set": 0, "method": method, "run": run, "status": status, "reason": reason}
+    return about | ({"ari": ari, "kept_all": ari > 0.5} if status == "done" else {})
+
+
+RECORDS = [
+    record("iris", "a", 0.6),
+    record("iris", "a", 0.4, run=1),
+    record("iris", "a", None, run=2, status="failed"),
+    record("iris", "b", 0.5),
+    record("wine", "a", 0.8),
+    record("moons", "a", 0.8),
+]
+
+
+def test_cells_hold_the_mean_of_what_did_not_fail_and_shares_count_failures():
+    cells = cells_of(TABLE, RECORDS)
+    assert list(cells) == [("iris", 10), ("wine", 10)]  # moons was not published
+    iris = cells["iris", 10]
+    assert (iris["A"].ours, iris["A"].n_runs, iris["A"].n_failed) == (pytest.approx(0.5), 3, 1)
+    assert iris["A"].difference == pytest.approx(0.0)
+    assert iris["kept"].ours == pytest.approx(100 / 3)
+    assert cells["wine", 10]["B"].ours is None
+
+
+def test_totals_are_over_the_lines_where_ours_is_there():
+    total = totals_of(TABLE, cells_of(TABLE, RECORDS))["mean", 10]
+    assert (total["A"].published.value, total["A"].ours) == (pytest.approx(0.6), pytest.approx(0.65))
+    assert (total["B"].published.value, total["B"].ours) == (pytest.approx(0.4), pytest.approx(0.5))
+
+
+def test_the_grid_shows_published_ours_and_difference():
+    grid = grid_of(TABLE, RECORDS)
+    assert list(grid.header) == [
+        "data", "links", "A: published", "ours", "difference", "kept", "B: published", "ours", "difference",
+    ]  # fmt: skip
+    iris = ["iris", "10", "0.500 ± 0.100", "0.500 ± 0.141 (1 of 3 failed)", "+0.000", "33.3% (1 of 3 failed)"]
+    assert list(grid.rows[0]) == [*iris, "0.400*", "0.500", "+0.100"]
+    assert list(grid.rows[1][6:]) == ["0.900", "", ""]
+
+
+@pytest.fixture
+def reported():
+    return replace(
+        toy(),
+        title="Blobs & <balls>",
+        tables=(Table("Table 1", ("data",), (Column("plain", "plain", "ari"), Column("ours", "ours", "sse"))),),
+        figures=(Figure("curve", "Fig. 1", "set", "ari", "data", ("plain", "ours"), {"blobs": {"x": [(0, 1)]}}),),
+        claims=(Claim("there are rows", lambda records: Verdict(str(len(records)), len(records) > 0)),),
+    )
+
+
+def fill(db, experiment, n_rows):
+    with open_store(db) as store:
+        store.begin("toy", Started("2020-01-01", "konstrain bench run toy", {"processor": "abacus"}))
+        for row in experiment.rows()[:n_rows]:
+            store.add("toy", row, Answer({"ari": 0.5, "sse": 2.0}))
+        store.add("toy", experiment.rows()[n_rows], Answer(reason="ValueError: not today"))
+
+
+def test_a_report_has_claims_tables_pictures_failures_machine_and_raw_rows(tmp_path, reported):
+    fill(tmp_path / "rows.db", reported, 9)
+    page = write_report(reported, db=tmp_path / "rows.db", output=tmp_path / "out").read_text()
+    expected = ("| there are rows | 10 | yes |", "| blobs | 0.500 (1 of 5 failed) |", "![Fig. 1](curve.png)", "abacus", "to come")
+    for words in (*expected, "ValueError: not today", "    konstrain bench run toy", "10 of 24 rows"):
+        assert words in page
+    html = (tmp_path / "out" / "toy.html").read_text()
+    assert "Blobs &amp; &lt;balls&gt;" in html
+    assert "data:image/png;base64," in html
+    with (tmp_path / "out" / "toy.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 10
+    assert (rows[0]["ari"], rows[9]["status"], rows[9]["ari"]) == ("0.5", "failed", "")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "curve.png",
+        "toy.csv",
+        "toy.html",
+        "toy.md",
+    ]
+
+
+def test_a_report_without_rows_names_the_file(tmp_path, reported):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.db; run the experiment first"):
+        write_report(reported, db=tmp_path / "nothing.db", output=tmp_path)
+
+
+@pytest.mark.parametrize("experiment", list_experiments(), ids=lambda experiment: experiment.name)
+def test_declarations_agree_with_themselves(experiment):
+    rows = experiment.rows()
+    assert len({row.key for row in rows}) == len(rows)
+    assert {row.key for row in experiment.rows(quick=True)} <= {row.key for row in rows}
+    assert 0 < len(experiment.rows(quick=True)) <= 0.2 * len(rows)
+    labels = {contender.label for contender in experiment.contenders}
+    groups = [
+        {tuple(dict(row.case.fields).get(name) for name in table.by) for row in rows} for table in experiment.tables
+    ]
+    for table, there in zip(experiment.tables, groups, strict=True):
+        assert {column.method for column in table.columns} <= labels
+        assert {column.measure for column in table.columns} <= set(experiment.measures)
+        assert set(table.published) <= there, table.title
+        headings = {column.heading for column in table.columns}
+        assert all(set(line) <= headings for line in table.published.values())
+    for figure in experiment.figures:
+        assert set(figure.methods) <= labels
+        assert figure.measure in experiment.measures
+
+
+@pytest.mark.parametrize("experiment", list_experiments(), ids=lambda experiment: experiment.name)
+def test_claims_judge_nothing_without_rows(experiment):
+    assert all(claim.judge([]).holds is None for claim in experiment.claims)

@@ -1,0 +1,149 @@
+"""The runner: every row once, kept as soon as it is finished, whatever happens to it or to us."""
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import toy_experiments
+from konstrain.experiments import run_experiment, sandbox
+from konstrain.experiments.measures import CLOCKED
+from konstrain.experiments.sandbox import Sandbox
+from konstrain.experiments.store import open_store
+from toy_experiments import toy, troubled
+
+
+def records_of(db: Path, experiment, *, clocked: bool = False) -> list[dict]:
+    with open_store(db) as store:
+        records = store.records(experiment.name, [row.key for row in experiment.rows()])
+    return [{name: value for name, value in record.items() if clocked or name not in CLOCKED} for record in records]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    db = tmp_path_factory.mktemp("whole") / "rows.db"
+    summary = run_experiment(toy(), db=db)
+    return summary, records_of(db, toy()), db
+
+
+def test_every_row_is_run_and_measured(uninterrupted):
+    summary, records, _ = uninterrupted
+    assert (summary.n_rows, summary.n_now, summary.n_failed, summary.n_left) == (24, 24, 0, 0)
+    assert len({record["key"] for record in records}) == 24
+    assert {record["method"] for record in records} == {"plain", "ours"}
+    assert all(record["broken"] == 0 for record in records if record["method"] == "ours")
+    assert all(sum(record["sizes"]) == 30 for record in records)
+
+
+def test_runs_of_a_method_have_different_seeds_and_cases_different_data(uninterrupted):
+    _, records, _ = uninterrupted
+    assert len({(record["set"], record["random_state"]) for record in records}) == 12
+    assert len({round(record["sse"], 6) for record in records if record["method"] == "ours"}) == 6
+
+
+def test_finished_rows_are_not_run_again(uninterrupted):
+    _, _, db = uninterrupted
+    before = records_of(db, toy(), clocked=True)
+    summary = run_experiment(toy(), db=db)
+    assert (summary.n_before, summary.n_now) == (24, 0)
+    assert records_of(db, toy(), clocked=True) == before
+
+
+def test_the_quick_form_is_a_part_of_the_whole(tmp_path, uninterrupted):
+    db = tmp_path / "rows.db"
+    assert run_experiment(toy(), db=db, quick=True).n_now == 4
+    assert run_experiment(toy(), db=db).n_now == 20
+    assert records_of(db, toy()) == uninterrupted[1]
+
+
+def test_any_number_of_workers_gives_the_same_rows(tmp_path, uninterrupted):
+    run_experiment(toy(), db=tmp_path / "rows.db", n_jobs=2)
+    assert records_of(tmp_path / "rows.db", toy()) == uninterrupted[1]
+
+
+def test_an_interrupted_and_killed_run_goes_on_and_ends_like_one_that_was_not(tmp_path, uninterrupted):
+    db = tmp_path / "rows.db"
+    with start(db, pause=0.2, n_jobs=1) as process:
+        wait_for_rows(db, 3)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        assert process.stderr.read() == b""
+    n_interrupted = count_rows(db)
+    assert 3 <= n_interrupted < 15
+    with start(db, pause=0.2, n_jobs=2) as process:
+        wait_for_rows(db, n_interrupted + 3)
+        process.kill()
+    survived = {record["key"]: record for record in records_of(db, toy(), clocked=True)}
+    assert n_interrupted + 3 <= len(survived) < 24
+    summary = run_experiment(toy(), db=db)
+    assert summary.n_now == 24 - len(survived)
+    assert records_of(db, toy()) == uninterrupted[1]
+    after = {record["key"]: record for record in records_of(db, toy(), clocked=True)}
+    assert {key: after[key] for key in survived} == survived
+
+
+def start(db: Path, pause: float, n_jobs: int) -> subprocess.Popen:
+    """Start a run in a process of its own."""
+    code = (
+        "import sys, toy_experiments\nfrom konstrain.experiments import run_experiment\n"
+        f"try: run_experiment(toy_experiments.toy({pause}), db={str(db)!r}, n_jobs={n_jobs})\n"
+        "except KeyboardInterrupt: sys.exit(130)\n"
+    )
+    folder = Path(toy_experiments.__file__).parent
+    return subprocess.Popen([sys.executable, "-c", code], cwd=folder, stderr=subprocess.PIPE)
+
+
+def wait_for_rows(db: Path, n_rows: int) -> None:
+    for _ in range(600):
+        if db.exists() and count_rows(db) >= n_rows:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{n_rows} rows did not appear in a minute")
+
+
+def count_rows(db: Path) -> int:
+    connection = sqlite3.connect(db)
+    try:
+        made = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'rows'").fetchone()[0]
+        return connection.execute("SELECT count(*) FROM rows").fetchone()[0] if made else 0
+    finally:
+        connection.close()
+
+
+def test_failures_are_rows_with_a_reason(tmp_path):
+    db = tmp_path / "rows.db"
+    summary = run_experiment(troubled(), db=db)
+    assert (summary.n_rows, summary.n_failed) == (4, 3)
+    before = records_of(db, troubled())
+    reasons = {record["data"]: record["reason"] for record in before}
+    assert reasons["fine"] is None
+    assert reasons["hungry"] == "MemoryLimit: more than 300 MB"
+    assert reasons["deadly"] == "ProcessEnded: SIGKILL"
+    assert reasons["contradictory"].startswith("InfeasibleError: cannot_link (0, 1)")
+    assert run_experiment(troubled(), db=db).n_now == 0
+    assert run_experiment(troubled(), db=db, retry=True).n_now == 3
+    assert records_of(db, troubled()) == before
+
+
+def test_work_over_its_wall_limit_is_ended_and_the_next_piece_gets_done():
+    with Sandbox() as box:
+        assert box.run(time.sleep, 600.0, wall_limit=0.5).reason == "TimeLimit: no answer within 0.5 s"
+        assert box.run(len, "abc", wall_limit=60.0).value == 3
+
+
+def test_a_sandbox_ends_with_its_parent():
+    code = (
+        f"import os, runpy, signal\nbox = runpy.run_path({sandbox.__file__!r})['Sandbox']()\n"
+        "print(box.run(os.getpid, wall_limit=60.0).value, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    child = Path(f"/proc/{int(done.stdout)}")
+    for _ in range(100):
+        if not child.exists():
+            return
+        time.sleep(0.1)
+    raise AssertionError("the child of a killed process lives on")

@@ -1,0 +1,97 @@
+"""Files appear whole or not at all."""
+
+import os
+import resource
+import signal
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from konstrain import FileError
+from konstrain.files import RowNames, read_labels_file, write_labels_file, write_whole
+
+PEOPLE = RowNames(3, ["anna", "bert", "carl"], "name")
+
+
+@pytest.fixture
+def full_disk():
+    """Let every file of this process end after 20 kB, as on a full disk; the system's answer is a real one."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "json"])
+def test_labels_are_written_and_read_in_every_format(tmp_path, ending):
+    path = tmp_path / f"labels.{ending}"
+    write_labels_file(path, PEOPLE, np.array([2, 0, 2]), np.array([0.5, 0.0, 1.5]))
+    if ending == "json":
+        assert pl.read_json(path)["label"].to_list() == [2, 0, 2]
+    else:
+        assert read_labels_file(path, PEOPLE).tolist() == [2, 0, 2]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert path.stat().st_mode & 0o777 == 0o666 & ~_mask()
+
+
+def test_labels_are_put_in_the_order_of_the_rows(tmp_path):
+    (tmp_path / "labels.csv").write_text("name,label\ncarl,x\nanna,y\nbert,x\n")
+    assert read_labels_file(tmp_path / "labels.csv", PEOPLE).tolist() == ["y", "x", "x"]
+
+
+def test_labels_for_other_rows_are_refused(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("name,label\nanna,1\nbert,0\n")
+    with pytest.raises(FileError, match="has 2 labels, but there are 3 rows"):
+        read_labels_file(path, PEOPLE)
+    path.write_text("name,label\nanna,1\nbert,0\ndora,1\n")
+    with pytest.raises(FileError, match="has no label for the row 'carl'"):
+        read_labels_file(path, PEOPLE)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "json"])
+def test_a_full_disk_leaves_nothing_behind(tmp_path, full_disk, ending):
+    rng = np.random.default_rng(0)
+    with pytest.raises(FileError, match=r"cannot write .*labels.*File too large"):
+        write_labels_file(
+            tmp_path / f"labels.{ending}", RowNames(50_000), rng.integers(9, size=50_000), rng.random(50_000)
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_leaves_the_old_file_as_it_was(tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+
+    def write_half(file: Path) -> None:
+        file.write_text("new, but")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(path, write_half)
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    with pytest.raises(FileError, match=r"cannot write /dev/null: it is there and is no regular file"):
+        write_whole("/dev/null", lambda file: file.write_text(""))
+    with pytest.raises(FileError, match="is no regular file"):
+        write_whole(tmp_path, lambda file: file.write_text(""))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to read-only folders")
+def test_a_read_only_folder_is_named(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(FileError, match="Permission denied"):
+        write_whole(tmp_path / "file.txt", lambda file: file.write_text(""))
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,134 @@
+"""The report about a clustering: numbers recomputed directly, prices by solving without the constraint."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, load_wine
+
+from konstrain import ConstrainedKMeans, InfeasibleError, describe
+
+IRIS = load_iris().data
+
+
+def cheapest(X, centers, *, must_link=(), cannot_link=(), size_min=0, size_max=np.inf):
+    """Least cost of putting rows to centers under the constraints, by trying all labels."""
+    squared = ((X[:, None, :] - centers) ** 2).sum(axis=2)
+    best = np.inf
+    for labels in itertools.product(range(len(centers)), repeat=len(X)):
+        sizes = np.bincount(labels, minlength=len(centers))
+        if (sizes < size_min).any() or (sizes > size_max).any():
+            continue
+        if any(labels[i] != labels[j] for i, j in must_link) or any(labels[i] == labels[j] for i, j in cannot_link):
+            continue
+        best = min(best, squared[np.arange(len(X)), labels].sum())
+    return best
+
+
+def fitted(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(7, 2))
+    pairs = [tuple(rng.choice(7, 2, replace=False).tolist()) for _ in range(4)]
+    asked = {"must_link": pairs[:2], "cannot_link": pairs[2:]}
+    try:
+        model = ConstrainedKMeans(3, random_state=0).fit(X, **asked)
+    except InfeasibleError:
+        return None
+    return X, asked, model
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_price_of_a_link_is_what_the_cost_falls_without_it(seed):
+    made = fitted(seed)
+    if made is None:
+        pytest.skip("this draw contradicts itself")
+    X, asked, model = made
+    report = describe(X, model.labels_, 3, **asked)
+    expected = {}
+    for kind, pairs in asked.items():
+        for pair in pairs:
+            rest = {**asked, kind: [p for p in pairs if set(p) != set(pair)]}
+            saving = cheapest(X, model.cluster_centers_, **asked) - cheapest(X, model.cluster_centers_, **rest)
+            if saving > 1e-9:
+                expected[kind, frozenset(pair)] = saving
+    found = {(link.kind, frozenset(link.rows)): link.price for link in report.binding_links}
+    assert found.keys() == expected.keys()
+    for key, price in found.items():
+        assert price == pytest.approx(expected[key])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_price_of_a_size_lies_between_one_more_and_one_less(seed):
+    X = np.random.default_rng(seed).normal(size=(8, 2))
+    model = ConstrainedKMeans(2, size_min=3, size_max=5, random_state=0).fit(X)
+    report = describe(X, model.labels_, 2, size_min=3, size_max=5)
+    base = cheapest(X, model.cluster_centers_, size_min=3, size_max=5)
+    low, high = np.full(2, 3.0), np.full(2, 5.0)
+    for bound in report.binding_sizes:
+        step = np.eye(2)[bound.cluster]
+        give = {"min": (low - step, high), "max": (low, high + step)}[bound.side]
+        saved = base - cheapest(X, model.cluster_centers_, size_min=give[0], size_max=give[1])
+        assert saved <= bound.price + 1e-9
+        assert bound.price > 0
+    assert all(report.sizes[bound.cluster] in (3, 5) for bound in report.binding_sizes)
+
+
+def test_binding_sizes_are_told_and_loose_ones_are_not():
+    model = ConstrainedKMeans(3, size_min=48, random_state=0).fit(IRIS)
+    tight = describe(IRIS, model.labels_, 3, size_min=48)
+    assert [(bound.side, bound.bound) for bound in tight.binding_sizes] == [("min", 48.0)]
+    assert "min binds: one less would save up to" in str(tight)
+    plain = ConstrainedKMeans(3, random_state=0).fit(IRIS)
+    assert describe(IRIS, plain.labels_, 3, size_min=10, size_max=100).binding_sizes == ()
+
+
+def test_the_cost_is_the_weighted_sum_of_squares():
+    X, classes = load_wine(return_X_y=True)
+    weight = np.random.default_rng(0).random(len(X))
+    report = describe(X, classes, sample_weight=weight)
+    expected = sum(
+        (
+            weight[classes == j, None] * (X[classes == j] - np.average(X[classes == j], 0, weight[classes == j])) ** 2
+        ).sum()
+        for j in range(3)
+    )
+    assert report.sse == pytest.approx(expected)
+    assert report.sizes == (59.0, 71.0, 48.0)
+
+
+def test_violations_and_wrong_sizes_are_counted_not_refused():
+    labels = np.repeat([0, 1, 2], 50)
+    report = describe(
+        IRIS, labels, must_link=[(0, 50), (0, 1)], cannot_link=[(0, 2, 0.5), (3, 60, 0.5)], size_max=[60, 40, 60]
+    )
+    assert (report.violations.must_link, report.violations.cannot_link) == (1, 1)
+    assert report.wrong_sizes == (1,)
+    assert "out of bounds" in str(report)
+    assert "2 must-links (1 broken), 2 cannot-links (1 broken)" in str(report)
+    assert report.to_dict()["violations"] == {"must_link": 1, "cannot_link": 1}
+
+
+def test_demand_is_what_sizes_count():
+    demand = np.arange(150.0)
+    report = describe(IRIS, np.repeat([0, 1], 75), demand=demand)
+    assert report.sizes == (demand[:75].sum(), demand[75:].sum())
+
+
+def test_the_gap_is_told_when_a_bound_is_given():
+    report = describe(IRIS, np.repeat([0, 1, 2], 50), lower_bound=78.0)
+    assert report.gap == pytest.approx((report.sse - 78.0) / report.sse)
+    assert "no clustering under these constraints is below 78" in str(report)
+
+
+def test_no_time_means_no_prices():
+    model = ConstrainedKMeans(3, size_min=48, random_state=0).fit(IRIS)
+    report = describe(IRIS, model.labels_, 3, size_min=48, time_limit=0.0)
+    assert (report.binding_sizes, report.binding_links) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"), [([0, 1], "one whole number per row"), ([0, 1, 5], r"labels\[2\] is 5")]
+)
+def test_labels_that_are_none_are_refused(labels, words):
+    with pytest.raises(ValueError, match=words):
+        describe([[0.0], [1.0], [2.0]], labels, 2)
