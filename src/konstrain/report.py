@@ -80,6 +80,12 @@ class Report:
         Links that may cost something and were not looked at, to bound the work.
     lower_bound, gap : float or None
         No clustering under the constraints costs less than this, and the relative distance to it; None: not asked.
+
+    Examples
+    --------
+    >>> report = describe([[0.0], [1.0], [2.0], [9.0]], [0, 0, 1, 1], cannot_link=[(2, 3)])
+    >>> report.sse, report.sizes, report.violations.cannot_link
+    (25.0, (2.0, 2.0), 1)
     """
 
     n_samples: int
