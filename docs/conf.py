@@ -25,9 +25,6 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-# Pages that are read on a forge, too, point at files of the checkout; those are no pages here. Reports of experiments
-# are pages once somebody has written some.
-suppress_warnings = ["myst.xref_missing", "myst.header", "toc.empty_glob"]
 
 autosummary_generate = True
 autodoc_typehints = "none"
@@ -42,6 +39,20 @@ html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True}
 
 
+def list_reports(app: Sphinx, page: str, source: list[str]) -> None:
+    """Name the reports of experiments, once there are some: an empty list would be a warning."""
+    place = "<!-- reports of experiments -->"
+    if place not in source[0]:
+        return
+    # Reports come and go while this page stays the same.
+    app.env.note_reread()
+    reports = [f"results/{path.stem}" for path in sorted(Path(app.srcdir, "results").glob("*.md"))]
+    head = ["```{toctree}", ":hidden:", ":caption: The papers' tables beside ours", ""]
+    tree = "\n".join([*head, *reports, "```"]) if reports else ""
+    source[0] = source[0].replace(place, tree)
+
+
 def setup(app: Sphinx) -> None:
     """Connect what is generated while pages are read."""
     app.connect("source-read", methods_table.fill_in)
+    app.connect("source-read", list_reports)
