@@ -164,3 +164,15 @@ def size_of_png(path):
     header = path.read_bytes()[:24]
     assert header.startswith(b"\x89PNG\r\n\x1a\n")
     return struct.unpack(">II", header[16:24])
+
+
+def test_bench_lists_and_refuses_what_is_not_there(tmp_path):
+    listed = konstrain("bench", "list", folder=tmp_path)
+    assert listed.code == 0
+    assert "baumann2020" in listed.out
+    done = konstrain("bench", "run", "nobody1900", folder=tmp_path)
+    assert done.code == 2
+    assert "there is no experiment 'nobody1900'; there are: baumann2020" in done.err
+    done = konstrain("bench", "report", "baumann2020", "--results", "none.db", folder=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert list(tmp_path.iterdir()) == []
