@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := $(shell find src/cpp CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: demo test test-slow lint format sanitize perf clean
+.PHONY: demo test test-slow lint format sanitize perf docs examples pictures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/konstrain demo
@@ -29,6 +29,18 @@ format: $(VENV)/.installed
 # The engine tests against kernels built with asserts, address and undefined-behaviour checks.
 sanitize: $(VENV)/.installed
 	.ci/sanitize
+
+# Without network: nothing is fetched, and a warning is an error.
+docs: $(VENV)/.installed
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	@echo "open build/docs/index.html"
+
+examples: $(VENV)/.installed
+	set -e; for script in examples/[!_]*.py; do echo "== $$script"; $(BIN)/python $$script build/examples; done
+
+# The examples' pictures, into the documentation.
+pictures: $(VENV)/.installed
+	set -e; for script in examples/[!_]*.py; do $(BIN)/python $$script docs/pictures; done
 
 perf: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e ".[perf]" --no-build-isolation

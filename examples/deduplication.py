@@ -47,7 +47,7 @@ for name, links in (("names only", {}), ("with links", {"must_link": must, "cann
     model = ConstrainedKMeans(len(names), n_init=5, random_state=0).fit(X, **links)
     precision, recall = pair_scores(model.labels_, firm)
     broken = count_violations(model.labels_, must_link=must, cannot_link=cannot).total
-    print(f"{name}: {precision:.0%} of joined pairs are right, {recall:.0%} of true pairs joined, {broken} links broken")
+    print(f"{name}: {precision:.0%} of joined pairs right, {recall:.0%} of true pairs joined, {broken} links broken")
 
 (ax,) = panels(1, 6.5, 4.8)
 plot_clusters(X, model.labels_, must_link=must, cannot_link=cannot, ax=ax)

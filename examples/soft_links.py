@@ -1,4 +1,4 @@
-"""Soft links: a fifth of 300 answers about pairs is wrong; hard links must obey them, soft ones weigh them."""
+"""Soft links: some of 120 answers about pairs are wrong; hard links must obey them, soft ones weigh them."""
 
 import numpy as np
 from _pictures import panels, save
@@ -19,16 +19,16 @@ def note(share: float, name: str, labels: np.ndarray) -> None:
     scores.append(adjusted_rand_score(species, labels) if labels is not None else np.nan)
 
 
-for share in (0.0, 0.05, 0.1, 0.2, 0.3):
-    for seed in range(6):
+for share in (0.0, 0.1, 0.2, 0.3):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
-        pairs = rng.integers(0, len(X), (300, 2))
+        pairs = rng.integers(0, len(X), (120, 2))
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         same = species[pairs[:, 0]] == species[pairs[:, 1]]
         said = same ^ (rng.random(len(pairs)) < share)
         # A third column is the confidence: how much we trust one answer.
         trusted = np.column_stack([pairs, np.full(len(pairs), 0.5)])
-        model = ConstrainedKMeans(3, n_init=3, random_state=seed)
+        model = ConstrainedKMeans(3, n_init=2, random_state=seed)
         note(share, "soft links", model.fit(X, must_link=trusted[said], cannot_link=trusted[~said]).labels_)
         note(share, "no links", model.fit(X).labels_)
         try:
@@ -38,9 +38,12 @@ for share in (0.0, 0.05, 0.1, 0.2, 0.3):
         note(share, "hard links", hard)
 
 for name in dict.fromkeys(names):
-    runs = [(s, v) for s, v, n in zip(wrong, scores, names, strict=True) if n == name]
-    means = {s: np.mean([v for t, v in runs if t == s]) for s, _ in runs}
-    print(f"{name}: " + ", ".join(f"{s:.0f}% wrong {v:.3f}" for s, v in means.items()))
+    print(f"{name}:")
+    for share in sorted(set(wrong)):
+        runs = np.array([v for s, v, n in zip(wrong, scores, names, strict=True) if (s, n) == (share, name)])
+        found = runs[np.isfinite(runs)]
+        mean = f"mean ARI {found.mean():.3f}" if found.size else "none"
+        print(f"  {share:.0f}% wrong: {found.size} of {runs.size} runs found a clustering, {mean}")
 
 (ax,) = panels(1, 6, 4)
 plot_curves(wrong, scores, names, x_name="wrong answers (%)", value_name="ARI with the species", ax=ax)

@@ -9,12 +9,20 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import konstrain
-from konstrain import baselines, exact
+from konstrain import baselines, constraints, exact, files, plotting
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-@pytest.mark.parametrize("module", [konstrain, exact, baselines], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [konstrain, constraints, exact, plotting], ids=lambda module: module.__name__)
+def test_public_names_are_sorted_exist_and_are_documented_with_an_example(module):
+    assert module.__all__ == sorted(module.__all__)
+    for name in module.__all__:
+        assert ">>>" in (inspect.getdoc(getattr(module, name)) or ""), name
+
+
+@pytest.mark.parametrize("module", [baselines, files], ids=lambda module: module.__name__)
 def test_public_names_are_sorted_exist_and_are_documented(module):
     assert module.__all__ == sorted(module.__all__)
     for name in module.__all__:
@@ -22,6 +30,12 @@ def test_public_names_are_sorted_exist_and_are_documented(module):
         assert inspect.getdoc(value), name
         if inspect.isclass(value) and issubclass(value, BaseEstimator):
             assert "Examples" in value.__doc__, name
+
+
+@pytest.mark.parametrize("module", [konstrain, constraints, exact, plotting], ids=lambda module: module.__name__)
+def test_public_names_are_in_the_reference(module):
+    listed = (DOCS / "reference" / "index.rst").read_text().split()
+    assert set(module.__all__) <= set(listed)
 
 
 def test_importing_the_package_loads_no_plotting_and_no_table_reader():
@@ -33,9 +47,16 @@ def test_importing_the_package_loads_no_plotting_and_no_table_reader():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("script", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
-def test_examples_run(script, capsys):
+@pytest.mark.parametrize("script", sorted(EXAMPLES.glob("[!_]*.py")), ids=lambda path: path.stem)
+def test_examples_run_and_draw_what_they_say(script, capsys, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.setattr("sys.argv", [str(script), str(tmp_path)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         runpy.run_path(str(script), run_name="__main__")
-    assert capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert told
+    drawn = {path.name for path in tmp_path.iterdir()}
+    assert drawn == {Path(line).name for line in told.splitlines() if line.startswith("picture: ")}
+    # What the documentation shows of it is committed.
+    assert drawn <= {path.name for path in (DOCS / "pictures").iterdir()}

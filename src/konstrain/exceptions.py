@@ -15,6 +15,15 @@ class InfeasibleError(ValueError):
         ``"combination"``.
     witness : object
         The evidence: a must-link path, a clique, an uncolourable set of rows, or the sums that cannot add up.
+
+    Examples
+    --------
+    >>> from konstrain import ConstrainedKMeans
+    >>> try:
+    ...     ConstrainedKMeans(2, size_max=1).fit([[0.0], [1.0], [2.0]])
+    ... except InfeasibleError as error:
+    ...     print(error.reason, error.witness.needed, error.witness.available)
+    sizes 3.0 2.0
     """
 
     def __init__(self, message: str, *, reason: str, witness: Any = None) -> None:
@@ -32,7 +41,15 @@ def _rebuild_infeasible(message: str, reason: str, witness: Any) -> InfeasibleEr
 
 
 class UndecidedError(RuntimeError):
-    """The time limit ended before any feasible answer was found or infeasibility was proved."""
+    """The time limit ended before any feasible answer was found or infeasibility was proved.
+
+    Raise the time limit, or relax sizes or links, and ask again.
+
+    Examples
+    --------
+    >>> issubclass(UndecidedError, RuntimeError)
+    True
+    """
 
 
 class DeadEndError(RuntimeError):
@@ -62,8 +79,25 @@ def _rebuild_dead_end(message: str, rows: list[int], occupied_by: list[int]) -> 
 
 
 class NotProvenWarning(UserWarning):
-    """An answer is feasible, but its optimality was not proved within the time limit."""
+    """An answer is feasible, but its optimality was not proved within the time limit.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", NotProvenWarning)  # when a good clustering is enough
+    """
 
 
 class FileError(ValueError):
-    """A file cannot be read or written as asked; names the file, the line and the value."""
+    """A file cannot be read or written as asked; names the file, the line and the value.
+
+    Examples
+    --------
+    >>> from konstrain.files import read_table
+    >>> try:
+    ...     read_table("rows.csv")
+    ... except FileError as error:
+    ...     print(error)
+    cannot read rows.csv: No such file or directory
+    """

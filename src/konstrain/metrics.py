@@ -12,7 +12,18 @@ from konstrain.constraints.inputs import read_links
 
 @dataclass(frozen=True)
 class Violations:
-    """Broken links by kind; hard and soft ones together."""
+    """Broken links by kind; hard and soft ones together.
+
+    Parameters
+    ----------
+    must_link, cannot_link : int
+        Number of broken links of the kind.
+
+    Examples
+    --------
+    >>> Violations(must_link=1, cannot_link=2).total
+    3
+    """
 
     must_link: int
     cannot_link: int

@@ -80,6 +80,14 @@ class Report:
         Links that may cost something and were not looked at, to bound the work.
     lower_bound, gap : float or None
         No clustering under the constraints costs less than this, and the relative distance to it; None: not asked.
+
+    Examples
+    --------
+    >>> report = describe([[0.0], [1.0], [8.0], [9.0]], [0, 0, 1, 1], must_link=[(1, 2)])
+    >>> report.sse, report.sizes, report.violations.must_link
+    (1.0, (2.0, 2.0), 1)
+    >>> report.binding_links
+    (BindingLink(kind='must_link', rows=(1, 2), price=49.0),)
     """
 
     n_samples: int

@@ -168,6 +168,13 @@ class Assignment:
         Name of the engine that answered.
     prices : ndarray of float64, shape (n_clusters,), or None
         What one more unit of demand in each cluster costs, when sizes were bounded; a start for the next call.
+
+    Examples
+    --------
+    >>> from konstrain import assign
+    >>> answer = assign(AssignmentProblem.checked([[0.0, 9.0], [1.0, 3.0]], size_max=1))
+    >>> answer.labels.tolist(), answer.cost, answer.lower_bound, answer.proven
+    ([0, 1], 3.0, 3.0, True)
     """
 
     labels: NDArray[np.int32]

@@ -57,6 +57,12 @@ class CheckResult:
         Number of soft links given.
     n_soft_kept, n_soft_broken : int
         Number of soft links that hard ones have decided already, for and against.
+
+    Examples
+    --------
+    >>> result = check(4, 2, must_link=[(0, 1), (1, 2)])
+    >>> result.feasible, result.n_blocks, result.largest_block.tolist(), result.n_must_links
+    (True, 2, [0, 1, 2], 3)
     """
 
     feasible: bool | None

@@ -39,6 +39,13 @@ class MustLinkPath:
         The rows along the path.
     hops : tuple of Hop
         The steps of the path, one fewer than rows.
+
+    Examples
+    --------
+    >>> from konstrain import check
+    >>> path = check(9, 2, must_link=[(0, 4), (4, 7)], cannot_link=[(0, 7)]).findings[0].witness
+    >>> path.pair, path.rows, path.hops[0].source
+    ((0, 7), (0, 4, 7), 'must_link')
     """
 
     pair: tuple[int, int]
@@ -65,6 +72,13 @@ class UncolorableRows:
         Whether it is proved that leaving out any one of the rows would make the rest possible.
     conflicts : tuple of (int, int)
         The ends of `pairs` as first rows of their blocks: the graph over `rows`.
+
+    Examples
+    --------
+    >>> from konstrain import check
+    >>> found = check(9, 2, must_link=[(0, 8)], cannot_link=[(0, 1), (1, 2), (2, 8)]).findings[0].witness
+    >>> found.rows, found.is_clique, found.conflicts
+    ((0, 1, 2), True, ((0, 1), (2, 0), (1, 2)))
     """
 
     rows: tuple[int, ...]
@@ -86,6 +100,12 @@ class SizeSums:
     rows : tuple of ints
         The rows this is about, where it is about some of them: a block that fits nowhere, or the first rows of
         blocks that cannot share clusters.
+
+    Examples
+    --------
+    >>> from konstrain import check
+    >>> check(150, 3, size_max=40).findings[0].witness
+    SizeSums(needed=150.0, available=120.0, rows=())
     """
 
     needed: float
@@ -103,8 +123,17 @@ class Finding:
         The same words as `InfeasibleError.reason`.
     message : str
         What clashes, with rows and values, and the way out.
-    witness : MustLinkPath, UncolorableRows or SizeSums
-        The evidence.
+    witness : MustLinkPath, UncolorableRows, SizeSums or None
+        The evidence; None where only everything together clashes.
+
+    Examples
+    --------
+    >>> from konstrain import check
+    >>> finding = check(150, 3, size_max=40).findings[0]
+    >>> finding.reason
+    'sizes'
+    >>> finding.message
+    'size_max adds up to 120 over 3 clusters, but there are 150 rows; raise size_max or ask for more clusters.'
     """
 
     reason: str

@@ -35,6 +35,14 @@ class Certificate:
         Nodes of the search tree looked at.
     seconds : float
         Time it took.
+
+    Examples
+    --------
+    >>> from konstrain import ConstrainedKMeans
+    >>> X = [[0.0], [0.1], [5.0], [5.2], [9.0]]
+    >>> certificate = ConstrainedKMeans(2, random_state=0).fit(X).certify(X)
+    >>> certificate.is_optimal, round(certificate.cost, 3)
+    (True, 10.165)
     """
 
     lower_bound: float

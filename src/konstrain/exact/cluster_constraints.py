@@ -21,7 +21,20 @@ Rows = NDArray[np.int32]
 
 @runtime_checkable
 class ClusterConstraint(Protocol):
-    """Anything with a method `allows`; must be anti-monotone, which is not checked."""
+    """Anything with a method `allows`; must be anti-monotone, which is not checked.
+
+    Examples
+    --------
+    >>> class OneBoss:
+    ...     def allows(self, cluster, joining):
+    ...         return np.isin([0, 1, 2], np.concatenate([cluster, joining])).sum() <= 1
+    >>> isinstance(OneBoss(), ClusterConstraint)
+    True
+    >>> from konstrain import ExactKMeans
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1]]
+    >>> len(set(ExactKMeans(3).fit(X, cluster_constraints=[OneBoss()]).labels_[:3].tolist()))
+    3
+    """
 
     def allows(self, cluster: Rows, joining: Rows) -> bool:
         """Whether a cluster of the rows `cluster` and `joining` together would be admissible.

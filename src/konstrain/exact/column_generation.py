@@ -77,6 +77,12 @@ class ColumnGenerationResult:
         Clusters generated, masters solved, nodes of the exact pricer.
     trace : tuple of TracePoint
         One entry per iteration.
+
+    Examples
+    --------
+    >>> result = ColumnGenerationBound(Problem.build([[0.0], [1.0], [5.0], [6.0]], 2)).run()
+    >>> result.status, result.is_integral, result.incumbent_cost
+    ('closed', True, 1.0)
     """
 
     lower_bound: float

@@ -95,6 +95,12 @@ class SdpResult:
         The course of this run.
     interrupted : bool
         Whether the keyboard ended the run; who started it decides whether to pass that on.
+
+    Examples
+    --------
+    >>> result = SdpBound(Problem.build([[0.0], [1.0], [5.0], [6.0]], 2)).run(upper_bound=1.0)
+    >>> result.status, result.Z.shape
+    ('closed', (4, 4))
     """
 
     lower_bound: float

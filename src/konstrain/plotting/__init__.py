@@ -1,6 +1,7 @@
 """Pictures of clusterings, constraints and proofs; needs matplotlib (``pip install konstrain[plot]``).
 
-Each plot takes the axes to draw on, or makes new ones, and returns them.
+Each plot takes the axes to draw on, or makes new ones, and returns them. Legends stand above the axes, where they
+hide nothing: a title needs room (``ax.set_title("...", pad=40)``).
 """
 
 from konstrain.plotting.bounds import plot_bounds

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Names of clusters in larger numbers would hide the rows.
-MOST_NAMED = 60
+MOST_NAMED = 30
 # Directions whose extents differ by more are not drawn to the same scale: one of them would be a line.
 LARGEST_STRETCH = 8.0
 
@@ -86,7 +86,7 @@ def plot_clusters(
 
 
 def _draw_rows(ax: "Axes", rows: NDArray[Any], codes: NDArray[np.intp], names: NDArray[Any]) -> None:
-    area = float(np.clip(12_000 / len(rows), 10.0 if len(rows) < RASTER_FROM else 3.0, 60))
+    area = float(np.clip(6_000 / len(rows), 10.0 if len(rows) < RASTER_FROM else 3.0, 50))
     alpha = float(np.clip(np.sqrt(5_000 / len(rows)), 0.3, 1.0))
     if len(rows) < RASTER_FROM:
         for i, name in enumerate(names):

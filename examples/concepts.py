@@ -1,0 +1,58 @@
+"""The pictures of the concepts page: rows that become blocks, and the price of a full cluster."""
+
+import numpy as np
+from _pictures import panels, save
+from sklearn.datasets import make_blobs
+
+from konstrain import Problem, assign
+from konstrain.plotting import plot_clusters
+from konstrain.plotting._style import COLORS, INK
+
+
+def draw_blocks() -> None:
+    """Rows with must-links and a cannot-link, and the weighted blocks with their conflict."""
+    X, _ = make_blobs(12, centers=[(0, 0), (4, 1)], cluster_std=1.1, random_state=2)
+    must, cannot = [(0, 1), (1, 4), (2, 6), (5, 9)], [(4, 9)]
+    problem = Problem.build(X, 2, must_link=must, cannot_link=cannot)
+    left, right = panels(2)
+    plot_clusters(X, np.zeros(len(X), int), must_link=must, ax=left)
+    left.texts[0].remove()
+    left.set_title(f"{len(X)} rows with must-links", pad=28)
+    a, b = problem.mean[problem.block_of[list(cannot[0])]]
+    right.plot(*np.array([a, b]).T, color=INK, linestyle="--", zorder=1)
+    right.scatter(*problem.mean.T, s=130 * problem.weight, c=COLORS[0], edgecolors="white", zorder=2)
+    for mean, weight in zip(problem.mean, problem.weight, strict=True):
+        right.annotate(f"{weight:g}", mean, color="white", ha="center", va="center", fontsize=8)
+    right.set(xlim=left.get_xlim(), ylim=left.get_ylim())
+    right.spines[["top", "right"]].set_visible(False)
+    right.set_title(f"{problem.n_blocks} blocks with their weights, one conflict", pad=28)
+    save(left, "concept_blocks")
+
+
+def draw_prices() -> None:
+    """Costs of rows at two centers, without and with the price that makes the sizes equal."""
+    x = np.sort(np.concatenate([np.linspace(0, 4, 14), np.linspace(6, 10, 6)]))
+    centers = np.array([2.0, 8.0])
+    problem = Problem.build(x[:, None], 2, size_min=10, size_max=10)
+    answer = assign(problem.assignment_problem((x[:, None] - centers) ** 2))
+    price = np.ptp(answer.prices)
+    line = np.linspace(0, 10, 200)
+    axes = panels(2)
+    titles = ("no price: 14 and 6 rows", f"price {price:.1f}: 10 and 10 rows")
+    for ax, paid, title in zip(axes, (0.0, price), titles, strict=True):
+        costs = (line[:, None] - centers) ** 2 + [paid, 0.0]
+        ax.plot(line, costs[:, 0], color=COLORS[0], label="left cluster, price included")
+        ax.plot(line, costs[:, 1], color=COLORS[1], linestyle="--", label="right cluster")
+        to_right = ((x[:, None] - centers) ** 2 + [paid, 0.0]).argmin(axis=1)
+        if paid:
+            to_right = answer.labels
+        for j, mark in enumerate("os"):
+            ax.scatter(x[to_right == j], np.full((to_right == j).sum(), -3.0), marker=mark, c=COLORS[j], s=30)
+        ax.set(title=title, xlabel="rows", ylabel="cost", ylim=(-6, 60))
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].legend(frameon=False, fontsize=9)
+    save(axes[0], "concept_prices")
+
+
+draw_blocks()
+draw_prices()
