@@ -82,8 +82,11 @@ def test_a_method_that_knows_no_constraints_says_so(folder):
 def test_exact_proves_and_certify_confirms(folder):
     pl.read_csv(folder / "iris.csv").gather_every(3).write_csv(folder / "few.csv")
     rows = ("few.csv", "--id", "name", "--ignore", "species")
-    done = konstrain("exact", *rows, "-k", 3, "-o", "best.parquet", "--json", folder=folder)
+    done = konstrain(
+        "exact", *rows, "-k", 3, "-o", "best.parquet", "--json", "--plot-bounds", "bounds.png", folder=folder
+    )
     assert done.code == 0
+    assert min(size_of_png(folder / "bounds.png")) > 300
     best = json.loads(done.out)
     assert best["gap"] <= 1e-6
     done = konstrain("certify", rows[0], "best.parquet", *rows[1:], "--json", folder=folder)
