@@ -6,43 +6,33 @@ import warnings
 from pathlib import Path
 
 import pytest
-from sklearn.base import BaseEstimator
 
 import konstrain
-from konstrain import baselines, constraints, exact, files, plotting
+from konstrain import baselines, constraints, datasets, exact, plotting
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+MODULES = [konstrain, baselines, constraints, datasets, exact, plotting]
 
 
-@pytest.mark.parametrize("module", [konstrain, constraints, exact, plotting], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_public_names_are_sorted_exist_and_are_documented_with_an_example(module):
     assert module.__all__ == sorted(module.__all__)
     for name in module.__all__:
         assert ">>>" in (inspect.getdoc(getattr(module, name)) or ""), name
 
 
-@pytest.mark.parametrize("module", [baselines, files], ids=lambda module: module.__name__)
-def test_public_names_are_sorted_exist_and_are_documented(module):
-    assert module.__all__ == sorted(module.__all__)
-    for name in module.__all__:
-        value = getattr(module, name)
-        assert inspect.getdoc(value), name
-        if inspect.isclass(value) and issubclass(value, BaseEstimator):
-            assert "Examples" in value.__doc__, name
-
-
-@pytest.mark.parametrize("module", [konstrain, constraints, exact, plotting], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_public_names_are_in_the_reference(module):
     listed = (DOCS / "reference" / "index.rst").read_text().split()
     assert set(module.__all__) <= set(listed)
 
 
-def test_importing_the_package_loads_no_plotting_and_no_table_reader():
+def test_importing_the_package_loads_no_plotting_no_table_reader_and_no_data_sets():
     import subprocess
     import sys
 
-    code = "import sys, konstrain; print(sorted({'matplotlib', 'polars'} & set(sys.modules)))"
+    code = "import sys, konstrain; print(sorted({'matplotlib', 'polars', 'konstrain.datasets'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

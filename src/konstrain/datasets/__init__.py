@@ -1,8 +1,8 @@
 """The papers' data sets by name, and each paper's way to draw links from their classes."""
 
-from konstrain.datasets.catalogue import CATALOGUE, Entry
+from konstrain.datasets.catalogue import Entry
 from konstrain.datasets.dataset import Dataset
-from konstrain.datasets.load import available, load, names
+from konstrain.datasets.load import available, describe, load, names
 from konstrain.datasets.make import make_control_charts, make_gaussian_balls, make_half_rings, make_spirals
 from konstrain.datasets.sampling import (
     LinkSample,
@@ -15,11 +15,11 @@ from konstrain.datasets.sampling import (
 )
 
 __all__ = [
-    "CATALOGUE",
     "Dataset",
     "Entry",
     "LinkSample",
     "available",
+    "describe",
     "flip_links",
     "load",
     "make_control_charts",

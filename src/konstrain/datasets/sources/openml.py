@@ -1,10 +1,12 @@
 """OpenML through scikit-learn, which keeps what it downloads in its own cache."""
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import datasets
 
 from konstrain.datasets.dataset import Dataset, number_classes
 
@@ -32,14 +34,14 @@ _REMOTES = {
     "optdigits": _Remote("optdigits"),
     "orl": _Remote("Olivetti_Faces"),
     "pendigits": _Remote("pendigits"),
-    "saheart": _Remote("sa-heart"),
+    "saheart": _Remote("sa-heart", words={"Present": 1.0, "Absent": 0.0}),
     "sonar": _Remote("sonar"),
     "tae": _Remote("tae"),
     "tic_tac_toe": _Remote("tic-tac-toe", words={"x": 1.0, "o": -1.0, "b": 0.0}),
     "umist": _Remote("UMIST_Faces_Cropped"),
     "vehicle": _Remote("vehicle"),
     "yeast": _Remote("yeast"),
-    "zoo": _Remote("zoo", drop=("animal",), words={"true": 1.0, "false": 0.0}),
+    "zoo": _Remote("zoo", words={"true": 1.0, "false": 0.0}),
 }
 
 
@@ -50,12 +52,11 @@ def has(name: str) -> bool:
 
 def read(name: str) -> Dataset:
     """Download a data set, or take it from scikit-learn's cache; OSError when neither is possible."""
-    # Imported here so that tests and users without a network can replace it.
-    from sklearn.datasets import fetch_openml
-
     remote = _REMOTES[name]
-    # No retries: without a network the answer should come at once, and say what else can be done.
-    found = fetch_openml(name=remote.name, version=1, as_frame=False, parser="liac-arff", n_retries=0)
+    with warnings.catch_warnings():
+        # One retry and no word about it: without a network load() says what else can be done.
+        warnings.filterwarnings("ignore", message="A network error occurred")
+        found = datasets.fetch_openml(name=remote.name, version=1, as_frame=False, parser="liac-arff", n_retries=1)
     kept = [at for at, feature in enumerate(found.feature_names) if feature not in remote.drop]
     columns = [_numbers(found, at, remote) for at in kept]
     return Dataset(
