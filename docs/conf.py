@@ -25,8 +25,9 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-# Pages that are read on a forge, too, point at files of the checkout; those are no pages here.
-suppress_warnings = ["myst.xref_missing", "myst.header"]
+# Pages that are read on a forge, too, point at files of the checkout; those are no pages here. Reports of experiments
+# are pages once somebody has written some.
+suppress_warnings = ["myst.xref_missing", "myst.header", "toc.empty_glob"]
 
 autosummary_generate = True
 autodoc_typehints = "none"

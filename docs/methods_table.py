@@ -20,9 +20,13 @@ def methods_table() -> str:
 
 
 def _row(method: Method) -> list[str]:
-    marks = ["yes" if wanted <= method.takes else "" for _, wanted in TAKES]
+    marks = [_mark(wanted, method.takes) for _, wanted in TAKES]
     estimator = method.path.partition(":")[2]
     return [f"`{method.name}`", f"`{estimator}`", method.purpose, *marks, method.reference]
+
+
+def _mark(wanted: set[str], taken: frozenset[str]) -> str:
+    return "yes" if wanted <= taken else ", ".join(f"`{name}`" for name in sorted(wanted & taken))
 
 
 def fill_in(app: object, page: str, source: list[str]) -> None:

@@ -52,3 +52,11 @@ def test_the_table_of_methods_has_a_row_for_each_with_what_it_takes(monkeypatch)
         cells = rows[f"`{name}`"]
         assert (cells[4] == "yes") == ("must_link" in method.takes)
         assert (cells[5] == "yes") == ("size_max" in method.takes)
+
+
+def test_the_page_of_the_command_line_has_every_verb():
+    typer = pytest.importorskip("typer")
+    app = pytest.importorskip("konstrain.cli.app")
+    page = (DOCS / "cli.md").read_text()
+    told = set(re.findall(r"^\| `konstrain ([a-z]+)`", page, flags=re.MULTILINE))
+    assert told == set(typer.main.get_command(app.app).commands)

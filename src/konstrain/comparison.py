@@ -32,6 +32,12 @@ class Comparison:
     rows : list of dict
         One per run: method, seed, status ("done" or "failed"), reason, ignored (what the method was not told), and
         the measures; None where one does not apply.
+
+    Examples
+    --------
+    >>> found = compare([[0.0], [1.0], [9.0]], ["kmeans"], 2, seeds=[0, 1])
+    >>> [row["status"] for row in found.rows], found.table[0]["method"]
+    (['done', 'done'], 'kmeans')
     """
 
     rows: list[dict[str, Any]]

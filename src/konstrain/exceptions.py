@@ -63,6 +63,12 @@ class DeadEndError(RuntimeError):
         The must-linked rows for which no cluster was left.
     occupied_by : list of int
         For each cluster a row in it that one of `rows` cannot be linked with.
+
+    Examples
+    --------
+    >>> error = DeadEndError("no cluster is left for row 4", rows=[4], occupied_by=[0, 2])
+    >>> error.rows, error.occupied_by
+    ([4], [0, 2])
     """
 
     def __init__(self, message: str, *, rows: list[int], occupied_by: list[int]) -> None:

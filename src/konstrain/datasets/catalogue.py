@@ -14,6 +14,13 @@ class Entry:
     """What a data set must look like, whatever copy of it is loaded.
 
     `class_sizes` is empty and `n_features` None where the papers and the collections leave them open.
+
+    Examples
+    --------
+    >>> from konstrain.datasets import describe
+    >>> entry = describe("iris")
+    >>> entry.n_samples, entry.n_features, entry.class_sizes
+    (150, 4, (50, 50, 50))
     """
 
     name: str

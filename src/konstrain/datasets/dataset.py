@@ -24,6 +24,12 @@ class Dataset:
         Where the rows came from; copies of one data set can differ in a few values.
     feature_names : tuple of str
         Names of the features; empty where the source has none.
+
+    Examples
+    --------
+    >>> dataset = Dataset("toy", np.array([[0.0], [1.0], [9.0]]), np.array([0, 0, 1]), "made by hand")
+    >>> dataset.n_clusters, dataset.class_sizes
+    (2, (2, 1))
     """
 
     name: str

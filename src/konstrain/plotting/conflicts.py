@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_FINDINGS = 4
-# Rows beyond this many are dots without their numbers.
-MOST_NUMBERED = 40
 MOST_LINES = 8
+LINE_LENGTH = 38
+# Points: rows are circles of at most this diameter, and carry their numbers down to the second one.
+LARGEST_ROW, SMALLEST_NUMBERED = 21.0, 12.0
+# The picture of one finding, with its words, in its own units: a circle of radius 1 and what is around it.
+WIDTH, LOW, HIGH = 3.0, -2.8, 1.3
 MUST: dict[str, Any] = {"color": INK, "linestyle": "-", "linewidth": 2.0}
 CANNOT: dict[str, Any] = {"color": BROKEN, "linestyle": "--", "linewidth": 1.8}
 
@@ -47,18 +50,26 @@ def plot_conflicts(error_or_check: Any, *, ax: "Axes | None" = None) -> "Axes":
     findings = _findings(error_or_check)
     shown = findings[:MOST_FINDINGS]
     ax = axes_or_new(ax, (max(4.5, 3.4 * len(shown)), 4.8))
+    unit = _points_per_unit(ax, len(shown))
     for i, finding in enumerate(shown):
-        middle = np.array([3.0 * i, 0.0])
+        middle = np.array([WIDTH * i, 0.0])
         draw: Callable[..., None] = _DRAWERS.get(type(finding.witness), _draw_nothing)
-        draw(ax, finding.witness, middle)
-        ax.text(middle[0], -1.4, _wrapped(finding.message), ha="center", va="top", fontsize=9, color=INK)
+        draw(ax, finding.witness, middle, unit)
+        # A letter is about half as wide as high.
+        size = float(np.clip(WIDTH * unit / (0.55 * LINE_LENGTH), 6.0, 9.0))
+        ax.text(middle[0], -1.4, _wrapped(finding.message), ha="center", va="top", fontsize=size, color=INK)
     _finish(ax, shown, len(findings))
     return ax
 
 
+def _points_per_unit(ax: "Axes", n_findings: int) -> float:
+    box, dpi = ax.get_window_extent(), ax.figure.dpi
+    return float(72 / dpi * min(box.width / (WIDTH * n_findings), box.height / (HIGH - LOW)))
+
+
 def _wrapped(message: str) -> str:
     """The message in short lines; the middle of a long one is left out, its end names the way out."""
-    lines = textwrap.wrap(message, 38)
+    lines = textwrap.wrap(message, LINE_LENGTH)
     return "\n".join(lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 3], "...", *lines[-2:]])
 
 
@@ -74,16 +85,16 @@ def _findings(source: Any) -> list[Finding]:
     return source.findings
 
 
-def _draw_path(ax: "Axes", path: MustLinkPath, middle: NDArray[np.float64]) -> None:
+def _draw_path(ax: "Axes", path: MustLinkPath, middle: NDArray[np.float64], unit: float) -> None:
     # The path runs over the upper half, its contradiction below it from end to end.
     places = middle + _circle(len(path.rows), np.pi, 0.0)
     ax.plot(*places.T, **MUST, zorder=1)
     ax.plot(*places[[0, -1]].T, **CANNOT, zorder=1)
     ax.plot(*places[[0, -1]].mean(axis=0), marker="x", color=BROKEN, markersize=11, markeredgewidth=2.5)
-    _draw_rows(ax, places, path.rows)
+    _draw_rows(ax, places, path.rows, unit)
 
 
-def _draw_rows_apart(ax: "Axes", found: UncolorableRows, middle: NDArray[np.float64]) -> None:
+def _draw_rows_apart(ax: "Axes", found: UncolorableRows, middle: NDArray[np.float64], unit: float) -> None:
     turn = np.pi / 2
     places = middle + _circle(len(found.rows), turn, turn - 2 * np.pi * (1 - 1 / len(found.rows)))
     index = {row: i for i, row in enumerate(found.rows)}
@@ -91,10 +102,10 @@ def _draw_rows_apart(ax: "Axes", found: UncolorableRows, middle: NDArray[np.floa
     wide, strong = np.clip([12, 8] / np.sqrt(len(found.conflicts)), [0.4, 0.15], [CANNOT["linewidth"], 1.0])
     for a, b in found.conflicts:
         ax.plot(*places[[index[a], index[b]]].T, **CANNOT | {"linewidth": wide}, alpha=strong, zorder=1)
-    _draw_rows(ax, places, found.rows)
+    _draw_rows(ax, places, found.rows, unit)
 
 
-def _draw_sums(ax: "Axes", sums: SizeSums, middle: NDArray[np.float64]) -> None:
+def _draw_sums(ax: "Axes", sums: SizeSums, middle: NDArray[np.float64], unit: float) -> None:
     scale = 2.0 / max(sums.needed, sums.available)
     for x, name, amount, look in (
         (-0.5, "needed", sums.needed, {"color": BROKEN, "hatch": "//", "edgecolor": INK}),
@@ -105,7 +116,7 @@ def _draw_sums(ax: "Axes", sums: SizeSums, middle: NDArray[np.float64]) -> None:
         ax.text(at, -1.0 + amount * scale + 0.05, f"{name} {amount:g}", ha="center", fontsize=9, color=INK)
 
 
-def _draw_nothing(ax: "Axes", witness: Any, middle: NDArray[np.float64]) -> None:
+def _draw_nothing(ax: "Axes", witness: Any, middle: NDArray[np.float64], unit: float) -> None:
     """Evidence without a picture, such as sizes and conflicts that only clash together: the words must do."""
     ax.plot(*middle, marker="x", color=BROKEN, markersize=30, markeredgewidth=4)
 
@@ -122,12 +133,13 @@ def _circle(n: int, start: float, end: float) -> NDArray[np.float64]:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def _draw_rows(ax: "Axes", places: NDArray[np.float64], rows: tuple[int, ...]) -> None:
-    numbered = len(rows) <= MOST_NUMBERED
-    ax.scatter(*places.T, s=420 if numbered else 25, c="white", edgecolors=INK, linewidths=1.5, zorder=2)
-    if numbered:
+def _draw_rows(ax: "Axes", places: NDArray[np.float64], rows: tuple[int, ...], unit: float) -> None:
+    spacing = unit * float(np.linalg.norm(places[1] - places[0]))
+    diameter = min(LARGEST_ROW, 0.8 * spacing)
+    ax.scatter(*places.T, s=diameter**2, c="white", edgecolors=INK, linewidths=1.2, zorder=2)
+    if diameter >= SMALLEST_NUMBERED:
         for place, row in zip(places, rows, strict=True):
-            ax.text(*place, str(row), ha="center", va="center", fontsize=9, color=INK, zorder=3)
+            ax.text(*place, str(row), ha="center", va="center", fontsize=0.43 * diameter, color=INK, zorder=3)
 
 
 def _finish(ax: "Axes", shown: list[Finding], n_findings: int) -> None:
@@ -140,8 +152,8 @@ def _finish(ax: "Axes", shown: list[Finding], n_findings: int) -> None:
         lines["must not share one"] = Line2D([], [], **CANNOT)
     ax.set_axis_off()
     ax.set_aspect("equal")
-    ax.set_xlim(-1.5, 3.0 * (len(shown) - 1) + 1.5)
-    ax.set_ylim(-2.8, 1.3)
+    ax.set_xlim(-WIDTH / 2, WIDTH * (len(shown) - 0.5))
+    ax.set_ylim(LOW, HIGH)
     if lines:
         legend_above(ax, lines.values(), lines.keys())
     if n_findings > len(shown):
