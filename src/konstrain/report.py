@@ -87,7 +87,7 @@ class Report:
     >>> report.sse, report.sizes, report.violations.must_link
     (1.0, (2.0, 2.0), 1)
     >>> report.binding_links
-    (BindingLink(kind='must_link', rows=(1, 2), price=49.0),)
+    (BindingLink(kind='must_link', rows=(1, 2), price=56.0),)
     """
 
     n_samples: int
