@@ -21,7 +21,7 @@ from konstrain.estimators import (
     MatchingKMeans,
 )
 from konstrain.exact.certify import Certificate, lower_bound
-from konstrain.exceptions import InfeasibleError, NotProvenWarning, UndecidedError
+from konstrain.exceptions import DeadEndError, InfeasibleError, NotProvenWarning, UndecidedError
 from konstrain.metrics import Violations, count_violations
 
 __version__ = version("konstrain")
@@ -34,6 +34,7 @@ __all__ = [
     "Certificate",
     "CheckResult",
     "ConstrainedKMeans",
+    "DeadEndError",
     "ExactKMeans",
     "InfeasibleError",
     "LagrangianKMeans",

@@ -1,7 +1,7 @@
 """MPCK-Means (Bilenko et al. 2004): PCK-Means that learns how much each feature counts, cluster by cluster."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain._sklearn import Interval, StrOptions
+from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
 from konstrain.baselines._farthest import farthest_pair
 from konstrain.baselines._neighborhoods import Neighborhoods
@@ -75,9 +76,10 @@ default="neighborhoods"
     What the paper leaves open, and what we chose. Metrics are diagonal and start as the Euclidean one. The paper
     mends singular metrics by adding a little to all features; here weights are limited (`least_variance`), and the
     update is the exact minimiser within the limit; a feature without any variance keeps weight 1. The two rows
-    furthest apart, which measure a broken cannot-link, are found anew before each assignment. Rows come in a random
-    order, drawn for each sweep; sweeps are repeated until none changes a label. Labels that no longer change end a
-    run. When there are fewer neighborhoods than clusters, the rest is chosen as in `PCKMeans`.
+    furthest apart, which measure a broken cannot-link, are found anew for each metric; that can raise the objective,
+    and an iteration that does not lower it ends a run. Rows come in a random order, drawn for each sweep; sweeps are
+    repeated until none changes a label. When there are fewer neighborhoods than clusters, the rest is chosen as in
+    `PCKMeans`.
 
     References
     ----------
@@ -217,11 +219,11 @@ default="neighborhoods"
         return tags
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MetricClustering(RowClustering):
     """A run and the metrics it ended with: `weights` of shape (n_clusters, n_features)."""
 
-    weights: NDArray[np.float64] = None  # type: ignore[assignment]
+    weights: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,20 +282,22 @@ class MetricLoop:
         return indptr, np.ascontiguousarray(other[order]), np.ascontiguousarray(numbers[order])
 
     def run(self, centers: NDArray[np.float64], rng: np.random.Generator) -> MetricClustering:
-        """Run from these centers."""
+        """Run from these centers for as long as the objective falls."""
         weights = np.ones_like(centers)
+        farthest = self.farthest(weights)
         labels = np.full(self.rows.n_samples, -1, dtype=np.int32)
-        converged, n_iter = False, 0
-        while n_iter < self.max_iter and not converged:
-            n_iter += 1
-            before = labels.copy()
-            farthest = self.farthest(weights)
+        best: MetricClustering | None = None
+        for n_iter in range(1, self.max_iter + 1):
             self.assign(centers, weights, farthest, labels, rng)
-            converged = np.array_equal(labels, before)
             centers = self.rows.means(labels, centers)
             weights = self.updated_weights(labels, centers, farthest)
-        objective = self.objective(labels, centers, weights)
-        return MetricClustering(labels, objective, n_iter, converged, centers, weights=weights)
+            farthest = self.farthest(weights)
+            objective = self.objective(labels, centers, weights, farthest)
+            if best is not None and objective >= best.objective - SAME_OBJECTIVE * abs(best.objective):
+                return replace(best, converged=True)
+            best = MetricClustering(labels.copy(), objective, n_iter, False, centers, weights=weights)
+        assert best is not None
+        return best
 
     def assign(
         self,
@@ -372,11 +376,15 @@ class MetricLoop:
         return squares
 
     def objective(
-        self, labels: NDArray[np.int32], centers: NDArray[np.float64], weights: NDArray[np.float64]
+        self,
+        labels: NDArray[np.int32],
+        centers: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        farthest: NDArray[np.float64],
     ) -> float:
         """Distances minus log-determinants, plus the prices of broken links."""
         own = metric_costs(self.X, centers, weights)[np.arange(labels.size), labels].sum()
-        prices = self.link_prices(weights, self.farthest(weights))
+        prices = self.link_prices(weights, farthest)
         first, second = labels[self.pairs].T
         at = np.arange(len(self.pairs))
         apart, together = self.is_must & (first != second), ~self.is_must & (first == second)
