@@ -26,7 +26,6 @@ _kernels: Any = _core
 Weight = NDArray[np.float64] | None
 
 
-
 def block_costs(
     means: Any,
     weight: Weight,
