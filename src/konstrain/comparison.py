@@ -27,24 +27,18 @@ _WITH_TRUTH = ("ari", "nmi", "ari_untouched")
 class Comparison:
     """What methods made of one problem: a record per run, and a line per method.
 
-        Attributes
-        ----------
-        rows : list of dict
-            One per run: method, seed, status ("done" or "failed"), reason, ignored (what the method was not told), and
-            the measures; None where one does not apply.
+    Attributes
+    ----------
+    rows : list of dict
+        One per run: method, seed, status ("done" or "failed"), reason, ignored (what the method was not told), and
+        the measures; None where one does not apply.
 
-        Examples
-        --------
-    <<<<<<< HEAD
-        >>> rows = [{"method": "a", "seed": seed, "status": "done", "ignored": "", "sse": 4.0 + seed} for seed in (0, 1)]
-        >>> Comparison(rows)
-        method  runs  failed  best_sse  sse
-        a          2       0         4  4.5
-    =======
-        >>> found = compare([[0.0], [1.0], [9.0]], ["kmeans"], 2, seeds=[0, 1])
-        >>> [row["status"] for row in found.rows], found.table[0]["method"]
-        (['done', 'done'], 'kmeans')
-    >>>>>>> plots
+    Examples
+    --------
+    >>> rows = [{"method": "a", "seed": seed, "status": "done", "ignored": "", "sse": 4.0 + seed} for seed in (0, 1)]
+    >>> Comparison(rows)
+    method  runs  failed  best_sse  sse
+    a          2       0         4  4.5
     """
 
     rows: list[dict[str, Any]]
