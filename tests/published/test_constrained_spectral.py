@@ -9,7 +9,12 @@ from sklearn.preprocessing import StandardScaler
 from konstrain.baselines import ConstrainedSpectral
 from link_samples import half_and_half
 
-pytestmark = [pytest.mark.slow, pytest.mark.published]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.published,
+    # A run of k-means may leave a cluster empty where most rows lie close together.
+    pytest.mark.filterwarnings("ignore:Number of distinct clusters"),
+]
 
 # Mean and standard deviation of NMI with n/4, n/2 and n links.
 TABLE_3 = {

