@@ -149,7 +149,7 @@ EXPERIMENT = Experiment(
         "With k=3 on Iris no optimum can exceed 89.3868, the scatter of the true classes (89.2974 in scikit-learn's "
         "copy); the first published value, 90.3725 without a proof, is above it.",
         f"The paper ran CCCG for 30 minutes per line and COP-KMeans 500 times; here: 10 minutes, {N_RUNS} times.",
-        "In which order COP-KMeans takes the rows the paper does not say. Both are shown: the given order, the same in "
-        "all runs of a line, and a random one for each run.",
+        "In which order COP-KMeans takes the rows the paper does not say. Both are shown: the given order, the same "
+        "in all runs of a line, and a random one for each run.",
     ),
 )
