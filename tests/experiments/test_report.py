@@ -92,7 +92,7 @@ def test_a_report_has_claims_tables_pictures_failures_machine_and_raw_rows(tmp_p
     expected = (
         "| there are rows | 10 | yes |",
         "| blobs | 0.500 (1 of 6 failed) |",
-        "![Fig. 1](curve.png)",
+        "![Fig. 1](toy-curve.png)",
         "abacus",
         "to come",
     )
@@ -106,7 +106,7 @@ def test_a_report_has_claims_tables_pictures_failures_machine_and_raw_rows(tmp_p
     assert len(rows) == 10
     assert (rows[0]["ari"], rows[9]["status"], rows[9]["ari"]) == ("0.5", "failed", "")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "curve.png",
+        "toy-curve.png",
         "toy.csv",
         "toy.html",
         "toy.md",

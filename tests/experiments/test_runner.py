@@ -60,11 +60,6 @@ def test_the_quick_form_is_a_part_of_the_whole(tmp_path, uninterrupted):
     assert records_of(db, toy()) == uninterrupted[1]
 
 
-def test_any_number_of_workers_gives_the_same_rows(tmp_path, uninterrupted):
-    run_experiment(toy(), db=tmp_path / "rows.db", n_jobs=2)
-    assert records_of(tmp_path / "rows.db", toy()) == uninterrupted[1]
-
-
 def test_an_interrupted_and_killed_run_goes_on_and_ends_like_one_that_was_not(tmp_path, uninterrupted):
     db = tmp_path / "rows.db"
     with start(db, pause=0.2, n_jobs=1) as process:

@@ -9,8 +9,8 @@ from konstrain.experiments.tables import Figure, Record, select
 from konstrain.plotting import plot_curves
 
 
-def draw(figure: Figure, records: Sequence[Record]) -> Picture | None:
-    """Draw a figure; nothing where no run has its measure."""
+def draw(experiment: str, figure: Figure, records: Sequence[Record]) -> Picture | None:
+    """Draw a figure of an experiment; nothing where no run has its measure."""
     from matplotlib.figure import Figure as Canvas
 
     about = select(records, **dict(figure.where))
@@ -35,4 +35,4 @@ def draw(figure: Figure, records: Sequence[Record]) -> Picture | None:
         ax.set_title(str(panel), loc="right", fontsize=10)
     file = io.BytesIO()
     canvas.savefig(file, format="png", dpi=110)
-    return Picture(f"{figure.name}.png", figure.title, file.getvalue())
+    return Picture(f"{experiment}-{figure.name}.png", figure.title, file.getvalue())

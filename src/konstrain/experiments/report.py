@@ -59,7 +59,7 @@ def _pictures(experiment: Experiment, records: Sequence[Record]) -> list[Block]:
     # Imported here: matplotlib is an extra.
     from konstrain.experiments.pictures import draw
 
-    drawn = [(figure.title, draw(figure, records)) for figure in experiment.figures]
+    drawn = [(figure.title, draw(experiment.name, figure, records)) for figure in experiment.figures]
     return [block for title, picture in drawn if picture is not None for block in (Heading(title), picture)]
 
 

@@ -47,8 +47,9 @@ SOYBEAN_BEST = {("soybean", 3, 40): Published(339.0, mark="*"), ("soybean", 3, 6
 KINDS = {"iris": (3, 5), "wine": (3, 5), "soybean": (3, 4, 5)}
 TABLES = {"iris": TABLE_6, "wine": TABLE_7, "soybean": TABLE_8}
 # The paper has 500.
-N_RUNS = 200
+N_RUNS = 100
 
+SHUFFLED = "COP, random order"
 SAT, BEST, OURS, BETTER = "COP keeps all", "COP best", "exact", "exact below COP, %"
 
 
@@ -91,7 +92,7 @@ def _judge_below(records: Sequence[Record]) -> Verdict:
     }
     compared = [
         (run["sse_kept"], optimum[case])
-        for run in select(records, method="COP-KMeans")
+        for run in [*select(records, method="COP-KMeans"), *select(records, method=SHUFFLED)]
         if run.get("sse_kept") is not None and (case := (run["data"], run["k"], run["links"])) in optimum
     ]
     below = sum(theirs < ours * (1 - 1e-6) for theirs, ours in compared)
@@ -102,12 +103,14 @@ def _quick(row: Row) -> bool:
     fields = dict(row.case.fields)
     if row.contender.label == "exact":
         return bool(fields["links"] in (40, 300, 500))
-    return row.run < 20
+    return row.run < 10
 
 
 def _table(number: int, data: str) -> Table:
     shared = (Column(SAT, "COP-KMeans", "kept_all", "share", 1), Column(BEST, "COP-KMeans", "sse_kept", "min"))
     ours = (
+        Column(f"{SHUFFLED}: keeps all", SHUFFLED, "kept_all", "share", 1),
+        Column(f"{SHUFFLED}: best", SHUFFLED, "sse_kept", "min"),
         Column(OURS, "exact", "sse", "min"),
         Column("proved", "exact", "proved", "share", 0),
         Column("seconds", "exact", "cpu_seconds", "mean", 1),
@@ -130,6 +133,7 @@ EXPERIMENT = Experiment(
     contenders=(
         Contender("exact", "exact", time_limit=600.0),
         Contender("COP-KMeans", "cop-kmeans", params=(("on_failure", "continue"),), n_runs=N_RUNS),
+        Contender(SHUFFLED, "cop-kmeans", (("on_failure", "continue"), ("order", "random")), n_runs=N_RUNS),
     ),
     measures=("sse", "sse_kept", "kept_all", "ari", "lower_bound", "gap", "proved", *CLOCKED),
     tables=tuple(_table(number, data) for number, data in enumerate(TABLES, 6)),
@@ -145,5 +149,7 @@ EXPERIMENT = Experiment(
         "With k=3 on Iris no optimum can exceed 89.3868, the scatter of the true classes (89.2974 in scikit-learn's "
         "copy); the first published value, 90.3725 without a proof, is above it.",
         f"The paper ran CCCG for 30 minutes per line and COP-KMeans 500 times; here: 10 minutes, {N_RUNS} times.",
+        "In which order COP-KMeans takes the rows the paper does not say. Both are shown: the given order, the same "
+        "in all runs of a line, and a random one for each run.",
     ),
 )
