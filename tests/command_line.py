@@ -1,11 +1,13 @@
 """Running `konstrain` in a process of its own: real files, real exit codes, real signals.
 
-Processes are forked from one that has imported scikit-learn already, which saves seconds each; `start_script` starts
-the installed script as a shell would.
+Processes are forked from one that has imported scikit-learn already, which saves seconds each; `run_script` runs the
+installed script as a shell would.
 """
 
 import multiprocessing
 import os
+import resource
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -25,23 +27,37 @@ class Done:
 
 def konstrain(*arguments: object, folder: Path) -> Done:
     """Run `konstrain` in a folder, to its end."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["konstrain.cli.app", "konstrain.cli.clustering", "polars"])
-    process = context.Process(target=_run, args=([str(argument) for argument in arguments], str(folder)))
-    process.start()
+    process = start(*arguments, folder=folder)
     process.join(120)
     out, err = (_taken(folder / name) for name in (".out", ".err"))
     return Done(process.exitcode, out, err)
 
 
-def start_script(*arguments: object, folder: Path, **pipes: object) -> subprocess.Popen:
-    """Start the installed script."""
-    return subprocess.Popen([SCRIPT, *map(str, arguments)], cwd=folder, **pipes)
+def start(
+    *arguments: object, folder: Path, err: str = ".err", largest_file: int | None = None
+) -> multiprocessing.Process:
+    """Start `konstrain` in a folder; output goes to files there, errors also to a terminal if `err` is one."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["konstrain.cli.app", "konstrain.cli.clustering", "polars"])
+    process = context.Process(target=_run, args=(list(map(str, arguments)), str(folder), err, largest_file))
+    process.start()
+    return process
 
 
-def _run(arguments: list[str], folder: str) -> None:
+def run_script(*arguments: object, folder: Path, **environment: str) -> Done:
+    """Run the installed script to its end."""
+    env = {**os.environ, **environment}
+    done = subprocess.run([SCRIPT, *map(str, arguments)], cwd=folder, env=env, capture_output=True, text=True)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def _run(arguments: list[str], folder: str, err: str, largest_file: int | None) -> None:
     os.chdir(folder)
-    for number, name in ((1, ".out"), (2, ".err")):
+    if largest_file is not None:
+        # What the system answers beyond this is what it answers on a full disk, but for the words.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    for number, name in ((1, ".out"), (2, err)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
     sys.argv = ["konstrain", *arguments]
@@ -51,6 +67,7 @@ def _run(arguments: list[str], folder: str) -> None:
 
 
 def _taken(path: Path) -> str:
+    """What a file holds; it is gone afterwards."""
     text = path.read_text()
     path.unlink()
     return text

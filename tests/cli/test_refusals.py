@@ -3,6 +3,8 @@
 import pytest
 
 from command_line import konstrain
+from konstrain import FileError
+from konstrain.cli import pictures
 
 ROWS = "name,x,y\nanna,1,2\nbert,1.5,2\ncarl,9,9\ndora,8,9\n"
 OUTPUT = ("-o", "labels.csv", "--id", "name")
@@ -93,3 +95,11 @@ def test_wrong_usage_ends_with_2(tmp_path):
     done = konstrain("fit", "data.csv", "-k", 0, folder=tmp_path)
     assert done.code == 2
     assert "greater than or equal" in done.err
+
+
+def test_pictures_without_matplotlib_name_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(pictures, "find_spec", lambda name: None)
+    with pytest.raises(
+        FileError, match=r"pictures need matplotlib; install it with: pip install 'konstrain\[plot\]'"
+    ):
+        pictures.refuse_undrawable(tmp_path / "p.png")

@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
@@ -53,9 +53,10 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         signal.signal(signal.SIGINT, interrupts)
         with warnings.catch_warnings():
+            # What a library says to programmers is not for users of a command.
             warnings.simplefilter("ignore")
-            warnings.filterwarnings("always", module=r"konstrain\.")
-            warnings.showwarning = _show_as_note
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = partial(_show_as_note, quiet=bool(kwargs.get("quiet")))
             try:
                 verb(*args, **kwargs)
             except KeyboardInterrupt:
@@ -80,10 +81,9 @@ def note(words: str, *, quiet: bool = False) -> None:
         print(f"note: {words}", file=sys.stderr)
 
 
-def _show_as_note(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_as_note(message: Warning | str, *_: Any, quiet: bool, **__: Any) -> None:
     # After Ctrl-C the one line that ends the program says it all.
-    if not interrupts.seen:
-        note(str(message))
+    note(str(message), quiet=quiet or interrupts.seen)
 
 
 def _end(words: str, code: int) -> None:
