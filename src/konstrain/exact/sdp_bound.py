@@ -373,8 +373,8 @@ class SdpBound:
     def branching_pair(self) -> tuple[int, int] | None:
         """Two blocks of the problem the relaxation cannot decide about, far apart and heavy; None: all are decided.
 
-        The pair with the largest min(F, 1 - F) * sqrt(w_i w_j / (w_i + w_j)) * |m_i - m_j|, where
-        F = Z_ij / min(Z_ii, Z_jj) is the degree to which they share a cluster.
+        The pair with the largest ``min(F, 1 - F) * sqrt(w_i w_j / (w_i + w_j)) * |m_i - m_j|``, where
+        ``F = Z_ij / min(Z_ii, Z_jj)`` is the degree to which they share a cluster.
         """
         model = self.model
         if model.known_value is not None:
