@@ -4,7 +4,7 @@ Digits without its constant features, a tenth of the rows drawn, all pairs among
 seed is another draw; figures are medians over seeds. Both sides start alike (the same rows, or the means of
 must-linked rows), and one function computes the objective from either side's labels (and metric). The peer runs in a
 process of its own and learns one metric for all clusters, so ours does, too. CPU time. ``--full``: ten seeds instead
-of three.
+of three. A section of its own counts the fitness values that DILS computes per second.
 """
 
 import json
@@ -21,6 +21,7 @@ from konstrain import count_violations
 from konstrain.baselines import COPKMeans, MPCKMeans, PCKMeans
 from konstrain.baselines._farthest import farthest_pair
 from report import Row, main
+from sections import baselines_dils
 from timing import cpu_seconds, run_alone
 
 
@@ -129,4 +130,4 @@ def rows(*, quick: bool, full: bool) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    main(__doc__, {"baselines, digits": rows})
+    main(__doc__, {"baselines, digits": rows, **baselines_dils.SECTIONS})

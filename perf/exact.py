@@ -113,7 +113,7 @@ def sizes(data: Path, *, quick: bool, full: bool) -> Iterator[Row]:
     for name, k in (("iris", 3), ("wine", 3), ("glass", 6)):
         X, _ = read_table(data / "pairwise" / name / "data.txt")
         bounds = (len(X) // k, -(-len(X) // k))
-        yield proof(f"{name}, sizes {bounds[0]}..{bounds[1]}", X, k, sizes=bounds, limit=300)
+        yield proof(f"{name}, sizes {bounds[0]}..{bounds[1]}", X, k, sizes=bounds, limit=1200)
 
 
 def larger(data: Path, *, quick: bool, full: bool) -> Iterator[Row]:

@@ -1,6 +1,6 @@
 """Rows, starting centers and sizes of the k-means comparisons, the same in every process."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,7 +9,6 @@ import numpy as np
 class SizedCase:
     """Gaussian blobs with bounds on the cluster sizes."""
 
-    name: str
     n_rows: int
     n_features: int
     n_clusters: int
@@ -17,6 +16,17 @@ class SizedCase:
     size_max: int
     spread: float
     seed: int = 0
+
+    @property
+    def family(self) -> str:
+        """What all seeds share."""
+        sizes = f"{self.size_min}..{self.size_max}" if self.size_min < self.size_max else "balanced"
+        return f"{self.n_rows}x{self.n_features}, k={self.n_clusters}, {sizes}, spread {self.spread:g}"
+
+    @property
+    def name(self) -> str:
+        """Name of the case on the command line of a peer."""
+        return f"{self.family}, seed {self.seed}"
 
     def rows(self) -> np.ndarray:
         """Overlapping blobs of unequal sizes, so that the bounds bind."""
@@ -32,13 +42,12 @@ class SizedCase:
         return rows[np.random.default_rng(1).choice(len(rows), self.n_clusters, replace=False)]
 
 
-CASES = {
-    case.name: case
-    for case in (
-        SizedCase("23000x50, k=10, seed 0", 23_000, 50, 10, 1_150, 4_600, 0.5, 0),
-        SizedCase("23000x50, k=10, seed 1", 23_000, 50, 10, 1_150, 4_600, 0.5, 1),
-        SizedCase("23000x50, k=10, seed 2", 23_000, 50, 10, 1_150, 4_600, 0.5, 2),
-        SizedCase("10000x2, k=100", 10_000, 2, 100, 100, 100, 2.0),
-        SizedCase("5000x10, k=20", 5_000, 10, 20, 250, 250, 2.0),
-    )
-}
+# From blobs that can hardly be told apart to blobs that lie far apart.
+SPREADS = (0.15, 0.3, 0.5, 1.0, 2.0)
+SEEDS = range(6)
+FAMILIES = (
+    *(SizedCase(23_000, 50, 10, 1_150, 4_600, spread) for spread in SPREADS),
+    SizedCase(10_000, 2, 100, 100, 100, 2.0),
+    SizedCase(5_000, 10, 20, 250, 250, 2.0),
+)
+CASES = {case.name: case for family in FAMILIES for case in (replace(family, seed=seed) for seed in SEEDS)}

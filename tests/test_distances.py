@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from konstrain.distances import block_costs, candidate_distances, center_sums, nearest_pass
+from konstrain.distances import block_costs, candidate_distances, center_sums, nearest_pass, own_costs
 
 pytestmark = pytest.mark.engine
 
@@ -49,7 +49,7 @@ def wide_indices(rows):
 
 
 def check_all(means, weight, centers, n_threads=1):
-    """Check the four functions on one input."""
+    """Check the five functions on one input."""
     n_clusters = centers.shape[0]
     expected = direct_costs(means, weight, centers)
     plain = direct_costs(means, None, centers)
@@ -65,6 +65,12 @@ def check_all(means, weight, centers, n_threads=1):
     assert labels.dtype == np.int32
     np.testing.assert_array_equal(labels, block_costs(means, None, centers).argmin(axis=1))
     np.testing.assert_allclose(inertia, expected[np.arange(len(labels)), labels].sum(), rtol=1e-12, atol=atol)
+
+    shifted = ((labels + 1) % n_clusters).astype(np.int32)
+    own = own_costs(means, weight, shifted, centers, n_threads=n_threads)
+    np.testing.assert_allclose(
+        own, expected[np.arange(len(labels)), shifted].sum(), rtol=1e-12, atol=atol * scale * max(1, len(labels))
+    )
 
     direct, direct_weight = direct_sums(means, weight, labels, n_clusters)
     for result in ((sums, cluster_weight), center_sums(means, weight, labels, n_clusters, n_threads=n_threads)):
@@ -115,6 +121,7 @@ def test_four_threads_give_the_bits_of_one(kind, dtype):
                 block_costs(means, weight, centers, n_threads=n),
                 *nearest_pass(means, weight, centers, n_threads=n),
                 *center_sums(means, weight, labels, 5, n_threads=n),
+                own_costs(means, weight, labels, centers, n_threads=n),
                 candidate_distances(means, centers, n_threads=n),
             ]
             for n in (1, 4)
@@ -274,6 +281,7 @@ def test_rows_that_would_need_a_copy_are_refused(means, message):
         lambda: block_costs(means, None, CENTERS),
         lambda: nearest_pass(means, None, CENTERS),
         lambda: center_sums(means, None, labels, 2),
+        lambda: own_costs(means, None, labels, CENTERS),
         lambda: candidate_distances(means, CENTERS),
     ):
         with pytest.raises(ValueError, match=message):
@@ -307,6 +315,8 @@ def test_labels_must_be_int32_one_per_block():
 def test_numbers_that_point_outside_are_refused():
     with pytest.raises(ValueError, match="labels must be from 0 to 1, got 0 to 2"):
         center_sums(ROWS, None, np.array([0, 1, 2, 0], dtype=np.int32), 2)
+    with pytest.raises(ValueError, match="labels must be from 0 to 1, got 0 to 2"):
+        own_costs(ROWS, None, np.array([0, 1, 2, 0], dtype=np.int32), CENTERS)
     broken = sparse.csr_array(np.eye(3))
     broken.indices[1] = 1_000_000
     with pytest.raises(ValueError, match="columns of means must be from 0 to 2"):

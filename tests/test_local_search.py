@@ -7,7 +7,7 @@ import pytest
 
 from konstrain import AssignmentProblem, _core
 from konstrain.links import LinkGraph
-from konstrain.local_search import improve, relocation_candidates, supports
+from konstrain.local_search import improve, joint_relocations, relocation_candidates, supports
 from problems import random_links
 
 pytestmark = pytest.mark.engine
@@ -307,3 +307,43 @@ def test_wrong_inputs_are_refused_with_numbers():
         improve(means, weight, labels, 2, size_max=np.ones(3))
     with pytest.raises(TypeError):
         improve(means, weight, labels.astype(np.int64), 2)
+
+
+def test_movable_blocks_are_the_only_ones_to_move_and_move_alone():
+    """Sizes that bind leave only swaps, and swaps are not tried; without sizes every move is one of the blocks."""
+    rng = np.random.default_rng(8)
+    means, labels = rng.normal(size=(60, 3)), planted_labels(rng, 60, 4)
+    movable = np.arange(0, 60, 3, dtype=np.int32)
+    found = improve(means, np.ones(60), labels, 4, movable=movable)
+    moved = np.flatnonzero(found.labels != labels)
+    assert moved.size > 0
+    assert np.isin(moved, movable).all()
+    size = np.bincount(labels, minlength=4).astype(float)
+    assert improve(means, np.ones(60), labels, 4, size_min=size, size_max=size, movable=movable).n_moves == 0
+    with pytest.raises(ValueError, match=r"movable has 0\.\.60, but there are 60 blocks"):
+        improve(means, np.ones(60), labels, 4, movable=np.array([0, 60], dtype=np.int32))
+
+
+def test_joint_relocations_move_all_needless_centers_at_once():
+    """Two blobs have two centers each, two pairs of blobs share one: the first proposal has one center per blob."""
+    rng = np.random.default_rng(4)
+    places = np.repeat([0.0, 50.0, 100.0, 150.0, 200.0, 250.0], 40)
+    means = places[:, None] + rng.normal(size=(240, 1))
+    labels = np.concatenate([rng.integers(0, 2, 40), rng.integers(2, 4, 40), np.full(80, 4), np.full(80, 5)]).astype(
+        np.int32
+    )
+    both, one = joint_relocations(means, np.ones(240), labels, 6)
+    np.testing.assert_allclose(np.sort(both.ravel()), [0, 50, 100, 150, 200, 250], atol=1.0)
+    assert np.unique(one.round(-1)).size == 5
+
+
+def test_large_clusters_are_cut_on_samples_at_about_the_same_gain():
+    """The halves of a cluster of 6,000 blocks lie where its two blobs are; noise alone is not worth a center."""
+    rng = np.random.default_rng(5)
+    blobs = np.repeat([0.0, 20.0, 60.0, 100.0], 3000)[:, None] + rng.normal(size=(12_000, 1))
+    labels = np.concatenate([np.zeros(6000), np.repeat([1, 2], 3000)]).astype(np.int32)
+    labels[9000:][rng.random(3000) < 0.5] = 3
+    proposals = joint_relocations(blobs, np.ones(12_000), labels, 4)
+    np.testing.assert_allclose(np.sort(proposals[0].ravel()), [0, 20, 60, 100], atol=1.0)
+    settled = np.repeat(np.arange(4), 3000).astype(np.int32)
+    assert joint_relocations(blobs, np.ones(12_000), settled, 4) == []

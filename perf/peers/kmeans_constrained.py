@@ -1,4 +1,4 @@
-"""Time k-means-constrained on one case: ``python perf/peers/kmeans_constrained.py "5000x10, k=20"``.
+"""Time k-means-constrained on one case: ``python perf/peers/kmeans_constrained.py NAME``, a name of `kmeans_cases`.
 
 A process of its own: its solver, ortools, and highspy do not load in one. Prints one JSON line; `fit` is timed whole.
 The SSE is recomputed from its labels with their own means, which is the kindest reading of its answer.

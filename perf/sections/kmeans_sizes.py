@@ -1,37 +1,66 @@
 """Cluster sizes: whole fits against k-means-constrained from the same starting centers."""
 
 import json
+import statistics
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from kmeans_cases import CASES
+from kmeans_cases import FAMILIES, SEEDS, SizedCase
 from konstrain import ConstrainedKMeans
 from report import Row
 from timing import cpu_seconds, run_alone
 
 
+@dataclass(frozen=True)
+class Fit:
+    """CPU seconds, iterations and SSE of one fit."""
+
+    seconds: float
+    n_iter: int
+    sse: float
+
+
 def size_rows(*, quick: bool, full: bool) -> Iterator[Row]:
-    """Yield one row per case: seconds, iterations and SSE of both."""
-    for case in CASES.values():
-        rows = case.rows()
-        model = ConstrainedKMeans(case.n_clusters, case.size_min, case.size_max, init=case.start(rows))
-        seconds, _ = cpu_seconds(lambda model=model, rows=rows: model.fit(rows))
-        row = {"case": case.name, "ours s": f"{seconds:.3f}", "iterations": str(model.n_iter_)}
-        if not quick:
-            row |= _peer(case.name, seconds, model.inertia_)
-        yield row
+    """Yield one row per family of cases: medians over its seeds, and the worst of what the peer is compared in."""
+    seeds = SEEDS if full else SEEDS[:1]
+    for family in FAMILIES:
+        cases = [replace(family, seed=seed) for seed in seeds]
+        ours = [_our_fit(case) for case in cases]
+        row = {"case": family.family, "seeds": str(len(seeds))} | _medians("ours", ours)
+        yield row if quick else row | _comparison(ours, cases)
 
 
-def _peer(name: str, seconds: float, inertia: float) -> Row:
+def _our_fit(case: SizedCase) -> Fit:
+    rows = case.rows()
+    model = ConstrainedKMeans(
+        case.n_clusters, case.size_min, case.size_max, init=case.start(rows), n_init=1, random_state=0
+    )
+    seconds, _ = cpu_seconds(lambda: model.fit(rows))
+    return Fit(seconds, model.n_iter_, model.inertia_)
+
+
+def _comparison(ours: list[Fit], cases: list[SizedCase]) -> Row:
     try:
-        peer = json.loads(run_alone("peers/kmeans_constrained.py", name))
+        answers = [json.loads(run_alone("peers/kmeans_constrained.py", case.name)) for case in cases]
     except subprocess.CalledProcessError as error:
         return {"peer s": error.stderr.strip().splitlines()[-1]}
+    peers = [Fit(answer["cpu_seconds"], answer["n_iter"], answer["sse"]) for answer in answers]
+    ratios = [peer.seconds / own.seconds for own, peer in zip(ours, peers, strict=True)]
+    excess = [own.sse / peer.sse - 1 for own, peer in zip(ours, peers, strict=True)]
+    return _medians("peer", peers) | {
+        "ratio, median": f"{statistics.median(ratios):.1f}",
+        "least": f"{min(ratios):.1f}",
+        "our SSE / its - 1, median": f"{statistics.median(excess):+.1e}",
+        "worst": f"{max(excess):+.1e}",
+        "not higher": f"{sum(value <= 0 for value in excess)} of {len(excess)}",
+    }
+
+
+def _medians(who: str, fits: list[Fit]) -> Row:
     return {
-        "peer s": f"{peer['cpu_seconds']:.2f}",
-        "its iterations": str(peer["n_iter"]),
-        "ratio": f"{peer['cpu_seconds'] / seconds:.1f}",
-        "our SSE / its - 1": f"{inertia / peer['sse'] - 1:+.2e}",
+        f"{who} s": f"{statistics.median(fit.seconds for fit in fits):.3f}",
+        f"{who} iterations": f"{statistics.median(fit.n_iter for fit in fits):.0f}",
     }
 
 

@@ -35,9 +35,10 @@ class Comparison:
 
     Examples
     --------
-    >>> found = compare([[0.0], [1.0], [9.0]], ["kmeans"], 2, seeds=[0, 1])
-    >>> [row["status"] for row in found.rows], found.table[0]["method"]
-    (['done', 'done'], 'kmeans')
+    >>> rows = [{"method": "a", "seed": seed, "status": "done", "ignored": "", "sse": 4.0 + seed} for seed in (0, 1)]
+    >>> Comparison(rows)
+    method  runs  failed  best_sse  sse
+    a          2       0         4  4.5
     """
 
     rows: list[dict[str, Any]]

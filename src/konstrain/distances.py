@@ -25,9 +25,6 @@ _kernels: Any = _core
 
 Weight = NDArray[np.float64] | None
 
-# Rows whose differences to their centers are in memory at a time.
-CHUNK = 1 << 15
-
 
 def block_costs(
     means: Any,
@@ -149,6 +146,38 @@ def center_sums(
     return sums, cluster_weight
 
 
+def own_costs(
+    means: Any, weight: Weight, labels: NDArray[np.int32], centers: NDArray[np.float64], *, n_threads: int = 1
+) -> float:
+    """Sum up what all blocks cost in their own clusters.
+
+    Parameters
+    ----------
+    means, weight, centers, n_threads
+        As in `block_costs`.
+    labels : ndarray of int32, shape (n_blocks,)
+        Cluster of each block.
+
+    Returns
+    -------
+    cost : float
+        Sum of `weight[b] * |means[b] - centers[labels[b]]|^2`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> own_costs(np.array([[0.0], [3.0]]), None, np.array([1, 0], dtype=np.int32), np.array([[2.0], [0.0]]))
+    1.0
+    """
+    rows = _parts(means)
+    _check_points("centers", centers, means)
+    _check_weight(weight, means)
+    _check_array("labels", labels, np.int32, (means.shape[0],))
+    _check_range("labels", labels, centers.shape[0])
+    cost: float = _kernels.own_costs(*rows, weight, labels, centers, _threads(n_threads))
+    return cost
+
+
 def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> NDArray[np.float64]:
     """Compute the squared distances of all blocks to a few points, as k-means++ needs them.
 
@@ -179,36 +208,6 @@ def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> N
     out = np.empty((points.shape[0], means.shape[0]))
     _kernels.candidate_distances(*rows, points, _threads(n_threads), out)
     return out
-
-
-def own_cost(means: Any, weight: Weight, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
-    """Sum up what all blocks cost in the clusters they are in, taking differences first: no cancellation.
-
-    Parameters
-    ----------
-    means, weight, centers
-        As in `block_costs`.
-    labels : ndarray of int32, shape (n_blocks,)
-        Cluster of each block.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> own_cost(np.array([[1.0], [2.0]]), None, np.array([0, 0], dtype=np.int32), np.array([[0.0]]))
-    5.0
-    """
-    total = 0.0
-    for begin in range(0, labels.size, CHUNK):
-        part = slice(begin, begin + CHUNK)
-        own = labels[part]
-        weight_of = None if weight is None else np.ascontiguousarray(weight[part])
-        if _is_sparse(means):
-            costs = block_costs(means[part], weight_of, centers)
-            total += float(costs[np.arange(own.size), own].sum())
-        else:
-            squared = ((means[part] - centers[own]) ** 2).sum(axis=1)
-            total += float(squared.sum() if weight_of is None else squared @ weight_of)
-    return total
 
 
 def _parts(means: Any) -> tuple[Any, ...]:

@@ -102,8 +102,8 @@ class FileError(ValueError):
     --------
     >>> from konstrain.files import read_table
     >>> try:
-    ...     read_table("nothing-here.csv")
-    ... except FileError:
-    ...     print("there is no such file")
-    there is no such file
+    ...     read_table("rows.csv")
+    ... except FileError as error:
+    ...     print(error)
+    cannot read rows.csv: No such file or directory
     """

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain._tolerances import DEMAND_RELATIVE
+from konstrain.distances import block_costs
 from konstrain.links import LinkGraph
 from konstrain.stop import Deadline
 
@@ -64,6 +65,7 @@ def improve(
     max_passes: int = MAX_PASSES,
     time_limit: float | None = None,
     seed: int = 0,
+    movable: NDArray[np.int32] | None = None,
 ) -> LocalSearchResult:
     """Lower the objective of feasible labels by moves that keep them feasible.
 
@@ -91,6 +93,8 @@ def improve(
         Seconds after which the labels reached so far are returned.
     seed : int
         Order in which blocks are visited. The same seed gives the same labels.
+    movable : ndarray of int32, or None
+        The only blocks to move, each on its own: neither swaps nor chains are tried. None: everything is.
 
     Returns
     -------
@@ -111,6 +115,8 @@ def improve(
     ):
         if vector is not None and vector.shape != (size,):
             raise ValueError(f"{name} must have shape ({size},), got {vector.shape}")
+    if movable is not None and movable.size and not 0 <= movable.min() <= movable.max() < labels.size:
+        raise ValueError(f"movable has {movable.min()}..{movable.max()}, but there are {labels.size} blocks")
     total = float(labels.size if demand is None else demand.sum())
     found, cost, n_moves, _ = _core.search_locally(
         means,
@@ -127,6 +133,7 @@ def improve(
         max_passes,
         Deadline(time_limit).remaining(),
         seed,
+        movable=movable,
     )
     return LocalSearchResult(labels=found, cost=cost, n_moves=n_moves)
 
@@ -168,21 +175,87 @@ def relocation_candidates(
     >>> sorted(relocation_candidates(means, np.ones(4), labels, 3, 1)[0].ravel().tolist())
     [1.0, 50.0, 60.0]
     """
-    _check(means, weight, labels, n_clusters, None)
-    centers, removal, gain, halves = _core.estimate_relocations(means, weight, labels, n_clusters, seed)
-    centers = centers.reshape(n_clusters, -1)
-    halves = halves.reshape(n_clusters, 2, -1)
-    worth = gain[None, :] - removal[:, None]
-    worth[:, gain <= 0] = -np.inf
-    np.fill_diagonal(worth, -np.inf)
-    best = np.argsort(-worth, axis=None, kind="stable")[:n_candidates]
-    candidates = []
-    for removed, split in zip(*np.unravel_index(best, worth.shape), strict=True):
-        if worth[removed, split] > least_gain:
-            candidate = centers.copy()
-            candidate[[split, removed]] = halves[split]
-            candidates.append(candidate)
-    return candidates
+    estimates = _Estimates.of(means, weight, labels, n_clusters, seed)
+    return [estimates.centers_after([pair]) for pair in estimates.pairs(least_gain)[:n_candidates]]
+
+
+def joint_relocations(
+    means: NDArray[np.float64] | NDArray[np.float32],
+    weight: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    n_clusters: int,
+    seed: int = 0,
+) -> list[NDArray[np.float64]]:
+    """Propose centers to restart from: several clusters dissolved and as many others cut in two at once.
+
+    Parameters
+    ----------
+    means, weight, labels, n_clusters, seed
+        As in `relocation_candidates`.
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n_clusters, n_features)
+        Centers after all relocations whose estimated gain is positive and which share no cluster, after the better
+        half of them, and so on down to the best one alone.
+
+    Examples
+    --------
+    >>> means = np.array([[0.0], [1.0], [50.0], [60.0], [100.0], [101.0], [150.0], [160.0]])
+    >>> labels = np.array([0, 1, 2, 2, 3, 4, 5, 5], dtype=np.int32)
+    >>> proposals = joint_relocations(means, np.ones(8), labels, 6)
+    >>> [sorted(centers.ravel().tolist()) for centers in proposals]
+    [[1.0, 50.0, 60.0, 101.0, 150.0, 160.0], [1.0, 50.0, 60.0, 100.0, 101.0, 155.0]]
+    """
+    estimates = _Estimates.of(means, weight, labels, n_clusters, seed)
+    chosen: list[tuple[int, int]] = []
+    used: set[int] = set()
+    for removed, split in estimates.pairs(0.0):
+        # The neighbour takes what the dissolved cluster held: of two that share a place only one may go.
+        touched = {removed, split, estimates.neighbour[removed]}
+        if used.isdisjoint(touched):
+            chosen.append((removed, split))
+            used |= touched
+    proposals = []
+    while chosen:
+        proposals.append(estimates.centers_after(chosen))
+        chosen = chosen[: len(chosen) // 2]
+    return proposals
+
+
+@dataclass(frozen=True, eq=False)
+class _Estimates:
+    """What each relocation would be worth, constraints left aside."""
+
+    centers: NDArray[np.float64]
+    halves: NDArray[np.float64]  # of each cluster, two rows each
+    worth: NDArray[np.float64]  # of dissolving one cluster (row) and cutting another (column)
+    neighbour: list[int]  # the nearest other center of each
+
+    @classmethod
+    def of(cls, means: Any, weight: Any, labels: Any, n_clusters: int, seed: int) -> "_Estimates":
+        _check(means, weight, labels, n_clusters, None)
+        centers, removal, gain, halves = _core.estimate_relocations(means, weight, labels, n_clusters, seed)
+        worth = gain[None, :] - removal[:, None]
+        worth[:, gain <= 0] = -np.inf
+        np.fill_diagonal(worth, -np.inf)
+        centers = centers.reshape(n_clusters, -1)
+        apart = block_costs(centers, None, centers)
+        np.fill_diagonal(apart, np.inf)
+        return cls(centers, halves.reshape(n_clusters, 2, -1), worth, apart.argmin(axis=1).tolist())
+
+    def pairs(self, least_gain: float) -> list[tuple[int, int]]:
+        """Clusters to dissolve and to cut whose worth is above this, best first."""
+        order = np.argsort(-self.worth, axis=None, kind="stable")
+        promising = order[self.worth.ravel()[order] > least_gain]
+        removed, split = np.unravel_index(promising, self.worth.shape)
+        return list(zip(removed.tolist(), split.tolist(), strict=True))
+
+    def centers_after(self, pairs: list[tuple[int, int]]) -> NDArray[np.float64]:
+        centers = self.centers.copy()
+        for removed, split in pairs:
+            centers[[split, removed]] = self.halves[split]
+        return centers
 
 
 def _check(means: Any, weight: Any, labels: Any, n_clusters: int, links: LinkGraph | None) -> None:

@@ -111,7 +111,49 @@ _OURS = (
     ),
 )
 
-_SIZES_AND_SPECTRA = (
+_BASELINES = (
+    Method(
+        "cop-kmeans",
+        "konstrain.baselines:COPKMeans",
+        "greedy: nearest center that breaks no link; may find none left",
+        "Wagstaff et al. 2001",
+        _LINKS,
+    ),
+    Method(
+        "greedy-kmeans",
+        "konstrain.baselines:GreedyKMeans",
+        "greedy: must-link sets follow their first row, cannot-link sets in input order",
+        "Jia et al. 2023, section 6.1.1",
+        _LINKS,
+    ),
+    Method(
+        "pck-means",
+        "konstrain.baselines:PCKMeans",
+        "a fixed price per broken link, started from must-linked neighborhoods",
+        "Basu et al. 2004",
+        _LINKS,
+    ),
+    Method(
+        "mpck-means",
+        "konstrain.baselines:MPCKMeans",
+        "prices for broken links and learned feature weights in each cluster",
+        "Bilenko et al. 2004",
+        _LINKS,
+    ),
+    Method(
+        "cvqe",
+        "konstrain.baselines:CVQE",
+        "broken links cost distances between centers, all pairs of clusters tried",
+        "Davidson & Ravi 2005",
+        _LINKS,
+    ),
+    Method(
+        "lcvqe",
+        "konstrain.baselines:LCVQE",
+        "broken links cost distances of their rows, three moves tried",
+        "Pelleg & Baras 2007",
+        _LINKS,
+    ),
     Method(
         "dils",
         "konstrain.baselines:DILS",
@@ -156,51 +198,6 @@ _SIZES_AND_SPECTRA = (
     ),
 )
 
-_BASELINES = (
-    Method(
-        "cop-kmeans",
-        "konstrain.baselines:COPKMeans",
-        "greedy: nearest center that breaks no link; may find none left",
-        "Wagstaff et al. 2001",
-        _LINKS,
-    ),
-    Method(
-        "greedy-kmeans",
-        "konstrain.baselines:GreedyKMeans",
-        "greedy: must-link sets follow their first row, cannot-link sets in input order",
-        "Jia et al. 2023, section 6.1.1",
-        _LINKS,
-    ),
-    Method(
-        "pck-means",
-        "konstrain.baselines:PCKMeans",
-        "a fixed price per broken link, started from must-linked neighborhoods",
-        "Basu et al. 2004",
-        _LINKS,
-    ),
-    Method(
-        "mpck-means",
-        "konstrain.baselines:MPCKMeans",
-        "prices for broken links and learned feature weights in each cluster",
-        "Bilenko et al. 2004",
-        _LINKS,
-    ),
-    Method(
-        "cvqe",
-        "konstrain.baselines:CVQE",
-        "broken links cost distances between centers, all pairs of clusters tried",
-        "Davidson & Ravi 2005",
-        _LINKS,
-    ),
-    Method(
-        "lcvqe",
-        "konstrain.baselines:LCVQE",
-        "broken links cost distances of their rows, three moves tried",
-        "Pelleg & Baras 2007",
-        _LINKS,
-    ),
-)
-
 _SCIKIT_LEARN = (
     Method(
         "kmeans",
@@ -219,7 +216,7 @@ _SCIKIT_LEARN = (
 )
 
 METHODS: Mapping[str, Method] = MappingProxyType(
-    {method.name: method for method in (*_OURS, *_BASELINES, *_SIZES_AND_SPECTRA, *_SCIKIT_LEARN)}
+    {method.name: method for method in (*_OURS, *_BASELINES, *_SCIKIT_LEARN)}
 )
 
 

@@ -83,9 +83,11 @@ class Report:
 
     Examples
     --------
-    >>> report = describe([[0.0], [1.0], [2.0], [9.0]], [0, 0, 1, 1], cannot_link=[(2, 3)])
-    >>> report.sse, report.sizes, report.violations.cannot_link
-    (25.0, (2.0, 2.0), 1)
+    >>> report = describe([[0.0], [1.0], [8.0], [9.0]], [0, 0, 1, 1], must_link=[(1, 2)])
+    >>> report.sse, report.sizes, report.violations.must_link
+    (1.0, (2.0, 2.0), 1)
+    >>> report.binding_links
+    (BindingLink(kind='must_link', rows=(1, 2), price=56.0),)
     """
 
     n_samples: int

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from konstrain.baselines import MPCKMeans
 from konstrain.baselines._base import LinkedRows, Pairs
 from konstrain.baselines._farthest import farthest_pair
-from konstrain.baselines.mpck_means import MetricLoop
+from konstrain.baselines.mpck_means import MetricLoop, metric_costs
 from link_samples import half_and_half
 
 N, K, D, W = 30, 3, 4, 0.7
@@ -28,6 +28,10 @@ def problem(seed, shared=False):
     if shared:
         weights[:] = weights[0]
     return loop, labels, loop.rows.means(labels), weights
+
+
+def objective(loop, labels, centers, weights, farthest):
+    return loop.objective(metric_costs(loop.X, centers, weights), loop.link_prices(weights, farthest), labels)
 
 
 def links_of(loop):
@@ -84,22 +88,23 @@ def test_the_objective_equals_a_direct_sum(seed, shared):
             total += w * (0.5 * gap @ own + 0.5 * gap @ other)
         if kind == "cannot" and labels[i] == labels[j]:
             total += w * (slow_farthest(X, own) @ own - gap @ own)
-    assert loop.objective(labels, centers, weights, loop.farthest(weights)) == pytest.approx(total)
+    assert objective(loop, labels, centers, weights, loop.farthest(weights)) == pytest.approx(total)
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("seed", range(3))
 def test_no_step_raises_the_objective_while_the_farthest_rows_stay(seed):
     loop, labels, centers, weights = problem(seed)
     farthest = loop.farthest(weights)
-    trace = [loop.objective(labels, centers, weights, farthest)]
+    trace = [objective(loop, labels, centers, weights, farthest)]
     rng = np.random.default_rng(0)
     for _ in range(4):
-        loop.assign(centers, weights, farthest, labels, rng)
-        trace.append(loop.objective(labels, centers, weights, farthest))
+        loop.assign(metric_costs(loop.X, centers, weights), loop.link_prices(weights, farthest), labels, rng)
+        trace.append(objective(loop, labels, centers, weights, farthest))
         centers = loop.rows.means(labels, centers)
-        trace.append(loop.objective(labels, centers, weights, farthest))
+        trace.append(objective(loop, labels, centers, weights, farthest))
         weights = loop.updated_weights(labels, centers, farthest)
-        trace.append(loop.objective(labels, centers, weights, farthest))
+        trace.append(objective(loop, labels, centers, weights, farthest))
     assert (np.diff(trace) <= 1e-9 * np.abs(trace[0])).all()
 
 
@@ -125,6 +130,7 @@ def test_links_teach_which_feature_counts():
     assert model.score(X) == pytest.approx(model.score(X, sample_weight=np.ones(200)))
 
 
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 600), d=st.integers(1, 5))
 def test_the_farthest_pair_is_the_farthest(seed, n, d):
     points = np.random.default_rng(seed).standard_t(2, size=(n, d))

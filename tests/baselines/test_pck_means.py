@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
@@ -40,6 +40,8 @@ def test_the_objective_equals_a_direct_sum(closure):
     assert model.objective_ == pytest.approx(expected)
 
 
+@pytest.mark.engine
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), w=st.sampled_from([0.05, 1.0, 20.0]))
 def test_the_objective_never_rises(seed, w):
     rng = np.random.default_rng(seed)

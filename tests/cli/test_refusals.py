@@ -81,11 +81,12 @@ def test_impossible_options_are_refused_before_any_work(tmp_path, options, words
 def test_check_says_all_that_clashes_and_ends_with_3(tmp_path):
     (tmp_path / "data.csv").write_text(ROWS)
     (tmp_path / "links.txt").write_text("ML 0 1\nCL 0 1\n")
-    options = ("--links", "links.txt", "--ignore", "name", "--size-max", 1)
+    options = ("--links", "links.txt", "--ignore", "name", "--size-max", 1, "--plot", "clash.png")
     done = konstrain("check", "data.csv", "-k", 2, *options, folder=tmp_path)
     assert done.code == 3
     assert "- contradiction: cannot_link (0, 1)" in done.out
     assert "- sizes:" in done.out
+    assert (tmp_path / "clash.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_wrong_usage_ends_with_2(tmp_path):

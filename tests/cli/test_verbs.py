@@ -82,8 +82,11 @@ def test_a_method_that_knows_no_constraints_says_so(folder):
 def test_exact_proves_and_certify_confirms(folder):
     pl.read_csv(folder / "iris.csv").gather_every(3).write_csv(folder / "few.csv")
     rows = ("few.csv", "--id", "name", "--ignore", "species")
-    done = konstrain("exact", *rows, "-k", 3, "-o", "best.parquet", "--json", folder=folder)
+    done = konstrain(
+        "exact", *rows, "-k", 3, "-o", "best.parquet", "--json", "--plot-bounds", "bounds.png", folder=folder
+    )
     assert done.code == 0
+    assert min(size_of_png(folder / "bounds.png")) > 300
     best = json.loads(done.out)
     assert best["gap"] <= 1e-6
     done = konstrain("certify", rows[0], "best.parquet", *rows[1:], "--json", folder=folder)
@@ -164,3 +167,15 @@ def size_of_png(path):
     header = path.read_bytes()[:24]
     assert header.startswith(b"\x89PNG\r\n\x1a\n")
     return struct.unpack(">II", header[16:24])
+
+
+def test_bench_lists_and_refuses_what_is_not_there(tmp_path):
+    listed = konstrain("bench", "list", folder=tmp_path)
+    assert listed.code == 0
+    assert "baumann2020" in listed.out
+    done = konstrain("bench", "run", "nobody1900", folder=tmp_path)
+    assert done.code == 2
+    assert "there is no experiment 'nobody1900'; there are: baumann2020" in done.err
+    done = konstrain("bench", "report", "baumann2020", "--results", "none.db", folder=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert list(tmp_path.iterdir()) == []

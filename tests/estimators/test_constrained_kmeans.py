@@ -352,3 +352,12 @@ def test_an_unproved_step_is_said_aloud(monkeypatch):
 def test_broken_links_are_counted_by_kind():
     model = ConstrainedKMeans(2, random_state=0).fit([[0.0], [0.1], [9.0]], cannot_link=[(0, 1, 1e-9)])
     assert model.violations_ == Violations(must_link=0, cannot_link=1)
+
+
+def test_inertia_of_single_precision_rows_far_from_the_origin_is_that_of_the_rows():
+    """At 1e5 the means of must-linked rows are rounded to 0.008; the inertia must not be."""
+    rng = np.random.default_rng(0)
+    X = (1e5 + 0.05 * rng.normal(size=(200, 4))).astype(np.float32)
+    model = ConstrainedKMeans(3, n_init=1, random_state=0).fit(X, must_link=rng.permutation(200).reshape(-1, 2))
+    assert model.inertia_ == pytest.approx(sse(X.astype(np.float64), model.labels_), rel=1e-4)
+    assert model.objective_ == pytest.approx(model.inertia_)

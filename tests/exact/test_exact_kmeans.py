@@ -172,6 +172,17 @@ class TestLimits:
             model = ExactKMeans(6, bound="sdp", gap=1e-12, node_limit=1, random_state=0).fit(X)
         assert model.n_nodes_ == 1
 
+    def test_a_callback_may_end_the_search(self):
+        X, told = np.random.default_rng(8).normal(size=(15, 2)), []
+        model = ExactKMeans(
+            3, [2, 5, 8], [2, 5, 8], random_state=0, callback=lambda point: told.append(point) or len(told) == 2
+        )
+        with pytest.warns(NotProvenWarning, match="interrupted before the optimum was proved"):
+            model.fit(X)
+        assert len(told) == model.n_nodes_ == 2
+        assert told[-1].lower_bound == model.lower_bound_ < model.inertia_
+        check_clustering(model, X, size_min=[2, 5, 8], size_max=[2, 5, 8])
+
     @pytest.mark.parametrize("during", ["the first search", "the search at a node"])
     def test_an_interrupt_ends_everything_and_proves_nothing(self, during, monkeypatch):
         """Wherever it strikes, the part of the tree that was not looked at still counts."""

@@ -2,6 +2,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "center_sums.h"
+#include "own_costs.h"
 
 namespace {
 
@@ -24,7 +25,7 @@ konstrain::ClusterSums clusterSums(const OutMatrix<double>& sums, const OutVecto
     return {sums.data(), weight.data(), sums.shape(0), sums.shape(1)};
 }
 
-// The same four functions for each kind of rows; `Parts` are the arrays that make up the rows.
+// The same five functions for each kind of rows; `Parts` are the arrays that make up the rows.
 template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_& m, Names... parts) {
     using Weight = std::optional<Vector<double>>;
     const auto weight = "weight"_a.noconvert().none();
@@ -58,6 +59,16 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
         },
         parts..., weight, "labels"_a.noconvert(), "n_threads"_a, "sums"_a.noconvert(),
         "cluster_weight"_a.noconvert(), withoutGil, "Weighted sum of the rows of each cluster.");
+    m.def(
+        "own_costs",
+        [](Parts... rows, Weight weights, Vector<std::int32_t> labels, Matrix<double> centers,
+           std::size_t nThreads) {
+            return konstrain::ownCosts(rowsOf(centers.shape(1), rows...), dataOrNull(weights),
+                                       view<std::int32_t>(labels), rowsOf(centers.shape(1), centers),
+                                       nThreads);
+        },
+        parts..., weight, "labels"_a.noconvert(), "centers"_a.noconvert(), "n_threads"_a, withoutGil,
+        "Sum of the weighted squared distances of the rows to the centers of their clusters.");
     m.def(
         "candidate_distances",
         [](Parts... rows, Matrix<double> points, std::size_t nThreads, OutMatrix<double> out) {

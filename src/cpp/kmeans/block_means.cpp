@@ -55,6 +55,7 @@ double BlockMeans::largest() const {
     return result;
 }
 
+KONSTRAIN_MULTIVERSION
 double squaredDistance(const double* a, const double* b, std::size_t nFeatures) {
     return laneSum(a, b, nFeatures);
 }

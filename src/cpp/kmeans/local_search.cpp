@@ -12,11 +12,12 @@ namespace konstrain {
 
 namespace {
 
-std::vector<std::size_t> shuffledBlocks(std::size_t n, Random& random) {
-    std::vector<std::size_t> order(n);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    shuffle(order, random);
-    return order;
+std::vector<std::size_t> movableBlocks(std::size_t n, const LocalSearchOptions& options) {
+    if (options.movable)
+        return {options.movable->begin(), options.movable->end()};
+    std::vector<std::size_t> blocks(n);
+    std::iota(blocks.begin(), blocks.end(), std::size_t{0});
+    return blocks;
 }
 
 bool passOverBlocks(SingleMoves& moves, const SearchState& state, std::span<const std::size_t> order) {
@@ -52,12 +53,15 @@ LocalSearchResult searchLocally(const SearchProblem& problem, std::span<std::int
     SingleMoves singles(state, distances);
     PairMoves pairs(state);
     Random random(options.seed);
-    const std::vector<std::size_t> order = shuffledBlocks(problem.nBlocks(), random);
+    std::vector<std::size_t> order = movableBlocks(problem.nBlocks(), options);
+    shuffle(order, random);
 
     // Pairs of clusters cost more to look at: only when no single block moves any more.
     for (std::size_t pass = 0; pass != options.maxPasses && !state.expired(); ++pass) {
         distances.update();
-        if (!passOverBlocks(singles, state, order) && !passOverPairs(pairs, state, problem.nClusters()))
+        if (passOverBlocks(singles, state, order))
+            continue;
+        if (options.movable || !passOverPairs(pairs, state, problem.nClusters()))
             break;
     }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct LocalSearchOptions {
     std::uint64_t seed = 0;
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     bool keepRecords = false;
+    // Blocks that may move, one at a time: nothing else is tried. Unset: all blocks, and sets of them too.
+    std::optional<std::span<const std::int32_t>> movable = std::nullopt;
 };
 
 struct LocalSearchResult {

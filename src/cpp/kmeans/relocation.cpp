@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "random.h"
 
@@ -12,6 +13,9 @@ namespace {
 
 constexpr int nCuts = 2;
 constexpr int nIterations = 5;
+// Members of a large cluster that a cut is sought on, and as many others that say what it is worth: what a
+// cut gains on the blocks that it was fitted to is too high.
+constexpr std::size_t sampleSize = 500;
 
 class Estimator {
 public:
@@ -28,9 +32,11 @@ public:
     RelocationEstimates run() {
         findCentres();
         priceRemovals();
-        for (std::size_t cluster = 0; cluster != nClusters_; ++cluster)
+        for (std::size_t cluster = 0; cluster != nClusters_; ++cluster) {
+            drawSamples(members_[cluster]);
             for (int cut = 0; cut != nCuts; ++cut)
                 tryCut(cluster);
+        }
         return std::move(result_);
     }
 
@@ -74,15 +80,26 @@ private:
         }
     }
 
+    void drawSamples(std::vector<std::size_t>& members) {
+        if (members.size() <= 2 * sampleSize) {
+            fitted_ = measured_ = members;
+            return;
+        }
+        for (std::size_t i = 0; i != 2 * sampleSize; ++i)
+            std::swap(members[i], members[i + drawBelow(members.size() - i, random_)]);
+        fitted_ = std::span(members).first(sampleSize);
+        measured_ = std::span(members).subspan(sampleSize, sampleSize);
+    }
+
     // Two-means within one cluster from a random start; kept when it is the best cut so far.
     void tryCut(std::size_t cluster) {
         if (members_[cluster].size() < 2 || !(scatter_[cluster] > 0.0))
             return;
-        std::copy_n(row(draw(cluster, centre(cluster))), d_, pair_.begin());
-        std::copy_n(row(draw(cluster, pair_.data())), d_, pair_.begin() + static_cast<std::ptrdiff_t>(d_));
-        double gain = 0.0;
-        for (int iteration = 0; iteration != nIterations; ++iteration)
-            gain = scatter_[cluster] - refine(cluster);
+        std::copy_n(row(draw(centre(cluster))), d_, pair_.begin());
+        std::copy_n(row(draw(pair_.data())), d_, pair_.begin() + static_cast<std::ptrdiff_t>(d_));
+        for (int iteration = 1; iteration != nIterations; ++iteration)
+            refine(fitted_);
+        const double gain = gainOn(cluster, measured_);
         if (gain > result_.gain[cluster]) {
             result_.gain[cluster] = gain;
             std::copy_n(pair_.begin(), 2 * d_,
@@ -90,27 +107,36 @@ private:
         }
     }
 
+    // What the cut gains on these members, for all of them.
+    double gainOn(std::size_t cluster, std::span<const std::size_t> blocks) {
+        if (blocks.size() == members_[cluster].size())
+            return scatter_[cluster] - refine(blocks);
+        double scatter = 0.0;
+        for (const std::size_t block : blocks)
+            scatter += weight_[block] * squaredDistance(row(block), centre(cluster), d_);
+        return scatter > 0.0 ? scatter_[cluster] * (1.0 - refine(blocks) / scatter) : 0.0;
+    }
+
     // A member drawn with probability in proportion to its weight times squared distance from `from`.
-    std::size_t draw(std::size_t cluster, const double* from) {
+    std::size_t draw(const double* from) {
         shares_.clear();
         double total = 0.0;
-        for (const std::size_t block : members_[cluster]) {
+        for (const std::size_t block : fitted_) {
             total += weight_[block] * squaredDistance(row(block), from, d_);
             shares_.push_back(total);
         }
-        // 53 random bits as a number in [0, 1), the same with every standard library.
         const double point = drawUnit(random_) * total;
         const auto at = std::ranges::upper_bound(shares_, point) - shares_.begin();
         const auto last = static_cast<std::ptrdiff_t>(shares_.size()) - 1;
-        return members_[cluster][static_cast<std::size_t>(std::min(at, last))];
+        return fitted_[static_cast<std::size_t>(std::min(at, last))];
     }
 
     // Replaces the two centres by the means of what is nearest to each; returns the cost before.
-    double refine(std::size_t cluster) {
+    double refine(std::span<const std::size_t> blocks) {
         std::ranges::fill(sums_, 0.0);
         double total[2] = {0.0, 0.0};
         double cost = 0.0;
-        for (const std::size_t block : members_[cluster]) {
+        for (const std::size_t block : blocks) {
             const double* values = row(block);
             const double square[2] = {squaredDistance(values, pair_.data(), d_),
                                       squaredDistance(values, pair_.data() + d_, d_)};
@@ -134,6 +160,8 @@ private:
     std::vector<std::vector<std::size_t>> members_;
     std::vector<std::size_t> present_; // clusters that have weight
     std::vector<double> scatter_;
+    std::span<const std::size_t> fitted_; // members of the cluster that is being cut
+    std::span<const std::size_t> measured_;
     std::vector<double> buffer_;
     std::vector<double> pair_;
     std::vector<double> sums_;

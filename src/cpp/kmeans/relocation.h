@@ -17,7 +17,8 @@ struct RelocationEstimates {
     std::vector<double> halves; // centres of the two halves of each cluster, two rows per cluster
 };
 
-// Looks at each block once against all centres and some twenty times against two.
+// Looks at each block once against all centres, and at up to 1000 of each cluster some twenty times against
+// two.
 RelocationEstimates estimateRelocations(const BlockMeans& means, std::span<const double> weight,
                                         std::span<const std::int32_t> labels, std::size_t nClusters,
                                         std::uint64_t seed);

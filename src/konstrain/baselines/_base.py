@@ -84,6 +84,11 @@ class LinkedRows:
         """The same rows without links, each a block of its own: what seeding works on."""
         return Problem.build(self.X, self.n_clusters, nonempty=False)
 
+    def points(self, which: Any) -> NDArray[np.float64]:
+        """Return some rows as dense points in double precision."""
+        rows = self.X[which]
+        return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+
     def violations(self, labels: NDArray[np.int32]) -> Violations:
         """Count the broken links."""
         return count_violations(labels, must_link=self.must.rows, cannot_link=self.cannot.rows)
@@ -98,7 +103,7 @@ class LinkedRows:
 
     def inertia(self, labels: NDArray[np.int32]) -> float:
         """Squared distances of the rows to the means of their clusters."""
-        return distances.own_cost(self.X, None, labels, self.means(labels))
+        return distances.own_costs(self.X, None, labels, self.means(labels))
 
 
 @dataclass(frozen=True, eq=False)

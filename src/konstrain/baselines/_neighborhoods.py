@@ -100,8 +100,7 @@ class Neighborhoods:
         """Add a row apart from all neighborhoods, if there is one, then perturbations of the mean of all rows."""
         apart = self._row_apart_from_all() if len(centers) < self.rows.n_clusters else None
         if apart is not None:
-            row = self.rows.X[[apart]]
-            centers = np.concatenate([centers, row.toarray() if hasattr(row, "toarray") else row])
+            centers = np.concatenate([centers, self.rows.points([apart])])
         n_missing = self.rows.n_clusters - len(centers)
         if not n_missing:
             return centers

@@ -78,7 +78,7 @@ class BaseQuantizer(BaseCenterClusterer):
         """Half the squared distances of rows to their centers and of pulled centers to what pulls them."""
         cluster, points, strength = self._pulls(rows, labels, centers)
         pulled = float(strength @ ((centers[cluster] - points) ** 2).sum(axis=1))
-        return 0.5 * (distances.own_cost(rows.X, None, labels, centers) + pulled)
+        return 0.5 * (distances.own_costs(rows.X, None, labels, centers) + pulled)
 
 
 def broken(rows: LinkedRows, labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

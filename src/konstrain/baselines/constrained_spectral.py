@@ -71,8 +71,8 @@ class ConstrainedSpectral(BaseGraphClusterer):
 
     - "program": for two clusters `Q` is divided by the degrees' roots and the threshold is half its largest
       eigenvalue. For k > 2 `Q` is taken as it is, with the threshold just below the middle between its k-th and
-      (k+1)-th singular values. (Half the largest eigenvalue when there are too few links for that.) This is what
-      Ganji et al. (2016) must have run: it meets their figures, "paper" does not.
+      (k+1)-th singular values. (Half the largest eigenvalue when there are too few links for that.) With
+      standardised features and ``gamma=0.5`` it comes closer to what Ganji et al. (2016) report for CSP than "paper".
     - "paper": `Q` is divided by the degrees' roots, and the threshold is ``0.5 + 0.4 n_links / n_pairs`` of its
       (k-1)-th largest eigenvalue, or of its least positive one.
 

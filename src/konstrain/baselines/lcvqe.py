@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from konstrain import _core, distances
 from konstrain.baselines._base import LinkedRows
@@ -82,7 +81,7 @@ class LCVQE(BaseQuantizer):
         pulling = np.concatenate([apart[:, 1], apart[:, 0], outer])
         cluster = np.concatenate([labels[apart[:, 0]], labels[apart[:, 1]], next_nearest])
         strength = np.concatenate([np.full(apart.size, 0.5), np.ones(outer.size)])
-        return cluster, _dense(rows.X[pulling]), strength
+        return cluster, rows.points(pulling), strength
 
 
 def _outer_rows(
@@ -98,8 +97,3 @@ def _outer_rows(
     costs = np.where(is_first[:, None], first, second)
     costs[at, shared] = np.inf
     return np.where(is_first, together[:, 0], together[:, 1]), costs.argmin(axis=1).astype(np.int32)
-
-
-def _dense(points: object) -> NDArray[np.float64]:
-    dense = points.toarray() if issparse(points) else points  # type: ignore[attr-defined]
-    return np.asarray(dense, dtype=np.float64)

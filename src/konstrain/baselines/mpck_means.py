@@ -219,11 +219,11 @@ default="neighborhoods"
         return tags
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MetricClustering(RowClustering):
     """A run and the metrics it ended with: `weights` of shape (n_clusters, n_features)."""
 
-    weights: NDArray[np.float64] = None  # type: ignore[assignment]
+    weights: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,14 +285,16 @@ class MetricLoop:
         """Run from these centers for as long as the objective falls."""
         weights = np.ones_like(centers)
         farthest = self.farthest(weights)
+        costs, prices = metric_costs(self.X, centers, weights), self.link_prices(weights, farthest)
         labels = np.full(self.rows.n_samples, -1, dtype=np.int32)
         best: MetricClustering | None = None
         for n_iter in range(1, self.max_iter + 1):
-            self.assign(centers, weights, farthest, labels, rng)
+            self.assign(costs, prices, labels, rng)
             centers = self.rows.means(labels, centers)
             weights = self.updated_weights(labels, centers, farthest)
             farthest = self.farthest(weights)
-            objective = self.objective(labels, centers, weights, farthest)
+            costs, prices = metric_costs(self.X, centers, weights), self.link_prices(weights, farthest)
+            objective = self.objective(costs, prices, labels)
             if best is not None and objective >= best.objective - SAME_OBJECTIVE * abs(best.objective):
                 return replace(best, converged=True)
             best = MetricClustering(labels.copy(), objective, n_iter, False, centers, weights=weights)
@@ -301,15 +303,12 @@ class MetricLoop:
 
     def assign(
         self,
-        centers: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        farthest: NDArray[np.float64],
+        costs: NDArray[np.float64],
+        prices: NDArray[np.float64],
         labels: NDArray[np.int32],
         rng: np.random.Generator,
     ) -> None:
         """Sweep over the rows until no label changes; `labels` are changed in place."""
-        costs = metric_costs(self.X, centers, weights)
-        prices = self.link_prices(weights, farthest)
         n_changed, n_sweeps = 1, 0
         while n_changed and n_sweeps < self.max_iter:
             order = rng.permutation(self.rows.n_samples).astype(np.int32)
@@ -375,16 +374,9 @@ class MetricLoop:
         squares: NDArray[np.float64] = (self.X[pairs[:, 0]] - self.X[pairs[:, 1]]) ** 2
         return squares
 
-    def objective(
-        self,
-        labels: NDArray[np.int32],
-        centers: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        farthest: NDArray[np.float64],
-    ) -> float:
+    def objective(self, costs: NDArray[np.float64], prices: NDArray[np.float64], labels: NDArray[np.int32]) -> float:
         """Distances minus log-determinants, plus the prices of broken links."""
-        own = metric_costs(self.X, centers, weights)[np.arange(labels.size), labels].sum()
-        prices = self.link_prices(weights, farthest)
+        own = costs[np.arange(labels.size), labels].sum()
         first, second = labels[self.pairs].T
         at = np.arange(len(self.pairs))
         apart, together = self.is_must & (first != second), ~self.is_must & (first == second)

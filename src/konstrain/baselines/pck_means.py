@@ -165,4 +165,4 @@ class PenaltyLoop:
         apart = labels[must.rows[:, 0]] != labels[must.rows[:, 1]]
         together = labels[cannot.rows[:, 0]] == labels[cannot.rows[:, 1]]
         broken = float(must.weight[apart].sum() + cannot.weight[together].sum())
-        return 0.5 * distances.own_cost(self.rows.X, None, labels, centers) + self.violation_cost * broken
+        return 0.5 * distances.own_costs(self.rows.X, None, labels, centers) + self.violation_cost * broken

@@ -31,7 +31,7 @@ def methods(json: Json = False) -> None:
         table.add_column(column, no_wrap=column == "method")
     for method in METHODS.values():
         takes = [word for word, name in (("links", "must_link"), ("sizes", "size_min")) if name in method.takes]
-        table.add_row(method.name, f"{method.purpose} [{', '.join(takes) or 'no constraints'}]", method.reference)
+        table.add_row(method.name, method.purpose + (f" [{', '.join(takes)}]" if takes else ""), method.reference)
     Console().print(table, markup=False)
 
 

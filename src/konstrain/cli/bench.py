@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from konstrain.cli.options import Quiet
-from konstrain.cli.running import guarded
+from konstrain.cli.running import guarded, interrupts
 
 app = typer.Typer(help="The papers' tables and figures beside ours.", no_args_is_help=True)
 
@@ -37,7 +37,12 @@ def run(
     """Run what is missing of an experiment; a run that was ended goes on where it was."""
     from konstrain.experiments import run_experiment
 
-    print(run_experiment(name, db=results, data=data, quick=quick, n_jobs=jobs, retry=retry, quiet=quiet))
+    done = run_experiment(name, db=results, data=data, quick=quick, n_jobs=jobs, retry=retry, quiet=quiet)
+    interrupts.end_here(f"{done.n_before + done.n_now} of {done.n_rows} rows are kept in {results}")
+    print(
+        f"{done.n_rows} rows: {done.n_before} were there, {done.n_now} done now in {done.seconds:.0f} s, "
+        f"{done.n_left} left; {done.n_failed} failed. 'konstrain bench report {name} --results {results}' tells more."
+    )
 
 
 @app.command()
@@ -50,4 +55,4 @@ def report(
     """Write the published numbers and ours, side by side."""
     from konstrain.experiments import write_report
 
-    print(write_report(name, db=results, output=output))
+    print(f"wrote {write_report(name, db=results, output=output)}")

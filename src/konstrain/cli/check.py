@@ -1,11 +1,12 @@
 """`konstrain check`: whether constraints are possible, and what they imply."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from konstrain.cli.options import Clusters, ConstraintOptions, DataOptions, Json, Quiet, spread
+from konstrain.cli.options import OUTPUT, Clusters, ConstraintOptions, DataOptions, Json, Quiet, spread
 from konstrain.cli.running import INFEASIBLE, NOT_PROVED, guarded, names_of_rows, print_result
 
 
@@ -16,6 +17,10 @@ def check(
     k: Clusters,
     constraints: ConstraintOptions,
     time_limit: Annotated[float, typer.Option(min=0, help="Seconds for the questions that are hard.")] = 5.0,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw what clashes, if anything does: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -24,13 +29,18 @@ def check(
     Exit code 3 when they are not, 4 when that was not decided in time.
     """
     from konstrain import check as check_constraints
+    from konstrain.cli.pictures import draw_conflicts, refuse_undrawable
     from konstrain.cli.question import ask
 
+    if plot is not None:
+        refuse_undrawable(plot)
     question = ask(rows, constraints, quiet=quiet)
     result = check_constraints(question.X, k, time_limit=time_limit, **question.constraints)
     text = str(result)
     for finding in result.findings:
         text = text.replace(finding.message, f"{finding.message}{names_of_rows(question.rows, finding.witness)}", 1)
+    if plot is not None and result.findings:
+        draw_conflicts(plot, result)
     print_result(text, _values(result), as_json=json)
     if result.feasible is not True:
         raise typer.Exit(INFEASIBLE if result.feasible is False else NOT_PROVED)

@@ -86,12 +86,15 @@ def finish(
     if outputs.picture is not None:
         draw_clusters(outputs.picture, question, model.labels_, model.cluster_centers_)
     interrupts.end_here()
-    _print(method, report, question, model.labels_, outputs, time.perf_counter() - began)
+    _print(method, report, question, model, outputs, time.perf_counter() - began)
 
 
-def _print(method: Method, report: Report, question: Question, labels: Any, outputs: Outputs, seconds: float) -> None:
-    agreement = None if question.classes is None else float(adjusted_rand_score(question.classes, labels))
+def _print(method: Method, report: Report, question: Question, model: Any, outputs: Outputs, seconds: float) -> None:
+    agreement = None if question.classes is None else float(adjusted_rand_score(question.classes, model.labels_))
+    proved = getattr(model, "is_optimal_", None)
     lines = [report.to_text(question.rows.name_of)]
+    if proved is not None:
+        lines.append("\nproved optimal" if proved else "\nnot proved optimal within the limit")
     if agreement is not None:
         lines.append(f"\nagreement with the true classes (ARI): {agreement:.3f}")
     written = [str(path) for path in (outputs.labels, outputs.picture) if path is not None]
@@ -101,6 +104,7 @@ def _print(method: Method, report: Report, question: Question, labels: Any, outp
         "method": method.name,
         **question.summary(),
         **report.to_dict(),
+        "is_optimal": proved,
         "agreement": agreement,
         "seconds": seconds,
         "files": written,

@@ -1,11 +1,13 @@
 """`konstrain exact`: the best clustering that exists, with proof."""
 
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from konstrain.cli.options import (
+    OUTPUT,
     Clusters,
     ConstraintOptions,
     DataOptions,
@@ -35,7 +37,7 @@ def exact(
     output: Out = None,
     plot: Picture = None,
     plot_bounds: Annotated[
-        str | None, typer.Option(help="Draw how the bounds met: .png, .svg or .pdf.", rich_help_panel="Output")
+        Path | None, typer.Option(help="Draw how the bounds met: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -45,8 +47,6 @@ def exact(
     Exit code 4 when the time limit came first: labels are then the best found, and the gap is told. Ctrl-C tells the
     bounds so far and writes nothing; use --time-limit to keep what was found.
     """
-    from pathlib import Path
-
     from konstrain.cli.clustering import Outputs, finish, fit_method
     from konstrain.cli.pictures import draw_bounds, refuse_undrawable
     from konstrain.cli.question import ask
@@ -56,7 +56,7 @@ def exact(
     outputs = Outputs(output, plot, json, quiet)
     outputs.refuse_impossible()
     if plot_bounds is not None:
-        refuse_undrawable(Path(plot_bounds))
+        refuse_undrawable(plot_bounds)
     method = get_method("exact")
     question = ask(rows, constraints, quiet=quiet)
     model = fit_method(
@@ -70,6 +70,6 @@ def exact(
     )
     finish(method, model, question, outputs, began, lower_bound=model.lower_bound_)
     if plot_bounds is not None:
-        draw_bounds(Path(plot_bounds), model.trace_)
+        draw_bounds(plot_bounds, model.trace_)
     if not model.is_optimal_:
         raise typer.Exit(NOT_PROVED)

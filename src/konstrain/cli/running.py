@@ -66,7 +66,9 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
                 _end(str(error), NOT_PROVED)
             except MemoryError:
                 _end("not enough memory for data of this size", BAD_INPUT)
-            except ValueError as error:
+            except BrokenPipeError:
+                raise  # whoever read the output has had enough of it; typer ends quietly
+            except (ValueError, OSError) as error:
                 _end(str(error), BAD_INPUT)
 
     return run

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from konstrain.cli.options import Clusters, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
+from konstrain.cli.options import OUTPUT, Clusters, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
 
 
@@ -21,7 +21,7 @@ def suggest(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="Write a,b,answer to fill in and give back as --answers.", rich_help_panel="Output"
+            "-o", "--output", help="Write a,b,answer to fill in and give back as --answers.", rich_help_panel=OUTPUT
         ),
     ] = None,
     json: Json = False,

@@ -162,8 +162,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
         self.labels_ = problem.expand(best.block_labels)
         self.cluster_centers_ = best.centers.astype(X.dtype, copy=False)
-        self.inertia_ = best.inertia
-        self.objective_ = best.objective
+        self.inertia_ = self._inertia_of(X, problem, best)
+        self.objective_ = best.objective + (self.inertia_ - best.inertia)
         self.n_iter_ = best.n_iter
         self.cluster_sizes_ = np.bincount(best.block_labels, problem.demand, self.n_clusters)
         self._n_features_out = self.cluster_centers_.shape[0]
@@ -176,6 +176,15 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
                 NotProvenWarning,
                 stacklevel=3,
             )
+
+    def _inertia_of(self, X: Any, problem: Problem, best: Clustering) -> float:
+        if X.dtype == np.float64 or problem.n_blocks == problem.n_samples:
+            return best.inertia
+        # Means of blocks are in the precision of X, too coarse far from the origin: once more from the rows.
+        rows, threads = (X, problem.sample_weight), default_threads()
+        sums, weights = distances.center_sums(*rows, self.labels_, self.n_clusters, n_threads=threads)
+        centers = np.divide(sums, weights[:, None], out=best.centers.copy(), where=weights[:, None] > 0)
+        return distances.own_costs(*rows, self.labels_, centers, n_threads=threads)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, **constraints: Any) -> NDArray[np.int32]:
         """Fit and return the label of each row; arguments as in `fit`."""

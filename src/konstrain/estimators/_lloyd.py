@@ -202,4 +202,4 @@ class Lloyd:
 
     def _own_cost(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
         """What all blocks cost in their own clusters."""
-        return distances.own_cost(self.problem.mean, self._weight, labels, centers)
+        return distances.own_costs(self.problem.mean, self._weight, labels, centers, n_threads=self.n_threads)

@@ -164,7 +164,7 @@ class BCKMeans(BaseConstrainedKMeans):
             kappa=self.penalty_growth,
             max_penalty_iter=self.max_penalty_iter,
         )
-        return Run(lloyd, Start.of(self, X), search=False)
+        return Run(lloyd, Start.of(self, X))
 
 
 @dataclass(eq=False)

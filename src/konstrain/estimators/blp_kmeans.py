@@ -127,7 +127,7 @@ class BLPKMeans(BaseConstrainedKMeans):
         start = Start.of(self, X)
         if isinstance(self.init, str) and self.init == "random":
             start = replace(start, rule=distinct_rows)
-        return Run(lloyd, start, search=False)
+        return Run(lloyd, start)
 
 
 @dataclass(eq=False)

@@ -12,13 +12,14 @@ from konstrain import local_search
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
-from konstrain.distances import CHUNK
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import partial_labels_of
 from konstrain.estimators._lloyd import Lloyd
 from konstrain.estimators._restarts import default_threads
 from konstrain.estimators._run import Run
+from konstrain.estimators._search import search_briefly, search_thoroughly
 from konstrain.estimators._start import Start
+from konstrain.result import Clustering
 from konstrain.stop import Deadline
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ AUTO_MOST = 100
 AUTO_AGREEING = 8
 # Blocks x clusters beyond which local search and relocation cost more than they bring.
 SEARCH_LIMIT = 5_000_000
+# Rows whose differences to the mean are in memory at a time.
+CHUNK = 1 << 12
 
 
 class ConstrainedKMeans(BaseConstrainedKMeans):
@@ -61,7 +64,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         assignment, then fixed.
     local_search : bool or "auto", default="auto"
         Whether runs go on, after Lloyd's loop, with moves, swaps, chains of conflicting blocks and relocation of
-        centers. "auto": unless centers were given (then a run is Lloyd's run from there), X is sparse or very large.
+        centers. "auto": unless X is sparse or very large, or centers were given. From given centers a run is Lloyd's
+        run, followed under size bounds by a brief search of about as many iterations.
     time_limit : float or None, default=None
         Seconds after which the best clustering so far is returned.
     n_jobs : int or None, default=None
@@ -227,7 +231,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         if problem.has_soft_links:
             # From the first restart's centers, for all restarts: they must minimise one and the same function.
             lloyd.violation_cost = self._price_of_links(lloyd, start.centers(lloyd, first_seed))
-        return Run(lloyd, start, search=self._searches(problem))
+        return Run(lloyd, start, self._search_after(problem))
 
     def _price_of_links(self, lloyd: Lloyd, centers: NDArray[np.float64]) -> float:
         if self.violation_cost != "auto":
@@ -245,12 +249,18 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         work = problem.n_blocks * problem.n_clusters * problem.mean.shape[1] * AUTO_ITERATIONS
         return int(np.clip(AUTO_WORK // work, 1, AUTO_MOST)), AUTO_AGREEING
 
-    def _searches(self, problem: Problem) -> bool:
+    def _search_after(self, problem: Problem) -> Callable[[Lloyd, Clustering, int], Clustering] | None:
         if not local_search.supports(problem.mean):
-            return False
+            return None
         if self.local_search != "auto":
-            return bool(self.local_search)
-        return not Start.is_given(self.init) and problem.n_blocks * problem.n_clusters <= SEARCH_LIMIT
+            return search_thoroughly if self.local_search else None
+        if problem.n_blocks * problem.n_clusters > SEARCH_LIMIT:
+            return None
+        if not Start.is_given(self.init):
+            return search_thoroughly
+        # Without sizes Lloyd's run is what users of scikit-learn's KMeans expect from given centers.
+        has_sizes = problem.size_min is not None or problem.size_max is not None
+        return search_briefly if has_sizes else None
 
 
 def _mean_variance(X: Any) -> float:

@@ -47,7 +47,7 @@ class ExactKMeans(BaseConstrainedKMeans):
     verbose : int, default=0
         1: a line of bound, incumbent, gap, open nodes and seconds on standard error after each round.
     callback : callable or None, default=None
-        Told the same after each round.
+        Told the same after each round; returning True ends the search with the bound reached.
     random_state : int, RandomState instance or None, default=None
         Seed of the search for upper bounds.
 
@@ -202,12 +202,11 @@ class ExactKMeans(BaseConstrainedKMeans):
                 stacklevel=5,
             )
 
-    def _told(self, point: Any) -> None:
+    def _told(self, point: Any) -> bool:
         if self.verbose:
             Console(file=sys.stderr).print(
                 f"bound {point.lower_bound:.6g}  incumbent {point.upper_bound:.6g}  gap {point.gap:.2e}  "
                 f"open nodes {point.n_open}  {point.seconds:.1f} s",
                 highlight=False,
             )
-        if self.callback is not None:
-            self.callback(point)
+        return self.callback is not None and bool(self.callback(point))

@@ -169,7 +169,7 @@ default="random-partition"
         start = Start.of(self, X)
         if isinstance(self.init, str) and self.init == "random-partition":
             start = PartitionStart(X, self.init)
-        return Run(lloyd, start, search=False)
+        return Run(lloyd, start)
 
     def _report(self, violations: Violations) -> None:
         super()._report(violations)

@@ -120,4 +120,4 @@ class MatchingKMeans(BaseConstrainedKMeans):
     def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Run:
         lloyd = Lloyd(problem, max_iter=self.max_iter, deadline=deadline, n_threads=default_threads())
         start = replace(Start.of(self, X), n_trials=self.n_local_trials)
-        return Run(lloyd, start, search=False)
+        return Run(lloyd, start)

@@ -41,7 +41,7 @@ NODE_LIMIT = 2_000_000
 INTEGER_SECONDS = 10.0
 
 
-class TracePoint(NamedTuple):
+class ColumnStep(NamedTuple):
     """State after one iteration: seconds since the start, master value, lower bound, columns."""
 
     seconds: float
@@ -75,7 +75,7 @@ class ColumnGenerationResult:
         Value of the last restricted master.
     n_columns, n_iterations, n_pricer_nodes : int
         Clusters generated, masters solved, nodes of the exact pricer.
-    trace : tuple of TracePoint
+    trace : tuple of ColumnStep
         One entry per iteration.
 
     Examples
@@ -95,7 +95,7 @@ class ColumnGenerationResult:
     n_columns: int
     n_iterations: int
     n_pricer_nodes: int
-    trace: tuple[TracePoint, ...]
+    trace: tuple[ColumnStep, ...]
 
 
 class ColumnGenerationBound:
@@ -161,7 +161,7 @@ class ColumnGenerationBound:
         self._solution: MasterSolution | None = None
         self._upper = np.inf
         self._began = time.perf_counter()
-        self._trace: list[TracePoint] = []
+        self._trace: list[ColumnStep] = []
         total = np.average(self.pricer.mean, axis=0, weights=_positive(problem.weight))
         spread = problem.weight @ ((self.pricer.mean - total) ** 2).sum(axis=1) + problem.scatter.sum()
         self._scale = float(spread) / problem.n_clusters or 1.0
@@ -393,7 +393,7 @@ class ColumnGenerationBound:
         if parts is not None:
             self._labels_of(parts)
         seconds = time.perf_counter() - self._began
-        self._trace.append(TracePoint(seconds, solution.value, self.lower_bound, len(self.pool)))
+        self._trace.append(ColumnStep(seconds, solution.value, self.lower_bound, len(self.pool)))
 
     def _tolerance(self, value: float, gap: float) -> float:
         """Reduced costs above minus this are not worth a column: together they cost half of the gap."""

@@ -56,9 +56,9 @@ class SemidefiniteNode:
         self.question, self.branch, self._bound = question, branch, bound
 
     @classmethod
-    def root(cls, question: Question, seed: int) -> Self:
+    def root(cls, question: Question) -> Self:
         """Make the root."""
-        return cls(question, Branch(), SdpBound(question.problem, seed=seed))
+        return cls(question, Branch(), SdpBound(question.problem))
 
     @property
     def lower_bound(self) -> float:

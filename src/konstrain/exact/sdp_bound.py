@@ -38,6 +38,7 @@ from scipy.linalg import blas
 from konstrain import _core
 from konstrain._tolerances import SDP_ROUNDING
 from konstrain.constraints.problem import Problem
+from konstrain.exact.sdp_branching import branching_scores
 from konstrain.exact.sdp_cuts import Cuts
 from konstrain.exact.sdp_model import SdpModel, merge_matrix, place_after_merge
 from konstrain.exact.sdp_spectral import SpectralProjection, deflate, one_blas_thread, smallest_sum
@@ -151,8 +152,6 @@ class SdpBound:
         bounds in units other than weights.
     deadline : Deadline, optional
         Ends runs that are given no deadline of their own.
-    seed : int, default=0
-        Kept for children. Nothing here is random yet: the same problem gives the same bound.
 
     Attributes
     ----------
@@ -168,18 +167,17 @@ class SdpBound:
     ('closed', True)
     """
 
-    def __init__(self, problem: Problem, deadline: Deadline | None = None, seed: int = 0) -> None:
-        self._set_up(SdpModel.of(problem), deadline or Deadline(None), seed)
+    def __init__(self, problem: Problem, deadline: Deadline | None = None) -> None:
+        self._set_up(SdpModel.of(problem), deadline or Deadline(None))
         if self.model.known_value is None:
             self._state = _State.start(self.model)
             self._cuts = Cuts.none(self.model)
 
-    def _set_up(self, model: SdpModel, deadline: Deadline, seed: int) -> None:
+    def _set_up(self, model: SdpModel, deadline: Deadline) -> None:
         self.model = model
         self.lower_bound = model.within_blocks if model.known_value is None else model.known_value
         self.depth = 0
         self._deadline = deadline
-        self._seed = seed
         self._n_iterations = 0
         self._step: Any = (0.0, 1.0, 0.0, 0.0, 0.0)
         self._spectral = SpectralProjection(model.n_clusters - 1)
@@ -371,20 +369,11 @@ class SdpBound:
         return np.asarray(_symmetric(self._state.Z) / np.outer(root, root))
 
     def branching_pair(self) -> tuple[int, int] | None:
-        """Two blocks of the problem the relaxation cannot decide about, far apart and heavy; None: all are decided.
-
-        The pair with the largest ``min(F, 1 - F) * sqrt(w_i w_j / (w_i + w_j)) * |m_i - m_j|``, where
-        ``F = Z_ij / min(Z_ii, Z_jj)`` is the degree to which they share a cluster.
-        """
+        """Two blocks of the problem to branch on, see `branching_scores`; None: all pairs are decided."""
         model = self.model
         if model.known_value is not None:
             return None
-        Z = self.Z
-        own = Z.diagonal()
-        degree = np.clip(Z / np.maximum(np.minimum.outer(own, own), np.finfo(float).tiny), 0.0, 1.0)
-        w = model.weight
-        pull = np.sqrt(np.multiply.outer(w, w) / np.add.outer(w, w) * model.squared_distances())
-        score = np.triu(np.where(model.is_conflict, 0.0, np.minimum(degree, 1 - degree) * pull), 1)
+        score = branching_scores(model, self.Z)
         i, j = divmod(int(score.argmax()), model.n_blocks)
         if score[i, j] <= 0:
             return None
@@ -428,7 +417,7 @@ class SdpBound:
 
     def _child(self, model: SdpModel) -> "SdpBound":
         child = SdpBound.__new__(SdpBound)
-        child._set_up(model, self._deadline, self._seed)
+        child._set_up(model, self._deadline)
         child.depth = self.depth + 1
         child.lower_bound = max(self.lower_bound, child.lower_bound)
         child._n_iterations = self._n_iterations

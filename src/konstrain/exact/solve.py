@@ -74,7 +74,7 @@ def solve(question: Question, limits: Limits, labels: NDArray[np.int32] | None =
     except KeyboardInterrupt:
         if tree.labels is None:
             raise
-        root, verdict = SemidefiniteNode.root(question, limits.seed), Verdict("interrupted")
+        root, verdict = SemidefiniteNode.root(question), Verdict("interrupted")
     tree.search(root, verdict)
     if tree.labels is None and not tree.interrupted and tree.lower_bound == np.inf:
         raise InfeasibleError(
@@ -90,7 +90,7 @@ def _choose_root(question: Question, limits: Limits, tree: Tree) -> tuple[Node, 
     """
     problem = question.problem
     if limits.bound == "sdp":
-        return SemidefiniteNode.root(question, limits.seed), None
+        return SemidefiniteNode.root(question), None
     if limits.bound == "column-generation" or question.cluster_constraints:
         return ColumnNode.root(question, limits.seed, tree.labels), None
     per_cluster = problem.n_blocks / problem.n_clusters
@@ -102,7 +102,7 @@ def _choose_root(question: Question, limits: Limits, tree: Tree) -> tuple[Node, 
             return root, verdict
     elif problem.n_clusters >= MANY_CLUSTERS and _is_for_columns(problem):
         _columns_for_labels(question, limits, tree)
-    return SemidefiniteNode.root(question, limits.seed), None
+    return SemidefiniteNode.root(question), None
 
 
 def _is_for_columns(problem: Problem) -> bool:

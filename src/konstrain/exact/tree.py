@@ -55,7 +55,7 @@ class Tree:
     n_jobs : int or None
         Nodes looked at together; the answer is the same up to the gap.
     on_progress : callable or None
-        Told a `TracePoint` after each round of nodes.
+        Told a `TracePoint` after each round of nodes; returning True ends the search.
     improve : callable or None
         Looks for a better clustering of a node's branch: labels of rows, or None.
     """
@@ -142,7 +142,8 @@ class Tree:
                     self._push(unfinished)
                 self.interrupted = ended = True
                 break
-        self._note()
+        if self._note():
+            self.interrupted = ended = True
         return ended
 
     def _run(self, nodes: list[Node]) -> list[Verdict]:
@@ -180,9 +181,9 @@ class Tree:
     def _pop(self) -> Node:
         return heapq.heappop(self._heap)[2]
 
-    def _note(self) -> None:
+    def _note(self) -> bool:
+        """Write the state down and tell it; returns whether who was told has had enough."""
         seconds = time.perf_counter() - self._began
         point = TracePoint(seconds, self.lower_bound, self.upper_bound, self.n_nodes, len(self._heap))
         self.trace.append(point)
-        if self.on_progress is not None:
-            self.on_progress(point)
+        return self.on_progress is not None and bool(self.on_progress(point))

@@ -45,13 +45,18 @@ def cell_of(column: Column, published: Published, records: Sequence[Record]) -> 
     failed = sum(run["status"] == "failed" for run in runs)
     values = values_of(runs, column.measure)
     sd = statistics.stdev(values) if column.statistic == "mean" and len(values) > 1 else None
-    return Cell(published, summed_up(runs, column.measure, column.statistic), sd, len(runs), failed)
+    ours = summed_up(runs, column.measure, column.statistic)
+    if column.relative_to is not None:
+        other = summed_up(select(records, method=column.relative_to), column.measure, column.statistic)
+        ours = None if ours is None or not other else 100.0 * (other - ours) / other
+    return Cell(published, ours, sd, len(runs), failed)
 
 
 def cells_of(table: Table, records: Sequence[Record]) -> dict[Group, dict[str, Cell]]:
     """All cells of a table: a line for each group of cases with runs of a contender of this table."""
     shown = {column.method for column in table.columns}
-    groups = groups_of((record for record in records if record["method"] in shown), table.by)
+    chosen = (record for record in select(records, **dict(table.where)) if record["method"] in shown)
+    groups = groups_of(chosen, table.by)
     groups = {group: runs for group, runs in groups.items() if not table.published or group in table.published}
     return {
         group: {

@@ -133,6 +133,12 @@ _ALL = (
     ),
     Measure("kept_all", "all links kept", 3, lambda o: o.violations.total == 0),
     Measure("sse", "SSE", 4, lambda o: sum_of_squares(o.instance.X, o.labels)),
+    Measure(
+        "sse_kept",
+        "SSE of runs that keep all links",
+        4,
+        lambda o: sum_of_squares(o.instance.X, o.labels) if o.violations.total == 0 else None,
+    ),
     Measure("sizes", "cluster sizes", 0, _sizes),
     Measure("smallest", "smallest cluster", 0, lambda o: min(_sizes(o))),
     Measure("largest", "largest cluster", 0, lambda o: max(_sizes(o))),

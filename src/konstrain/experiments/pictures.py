@@ -13,7 +13,8 @@ def draw(figure: Figure, records: Sequence[Record]) -> Picture | None:
     """Draw a figure; nothing where no run has its measure."""
     from matplotlib.figure import Figure as Canvas
 
-    shown = [r for r in records if r["method"] in figure.methods and r.get(figure.measure) is not None]
+    about = select(records, **dict(figure.where))
+    shown = [r for r in about if r["method"] in figure.methods and r.get(figure.measure) is not None]
     panels = list(dict.fromkeys(record[figure.panels] for record in shown if figure.x in record))
     if not panels:
         return None

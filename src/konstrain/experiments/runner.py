@@ -36,6 +36,10 @@ class Summary:
         """Rows that are still to be done."""
         return self.n_rows - self.n_before - self.n_now
 
+    def __str__(self) -> str:
+        done = f"{self.n_before + self.n_now} of {self.n_rows} rows are there, {self.n_now} of them new"
+        return f"{done}; {self.n_failed} failed; {self.seconds:.0f} s"
+
 
 def run_rows(
     experiment: Experiment,

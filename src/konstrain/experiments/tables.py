@@ -22,13 +22,17 @@ class Published:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: a measure of one contender, summed up over its runs."""
+    """One column: a measure of one contender, summed up over its runs.
+
+    With `relative_to`, by how many percent it is below the same of another contender.
+    """
 
     heading: str
     method: str
     measure: str
     statistic: str = "mean"
     digits: int | None = None
+    relative_to: str | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class Table:
         ``(values of by) -> heading -> Published``.
     total : {"mean", "sum"} or None
         A last line for each combination of the fields but the first: over all lines that have our number.
+    where : tuple of (field, value)
+        Which cases it is about; all by default.
     """
 
     title: str
@@ -54,13 +60,15 @@ class Table:
     columns: tuple[Column, ...]
     published: Mapping[Group, Mapping[str, Published]] = field(default_factory=dict)
     total: str | None = None
+    where: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
 class Figure:
     """Curves of one measure over a field: a panel per value of another field, a line per contender.
 
-    `published` holds the points that the paper's text gives: ``panel -> label -> (x, y) pairs``.
+    `published` holds the points that the paper's text gives: ``panel -> label -> (x, y) pairs``;
+    `where` is as in `Table`.
     """
 
     name: str
@@ -70,6 +78,7 @@ class Figure:
     panels: str
     methods: tuple[str, ...]
     published: Mapping[Any, Mapping[str, Sequence[tuple[float, float]]]] = field(default_factory=dict)
+    where: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)

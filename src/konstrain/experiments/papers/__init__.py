@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from konstrain.experiments.declare import Experiment
-from konstrain.experiments.papers import baumann2020
+from konstrain.experiments.papers import babaki2014, baumann2020, ganji2016, jia2023, le2018
 
-_ALL = (baumann2020.EXPERIMENT,)
+_ALL = tuple(paper.EXPERIMENT for paper in (baumann2020, babaki2014, ganji2016, jia2023, le2018))
 
 PAPERS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})

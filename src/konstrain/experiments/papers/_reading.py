@@ -38,3 +38,18 @@ def read_table(text: str, headings: Sequence[str], *, across: Sequence[object]) 
             part = numbers[number * len(headings) : (number + 1) * len(headings)]
             cells[name, value] = {head: published(cell) for head, cell in zip(headings, part, strict=True)}
     return cells
+
+
+def read_lines(text: str, headings: Sequence[str]) -> dict[Group, dict[str, Published]]:
+    """Read lines of a name, a number, and one cell per heading.
+
+    Examples
+    --------
+    >>> read_lines("iris 37 0.75 0.8*", ["nmi", "ours"])[("iris", 37)]["ours"].mark
+    '*'
+    """
+    cells: dict[Group, dict[str, Published]] = {}
+    for line in filter(None, text.split("\n")):
+        name, number, *values = line.split()
+        cells[name, int(number)] = dict(zip(headings, map(published, values), strict=True))
+    return cells

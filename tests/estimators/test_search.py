@@ -1,0 +1,53 @@
+"""What follows Lloyd's loop from given centers: briefly, under sizes only, and never to a higher objective."""
+
+import numpy as np
+import pytest
+
+from clusterings import sse
+from konstrain import ConstrainedKMeans
+
+
+def blobs_with_a_poor_start(seed):
+    """Five blobs; the start has two centers in the first and none in the last."""
+    rng = np.random.default_rng(seed)
+    places = 12.0 * rng.normal(size=(5, 4))
+    X = np.repeat(places, 60, axis=0) + rng.normal(size=(300, 4))
+    return X, X[[0, 1, 60, 120, 180]]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_under_sizes_a_given_start_ends_no_higher_than_lloyds_run(seed):
+    X, start = blobs_with_a_poor_start(seed)
+    sizes = {"size_min": 40, "size_max": 80}
+    brief = ConstrainedKMeans(5, init=start, random_state=0, **sizes).fit(X)
+    lloyd = ConstrainedKMeans(5, init=start, local_search=False, **sizes).fit(X)
+    assert brief.inertia_ <= lloyd.inertia_
+    assert brief.inertia_ == pytest.approx(sse(X, brief.labels_), rel=1e-9)
+    assert ((brief.cluster_sizes_ >= 40) & (brief.cluster_sizes_ <= 80)).all()
+
+
+def test_a_center_too_many_in_one_blob_goes_where_one_is_missing():
+    """Sizes up to 150 let one cluster hold two blobs, and Lloyd's run ends so; one relocation mends it."""
+    X, start = blobs_with_a_poor_start(0)
+    truth = np.repeat(np.arange(5), 60)
+    sizes = {"size_min": 10, "size_max": 150}
+    lloyd = ConstrainedKMeans(5, init=start, local_search=False, **sizes).fit(X)
+    brief = ConstrainedKMeans(5, init=start, random_state=0, **sizes).fit(X)
+    assert lloyd.inertia_ > 1.5 * sse(X, truth)
+    assert brief.inertia_ <= sse(X, truth)
+
+
+def test_without_sizes_or_iterations_left_nothing_follows():
+    X, start = blobs_with_a_poor_start(0)
+    free, lloyd = (ConstrainedKMeans(5, init=start, local_search=search).fit(X) for search in ("auto", False))
+    np.testing.assert_array_equal(free.labels_, lloyd.labels_)
+    with pytest.warns(match="did not converge"):
+        cut = ConstrainedKMeans(5, 40, 80, init=start, max_iter=1).fit(X)
+    assert cut.n_iter_ == 1
+
+
+def test_the_brief_search_is_decided_by_the_seed():
+    X, start = blobs_with_a_poor_start(3)
+    first, second = (ConstrainedKMeans(5, 40, 80, init=start, random_state=7).fit(X) for _ in range(2))
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+    assert first.inertia_ == second.inertia_
