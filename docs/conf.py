@@ -21,6 +21,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
 ]
+templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -28,10 +29,8 @@ myst_heading_anchors = 3
 
 autosummary_generate = True
 autodoc_typehints = "none"
-# Inherited methods get a line in their class's table, not a page each: scikit-learn documents them.
-numpydoc_show_class_members = True
-numpydoc_show_inherited_class_members = False
-numpydoc_class_members_toctree = False
+# Methods are listed by the template of classes, each with its parameters; a second list would repeat them.
+numpydoc_show_class_members = False
 
 html_theme = "furo"
 html_title = f"konstrain {version}"
