@@ -150,6 +150,9 @@ class Lagrangian:
         labels = point.relaxed.labels.copy()
         labels[movable] = answer.labels
         self.offer(labels)
+        # Where links and sizes hardly meet, the prices of what was moved are those of the whole.
+        if answer.prices is not None and not self.is_closed():
+            self.evaluate(answer.prices)
 
     def _transport_prices(self) -> NDArray[np.float64]:
         """Prices of the problem without links and with divisible blocks: rows repeated once per unit of demand."""

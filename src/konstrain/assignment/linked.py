@@ -3,16 +3,19 @@
 Shared by the engines `components` (hard links), `soft` (links with a price) and `coupled` (which adds size prices).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from konstrain import _core
 from konstrain.assignment.model import AssignmentModel
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.links import LinkGraph
 from konstrain.stop import Deadline
 
 # Branchings the search may spend on one component before HiGHS takes over: below this it is faster, above it HiGHS'
@@ -22,19 +25,16 @@ NODE_LIMIT = 1000
 
 @dataclass(frozen=True, eq=False)
 class LinkedAnswer:
-    """Labels that keep every hard link, their cost (prices and penalties included) and a bound on it."""
+    """Labels that keep every hard link, their cost (prices and penalties included) and a bound on it.
+
+    `slack` says per block how far its component's optimum lies above the sum of its blocks' cheapest costs: choosing
+    another cluster for a block raises the total by at least its regret less this.
+    """
 
     labels: NDArray[np.int32]
     cost: float
     bound: float
-    search: _core.LinkedAssignment
-
-    def slack(self) -> NDArray[np.float64]:
-        """Per block, how far its component's optimum lies above the sum of its blocks' cheapest costs.
-
-        Choosing another cluster for a block raises the total by at least its regret less this.
-        """
-        return self.search.slack()
+    slack: Callable[[], NDArray[np.float64]]
 
 
 def solve_linked(
@@ -42,6 +42,8 @@ def solve_linked(
 ) -> LinkedAnswer:
     """Assign linked blocks at least cost, sizes left aside; with prices, each block pays demand times price."""
     links = problem.graph
+    if has_crowded_cliques(links, problem.n_clusters):
+        return _match(problem, prices)
     search = _core.LinkedAssignment(
         problem.costs,
         links.indptr,
@@ -63,7 +65,30 @@ def solve_linked(
             search.settle(index, *_settle(component, problem.n_clusters, deadline))
         search.run()
     cost = search.cost
-    return LinkedAnswer(search.labels, cost, cost - search.doubt, search)
+    return LinkedAnswer(search.labels, cost, cost - search.doubt, search.slack)
+
+
+def has_crowded_cliques(links: LinkGraph, n_clusters: int) -> bool:
+    """Whether links form disjoint cliques, of which one fills more than half of the clusters.
+
+    Taken up one by one, as the lazy search does, the links of such a clique are a hard problem; as a whole they are an
+    assignment problem.
+    """
+    largest = int(np.diff(links.indptr).max(initial=0)) + 1
+    return 2 * largest > n_clusters and links.n_edges > 0 and links.is_hard and links.is_disjoint_cliques
+
+
+def _match(problem: AssignmentProblem, prices: NDArray[np.float64] | None) -> LinkedAnswer:
+    """Match each clique at least cost, prices added."""
+    links, costs = problem.graph, problem.costs
+    if prices is not None:
+        costs = costs + (prices if problem.demand is None else problem.demand[:, None] * prices)
+    labels, cost, clash = _core.match_cliques(costs, links.indptr, links.indices)
+    if clash.size:
+        raise clash_error(clash, problem.n_clusters)
+    excess = costs[np.arange(labels.size), labels] - costs.min(axis=1)
+    neighbours = csr_array((np.ones(links.indices.size), links.indices, links.indptr), shape=(labels.size, labels.size))
+    return LinkedAnswer(labels, cost, cost, lambda: excess + neighbours @ excess)
 
 
 def solve_without_sizes(problem: AssignmentProblem, time_limit: float | None, engine: str) -> Assignment:
