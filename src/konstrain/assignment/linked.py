@@ -71,8 +71,8 @@ def solve_linked(
 def has_crowded_cliques(links: LinkGraph, n_clusters: int) -> bool:
     """Whether links form disjoint cliques, of which one fills more than half of the clusters.
 
-    Taken up one by one, as the lazy search does, the links of such a clique are a hard problem; as a whole they are an
-    assignment problem.
+    Taken up one by one, as the lazy search does, the links of such a clique are a hard problem; as a whole they are
+    an assignment problem.
     """
     largest = int(np.diff(links.indptr).max(initial=0)) + 1
     return 2 * largest > n_clusters and links.n_edges > 0 and links.is_hard and links.is_disjoint_cliques
@@ -87,7 +87,9 @@ def _match(problem: AssignmentProblem, prices: NDArray[np.float64] | None) -> Li
     if clash.size:
         raise clash_error(clash, problem.n_clusters)
     excess = costs[np.arange(labels.size), labels] - costs.min(axis=1)
-    neighbours = csr_array((np.ones(links.indices.size), links.indices, links.indptr), shape=(labels.size, labels.size))
+    neighbours = csr_array(
+        (np.ones(links.indices.size), links.indices, links.indptr), shape=(labels.size, labels.size)
+    )
     return LinkedAnswer(labels, cost, cost, lambda: excess + neighbours @ excess)
 
 
