@@ -137,7 +137,7 @@ def beside(case: Case, mine: list[tuple[float, int, float]]) -> Row:
             "ratio: median, least": f"{statistics.median(ratios):.0f}, {min(ratios):.0f}",
             "not more broken": f"{sum(m[1] <= p[1] for m, p in both)} of {len(both)}",
             "objective not higher": f"{sum(e <= SAME_OBJECTIVE for e in excess)} of {len(both)}",
-            "objective - 1: median, worst": f"{statistics.median(excess):+.2%}, {max(excess):+.4%}",
+            "objective / peer's - 1: median, worst": f"{statistics.median(excess):+.2%}, {max(excess):+.4%}",
         }
         | row
     )
