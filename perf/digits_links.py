@@ -14,8 +14,3 @@ def linked_digits(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     X, y = load_digits(return_X_y=True)
     must, cannot = all_pairs_of_some(y, SHARE, np.random.default_rng(seed))
     return np.ascontiguousarray(X[:, np.ptp(X, axis=0) > 0]), must, cannot
-
-
-def starting_rows(seed: int, n_samples: int) -> np.ndarray:
-    """Return the rows that the peer draws first after seeding numpy's global generator."""
-    return np.random.RandomState(seed).choice(n_samples, N_CLUSTERS, replace=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+KEPT = HERE / ".cache"
 
 
 def cpu_seconds(call: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
@@ -32,3 +33,13 @@ def run_alone(script: str, *arguments: str) -> str:
     """Last line printed by a script of this folder in a process of its own."""
     command = [sys.executable, str(HERE / script), *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip().splitlines()[-1]
+
+
+def run_alone_once(script: str, *arguments: str) -> str:
+    """Like `run_alone`, but what was printed is kept, and a script with the same arguments is not run again."""
+    kept = KEPT / f"{' '.join((Path(script).stem, *arguments))}.txt"
+    if not kept.exists():
+        printed = run_alone(script, *arguments)
+        KEPT.mkdir(exist_ok=True)
+        kept.write_text(printed)
+    return kept.read_text()

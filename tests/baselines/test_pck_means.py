@@ -108,14 +108,38 @@ def test_the_largest_neighborhoods_start_pck_and_distant_ones_start_mpck():
     X = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 90.0, 90.0])[:, None]
     rows = linked(X, 2, must=[(0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (7, 8)])
     neighborhoods, rng = Neighborhoods.of(rows), np.random.default_rng(0)
-    assert neighborhoods.largest_centers(rng).ravel().tolist() == [0.0, 1.0]
-    assert neighborhoods.farthest_centers(rng).ravel().tolist() == [0.0, 90.0]
+    for chosen, expected in ((neighborhoods.largest(), [0.0, 1.0]), (neighborhoods.distant(), [0.0, 90.0])):
+        centers, labels = neighborhoods.starts(chosen)(rng)
+        assert centers.ravel().tolist() == expected
+        assert [np.unique(labels[neighborhoods.members[i]]).tolist() for i in chosen] == [[0], [1]]
+        assert (labels == -1).sum() == len(labels) - neighborhoods.sizes[chosen].sum()
+
+
+def test_further_starts_are_means_of_three_quarters():
+    X = np.array([0.0, 1.0, 3.0, 8.0, 100.0, 104.0, 116.0, 120.0])[:, None]
+    neighborhoods = Neighborhoods.of(linked(X, 2, must=[(0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 7)]))
+    start, rng = neighborhoods.starts([0, 1]), np.random.default_rng(0)
+    assert start(rng)[0].ravel().tolist() == [3.0, 110.0]
+    later = np.array([3.0 * start(rng)[0].ravel() for _ in range(40)]).round()
+    assert set(later[:, 0]) == {4.0, 9.0, 11.0, 12.0}
+    assert set(later[:, 1]) == {320.0, 324.0, 336.0, 340.0}
+
+
+@pytest.mark.parametrize("method", [PCKMeans, MPCKMeans])
+def test_no_row_carries_its_neighborhood_to_the_center_of_another(method):
+    # The first row of each set is nearer to the other's mean; without labels at the start it may decide for all.
+    X = np.array([[9.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [10.0, 0.0], [10.0, 1.0], [9.0, 0.0]])
+    must, cannot = [(0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 7)], [(0, 4)]
+    for seed in range(30):
+        model = method(2, violation_cost=100.0, random_state=seed).fit(X, must_link=must, cannot_link=cannot)
+        assert model.labels_.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
 
 
 def test_too_few_neighborhoods_are_topped_up_with_a_row_apart_from_all():
     X = np.arange(6.0)[:, None]
     rows = linked(X, 4, must=[(0, 1), (2, 3)], cannot=[(0, 4), (5, 1), (3, 5)])
-    centers = Neighborhoods.of(rows).largest_centers(np.random.default_rng(0))
+    neighborhoods = Neighborhoods.of(rows)
+    centers, _ = neighborhoods.starts(neighborhoods.largest())(np.random.default_rng(0))
     assert centers[:3].ravel().tolist() == [0.5, 2.5, 5.0]
     assert centers.shape == (4, 1)
 

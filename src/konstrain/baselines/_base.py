@@ -84,6 +84,10 @@ class LinkedRows:
         """The same rows without links, each a block of its own: what seeding works on."""
         return Problem.build(self.X, self.n_clusters, nonempty=False)
 
+    def unlabelled(self) -> NDArray[np.int32]:
+        """Return labels that say of no row where it is."""
+        return np.full(self.n_samples, -1, dtype=np.int32)
+
     def points(self, which: Any) -> NDArray[np.float64]:
         """Return some rows as dense points in double precision."""
         rows = self.X[which]

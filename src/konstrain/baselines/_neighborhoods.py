@@ -1,6 +1,9 @@
 """Neighborhoods: rows tied together by must-links, what they entail, and the starting centers they give."""
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +13,12 @@ from konstrain.baselines._base import LinkedRows, Pairs
 from konstrain.constraints import Problem
 from konstrain.constraints.pairs import MAX_PAIRS
 from konstrain.links import LinkGraph
+
+# Share of each neighborhood whose mean starts a further run: the means of all its rows are the same in every run.
+RESTART_SHARE = 0.75
+
+# Centers, and the label of each row, -1 where it is not known yet.
+Start = tuple[NDArray[np.float64], NDArray[np.int32]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,36 +74,57 @@ class Neighborhoods:
 
     def means(self) -> NDArray[np.float64]:
         """Mean of each neighborhood."""
-        labels = np.full(self.rows.n_samples, len(self.members), dtype=np.int32)
-        for number, members in enumerate(self.members):
-            labels[members] = number
-        sums, sizes = distances.center_sums(
-            self.rows.X, None, labels, len(self.members) + 1, n_threads=self.rows.n_threads
-        )
+        return self._means_of(self.members)
+
+    def _means_of(self, sets: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
+        labels = self._labels_of(sets, other=len(sets))
+        sums, sizes = distances.center_sums(self.rows.X, None, labels, len(sets) + 1, n_threads=self.rows.n_threads)
         return sums[:-1] / sizes[:-1, None]
+
+    def _labels_of(self, sets: Sequence[NDArray[np.int32]], other: int) -> NDArray[np.int32]:
+        """Number of the set that each row is in."""
+        labels = np.full(self.rows.n_samples, other, dtype=np.int32)
+        for number, members in enumerate(sets):
+            labels[members] = number
+        return labels
 
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of rows in each neighborhood."""
         return np.array([members.size for members in self.members], dtype=np.int64)
 
-    def largest_centers(self, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the means of the largest neighborhoods, topped up when there are too few (PCK-Means)."""
-        chosen = np.argsort(-self.sizes, kind="stable")[: self.rows.n_clusters]
-        return self._topped_up(self.means()[np.sort(chosen)], rng)
+    def largest(self) -> list[int]:
+        """Choose the largest neighborhoods, at most one per cluster (PCK-Means)."""
+        chosen: list[int] = np.sort(np.argsort(-self.sizes, kind="stable")[: self.rows.n_clusters]).tolist()
+        return chosen
 
-    def farthest_centers(self, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the means of large neighborhoods far from each other, topped up when too few (MPCK-Means)."""
-        means = self.means()
-        if len(means) <= self.rows.n_clusters:
-            return self._topped_up(means, rng)
-        chosen = [int(self.sizes.argmax())]
+    def distant(self) -> list[int]:
+        """Choose large neighborhoods far from each other, at most one per cluster (MPCK-Means)."""
+        if len(self.members) <= self.rows.n_clusters:
+            return list(range(len(self.members)))
+        means, chosen = self.means(), [int(self.sizes.argmax())]
         nearest = np.full(len(means), np.inf)
         while len(chosen) < self.rows.n_clusters:
             nearest = np.minimum(nearest, ((means - means[chosen[-1]]) ** 2).sum(axis=1))
             nearest[chosen] = 0.0
             chosen.append(int((self.sizes * np.sqrt(nearest)).argmax()))
-        return means[chosen]
+        return chosen
+
+    def starts(self, chosen: list[int]) -> Callable[[np.random.Generator], Start]:
+        """Return a function that gives the start of one run after the other.
+
+        The first start has the means of the chosen neighborhoods as centers, the others the means of a random part of
+        each; clusters without a neighborhood are topped up. All rows of the chosen neighborhoods are labelled.
+        """
+        sets = [self.members[number] for number in chosen]
+        shares = chain([1.0], repeat(RESTART_SHARE))
+
+        def start(rng: np.random.Generator) -> Start:
+            share = next(shares)
+            drawn = sets if share == 1.0 else [rng.choice(s, math.ceil(share * s.size), replace=False) for s in sets]
+            return self._topped_up(self._means_of(drawn), rng), self._labels_of(sets, other=-1)
+
+        return start
 
     def _topped_up(self, centers: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
         """Add a row apart from all neighborhoods, if there is one, then perturbations of the mean of all rows."""

@@ -78,8 +78,8 @@ default="neighborhoods"
     update is the exact minimiser within the limit; a feature without any variance keeps weight 1. The two rows
     furthest apart, which measure a broken cannot-link, are found anew for each metric; that can raise the objective,
     and an iteration that does not lower it ends a run. Rows come in a random order, drawn for each sweep; sweeps are
-    repeated until none changes a label. When there are fewer neighborhoods than clusters, the rest is chosen as in
-    `PCKMeans`.
+    repeated until none changes a label. Labels at the start, further runs, and what happens when there are fewer
+    neighborhoods than clusters are as in `PCKMeans`.
 
     References
     ----------
@@ -134,6 +134,7 @@ default="neighborhoods"
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
         neighborhoods = Neighborhoods.of(rows)
+        seeded = neighborhoods.starts(neighborhoods.distant())
         loop = MetricLoop(
             neighborhoods.closure() if self.closure else rows,
             self.violation_cost,
@@ -145,8 +146,8 @@ default="neighborhoods"
         def run(seed: int) -> RowClustering:
             rng = np.random.default_rng(seed)
             if isinstance(self.init, str) and self.init == "neighborhoods":
-                return loop.run(neighborhoods.farthest_centers(rng), rng)
-            return loop.run(self._start(rows, seed), rng)
+                return loop.run(*seeded(rng), rng)
+            return loop.run(self._start(rows, seed), rows.unlabelled(), rng)
 
         return run
 
@@ -281,12 +282,14 @@ class MetricLoop:
         numbers = np.tile(np.arange(len(self.pairs), dtype=np.int32), 2)
         return indptr, np.ascontiguousarray(other[order]), np.ascontiguousarray(numbers[order])
 
-    def run(self, centers: NDArray[np.float64], rng: np.random.Generator) -> MetricClustering:
-        """Run from these centers for as long as the objective falls."""
+    def run(
+        self, centers: NDArray[np.float64], labels: NDArray[np.int32], rng: np.random.Generator
+    ) -> MetricClustering:
+        """Run from these centers and labels, -1 where a row has none yet, for as long as the objective falls."""
         weights = np.ones_like(centers)
         farthest = self.farthest(weights)
         costs, prices = metric_costs(self.X, centers, weights), self.link_prices(weights, farthest)
-        labels = np.full(self.rows.n_samples, -1, dtype=np.int32)
+        labels = labels.copy()
         best: MetricClustering | None = None
         for n_iter in range(1, self.max_iter + 1):
             self.assign(costs, prices, labels, rng)

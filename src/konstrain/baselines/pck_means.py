@@ -63,10 +63,13 @@ default="neighborhoods"
     -----
     What the paper leaves open, and what we chose. Rows come in a random order, drawn anew for each sweep; sweeps are
     repeated until none changes a label, then centers move, so that the objective never rises after the first sweep.
-    In the first sweep only rows that have been labelled count. When there are fewer neighborhoods than clusters, a
-    row with cannot-links to all of them is taken next, if there is one, then the mean of all rows perturbed by normal
-    deviates with the features' standard deviations (the paper leaves the amount open). A link without confidence, or
-    with confidence inf, has confidence 1: no link is hard here.
+    In the first sweep only rows that have been labelled count; those of the neighborhoods that gave the start are
+    labelled from the beginning, or else the row that comes first could carry all of them to the center of another.
+    The first run starts from the means of the neighborhoods, further ones (`n_init`) from the means of three quarters
+    of each, drawn at random, for the order of the rows alone hardly ever leads elsewhere. When there are fewer
+    neighborhoods than clusters, a row with cannot-links to all of them is taken next, if there is one, then the mean
+    of all rows perturbed by normal deviates with the features' standard deviations (the paper leaves the amount
+    open). A link without confidence, or with confidence inf, has confidence 1: no link is hard here.
 
     References
     ----------
@@ -109,13 +112,14 @@ default="neighborhoods"
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
         neighborhoods = Neighborhoods.of(rows)
+        seeded = neighborhoods.starts(neighborhoods.largest())
         loop = PenaltyLoop(neighborhoods.closure() if self.closure else rows, self.violation_cost, self.max_iter)
 
         def run(seed: int) -> RowClustering:
             rng = np.random.default_rng(seed)
             if isinstance(self.init, str) and self.init == "neighborhoods":
-                return loop.run(neighborhoods.largest_centers(rng), rng)
-            return loop.run(self._start(rows, seed), rng)
+                return loop.run(*seeded(rng), rng)
+            return loop.run(self._start(rows, seed), rows.unlabelled(), rng)
 
         return run
 
@@ -135,15 +139,15 @@ class PenaltyLoop:
         prices = self.violation_cost * np.concatenate([-self.rows.must.weight, self.rows.cannot.weight])
         return LinkGraph.from_edges(self.rows.n_samples, pairs[:, 0], pairs[:, 1], prices)
 
-    def run(self, centers: NDArray[np.float64], rng: np.random.Generator) -> RowClustering:
-        """Run from these centers."""
-        labels = np.full(self.rows.n_samples, -1, dtype=np.int32)
+    def run(self, centers: NDArray[np.float64], labels: NDArray[np.int32], rng: np.random.Generator) -> RowClustering:
+        """Run from these centers and labels, -1 where a row has none yet."""
         converged, n_iter = False, 0
         while n_iter < self.max_iter and not converged:
             n_iter += 1
-            before = labels.copy()
+            before, labels = labels, labels.copy()
             self.assign(centers, labels, rng)
-            converged = np.array_equal(labels, before)
+            # The labels at the start need not be those of the centers at the start.
+            converged = n_iter > 1 and np.array_equal(labels, before)
             centers = self.rows.means(labels, centers)
         return RowClustering(labels, self.objective(labels, centers), n_iter, converged, centers)
 
