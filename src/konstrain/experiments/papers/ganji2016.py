@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from konstrain.datasets import flip_links, load, sample_ganji
@@ -180,6 +181,40 @@ def _judge_cannot_links(records: Sequence[Record]) -> Verdict:
     return Verdict(found, len(good) >= 10 if within else None)
 
 
+def _judge_rise(records: Sequence[Record]) -> Verdict:
+    curves: dict[object, list[float]] = {}
+    points = groups_of(select(records, method="LCC", part="number"), ["data", "links"])
+    for (data, _), runs in sorted(points.items()):
+        values = values_of(runs, "nmi")
+        curves.setdefault(data, []).append(sum(values) / len(values))
+    steps = [after > before for curve in curves.values() for before, after in pairwise(curve)]
+    risen = [curve[-1] > curve[0] for curve in curves.values()]
+    found = f"{sum(risen)} of {len(risen)} curves end above their start; {sum(steps)} of {len(steps)} steps rise"
+    return Verdict(found, all(risen) if steps else None)
+
+
+def _judge_noise(records: Sequence[Record]) -> Verdict:
+    """Compare the two least wrong sets of constraints with the two most wrong ones."""
+    losses: dict[str, float] = {}
+    for (method,), runs in groups_of(select(records, part="noise"), ["method"]).items():
+        few = values_of([run for run in runs if run["wrong"] <= WRONG[1]], "nmi")
+        many = values_of([run for run in runs if run["wrong"] >= WRONG[-2]], "nmi")
+        if few and many:
+            losses[str(method)] = sum(few) / len(few) - sum(many) / len(many)
+    found = "NMI lost: " + ", ".join(f"{method} {loss:.3f}" for method, loss in losses.items())
+    if len(losses) < 3:
+        return Verdict("too few rows", None)
+    return Verdict(found, min(losses.values()) > 0 and max(losses, key=losses.__getitem__) == "LCC")
+
+
+def _judge_ours(records: Sequence[Record]) -> Verdict:
+    runs = select(records, method="ConstrainedKMeans")
+    broken = sum(values_of(runs, "broken_ml")) + sum(values_of(runs, "broken_cl"))
+    failed = sum(run["status"] == "failed" for run in runs)
+    found = f"{broken} broken in {len(runs)} runs, {failed} failed"
+    return Verdict(found, broken == 0 and failed == 0 if runs else None)
+
+
 def _quick(row: Row) -> bool:
     return row.case.seed == 0 and row.run < 3
 
@@ -254,6 +289,9 @@ EXPERIMENT = Experiment(
             "LCC breaks at most the published mean plus one spread of cannot-links, on 10 of 12 data sets",
             _judge_cannot_links,
         ),
+        Claim("LCC's NMI rises with the number of constraints (Fig. 2 and 3)", _judge_rise),
+        Claim("Wrong constraints cost all methods, and LCC the most (Fig. 4)", _judge_noise),
+        Claim("ConstrainedKMeans breaks nothing", _judge_ours),
     ),
     quick=_quick,
     notes=(
