@@ -47,16 +47,11 @@ void CliqueRelaxation::raise(int steps, double stepLength, double memory, double
     std::vector<double> direction(prices_.size(), 0.0);
     std::vector<double> gradient(nColours_);
     std::vector<std::int32_t> chosen(nodes_.size());
-    share_.assign(reduced_.size(), 0.0);
     bound_ = -infinity;
     int failures = 0;
     for (int step = 0; step != steps; ++step) {
         const double value = evaluate(reduced, prices, chosen);
         const double fresh = step == 0 ? 1.0 : 1.0 - memory;
-        for (double& share : share_)
-            share *= 1.0 - fresh;
-        for (std::size_t open = 0; open != chosen.size(); ++open)
-            share_[open * nColours_ + static_cast<std::size_t>(chosen[open])] += fresh;
         double along = 0.0; // how much further the old direction would still have led upwards
         double norm = 0.0;
         const bool better = value > bound_;

@@ -27,11 +27,6 @@ public:
     std::span<const double> reduced(std::size_t open) const {
         return {reduced_.data() + open * nColours_, nColours_};
     }
-    // How often an open node took each of its colours in the last steps of `raise`, recent steps counting
-    // more.
-    std::span<const double> share(std::size_t open) const {
-        return {share_.data() + open * nColours_, nColours_};
-    }
     // Least cost of all nodes as far as the prices prove it.
     double bound() const { return bound_; }
     // Colours of the settled nodes; -1 for open ones.
@@ -62,7 +57,6 @@ private:
     std::vector<std::int32_t> colours_;
     std::vector<std::int32_t> nodes_;
     std::vector<double> reduced_;
-    std::vector<double> share_;
     std::vector<std::size_t> start_;    // where each clique's members start
     std::vector<std::int32_t> members_; // as positions among the open nodes
     std::vector<double> prices_;        // per clique and colour

@@ -1,7 +1,6 @@
 #include "clique_search.h"
 
 #include <algorithm>
-#include <cassert>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -15,12 +14,12 @@ namespace {
 // Price changes at the root, in rounds between which a colouring is tried, and at every other node.
 constexpr int rootRounds = 2;
 constexpr int rootSteps = 200;
-constexpr int nodeSteps = 30;
+constexpr int nodeSteps = 45;
 // Length of the first steps, and how much of the direction is kept from one step to the next.
 constexpr double rootLength = 0.5;
 constexpr double rootMemory = 0.9;
 constexpr double nodeLength = 0.2;
-constexpr double nodeMemory = 0.8;
+constexpr double nodeMemory = 0.85;
 // Depths between two attempts to complete a colouring.
 constexpr std::size_t completeEvery = 4;
 // Colourings that differ by less, relatively, cost the same: sums taken in another order.
