@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "clique_search.h"
 #include "closure.h"
 #include "component_search.h"
 #include "dual_ascent.h"
@@ -27,8 +28,8 @@ double PricedCosts::at(std::size_t block, std::int32_t cluster) const {
     return prices.empty() ? cost : cost + (demand.empty() ? 1.0 : demand[block]) * prices[j];
 }
 
-LinkedAssignment::LinkedAssignment(PricedCosts costs, LinkView links, std::size_t nodeLimit, double timeLimit)
-    : costs_(costs), links_(links), nodeLimit_(nodeLimit), end_(deadlineIn(timeLimit)),
+LinkedAssignment::LinkedAssignment(PricedCosts costs, LinkView links, SearchLimits limits)
+    : costs_(costs), links_(links), limits_(limits), end_(deadlineIn(limits.seconds)),
       labels_(links.indptr.size() - 1) {}
 
 void LinkedAssignment::run() {
@@ -139,6 +140,19 @@ std::vector<std::int32_t> LinkedAssignment::componentOf(std::int32_t slot) {
     return slots;
 }
 
+std::vector<std::int32_t> LinkedAssignment::blocksOf(std::span<const std::int32_t> slots) const {
+    std::vector<std::int32_t> blocks(slots.size());
+    std::ranges::transform(slots, blocks.begin(),
+                           [&](std::int32_t slot) { return block_[static_cast<std::size_t>(slot)]; });
+    return blocks;
+}
+
+std::span<const std::int32_t> LinkedAssignment::neighboursOf(std::int32_t block) const {
+    const auto begin = static_cast<std::size_t>(links_.indptr[static_cast<std::size_t>(block)]);
+    const auto end = static_cast<std::size_t>(links_.indptr[static_cast<std::size_t>(block) + 1]);
+    return links_.indices.subspan(begin, end - begin);
+}
+
 Potts LinkedAssignment::makePotts(std::span<const std::int32_t> slots) {
     Potts potts(slots.size(), costs_.nClusters);
     for (std::size_t i = 0; i != slots.size(); ++i) {
@@ -159,22 +173,64 @@ Potts LinkedAssignment::makePotts(std::span<const std::int32_t> slots) {
 void LinkedAssignment::solveComponent(std::int32_t slot) {
     const std::vector<std::int32_t> slots = componentOf(slot);
     const Potts potts = makePotts(slots);
-    std::vector<std::int32_t> blocks(slots.size());
-    std::ranges::transform(slots, blocks.begin(),
-                           [&](std::int32_t s) { return block_[static_cast<std::size_t>(s)]; });
     std::vector<std::int32_t> colours(slots.size());
-
-    ComponentSearch search(Clock::now() < end_ ? nodeLimit_ : 0);
+    ComponentSearch search(Clock::now() < end_ ? limits_.branchings : 0);
     const double value = search.solve(potts, infinity, colours);
-    if (search.gaveUp()) {
+    if (!search.gaveUp())
+        conclude(blocksOf(slots), colours, value);
+    else if (isHard() && takeUpAllOf(slots))
+        solveDense(componentOf(slot));
+    else {
         const double greedy = colourGreedily(potts, colours);
         open_.push_back(
-            {std::move(blocks), keepNeeded(potts), std::move(colours), greedy, ascend(potts, 100).value});
-    } else if (value == infinity) {
-        clash_ = std::move(blocks);
-    } else {
-        apply(blocks, colours, 0.0);
+            {blocksOf(slots), keepNeeded(potts), std::move(colours), greedy, ascend(potts, 100).value});
     }
+}
+
+// Takes up every link of these blocks: where links are many and the search is lost, all of them together
+// leave fewer choices, and cliques to see them by. False, and nothing done, when that would be too much.
+bool LinkedAssignment::takeUpAllOf(std::span<const std::int32_t> slots) {
+    std::vector<std::int32_t> blocks = blocksOf(slots);
+    for (const std::int32_t slot : slots)
+        for (const std::int32_t other : neighboursOf(block_[static_cast<std::size_t>(slot)]))
+            blocks.push_back(other);
+    std::ranges::sort(blocks);
+    const auto distinct = std::ranges::unique(blocks).begin() - blocks.begin();
+    if (static_cast<std::size_t>(distinct) > mostDense)
+        return false;
+    const std::size_t nTouched = touched_.size();
+    for (const std::int32_t slot : slots) {
+        const std::int32_t block = block_[static_cast<std::size_t>(slot)];
+        for (const std::int32_t other : neighboursOf(block))
+            if (!takenUp(block, other))
+                takeUp(block, other, infinity);
+    }
+    touched_.resize(nTouched); // they are about to be solved
+    return true;
+}
+
+void LinkedAssignment::solveDense(std::span<const std::int32_t> slots) {
+    // The component may have grown over others that were left open in this round.
+    std::erase_if(open_, [&](const OpenComponent& component) {
+        return visited_[static_cast<std::size_t>(
+                   slot_[static_cast<std::size_t>(component.blocks.front())])] == walk_;
+    });
+    const Potts potts = keepNeeded(makePotts(slots));
+    std::vector<std::int32_t> colours(slots.size());
+    CliqueSearch search(potts, limits_.cliqueBranchings, end_);
+    const double value = search.solve(colours);
+    if (search.gaveUp())
+        open_.push_back({blocksOf(slots), potts, std::move(colours), value, search.bound()});
+    else
+        conclude(blocksOf(slots), colours, value);
+}
+
+void LinkedAssignment::conclude(std::vector<std::int32_t> blocks, std::span<const std::int32_t> colours,
+                                double value) {
+    if (value == infinity)
+        clash_ = std::move(blocks);
+    else
+        apply(blocks, colours, 0.0);
 }
 
 void LinkedAssignment::settle(std::size_t index, std::span<const std::int32_t> colours, double bound) {

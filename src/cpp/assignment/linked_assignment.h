@@ -28,6 +28,13 @@ struct PricedCosts {
     double at(std::size_t block, std::int32_t cluster) const;
 };
 
+// What may be spent on one component before it is left open.
+struct SearchLimits {
+    std::size_t branchings;       // of the quick search
+    std::size_t cliqueBranchings; // of the search by cliques, which follows where all links are hard
+    double seconds;               // for everything together
+};
+
 // A group of linked blocks that the search gave up on; somebody else has to settle it.
 struct OpenComponent {
     std::vector<std::int32_t> blocks;
@@ -43,7 +50,7 @@ struct OpenComponent {
 // new is optimal for all links.
 class LinkedAssignment {
 public:
-    LinkedAssignment(PricedCosts costs, LinkView links, std::size_t nodeLimit, double timeLimit);
+    LinkedAssignment(PricedCosts costs, LinkView links, SearchLimits limits);
 
     // Advances until done, infeasible, or components are open. Call again after settling those.
     void run();
@@ -67,6 +74,8 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     static constexpr std::int32_t untouched = -1;
+    static constexpr std::size_t mostDense =
+        1000; // blocks for the search by cliques, which is quadratic in them
 
     void takeCheapest();
     void collectAllBroken();
@@ -76,15 +85,21 @@ private:
     bool takenUp(std::int32_t first, std::int32_t second) const;
     std::vector<std::int32_t> componentOf(std::int32_t slot);
     Potts makePotts(std::span<const std::int32_t> slots);
+    std::vector<std::int32_t> blocksOf(std::span<const std::int32_t> slots) const;
+    std::span<const std::int32_t> neighboursOf(std::int32_t block) const;
     void solveComponent(std::int32_t slot);
+    bool takeUpAllOf(std::span<const std::int32_t> slots);
+    void solveDense(std::span<const std::int32_t> slots);
+    void conclude(std::vector<std::int32_t> blocks, std::span<const std::int32_t> colours, double value);
     void apply(std::span<const std::int32_t> blocks, std::span<const std::int32_t> colours, double doubt);
+    bool isHard() const { return links_.weights.empty(); }
     double weightAt(std::size_t entry) const {
         return links_.weights.empty() ? infinity : links_.weights[entry];
     }
 
     PricedCosts costs_;
     LinkView links_;
-    std::size_t nodeLimit_;
+    SearchLimits limits_;
     TimePoint end_;
     bool started_ = false;
     std::vector<std::int32_t> labels_;

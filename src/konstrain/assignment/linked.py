@@ -18,9 +18,11 @@ from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.links import LinkGraph
 from konstrain.stop import Deadline
 
-# Branchings the search may spend on one component before HiGHS takes over: below this it is faster, above it HiGHS'
+# Branchings the quick search may spend on one component before others take over: below this it is fastest, above it
 # linear programs prune better (measured on conflict graphs with two links per block and more).
 NODE_LIMIT = 1000
+# Where all links are hard, branchings the search by cliques may spend before HiGHS takes over: about 2 ms each.
+CLIQUE_LIMIT = 3000
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,7 @@ def solve_linked(
         problem.demand if prices is not None else None,
         prices,
         NODE_LIMIT,
+        CLIQUE_LIMIT,
         deadline.remaining(),
     )
     search.run()

@@ -1,0 +1,183 @@
+#include "clique_search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "component_search.h"
+
+namespace konstrain {
+
+namespace {
+
+// Price changes at the root, in rounds between which a colouring is tried, and at every other node.
+constexpr int rootRounds = 2;
+constexpr int rootSteps = 200;
+constexpr int nodeSteps = 45;
+// Length of the first steps, and how much of the direction is kept from one step to the next.
+constexpr double rootLength = 0.5;
+constexpr double rootMemory = 0.9;
+constexpr double nodeLength = 0.2;
+constexpr double nodeMemory = 0.85;
+// Depths between two attempts to complete a colouring.
+constexpr std::size_t completeEvery = 4;
+// Colourings that differ by less, relatively, cost the same: sums taken in another order.
+constexpr double sameTotal = 1e-10;
+
+// Exchanges two colours along a chain of nodes that the exchange drags along, as long as some chain gains.
+void improveByChains(const Potts& potts, std::span<std::int32_t> colours) {
+    std::vector<std::size_t> visited(potts.nNodes(), 0);
+    std::vector<std::size_t> chain;
+    std::size_t walk = 0;
+    const auto gainOf = [&](std::size_t node, std::int32_t to) {
+        const std::int32_t from = colours[node];
+        double change = 0.0;
+        chain.assign(1, node);
+        visited[node] = ++walk;
+        for (std::size_t head = 0; head != chain.size() && change < infinity; ++head) {
+            const auto cost = potts.cost(chain[head]);
+            const std::int32_t next = colours[chain[head]] == from ? to : from;
+            change +=
+                cost[static_cast<std::size_t>(next)] - cost[static_cast<std::size_t>(colours[chain[head]])];
+            for (const Neighbour& neighbour : potts.neighbours(chain[head])) {
+                const auto other = static_cast<std::size_t>(neighbour.node);
+                if (colours[other] == next && visited[other] != walk) {
+                    visited[other] = walk;
+                    chain.push_back(other);
+                }
+            }
+        }
+        return -change;
+    };
+    const double least = sameTotal * std::abs(total(potts, colours));
+    for (bool improved = true; improved;) {
+        improved = false;
+        for (std::size_t node = 0; node != potts.nNodes(); ++node)
+            for (std::size_t colour = 0; colour != potts.nColours(); ++colour) {
+                const std::int32_t from = colours[node];
+                const auto to = static_cast<std::int32_t>(colour);
+                if (to == from || potts.cost(node)[colour] == infinity || !(gainOf(node, to) > least))
+                    continue;
+                for (const std::size_t member : chain)
+                    colours[member] = colours[member] == from ? to : from;
+                improved = true;
+            }
+    }
+}
+
+// The open node to branch on: one that pulls many others along and has few colours left.
+std::optional<std::size_t> branchingNode(const Potts& potts, const CliqueRelaxation& relaxation) {
+    std::optional<std::size_t> chosen;
+    double most = -1.0;
+    for (std::size_t open = 0; open != relaxation.nOpen(); ++open) {
+        const auto choices =
+            std::ranges::count_if(relaxation.reduced(open), [](double c) { return c < infinity; });
+        if (choices < 2)
+            continue;
+        const double score = static_cast<double>(potts.neighbours(relaxation.node(open)).size()) /
+                             static_cast<double>(choices);
+        if (score > most) {
+            most = score;
+            chosen = open;
+        }
+    }
+    return chosen;
+}
+
+} // namespace
+
+bool CliqueSearch::isClosed(double bound) const {
+    return value_ < infinity && bound >= value_ - sameTotal * std::abs(value_);
+}
+
+void CliqueSearch::offer(std::span<const std::int32_t> colours) {
+    std::vector<std::int32_t> better(colours.begin(), colours.end());
+    improveByChains(potts_, better);
+    const double value = total(potts_, better);
+    if (value < value_) {
+        value_ = value;
+        best_ = std::move(better);
+    }
+}
+
+// Colours the open nodes by their reduced costs, those with fewest choices first.
+void CliqueSearch::complete(const CliqueRelaxation& relaxation) {
+    Potts priced = potts_;
+    std::vector<std::int32_t> colours = relaxation.colours();
+    for (std::size_t node = 0; node != colours.size(); ++node)
+        if (colours[node] >= 0)
+            for (std::size_t colour = 0; colour != priced.nColours(); ++colour)
+                if (colour != static_cast<std::size_t>(colours[node]))
+                    priced.cost(node)[colour] = infinity;
+    for (std::size_t open = 0; open != relaxation.nOpen(); ++open)
+        std::ranges::copy(relaxation.reduced(open), priced.cost(relaxation.node(open)).begin());
+    if (colourGreedily(priced, colours) < infinity)
+        offer(colours);
+}
+
+double CliqueSearch::solve(std::span<std::int32_t> colours) {
+    CliqueRelaxation root(potts_);
+    if (root.propagate(potts_)) {
+        root.settle(potts_);
+        searchRoot(root);
+    }
+    std::ranges::copy(best_, colours.begin());
+    return value_;
+}
+
+void CliqueSearch::searchRoot(CliqueRelaxation& root) {
+    complete(root);
+    for (int round = 0; round != rootRounds && !isClosed(root.bound()); ++round) {
+        root.raise(rootSteps, rootLength, rootMemory, value_);
+        complete(root);
+    }
+    rootBound_ = root.bound();
+    if (!isClosed(root.bound()))
+        branch(root, 0);
+}
+
+void CliqueSearch::search(CliqueRelaxation& relaxation, std::size_t depth) {
+    if (nodesLeft_ == 0 || std::chrono::steady_clock::now() >= end_) {
+        gaveUp_ = true;
+        return;
+    }
+    --nodesLeft_;
+    relaxation.raise(nodeSteps, nodeLength, nodeMemory, value_);
+    if (isClosed(relaxation.bound()))
+        return;
+    if (depth % completeEvery == 1)
+        complete(relaxation);
+    if (!isClosed(relaxation.bound()))
+        branch(relaxation, depth);
+}
+
+void CliqueSearch::branch(CliqueRelaxation& relaxation, std::size_t depth) {
+    if (value_ < infinity && !relaxation.forbidDearer(potts_, value_))
+        return;
+    const auto open = branchingNode(potts_, relaxation);
+    if (!open) { // one colour left for everybody
+        relaxation.settle(potts_);
+        offer(relaxation.colours());
+        return;
+    }
+    const auto cost = relaxation.reduced(*open);
+    std::vector<std::size_t> order;
+    for (std::size_t colour = 0; colour != cost.size(); ++colour)
+        if (cost[colour] < infinity)
+            order.push_back(colour);
+    std::ranges::stable_sort(order, {}, [&](std::size_t colour) { return cost[colour]; });
+    for (const std::size_t colour : order) {
+        if (isClosed(relaxation.bound() + cost[colour] - cost[order.front()]))
+            return;
+        CliqueRelaxation child = relaxation;
+        if (child.forbidAllBut(potts_, *open, colour)) {
+            child.settle(potts_);
+            search(child, depth + 1);
+        }
+        if (gaveUp_)
+            return;
+    }
+}
+
+} // namespace konstrain

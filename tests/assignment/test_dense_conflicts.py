@@ -1,0 +1,104 @@
+"""The search by cliques, which follows where dense hard links are too much for the quick search."""
+
+import numpy as np
+import pytest
+
+from konstrain import _core
+from konstrain.assignment import AssignmentProblem, components, linked, milp
+from konstrain.exceptions import InfeasibleError
+from konstrain.links import LinkGraph
+from oracles import best_cost, check_assignment, cost_tolerance
+from problems import random_costs, random_links
+
+
+@pytest.fixture
+def only_cliques(monkeypatch):
+    """Leave nothing that needs branching to the quick search."""
+    monkeypatch.setattr(linked, "NODE_LIMIT", 0)
+
+
+@pytest.fixture
+def no_highs(monkeypatch):
+    """Fail if a component is left to HiGHS."""
+
+    def refuse(component, *_):
+        raise AssertionError(f"{component[0].size} blocks were left to HiGHS")
+
+    monkeypatch.setattr(linked, "_settle", refuse)
+
+
+def planted(rng, n_blocks, n_clusters, n_links):
+    """Blocks of very different size around centers, and links that their classes keep."""
+    classes = rng.integers(n_clusters, size=n_blocks)
+    centers = rng.normal(size=(n_clusters, 5))
+    points = centers[classes] + rng.normal(size=(n_blocks, 5))
+    weight = np.maximum(1.0, np.round(30.0 / (1 + np.arange(n_blocks))))
+    u, v = np.triu_indices(n_blocks, 1)
+    apart = np.flatnonzero(classes[u] != classes[v])
+    # Large blocks collect links, as merging must-linked rows makes them do.
+    chance = (weight[u] * weight[v])[apart]
+    chosen = rng.choice(apart, n_links, replace=False, p=chance / chance.sum())
+    start = points[rng.choice(n_blocks, n_clusters, replace=False)]
+    costs = weight[:, None] * np.sqrt(((points[:, None] - start) ** 2).sum(-1))
+    return AssignmentProblem(costs, LinkGraph.from_edges(n_blocks, u[chosen], v[chosen]))
+
+
+def test_search_by_cliques_equals_enumeration(only_cliques, no_highs):
+    rng = np.random.default_rng(0)
+    n_infeasible = 0
+    for _ in range(600):
+        n_clusters = int(rng.integers(2, 5))
+        n_blocks = int(rng.integers(3, int(np.log(5000) / np.log(n_clusters)) + 1))
+        graph = random_links(rng, n_blocks, "hard", 1.0, density=float(rng.uniform(0.3, 0.9)))
+        if graph.n_edges == 0:
+            continue
+        problem = AssignmentProblem(random_costs(rng, n_blocks, n_clusters), graph)
+        expected = best_cost(problem)
+        if np.isinf(expected):
+            n_infeasible += 1
+            with pytest.raises(InfeasibleError):
+                components.solve(problem)
+            continue
+        answer = components.solve(problem)
+        check_assignment(problem, answer)
+        assert answer.proven
+        np.testing.assert_allclose(answer.cost, expected, rtol=1e-9, atol=cost_tolerance(problem))
+    assert 50 < n_infeasible < 500
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_search_by_cliques_equals_highs_beyond_enumeration(only_cliques, no_highs, seed):
+    problem = planted(np.random.default_rng(seed), 40, 6, 200)
+    answer = components.solve(problem)
+    check_assignment(problem, answer)
+    np.testing.assert_allclose(answer.cost, milp.solve(problem).cost, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dense_conflicts_need_few_branchings(no_highs, monkeypatch, seed):
+    # The quick search alone leaves these open after a thousand branchings.
+    problem = planted(np.random.default_rng(seed), 120, 8, 800)
+    quick = _core.LinkedAssignment(
+        problem.costs, problem.graph.indptr, problem.graph.indices, None, None, None, linked.NODE_LIMIT, 0, 60.0
+    )
+    quick.run()
+    assert quick.open()
+    monkeypatch.setattr(linked, "CLIQUE_LIMIT", 500)
+    answer = components.solve(problem)
+    check_assignment(problem, answer)
+    assert answer.proven
+
+
+def test_giving_up_hands_over_what_was_found():
+    problem = planted(np.random.default_rng(0), 120, 8, 800)
+    graph = problem.graph
+    search = _core.LinkedAssignment(problem.costs, graph.indptr, graph.indices, None, None, None, 0, 1, 60.0)
+    search.run()
+    ((blocks, costs, first, second, _, labels, value, bound),) = search.open()
+    assert blocks.size == problem.n_blocks
+    assert first.size == second.size == graph.n_edges
+    chosen = costs.reshape(blocks.size, -1)[np.arange(blocks.size), labels]
+    assert not np.isinf(chosen).any()
+    assert (labels[first] != labels[second]).all()
+    np.testing.assert_allclose(chosen.sum(), value)
+    assert 0.95 * value < bound <= components.solve(problem).cost
