@@ -114,7 +114,8 @@ class Contender:
         >>> Contender("BLPKM-CC", "blp-kmeans", params=(("n_init", 5),)).key
         'blp-kmeans(n_init=5) limit=60'
         """
-        params = ", ".join(f"{name}={value!r}" for name, value in self.params)
+        # A function's own text has its place in memory, which is another one in the next run.
+        params = ", ".join(f"{name}={getattr(value, '__name__', repr(value))}" for name, value in self.params)
         return f"{self.method}({params}) limit={self.time_limit:g}"
 
 
