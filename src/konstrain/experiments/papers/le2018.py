@@ -214,9 +214,9 @@ EXPERIMENT = Experiment(
     quick=_quick,
     notes=(
         "Every method with centers has 10 starts, as k-means in the paper; BCKM, BKM, CKM and COP start from "
-        "scikit-learn's k-means, as the paper says of all runs, and their seconds include it. With one start instead, "
-        "from the best of 10 k-means, BCKM was below CKM at 3 of 15 points (sigma 0.5 and k 30, 40, 50: 0.995, 0.994, "
-        "0.998 against 1).",
+        "scikit-learn's k-means, as the paper says of all runs, and their seconds include it. With one start "
+        "instead, from the best of 10 k-means, BCKM was below CKM at 3 of 15 points (sigma 0.5 and k 30, 40, 50: "
+        "0.995, 0.994, 0.998 against 1).",
         "Balls: about 500 points in 512 dimensions, centers uniform in the cube from -1 to 1, covariance sigma times "
         "the identity. Every cluster is to have at least as many rows as a ball, so exactly as many. All pairs among "
         "a fifth of each ball are links.",
