@@ -221,7 +221,7 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         self.violations_ = rows.violations(best.labels)
         self.n_violations_ = self.violations_.total
         if not best.converged and best.n_iter >= self.max_iter:
-            warn_not_converged(self.max_iter, stacklevel=4)
+            warn_not_converged(self.max_iter)
 
     def fit_predict(self, X: Any, y: Any = None, **links: Any) -> NDArray[np.int32]:
         """Fit and return the label of each row; arguments as in `fit`."""
