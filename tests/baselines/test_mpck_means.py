@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
 from konstrain.baselines import MPCKMeans
@@ -140,3 +141,11 @@ def test_the_farthest_pair_is_the_farthest(seed, n, d):
 
 def test_equal_points_have_some_farthest_pair():
     assert farthest_pair(np.ones((3, 2))) == (0, 0)
+
+
+@pytest.mark.parametrize("method", ["predict", "transform", "score"])
+def test_sparse_new_rows_are_refused_like_sparse_rows_to_fit(method):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = MPCKMeans(2, random_state=0).fit(X)
+    with pytest.raises(TypeError, match="dense data is required"):
+        getattr(model, method)(csr_array(X))
