@@ -17,7 +17,6 @@ from konstrain.assignment import assign
 from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._conventions import (
-    ACCEPTED,
     CentersMixin,
     draw_seeds,
     partial_labels_of,
@@ -101,7 +100,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         self
             The fitted estimator.
         """
-        X = validate_data(self, X, **ACCEPTED)
+        X = validate_data(self, X, **self._accepted)
         deadline = Deadline(self.time_limit)
         links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
         if not self._takes_confidences:

@@ -1,6 +1,6 @@
 """scikit-learn's conventions, met once for all estimators: what is accepted, seeds, warnings, what centers give."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ ACCEPTED: dict[str, Any] = {
 
 class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """What an estimator with `cluster_centers_` can do once fitted: `transform` and `score`."""
+
+    # What scikit-learn's validation lets through, new rows included.
+    _accepted: ClassVar[dict[str, Any]] = ACCEPTED
 
     cluster_centers_: NDArray[Any]
 
@@ -70,7 +73,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _validate_new(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **ACCEPTED)
+        return validate_data(self, X, reset=False, **self._accepted)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
