@@ -89,6 +89,11 @@ class LinkedRows:
         rows = self.X[which]
         return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
 
+    def broken(self, labels: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which must-links and which cannot-links are broken."""
+        must, cannot = labels[self.must.rows], labels[self.cannot.rows]
+        return must[:, 0] != must[:, 1], cannot[:, 0] == cannot[:, 1]
+
     def violations(self, labels: NDArray[np.int32]) -> Violations:
         """Count the broken links."""
         return count_violations(labels, must_link=self.must.rows, cannot_link=self.cannot.rows)

@@ -451,7 +451,8 @@ class ColumnGenerationBound:
         slack = DEMAND_RELATIVE * float(problem.demand.sum())
         low = np.zeros(k) if problem.size_min is None else problem.size_min - slack
         high = np.full(k, np.inf) if problem.size_max is None else problem.size_max + slack
-        return match_sizes(np.bincount(block_labels, problem.demand, minlength=k), low, high)
+        sizes = np.bincount(block_labels, problem.demand, minlength=k).astype(np.float64, copy=False)
+        return match_sizes(sizes, low, high)
 
     def _result(self, status: str, labels: NDArray[np.int32] | None) -> ColumnGenerationResult:
         return ColumnGenerationResult(
