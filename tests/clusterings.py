@@ -50,10 +50,14 @@ def check_clustering(
 def best_sse(X, k, *, must_link=(), cannot_link=(), size_min=0, size_max=np.inf):
     """Least SSE of all labelings that keep links and sizes and leave no cluster empty; infinite if none does."""
     best = np.inf
-    # Bounds are alike for all clusters, so their numbers do not matter: the first row may be in cluster 0.
-    for labels in np.insert(all_labelings(len(X) - 1, k), 0, 0, axis=1):
+    if np.ndim(size_min) == np.ndim(size_max) == 0:
+        # Bounds are alike for all clusters, so their numbers do not matter: the first row may be in cluster 0.
+        labelings = np.insert(all_labelings(len(X) - 1, k), 0, 0, axis=1)
+    else:
+        labelings = all_labelings(len(X), k)
+    for labels in labelings:
         sizes = np.bincount(labels, minlength=k)
-        fits = sizes.min() >= max(1, size_min) and sizes.max() <= size_max
+        fits = (sizes >= np.maximum(1, size_min)).all() and (sizes <= size_max).all()
         if fits and keeps_links(labels, must_link, cannot_link):
             best = min(best, sse(X, labels))
     return best

@@ -40,6 +40,20 @@ def test_methods_that_do_not_see_links_say_so_and_their_broken_links_count(found
     assert lines["constrained-kmeans"]["broken_ml"] == lines["BLPKMeans"]["broken_cl"] == 0.0
 
 
+def test_links_that_can_be_read_once_reach_every_method_and_every_count():
+    links = {kind: iter(pairs) for kind, pairs in LINKS.items()}
+    found = compare(IRIS.data, ["constrained-kmeans", "kmeans"], 3, **links, seeds=[0, 1])
+    assert [row["broken_cl"] + row["broken_ml"] > 0 for row in found.rows] == [False, True, False, True]
+
+
+def test_sums_and_sizes_are_those_that_weights_and_demands_make():
+    X = [[0.0], [1.0], [5.0], [6.0]]
+    counted = {"sample_weight": [1.0, 3.0, 1.0, 1.0], "demand": [2.0, 2.5, 1.0, 1.0]}
+    (row,) = compare(X, ["exact"], 2, **counted, size_max=4.5, seeds=[0]).rows
+    assert row["sse"] == pytest.approx(0.75 + 0.5) == pytest.approx(row["lower_bound"])
+    assert (row["smallest"], row["largest"]) == (2.0, 4.5)
+
+
 def test_what_fails_is_a_row_with_the_reason():
     found = compare(IRIS.data, ["kmeans", "exact", DBSCAN()], 3, cannot_link=[(7, 7)], seeds=[0])
     status = {row["method"]: (row["status"], row["reason"]) for row in found.rows}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
+from konstrain.constraints.tables import reusable
 from konstrain.experiments.declare import Instance
 from konstrain.experiments.measures import CLOCKED, MEASURES
 from konstrain.experiments.runner import fit_and_measure
@@ -123,7 +124,7 @@ def compare(
         Number of clusters.
     must_link, cannot_link, size_min, size_max, demand, sample_weight : optional
         Constraints as in `ConstrainedKMeans`. A method is told what it understands; `rows` name the rest, and broken
-        links are counted all the same.
+        links, sizes and SSE are measured with them all the same.
     labels : array-like of shape (n_samples,), optional
         True classes: ARI and NMI are measured too. No method sees them.
     seeds : iterable of int, default=(0, 1, 2)
@@ -148,8 +149,8 @@ def compare(
     [('constrained-kmeans', 0.0), ('kmeans', 2.0)]
     """
     given = {
-        "must_link": must_link,
-        "cannot_link": cannot_link,
+        "must_link": reusable(must_link),
+        "cannot_link": reusable(cannot_link),
         "size_min": size_min,
         "size_max": size_max,
         "demand": demand,

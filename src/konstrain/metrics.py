@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from konstrain.constraints.inputs import read_links
 
@@ -82,7 +82,7 @@ def touched_rows(n_samples: int, *, must_link: Any = None, cannot_link: Any = No
     return touched
 
 
-def sum_of_squares(X: Any, labels: Any) -> float:
+def sum_of_squares(X: Any, labels: Any, sample_weight: Any = None) -> float:
     """Sum the squared distances of rows to the means of their clusters.
 
     Parameters
@@ -91,16 +91,23 @@ def sum_of_squares(X: Any, labels: Any) -> float:
         Rows.
     labels : array-like of int, shape (n_samples,)
         Cluster of each row.
+    sample_weight : array-like of shape (n_samples,), optional
+        What each row counts, in means and in the sum; default 1.
 
     Examples
     --------
     >>> sum_of_squares([[0.0], [2.0], [5.0]], [0, 0, 1])
     2.0
+    >>> sum_of_squares([[0.0], [2.0], [5.0]], [0, 0, 1], sample_weight=[3.0, 1.0, 1.0])
+    3.0
     """
-    X = X if issparse(X) else np.asarray(X, dtype=np.float64)
+    X = csr_array(X) if issparse(X) else np.asarray(X, dtype=np.float64)
+    labels = np.asarray(labels)
+    weight = np.ones(labels.size) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     total = 0.0
-    for label in np.unique(labels):
-        members = X[np.flatnonzero(np.asarray(labels) == label)]
-        rows = members.toarray() if issparse(members) else members
-        total += float(((rows - rows.mean(axis=0)) ** 2).sum())
+    for label in np.unique(labels[weight > 0]):
+        members = np.flatnonzero((labels == label) & (weight > 0))
+        rows = X[members].toarray() if issparse(X) else X[members]
+        center = np.average(rows, axis=0, weights=weight[members])
+        total += float(weight[members] @ ((rows - center) ** 2).sum(axis=1))
     return total

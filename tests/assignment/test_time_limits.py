@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 
-from konstrain.assignment import AssignmentProblem, assign, components, coupled, milp
+from konstrain.assignment import AssignmentProblem, assign, components, coupled, linked, milp
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.links import LinkGraph
 from oracles import check_assignment
@@ -38,6 +38,13 @@ def test_an_answer_cut_short_is_feasible_and_not_called_proven():
     check_assignment(problem, answer)
     assert not answer.proven
     assert answer.gap > 0
+
+
+def test_no_model_is_written_down_when_time_is_up(monkeypatch):
+    # Components grow one by one: a model for each, unsolved, once took eight times as long as the limit.
+    monkeypatch.setattr(linked, "AssignmentModel", lambda *_, **__: pytest.fail("a model after the limit"))
+    problem = planted_colouring(200, 8, 6, seed=1)
+    check_assignment(problem, components.solve(problem, time_limit=0.0))
 
 
 def test_sizes_and_links_cut_short_give_labels_or_say_undecided():

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from konstrain import count_violations
 from konstrain.baselines import CVQE, LCVQE, COPKMeans, GreedyKMeans, MPCKMeans, PCKMeans
-from link_samples import half_and_half
+from konstrain.datasets import sample_ganji
 
 METHODS = [COPKMeans, GreedyKMeans, PCKMeans, MPCKMeans, CVQE, LCVQE]
 SPARSE = [method for method in METHODS if method is not MPCKMeans]
@@ -33,7 +33,7 @@ def fitted(model, X, **links):
 @pytest.fixture(scope="module")
 def iris():
     X, y = load_iris(return_X_y=True)
-    return X, half_and_half(y, 60, np.random.default_rng(0))
+    return X, sample_ganji(y, 60, random_state=0).links
 
 
 @parametrize_with_checks([method(n_clusters=2, n_init=3) for method in METHODS])

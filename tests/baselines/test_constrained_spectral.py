@@ -168,3 +168,29 @@ def test_confidences_weigh_links():
     assert model.cuts_.shape[1] == min(2, len(cannot_link))
     sure = model.cuts_[cannot_link[:, 0]] * model.cuts_[cannot_link[:, 1]]
     assert (-2 * sure.sum(axis=0) > 0.6).all()
+
+
+@pytest.mark.parametrize("variant", ["program", "paper"])
+@pytest.mark.parametrize("n_clusters", [2, 3])
+@pytest.mark.parametrize("kind", ["must_link", "cannot_link"])
+def test_links_of_rows_without_neighbours_are_no_error(variant, n_clusters, kind):
+    # So far away that their affinities are zero.
+    X = np.concatenate([np.random.default_rng(0).normal(size=(8, 2)), [[1e3, 0.0], [0.0, 1e3]]])
+    model = ConstrainedSpectral(n_clusters, variant=variant, random_state=0).fit(X, **{kind: [(8, 9)]})
+    assert model.embedding_[8:].tolist() == np.zeros((2, model.embedding_.shape[1])).tolist()
+
+
+@pytest.mark.parametrize("variant", ["program", "paper"])
+def test_where_no_cut_exceeds_the_threshold_plain_cuts_are_taken(variant):
+    affinity = np.array([[0.0, 0.5], [0.5, 0.0]])
+    model = ConstrainedSpectral(2, affinity="precomputed", variant=variant).fit(affinity, must_link=[(0, 1)])
+    free = ConstrainedSpectral(2, affinity="precomputed", variant=variant).fit(affinity)
+    np.testing.assert_allclose(model.cuts_, free.cuts_)
+
+
+def test_a_threshold_met_exactly_is_no_error():
+    affinity = np.zeros((6, 6))
+    affinity[[0, 3, 2, 4], [3, 0, 4, 2]] = 1.0
+    model = ConstrainedSpectral(4, affinity="precomputed", random_state=0).fit(affinity, must_link=[(2, 3)])
+    assert np.isfinite(model.embedding_).all()
+    assert model.n_violations_ == 0

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
 from konstrain.baselines import MPCKMeans
 from konstrain.baselines._base import LinkedRows, Pairs
 from konstrain.baselines._farthest import farthest_pair
 from konstrain.baselines.mpck_means import MetricLoop, metric_costs
-from link_samples import half_and_half
+from konstrain.datasets import sample_ganji
 
 N, K, D, W = 30, 3, 4, 0.7
 
@@ -18,7 +19,7 @@ N, K, D, W = 30, 3, 4, 0.7
 def problem(seed, shared=False):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N, D)) * [1.0, 3.0, 0.5, 2.0]
-    links = half_and_half(rng.integers(K, size=N), 24, rng)
+    links = sample_ganji(rng.integers(K, size=N), 24, random_state=seed).links
     must, cannot = (
         Pairs(links[kind].astype(np.int32), rng.uniform(0.2, 1.0, 12)) for kind in ("must_link", "cannot_link")
     )
@@ -121,7 +122,7 @@ def test_links_teach_which_feature_counts():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 100)
     X = np.column_stack([2 * y + 0.2 * rng.normal(size=200), rng.normal(size=200)])
-    links = half_and_half(y, 60, rng)
+    links = sample_ganji(y, 60, random_state=0).links
     model = MPCKMeans(2, random_state=0).fit(X, **links)
     assert (model.feature_weights_[:, 0] > 5 * model.feature_weights_[:, 1]).all()
     assert max((model.labels_ == y).mean(), (model.labels_ != y).mean()) == 1.0
@@ -140,3 +141,11 @@ def test_the_farthest_pair_is_the_farthest(seed, n, d):
 
 def test_equal_points_have_some_farthest_pair():
     assert farthest_pair(np.ones((3, 2))) == (0, 0)
+
+
+@pytest.mark.parametrize("method", ["predict", "transform", "score"])
+def test_sparse_new_rows_are_refused_like_sparse_rows_to_fit(method):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = MPCKMeans(2, random_state=0).fit(X)
+    with pytest.raises(TypeError, match="dense data is required"):
+        getattr(model, method)(csr_array(X))

@@ -10,7 +10,7 @@ from konstrain.baselines import MPCKMeans, PCKMeans
 from konstrain.baselines._base import LinkedRows, Pairs
 from konstrain.baselines._neighborhoods import Neighborhoods
 from konstrain.baselines.pck_means import PenaltyLoop
-from link_samples import half_and_half
+from konstrain.datasets import sample_ganji
 
 
 def linked(X, n_clusters, must=(), cannot=(), must_weight=None):
@@ -30,7 +30,7 @@ def slow_objective(X, labels, centers, must, cannot, w):
 @pytest.mark.parametrize("closure", [False, True])
 def test_the_objective_equals_a_direct_sum(closure):
     X, y = load_iris(return_X_y=True)
-    links = half_and_half(y, 40, np.random.default_rng(1))
+    links = sample_ganji(y, 40, random_state=1).links
     model = PCKMeans(3, violation_cost=0.3, closure=closure, random_state=0).fit(X, **links)
     must, cannot = links["must_link"].tolist(), links["cannot_link"].tolist()
     if closure:
@@ -46,7 +46,7 @@ def test_the_objective_equals_a_direct_sum(closure):
 def test_the_objective_never_rises(seed, w):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2))
-    links = half_and_half(rng.integers(3, size=40), 30, rng)
+    links = sample_ganji(rng.integers(3, size=40), 30, random_state=seed).links
     loop = PenaltyLoop(linked(X, 3, links["must_link"], links["cannot_link"]), w, max_iter=100)
     centers, labels, trace = X[:3].copy(), np.full(40, -1, dtype=np.int32), []
     for _ in range(8):
@@ -60,7 +60,7 @@ def test_the_objective_never_rises(seed, w):
 def test_settled_labels_cannot_be_improved_by_any_single_row():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(30, 2))
-    links = half_and_half(rng.integers(3, size=30), 30, rng)
+    links = sample_ganji(rng.integers(3, size=30), 30, random_state=3).links
     must, cannot = links["must_link"].tolist(), links["cannot_link"].tolist()
     model = PCKMeans(3, violation_cost=0.5, closure=False, random_state=0).fit(X, **links)
     for row in range(30):
@@ -73,7 +73,7 @@ def test_settled_labels_cannot_be_improved_by_any_single_row():
 
 def test_a_high_price_keeps_all_links_and_no_price_is_k_means():
     X, y = load_iris(return_X_y=True)
-    links = half_and_half(y, 40, np.random.default_rng(1))
+    links = sample_ganji(y, 40, random_state=1).links
     assert PCKMeans(3, violation_cost=1e6, random_state=0).fit(X, **links).n_violations_ == 0
     free = PCKMeans(3, violation_cost=0.0, init=X[[0, 60, 120]], random_state=0).fit(X, **links)
     plain = PCKMeans(3, init=X[[0, 60, 120]], random_state=0).fit(X)

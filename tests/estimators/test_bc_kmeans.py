@@ -4,11 +4,12 @@ from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 
+from fits import check_fit
 from konstrain import BCKMeans, InfeasibleError, Problem
 from konstrain._highs import BinaryProgram, LinearProgram
 from konstrain.assignment.milp import whole_model
+from konstrain.datasets import make_gaussian_balls, sample_babaki, sample_le
 from konstrain.estimators.bc_kmeans import PenaltyLloyd, penalised_costs
-from link_samples import check_fit, gaussian_balls, uniform_pairs
 
 
 def relaxed_with_gammas(problem, Y, V, rho_plus, rho_minus):
@@ -98,13 +99,10 @@ def test_centers_in_the_loop_solve_the_ridge_regression():
 @pytest.mark.parametrize("n_clusters", [5, 10])
 def test_gaussian_balls_get_exactly_the_sizes_asked_for(sigma, n_clusters):
     """The paper's synthetic setting, smaller: equal sizes, a fifth of each ball linked."""
-    rng = np.random.default_rng(n_clusters)
-    X, y = gaussian_balls(n_clusters, 20, 64, sigma, rng)
-    linked = np.concatenate([rng.choice(np.flatnonzero(y == j), 4, replace=False) for j in range(n_clusters)])
-    u, v = np.triu_indices(linked.size, 1)
-    pairs = np.column_stack([linked[u], linked[v]])
-    same = y[pairs[:, 0]] == y[pairs[:, 1]]
-    links = {"must_link": pairs[same], "cannot_link": pairs[~same]}
+    X, y = make_gaussian_balls(
+        n_clusters, n_samples=20 * n_clusters, n_features=64, sigma=sigma, random_state=n_clusters
+    )
+    links = sample_le(y, random_state=n_clusters).links
     model = BCKMeans(n_clusters, size_min=20, random_state=0).fit(X, **links)
     assert model.cluster_sizes_.tolist() == [20.0] * n_clusters
     assert model.n_violations_ == 0
@@ -114,7 +112,7 @@ def test_gaussian_balls_get_exactly_the_sizes_asked_for(sigma, n_clusters):
 @pytest.mark.parametrize("seed", range(8))
 def test_sizes_and_random_links_hold_together(seed):
     X, y = load_iris(return_X_y=True)
-    links = uniform_pairs(y, 60, np.random.default_rng(seed))
+    links = sample_babaki(y, 60, random_state=seed).links
     model = BCKMeans(3, size_min=[40, 45, 45], size_max=[55, 60, 50], random_state=seed).fit(X, **links)
     check_fit(model, X, **links)
     assert model.n_violations_ == 0

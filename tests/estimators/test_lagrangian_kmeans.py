@@ -4,10 +4,11 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.metrics import normalized_mutual_info_score
 
+from fits import check_fit
 from konstrain import LagrangianKMeans, Problem
+from konstrain.datasets import sample_babaki, sample_ganji
 from konstrain.estimators.lagrangian_kmeans import Conflicts, LagrangianLloyd, PartitionStart
 from konstrain.metrics import count_violations
-from link_samples import check_fit, half_and_half, uniform_pairs
 
 
 def loop_for(X, k, cannot, must=(), **options):
@@ -96,7 +97,7 @@ def test_conflict_set_members_pull_with_weight_times_multiplier():
 @pytest.mark.parametrize("seed", range(8))
 def test_must_links_hold_and_violations_are_recounted(load, seed):
     X, y = load(return_X_y=True)
-    links = uniform_pairs(y, 120, np.random.default_rng(seed))
+    links = sample_babaki(y, 120, random_state=seed).links
     model = LagrangianKMeans(3, random_state=seed).fit(X, **links)
     broken = count_violations(model.labels_, **links)
     assert broken.must_link == 0
@@ -113,7 +114,7 @@ def test_tables_2_and_3_with_n_constraints(load, n_violations, nmi):
     X, y = load(return_X_y=True)
     broken, scores = [], []
     for seed in range(5):
-        links = half_and_half(y, len(y), np.random.default_rng(seed))
+        links = sample_ganji(y, len(y), random_state=seed).links
         for start in range(2):
             model = LagrangianKMeans(len(set(y)), random_state=start).fit(X, **links)
             broken.append(model.n_violations_)
@@ -124,7 +125,7 @@ def test_tables_2_and_3_with_n_constraints(load, n_violations, nmi):
 
 def test_fewer_violations_win_over_less_squared_error():
     X, y = load_wine(return_X_y=True)
-    links = uniform_pairs(y, 178, np.random.default_rng(1))
+    links = sample_babaki(y, 178, random_state=2).links
     runs = [LagrangianKMeans(3, random_state=seed).fit(X, **links) for seed in range(6)]
     one = LagrangianKMeans(3, n_init=6, random_state=0).fit(X, **links)
     assert len({run.n_violations_ for run in runs}) > 1

@@ -5,10 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, load_wine
 
+from fits import check_fit
 from konstrain import InfeasibleError, MatchingKMeans, Problem
+from konstrain.datasets import sample_babaki
 from konstrain.estimators._lloyd import Lloyd
 from konstrain.seeding import plus_plus
-from link_samples import check_fit, disjoint_sets, uniform_pairs
 
 
 @pytest.fixture
@@ -18,6 +19,12 @@ def steps(monkeypatch):
     original = Lloyd.step
     monkeypatch.setattr(Lloyd, "step", lambda *args: seen.append(original(*args)) or seen[-1])
     return seen
+
+
+def disjoint_sets(y: np.ndarray, n_sets: int, rng: np.random.Generator) -> np.ndarray:
+    """Cannot-links of sets with one row of each class, no row in two sets."""
+    members = [rng.permutation(np.flatnonzero(y == label))[:n_sets] for label in np.unique(y)]
+    return np.array([(a, b) for group in zip(*members, strict=True) for i, a in enumerate(group) for b in group[:i]])
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine])
@@ -38,7 +45,7 @@ def test_cost_never_rises_and_disjoint_sets_are_matched(load, seed, steps):
 @pytest.mark.parametrize("seed", range(10))
 def test_overlapping_sets_keep_the_cost_from_rising_too(seed, steps):
     X, y = load_iris(return_X_y=True)
-    links = uniform_pairs(y, 150, np.random.default_rng(seed))
+    links = sample_babaki(y, 150, random_state=seed).links
     model = MatchingKMeans(3, random_state=seed).fit(X, **links)
     costs = [step.cost for step in steps]
     assert all(after <= before * (1 + 1e-12) for before, after in itertools.pairwise(costs))

@@ -7,8 +7,9 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits, load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from fits import check_fit
 from konstrain import BCKMeans, BLPKMeans, LagrangianKMeans, MatchingKMeans
-from link_samples import check_fit, uniform_pairs
+from konstrain.datasets import sample_babaki
 
 METHODS = [BCKMeans, BLPKMeans, LagrangianKMeans, MatchingKMeans]
 
@@ -16,7 +17,7 @@ METHODS = [BCKMeans, BLPKMeans, LagrangianKMeans, MatchingKMeans]
 @pytest.fixture
 def iris():
     X, y = load_iris(return_X_y=True)
-    return X, uniform_pairs(y, 100, np.random.default_rng(3))
+    return X, sample_babaki(y, 100, random_state=3).links
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -49,7 +50,7 @@ def test_single_precision_stays_single_and_finds_the_same(method, iris):
 def test_sparse_rows_give_the_labels_of_dense_ones(method):
     X, y = load_digits(return_X_y=True)
     X, y = X[:300], y[:300]
-    links = uniform_pairs(y, 100, np.random.default_rng(0))
+    links = sample_babaki(y, 100, random_state=0).links
     dense, sparse = (method(10, random_state=0).fit(rows, **links) for rows in (X, csr_array(X)))
     assert np.array_equal(dense.labels_, sparse.labels_)
     assert_allclose(dense.inertia_, sparse.inertia_, rtol=1e-9)

@@ -1,9 +1,12 @@
 """Column generation against enumeration of all clusterings, with a small branch and bound where it is fractional."""
 
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
@@ -16,6 +19,7 @@ from konstrain.exact import (
     MaxSoftViolations,
     alternative_to,
 )
+from konstrain.exact.column_generation import match_sizes
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline
 
@@ -278,6 +282,34 @@ def test_what_is_not_anti_monotone_is_refused_or_relaxed(arguments, message):
     if result.incumbent_labels is not None:
         sizes = np.bincount(result.incumbent_labels)
         assert "size_min" not in arguments or sizes.min() >= 2
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=5))
+def test_sizes_are_matched_to_bounds_where_any_order_fits(drawn):
+    low, width, sizes = np.array(drawn, dtype=float).T
+    high = low + width
+    fits = any((np.array(order) >= low).all() and (np.array(order) <= high).all() for order in permutations(sizes))
+    chosen = match_sizes(sizes, low, high)
+    assert (chosen is not None) == fits
+    if chosen is not None:
+        assert sorted(chosen) == list(range(sizes.size))
+        assert ((low[chosen] <= sizes) & (sizes <= high[chosen])).all()
+
+
+def test_sizes_that_suit_only_one_of_two_clusters_make_no_clustering():
+    # Two and eight rows: both would have to be the first cluster, for the second holds four or five.
+    X = np.concatenate([np.zeros((2, 1)), np.full((8, 1), 9.0)]) + np.arange(10)[:, None] / 100
+    problem = Problem.build(X, 2, size_min=[0, 4], size_max=[10, 5])
+    result = ColumnGenerationBound(problem, relax=True).run()
+    assert not result.is_integral
+    if result.incumbent_labels is not None:
+        assert np.bincount(result.incumbent_labels)[1] in (4, 5)
+
+
+def test_clusters_are_numbered_so_that_each_keeps_its_bounds():
+    X = np.concatenate([np.zeros((2, 1)), np.full((5, 1), 9.0)])
+    result = ColumnGenerationBound(Problem.build(X, 2, size_min=[3, 1], size_max=[6, 2]), relax=True).run()
+    assert np.bincount(result.incumbent_labels).tolist() == [5, 2]
 
 
 def test_a_problem_without_rows_is_refused():

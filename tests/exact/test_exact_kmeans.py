@@ -9,8 +9,10 @@ from sklearn.datasets import load_iris, load_wine
 
 from clusterings import best_sse, check_clustering, random_pairs, sse
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, lower_bound
+from konstrain.constraints import Problem
 from konstrain.estimators.constrained_kmeans import Run
 from konstrain.exact import MaxOverlap, MaxSize
+from konstrain.exact.solve import _is_for_columns
 from konstrain.exceptions import NotProvenWarning
 from oracles import all_labelings
 
@@ -58,6 +60,41 @@ def test_the_optimum_equals_enumeration_or_is_proved_infeasible(bound, kind):
         assert model.lower_bound_ <= best + 1e-9
         np.testing.assert_allclose(model.inertia_, best, rtol=1e-5, atol=1e-9)
     assert n_infeasible > 0
+
+
+@pytest.mark.parametrize("bound", ["auto", "column-generation", "sdp"])
+def test_bounds_of_single_clusters_equal_enumeration(bound):
+    rng = np.random.default_rng(11)
+    for _ in range(12):
+        X = rng.normal(size=(6, 2))
+        low = rng.integers(0, 4, 3)
+        sizes = {"size_min": low, "size_max": low + rng.integers(0, 4, 3)}
+        best = best_sse(X, 3, **sizes)
+        model = ExactKMeans(3, **sizes, bound=bound, random_state=0)
+        if np.isinf(best):
+            with pytest.raises(InfeasibleError):
+                model.fit(X)
+            continue
+        model.fit(X)
+        check_clustering(model, X, **sizes)
+        assert model.is_optimal_
+        np.testing.assert_allclose(model.inertia_, best, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "demand", "is_for"),
+    [
+        ({"size_min": 1}, None, True),
+        ({"size_min": 2}, None, False),
+        ({"size_min": 20}, [20.0, 30.0, 25.0, 40.0], True),
+        ({"size_min": 1}, [0.4, 0.7, 0.7, 0.4], False),
+        ({"size_max": 3}, None, True),
+        ({"size_max": [3, 2]}, None, False),
+    ],
+)
+def test_column_generation_is_chosen_where_it_knows_the_sizes(sizes, demand, is_for):
+    problem = Problem.build([[0.0], [1.0], [2.0], [9.0]], 2, demand=demand, **sizes)
+    assert _is_for_columns(problem) is is_for
 
 
 @pytest.mark.parametrize("rule", ["size", "overlap", "own"])
@@ -247,6 +284,37 @@ class TestCertify:
         with pytest.raises(ValueError, match="do not satisfy"):
             lower_bound(IRIS, 3, labels=np.arange(150) % 3, must_link=[(0, 1)])
 
+    def test_sparse_rows_can_be_certified(self):
+        from scipy.sparse import csr_array
+
+        rows = csr_array(np.where(IRIS < 0.5, 0.0, IRIS))
+        assert ConstrainedKMeans(3, random_state=0, n_init=3).fit(rows).certify(rows, gap=1e-4).is_optimal
+
+    @pytest.mark.parametrize("limits", [{"gap": 0.0}, {"time_limit": -1.0}])
+    def test_impossible_limits_are_refused(self, limits):
+        with pytest.raises(ValueError, match=next(iter(limits))):
+            lower_bound(IRIS, 3, **limits)
+
+    def test_what_the_caller_changes_afterwards_changes_no_certificate(self):
+        X = np.array([[0.0], [0.1], [5.0], [5.2], [9.0]])
+        given = {
+            "must_link": [[0, 4]],
+            "cannot_link": np.array([[0, 2]]),
+            "sample_weight": np.array([1.0, 2.0, 1.0, 1.0, 3.0]),
+            "demand": [1.0, 1.0, 1.0, 1.0, 2.0],
+        }
+        size_max = np.array([4.0, 4.0])
+        model = ConstrainedKMeans(2, size_max=size_max, random_state=0).fit(X, **given)
+        before = model.certify(X)
+        given["must_link"][0][1] = 2
+        given["cannot_link"][:] = [[0, 4]]
+        given["sample_weight"][:] = 1.0
+        given["demand"][0] = 9.0
+        size_max[:] = 3.0
+        model.set_params(size_min=2)
+        after = model.certify(X)
+        assert (after.lower_bound, after.cost) == (before.lower_bound, before.cost)
+
 
 def test_a_bound_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="bound must be one of 'auto', 'column-generation', 'sdp', got 'SDP'"):
@@ -262,14 +330,3 @@ def test_links_from_a_generator_count_everywhere(estimator):
     if estimator is ConstrainedKMeans:
         assert model.certify(X).cost == pytest.approx(model.inertia_)
         assert model.certify(X).is_optimal
-
-    def test_sparse_rows_can_be_certified(self):
-        from scipy.sparse import csr_array
-
-        rows = csr_array(np.where(IRIS < 0.5, 0.0, IRIS))
-        assert ConstrainedKMeans(3, random_state=0, n_init=3).fit(rows).certify(rows, gap=1e-4).is_optimal
-
-    @pytest.mark.parametrize("limits", [{"gap": 0.0}, {"time_limit": -1.0}])
-    def test_impossible_limits_are_refused(self, limits):
-        with pytest.raises(ValueError, match=next(iter(limits))):
-            lower_bound(IRIS, 3, **limits)

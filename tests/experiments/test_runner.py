@@ -51,6 +51,8 @@ def test_finished_rows_are_not_run_again(uninterrupted):
     summary = run_experiment(toy(), db=db)
     assert (summary.n_before, summary.n_now) == (24, 0)
     assert records_of(db, toy(), clocked=True) == before
+    with open_store(db) as store:
+        assert len(store.starts("toy")) == 1  # the second run wrote no rows
 
 
 def test_the_quick_form_is_a_part_of_the_whole(tmp_path, uninterrupted):
@@ -128,6 +130,21 @@ def test_work_over_its_wall_limit_is_ended_and_the_next_piece_gets_done():
     with Sandbox() as box:
         assert box.run(time.sleep, 600.0, wall_limit=0.5).reason == "TimeLimit: no answer within 0.5 s"
         assert box.run(len, "abc", wall_limit=60.0).value == 3
+
+
+def test_a_process_that_ends_before_it_is_spoken_to_is_an_answer(monkeypatch):
+    start = subprocess.Popen
+
+    def start_and_lose(command, **options):
+        process = start([sys.executable, "-c", "raise SystemExit(3)"], **options)
+        process.wait()
+        return process
+
+    with Sandbox() as box:
+        monkeypatch.setattr(sandbox.subprocess, "Popen", start_and_lose)
+        assert box.run(max, 2, 3, wall_limit=60.0).reason == "ProcessEnded: exit code 3"
+        monkeypatch.undo()
+        assert box.run(max, 2, 3, wall_limit=60.0).value == 3
 
 
 def test_a_sandbox_ends_with_its_parent():

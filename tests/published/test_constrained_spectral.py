@@ -7,7 +7,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import StandardScaler
 
 from konstrain.baselines import ConstrainedSpectral
-from link_samples import half_and_half
+from konstrain.datasets import sample_ganji
 
 pytestmark = [
     pytest.mark.slow,
@@ -42,7 +42,7 @@ def test_nmi_is_within_two_standard_deviations(name, divisor, data_folder):
     X, y = StandardScaler().fit_transform(table[:, :-1]), table[:, -1].astype(int)
     scores = []
     for seed in range(5):
-        links = half_and_half(y, len(y) // divisor, np.random.default_rng(seed))
+        links = sample_ganji(y, len(y) // divisor, random_state=seed).links
         model = ConstrainedSpectral(len(np.unique(y)), gamma=0.5, random_state=0).fit(X, **links)
         scores += [normalized_mutual_info_score(y, labels) for labels in repeated_runs(model)]
     mean, deviation = TABLE_3[name][[4, 2, 1].index(divisor)]

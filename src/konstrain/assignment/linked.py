@@ -111,8 +111,10 @@ def solve_without_sizes(problem: AssignmentProblem, time_limit: float | None, en
 def _settle(component: Any, n_clusters: int, deadline: Deadline) -> tuple[NDArray[np.int32], float]:
     """Solve one component with HiGHS; returns its labels and a bound on its cost."""
     blocks, costs, first, second, weight, labels, value, bound = component
-    model = AssignmentModel(costs.reshape(-1, n_clusters), links=(first, second, weight))
     start = labels if np.isfinite(value) else None
+    if start is not None and deadline.expired():
+        return start, bound  # only to write the model down would take long where there are many components
+    model = AssignmentModel(costs.reshape(-1, n_clusters), links=(first, second, weight))
     answer = model.solve(time_limit=deadline.remaining(), start=start)
     if answer.status == "infeasible":
         raise clash_error(blocks, n_clusters)

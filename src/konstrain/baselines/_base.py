@@ -93,6 +93,11 @@ class LinkedRows:
         rows = self.X[which]
         return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
 
+    def broken(self, labels: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which must-links and which cannot-links are broken."""
+        must, cannot = labels[self.must.rows], labels[self.cannot.rows]
+        return must[:, 0] != must[:, 1], cannot[:, 0] == cannot[:, 1]
+
     def violations(self, labels: NDArray[np.int32]) -> Violations:
         """Count the broken links."""
         return count_violations(labels, must_link=self.must.rows, cannot_link=self.cannot.rows)
@@ -225,7 +230,7 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         self.violations_ = rows.violations(best.labels)
         self.n_violations_ = self.violations_.total
         if not best.converged and best.n_iter >= self.max_iter:
-            warn_not_converged(self.max_iter, stacklevel=4)
+            warn_not_converged(self.max_iter)
 
     def fit_predict(self, X: Any, y: Any = None, **links: Any) -> NDArray[np.int32]:
         """Fit and return the label of each row; arguments as in `fit`."""

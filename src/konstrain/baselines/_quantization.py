@@ -79,11 +79,3 @@ class BaseQuantizer(BaseCenterClusterer):
         cluster, points, strength = self._pulls(rows, labels, centers)
         pulled = float(strength @ ((centers[cluster] - points) ** 2).sum(axis=1))
         return 0.5 * (distances.own_costs(rows.X, None, labels, centers) + pulled)
-
-
-def broken(rows: LinkedRows, labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the broken must-links and the broken cannot-links."""
-    must, cannot = rows.must.rows, rows.cannot.rows
-    apart = labels[must[:, 0]] != labels[must[:, 1]]
-    together = labels[cannot[:, 0]] == labels[cannot[:, 1]]
-    return must[apart], cannot[together]

@@ -66,8 +66,8 @@ class ConstrainedSpectral(BaseGraphClusterer):
 
     Notes
     -----
-    A cut that exceeds the threshold exists if it is below the largest eigenvalue of `Q`, and there are as many as
-    eigenvalues above it. Variants, beta over the volume of the graph in the paper being our threshold:
+    At most as many cuts exceed the threshold as eigenvalues of `Q` do. Variants, beta over the volume of the graph in
+    the paper being our threshold:
 
     - "program": for two clusters `Q` is divided by the degrees' roots and the threshold is half its largest
       eigenvalue. For k > 2 `Q` is taken as it is, with the threshold just below the middle between its k-th and
@@ -76,9 +76,10 @@ class ConstrainedSpectral(BaseGraphClusterer):
     - "paper": `Q` is divided by the degrees' roots, and the threshold is ``0.5 + 0.4 n_links / n_pairs`` of its
       (k-1)-th largest eigenvalue, or of its least positive one.
 
-    What both leave open: k-means starts from random rows; without links the cheapest cuts of the plain Laplacian are
-    taken; a row without neighbours stands at the origin of the embedding; with fewer cuts than k - 1, k-means runs on
-    those there are. Repeated links count once. Confidences of links become entries of `Q`.
+    What both leave open: k-means starts from random rows; without links, or when no cut exceeds the threshold (few
+    must-links alone hold best with all rows on one side), the cheapest cuts of the plain Laplacian are taken; a row
+    without neighbours stands at the origin of the embedding; with fewer cuts than k - 1, k-means runs on those there
+    are. Repeated links count once. Confidences of links become entries of `Q`.
 
     The eigenproblem is indefinite; we split off the null space of `L`, which leaves a symmetric one, so that all cuts
     are real and the same on every machine. Time grows with the cube of the number of rows.
@@ -138,15 +139,14 @@ class ConstrainedSpectral(BaseGraphClusterer):
     def _cuts(self, graph: Graph, rows: LinkedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the cheapest cuts, one fewer than clusters if there are so many, and what they cost."""
         Q = link_matrix(rows)
+        if self.variant == "paper" or self.n_clusters == 2:
+            Q = graph.scaled(Q)
         n_cuts = max(self.n_clusters - 1, 1)
-        if not Q.any():
-            self.threshold_ = 0.0
+        # Scaled, links of rows without neighbours vanish.
+        self.threshold_ = self._threshold(Q) if Q.any() else 0.0
+        cuts, costs = feasible_cuts(graph.laplacian, Q, self.threshold_) if Q.any() else plain_cuts(graph.laplacian)
+        if not cuts.shape[1]:
             cuts, costs = plain_cuts(graph.laplacian)
-        else:
-            if self.variant == "paper" or self.n_clusters == 2:
-                Q = graph.scaled(Q)
-            self.threshold_ = self._threshold(Q)
-            cuts, costs = feasible_cuts(graph.laplacian, Q, self.threshold_)
         return cuts[:, :n_cuts], costs[:n_cuts]
 
     def _threshold(self, Q: NDArray[np.float64]) -> float:
@@ -193,18 +193,19 @@ def feasible_cuts(
     # v = Y y + Z z. As Z' L = 0, a solution with lambda > 0 has Z' B v = 0, which gives z. What remains of B on y
     # is symmetric, and dividing by the roots turns the problem into an ordinary one with eigenvalues 1 / lambda.
     ZBZ, ZBY = Z.T @ B @ Z, Z.T @ B @ Y
-    solved = np.linalg.solve(ZBZ, ZBY)
+    excess, z = eigh(ZBZ)
+    # What is exactly at the threshold does not exceed it.
+    excess[np.abs(excess) <= NULL_EIGENVALUE] = -NULL_EIGENVALUE
+    solved = z @ ((z.T @ ZBY) / excess[:, None])
     M = (Y.T @ B @ Y - ZBY.T @ solved) / np.outer(root, root)
     inverse, y = eigh(0.5 * (M + M.T))
     y = y[:, inverse > 0] / root[:, None]
     v = Y @ y - Z @ (solved @ y)
-    return _cheapest_first(L, np.hstack([_free_cuts(Z, ZBZ), v]))
+    return _cheapest_first(L, np.hstack([_with_two_sides(Z @ z[:, excess > 0]), v]))
 
 
-def _free_cuts(Z: NDArray[np.float64], ZBZ: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the directions without cost in which the threshold is exceeded, and which have two sides."""
-    excess, z = eigh(ZBZ)
-    v = Z @ z[:, excess > 0]
+def _with_two_sides(v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the columns that have entries of either sign."""
     has_sides = (v.min(axis=0) < -NULL_EIGENVALUE) & (v.max(axis=0) > NULL_EIGENVALUE)
     return np.asarray(v[:, has_sides])
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from konstrain import _core, distances
 from konstrain.baselines._base import LinkedRows
-from konstrain.baselines._quantization import BaseQuantizer, broken
+from konstrain.baselines._quantization import BaseQuantizer
 
 
 class CVQE(BaseQuantizer):
@@ -74,9 +74,10 @@ class CVQE(BaseQuantizer):
     def _pulls(
         self, rows: LinkedRows, labels: NDArray[np.int32], centers: NDArray[np.float64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-        apart, together = broken(rows, labels)
-        if rows.n_clusters == 1:
-            together = together[:0]  # no other center to be pulled to
+        is_apart, is_together = rows.broken(labels)
+        apart = rows.must.rows[is_apart]
+        # With one cluster there is no other center to be pulled to.
+        together = rows.cannot.rows[is_together & (rows.n_clusters > 1)]
         separation = distances.block_costs(centers, None, centers)
         np.fill_diagonal(separation, np.inf)
         shared = labels[together[:, 0]]

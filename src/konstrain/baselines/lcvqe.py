@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from konstrain import _core, distances
 from konstrain.baselines._base import LinkedRows
-from konstrain.baselines._quantization import BaseQuantizer, broken
+from konstrain.baselines._quantization import BaseQuantizer
 
 
 class LCVQE(BaseQuantizer):
@@ -74,9 +74,10 @@ class LCVQE(BaseQuantizer):
     def _pulls(
         self, rows: LinkedRows, labels: NDArray[np.int32], centers: NDArray[np.float64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-        apart, together = broken(rows, labels)
-        if rows.n_clusters == 1:
-            together = together[:0]  # no other center to be pulled to
+        is_apart, is_together = rows.broken(labels)
+        apart = rows.must.rows[is_apart]
+        # With one cluster there is no other center to be pulled to.
+        together = rows.cannot.rows[is_together & (rows.n_clusters > 1)]
         outer, next_nearest = _outer_rows(rows, together, labels, centers)
         pulling = np.concatenate([apart[:, 1], apart[:, 0], outer])
         cluster = np.concatenate([labels[apart[:, 0]], labels[apart[:, 1]], next_nearest])

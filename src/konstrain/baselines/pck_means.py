@@ -165,8 +165,6 @@ class PenaltyLoop:
 
     def objective(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
         """Half the squared distances, and the prices of broken links."""
-        must, cannot = self.rows.must, self.rows.cannot
-        apart = labels[must.rows[:, 0]] != labels[must.rows[:, 1]]
-        together = labels[cannot.rows[:, 0]] == labels[cannot.rows[:, 1]]
-        broken = float(must.weight[apart].sum() + cannot.weight[together].sum())
+        apart, together = self.rows.broken(labels)
+        broken = float(self.rows.must.weight[apart].sum() + self.rows.cannot.weight[together].sum())
         return 0.5 * distances.own_costs(self.rows.X, None, labels, centers) + self.violation_cost * broken

@@ -21,7 +21,7 @@ def load(name: str, *, data: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     name : str
-        One of `names()`, or of the files in the folder. Capitals, blanks and hyphens do not matter.
+        One of `names()`, where capitals, blanks and hyphens do not matter, or of the files in the folder.
     data : path-like, optional
         Folder with files NAME.csv: a header row, numbers, the class in the last column.
 

@@ -1,6 +1,5 @@
 """What all k-means estimators share: parameters, validation, restarts, fitted attributes and predict."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -13,11 +12,11 @@ from sklearn.utils.validation import validate_data
 
 from konstrain import distances
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
+from konstrain._warnings import warn_caller
 from konstrain.assignment import assign
 from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._conventions import (
-    ACCEPTED,
     CentersMixin,
     draw_seeds,
     partial_labels_of,
@@ -101,7 +100,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         self
             The fitted estimator.
         """
-        X = validate_data(self, X, **ACCEPTED)
+        X = validate_data(self, X, **self._accepted)
         deadline = Deadline(self.time_limit)
         links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
         if not self._takes_confidences:
@@ -168,13 +167,12 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         self.cluster_sizes_ = np.bincount(best.block_labels, problem.demand, self.n_clusters)
         self._n_features_out = self.cluster_centers_.shape[0]
         if not best.converged and best.n_iter >= self.max_iter:
-            warn_not_converged(self.max_iter, stacklevel=4)
+            warn_not_converged(self.max_iter)
         if not best.proven:
-            warnings.warn(
+            warn_caller(
                 "an assignment step was cut short by the time limit: labels are feasible, but the step was not "
                 "proved optimal; raise time_limit",
                 NotProvenWarning,
-                stacklevel=3,
             )
 
     def _inertia_of(self, X: Any, problem: Problem, best: Clustering) -> float:

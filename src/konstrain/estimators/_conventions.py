@@ -1,7 +1,6 @@
 """scikit-learn's conventions, met once for all estimators: what is accepted, seeds, warnings, what centers give."""
 
-import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from konstrain import distances
+from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import is_unknown, membership_values, read_links
 from konstrain.estimators._restarts import default_threads
@@ -26,6 +26,9 @@ ACCEPTED: dict[str, Any] = {
 
 class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """What an estimator with `cluster_centers_` can do once fitted: `transform` and `score`."""
+
+    # What scikit-learn's validation lets through, new rows included.
+    _accepted: ClassVar[dict[str, Any]] = ACCEPTED
 
     cluster_centers_: NDArray[Any]
 
@@ -70,7 +73,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _validate_new(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **ACCEPTED)
+        return validate_data(self, X, reset=False, **self._accepted)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -98,12 +101,10 @@ def refuse_too_few_rows(X: Any, n_clusters: int) -> None:
         raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={n_clusters}.")
 
 
-def warn_not_converged(max_iter: int, *, stacklevel: int) -> None:
+def warn_not_converged(max_iter: int) -> None:
     """Warn that the best run was cut short."""
-    warnings.warn(
-        f"the best run did not converge within max_iter={max_iter} iterations; raise max_iter",
-        ConvergenceWarning,
-        stacklevel=stacklevel,
+    warn_caller(
+        f"the best run did not converge within max_iter={max_iter} iterations; raise max_iter", ConvergenceWarning
     )
 
 

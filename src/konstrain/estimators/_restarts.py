@@ -2,7 +2,6 @@
 
 import os
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from rich.console import Console
 
 from konstrain._tolerances import SAME_OBJECTIVE
+from konstrain._warnings import warn_caller
 from konstrain.result import Clustering
 from konstrain.stop import Deadline
 
@@ -81,10 +81,9 @@ class Restarts:
         except KeyboardInterrupt:
             if best is None:
                 raise
-            warnings.warn(
+            warn_caller(
                 f"interrupted after {n_done} of {n_init} restarts; the best clustering so far is returned",
                 RuntimeWarning,
-                stacklevel=5,
             )
             best = replace(best, interrupted=True)
         assert best is not None

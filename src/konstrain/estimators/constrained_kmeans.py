@@ -1,6 +1,7 @@
 """The front door: k-means under every kind of constraint at once."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -174,12 +175,17 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         """Cluster the rows of X under constraints; see `BaseConstrainedKMeans.fit` for the arguments."""
         links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link), "demand": demand}
         super().fit(X, y, sample_weight, **links)
-        # What `certify` asks about again.
-        self._asked: dict[str, Any] = {
-            "partial_labels": partial_labels_of(y),
-            "sample_weight": sample_weight,
-            **links,
-        }
+        # What `certify` asks about again; copied, for the caller may change what was given.
+        self._asked: dict[str, Any] = deepcopy(
+            {
+                "n_clusters": self.n_clusters,
+                "partial_labels": partial_labels_of(y),
+                "sample_weight": sample_weight,
+                "size_min": self.size_min,
+                "size_max": self.size_max,
+                **links,
+            }
+        )
         return self
 
     def certify(
@@ -207,17 +213,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         from konstrain.exact.certify import lower_bound
 
         check_is_fitted(self)
-        return lower_bound(
-            X,
-            self.n_clusters,
-            labels=self.labels_,
-            size_min=self.size_min,
-            size_max=self.size_max,
-            bound=bound,
-            gap=gap,
-            time_limit=time_limit,
-            **self._asked,
-        )
+        return lower_bound(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked)
 
     def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> "Run":
         lloyd = Lloyd(

@@ -1,7 +1,6 @@
 """ExactKMeans: the best clustering that exists under the constraints, with proof (Babaki et al. 2014 and beyond)."""
 
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -11,6 +10,7 @@ from rich.console import Console
 from sklearn.utils import check_consistent_length, check_random_state
 
 from konstrain._sklearn import Interval, StrOptions
+from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._lloyd import Lloyd
@@ -196,10 +196,9 @@ class ExactKMeans(BaseConstrainedKMeans):
     def _warn_if_open(self, *, interrupted: bool) -> None:
         if not self.is_optimal_:
             why = "interrupted" if interrupted else "a limit was reached"
-            warnings.warn(
+            warn_caller(
                 f"{why} before the optimum was proved: the gap is {self.gap_:.2e}, asked was {self.gap:.0e}",
                 NotProvenWarning,
-                stacklevel=5,
             )
 
     def _told(self, point: Any) -> bool:

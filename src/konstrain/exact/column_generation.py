@@ -433,22 +433,26 @@ class ColumnGenerationBound:
         block_labels = np.full(self.problem.n_blocks, -1, dtype=np.int32)
         for label, column in enumerate(sorted(columns)):
             block_labels[list(column)] = label
-        if block_labels.min() < 0 or len(columns) > self.problem.n_clusters or not self._keeps_sizes(block_labels):
+        if block_labels.min() < 0 or len(columns) > self.problem.n_clusters:
             return None
-        labels: NDArray[np.int32] = self.problem.expand(block_labels)
+        cluster_of = self._matching_clusters(block_labels)
+        if cluster_of is None:
+            return None
+        labels: NDArray[np.int32] = self.problem.expand(cluster_of[block_labels])
         cost = sum(self.pricer.cost(column) for column in columns)
         if cost < self.incumbent_cost:
             self.incumbent, self.incumbent_cost = labels, cost
             self._upper = min(self._upper, cost)
         return labels
 
-    def _keeps_sizes(self, block_labels: NDArray[np.int32]) -> bool:
-        """Whether a clustering of a relaxed problem keeps the sizes in some order of its clusters."""
-        low, high, k = self.problem.size_min, self.problem.size_max, self.problem.n_clusters
-        sizes = np.sort(np.bincount(block_labels, self.problem.demand, minlength=k))
-        slack = DEMAND_RELATIVE * float(self.problem.demand.sum())
-        fits_low = low is None or bool((sizes >= np.sort(low) - slack).all())
-        return fits_low and (high is None or bool((sizes <= np.sort(high) + slack).all()))
+    def _matching_clusters(self, block_labels: NDArray[np.int32]) -> NDArray[np.int32] | None:
+        """Numbers for the clusters of a relaxed problem with which each keeps the bounds on its size, if any."""
+        problem, k = self.problem, self.problem.n_clusters
+        slack = DEMAND_RELATIVE * float(problem.demand.sum())
+        low = np.zeros(k) if problem.size_min is None else problem.size_min - slack
+        high = np.full(k, np.inf) if problem.size_max is None else problem.size_max + slack
+        sizes = np.bincount(block_labels, problem.demand, minlength=k).astype(np.float64, copy=False)
+        return match_sizes(sizes, low, high)
 
     def _result(self, status: str, labels: NDArray[np.int32] | None) -> ColumnGenerationResult:
         return ColumnGenerationResult(
@@ -474,6 +478,35 @@ def _central(corner: MasterSolution, middle: MasterSolution | None) -> MasterSol
     return corner.between(middle, min(1.0, most / middle.sigma) if middle.sigma > 0.0 else 1.0)
 
 
+def match_sizes(
+    sizes: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.int32] | None:
+    """Give each size bounds of its own that it keeps; None when that is impossible.
+
+    An order that fits already stays. Else, from the smallest size on, each takes, of the bounds it has reached, those
+    that end first: whoever comes later is larger and has reached them too, so what remains suits it best (Glover's
+    rule for matchings in convex graphs).
+
+    Examples
+    --------
+    >>> match_sizes(np.array([8.0, 5.0]), low=np.array([0.0, 4.0]), high=np.array([10.0, 5.0])).tolist()
+    [0, 1]
+    >>> match_sizes(np.array([8.0, 2.0]), low=np.array([0.0, 4.0]), high=np.array([10.0, 5.0])) is None
+    True
+    """
+    if ((low <= sizes) & (sizes <= high)).all():
+        return np.arange(sizes.size, dtype=np.int32)
+    chosen = np.full(sizes.size, -1, dtype=np.int32)
+    end = np.array(high)
+    for at in np.argsort(sizes, kind="stable"):
+        reached = np.flatnonzero((low <= sizes[at]) & (end >= sizes[at]))
+        if reached.size == 0:
+            return None
+        chosen[at] = reached[end[reached].argmin()]
+        end[chosen[at]] = -np.inf  # taken
+    return chosen
+
+
 def _split(columns: list[Column], n_clusters: int) -> list[Column]:
     """Make single blocks of the largest clusters until there are enough clusters; no cost rises."""
     columns = sorted(columns, key=len)
@@ -488,16 +521,29 @@ def _positive(weight: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(weight, np.finfo(np.float64).tiny)
 
 
+def has_real_minimum(problem: Problem) -> bool:
+    """Whether some cluster must hold more than the smallest block, which every cluster with a block does."""
+    if problem.size_min is None:
+        return False
+    least = float(problem.demand.min(initial=np.inf)) if problem.nonempty else 0.0
+    return bool((problem.size_min > least).any())
+
+
+def has_unequal_maxima(problem: Problem) -> bool:
+    """Whether clusters may grow to different sizes."""
+    return problem.size_max is not None and np.unique(problem.size_max).size > 1
+
+
 def _refuse_what_is_not_anti_monotone(problem: Problem) -> None:
     way_out = "give relax=True to bound the problem without it, or use another bound"
-    if problem.size_min is not None:
-        least = float(problem.demand.min(initial=np.inf))
-        if (problem.size_min > (least if problem.nonempty else 0.0)).any():
-            raise ValueError(
-                f"size_min = {problem.size_min.max():g} is a lower bound on sizes, which parts of a cluster need not "
-                f"keep, so column generation cannot price it; {way_out}"
-            )
-    if problem.size_max is not None and np.unique(problem.size_max).size > 1:
+    if has_real_minimum(problem):
+        assert problem.size_min is not None
+        raise ValueError(
+            f"size_min = {problem.size_min.max():g} is a lower bound on sizes, which parts of a cluster need not "
+            f"keep, so column generation cannot price it; {way_out}"
+        )
+    if has_unequal_maxima(problem):
+        assert problem.size_max is not None
         raise ValueError(
             f"size_max differs between clusters ({problem.size_max.min():g} to {problem.size_max.max():g}), but "
             f"column generation treats clusters alike; {way_out}"

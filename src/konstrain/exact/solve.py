@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from konstrain.constraints.problem import Problem
 from konstrain.estimators.constrained_kmeans import ConstrainedKMeans
+from konstrain.exact.column_generation import has_real_minimum, has_unequal_maxima
 from konstrain.exact.nodes import ColumnNode, Node, SemidefiniteNode, Verdict
 from konstrain.exact.question import Question
 from konstrain.exact.tree import TracePoint, Tree
@@ -107,9 +108,7 @@ def _choose_root(question: Question, limits: Limits, tree: Tree) -> tuple[Node, 
 
 def _is_for_columns(problem: Problem) -> bool:
     """Whether column generation knows all constraints: lower or unequal sizes it does not."""
-    has_low = problem.size_min is not None and bool((problem.size_min > 1).any())
-    unequal = problem.size_max is not None and np.unique(problem.size_max).size > 1
-    return not has_low and not unequal
+    return not has_real_minimum(problem) and not has_unequal_maxima(problem)
 
 
 def _columns_for_labels(question: Question, limits: Limits, tree: Tree) -> None:

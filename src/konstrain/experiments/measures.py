@@ -79,9 +79,16 @@ def _told(name: str) -> Callable[[Outcome], Any]:
     return read
 
 
-def _sizes(outcome: Outcome) -> list[int]:
-    found: list[int] = np.bincount(outcome.labels, minlength=outcome.instance.n_clusters).tolist()
+def _sizes(outcome: Outcome) -> list[float]:
+    """What each cluster holds: rows, or demand where rows have one."""
+    demand = outcome.instance.constraints.get("demand")
+    found: list[float] = np.bincount(outcome.labels, demand, outcome.instance.n_clusters).tolist()
     return found
+
+
+def _sse(outcome: Outcome) -> float:
+    weight = outcome.instance.constraints.get("sample_weight")
+    return sum_of_squares(outcome.instance.X, outcome.labels, weight)
 
 
 @dataclass(frozen=True)
@@ -132,12 +139,12 @@ _ALL = (
         lambda o: _share(o.violations.cannot_link, o.count("cannot_link")),
     ),
     Measure("kept_all", "all links kept", 3, lambda o: o.violations.total == 0),
-    Measure("sse", "SSE", 4, lambda o: sum_of_squares(o.instance.X, o.labels)),
+    Measure("sse", "SSE", 4, _sse),
     Measure(
         "sse_kept",
         "SSE of runs that keep all links",
         4,
-        lambda o: sum_of_squares(o.instance.X, o.labels) if o.violations.total == 0 else None,
+        lambda o: _sse(o) if o.violations.total == 0 else None,
     ),
     Measure("sizes", "cluster sizes", 0, _sizes),
     Measure("smallest", "smallest cluster", 0, lambda o: min(_sizes(o))),

@@ -57,7 +57,8 @@ def run_rows(
     with open_store(db) as store:
         there = store.keys(experiment.name, failed=not retry)
         todo = [row for row in rows if row.key not in there]
-        store.begin(experiment.name, _now())
+        if todo:
+            store.begin(experiment.name, _now())
         n_now = _run_all(experiment, todo, store, data, n_jobs=n_jobs, quiet=quiet)
         records = store.records(experiment.name, [row.key for row in rows])
     n_failed = sum(record["status"] == "failed" for record in records)

@@ -58,8 +58,8 @@ class Sandbox:
         self, work: Callable[..., Any], *arguments: Any, wall_limit: float, memory_limit: float | None = None
     ) -> Answer:
         """Do a piece of work there; `wall_limit` in seconds, `memory_limit` in megabytes beyond what is held."""
-        line = self._started()
         try:
+            line = self._started()
             line.send((work, arguments, memory_limit))
             if line.poll(wall_limit):
                 return Answer(*line.recv())
