@@ -178,7 +178,7 @@ void LinkedAssignment::solveComponent(std::int32_t slot) {
     const double value = search.solve(potts, infinity, colours);
     if (!search.gaveUp())
         conclude(blocksOf(slots), colours, value);
-    else if (isHard() && takeUpAllOf(slots))
+    else if (isHard() && Clock::now() < end_ && takeUpAllOf(slots))
         solveDense(componentOf(slot));
     else {
         const double greedy = colourGreedily(potts, colours);
