@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from konstrain import distances
 from konstrain._tolerances import DEMAND_RELATIVE
+from konstrain._words import counted
 from konstrain.assignment import Assignment, assign
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
@@ -149,8 +150,8 @@ class Report:
     def _size_lines(self) -> Iterator[str]:
         notes = dict.fromkeys(self.wrong_sizes, "out of bounds")
         for bound in self.binding_sizes:
-            held = f"at its min: 1 {self.counts} less" if bound.side == "min" else f"full: 1 {self.counts} more"
-            notes.setdefault(bound.cluster, f"{held} would save about {bound.price:.4g}")
+            change = f"1 {self.counts} {'less' if bound.side == 'min' else 'more'}"
+            notes.setdefault(bound.cluster, f"held by its {bound.side}: {change} would save about {bound.price:.4g}")
         columns = {_SIZE_TITLES[self.counts]: self.sizes, "min": self.size_min, "max": self.size_max}
         given = {name: values for name, values in columns.items() if values is not None}
         yield "cluster" + "".join(f"{name:>10}" for name in given)
@@ -215,7 +216,7 @@ def describe(
     4 rows in 2 clusters, SSE 25 (sum of squared distances to the centers)
     <BLANKLINE>
     cluster      rows       max
-          0         2         2  full: 1 row more would save about 15
+          0         2         2  held by its max: 1 row more would save about 15
           1         2         2
     <BLANKLINE>
     Prices are in SSE, with the centers where they are; once these move, more may be saved.
@@ -257,11 +258,6 @@ def describe(
         gap=None if lower_bound is None else relative_gap(lower_bound, sse),
         counts="row" if demand is None else "unit of demand",
     )
-
-
-def counted(number: int, word: str) -> str:
-    """Return a number with its noun: 1 row, 2 rows."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def tell_bound(lower_bound: float, gap: float) -> str:
