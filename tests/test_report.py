@@ -87,7 +87,7 @@ def test_binding_sizes_are_told_and_loose_ones_are_not():
     model = ConstrainedKMeans(3, size_min=48, random_state=0).fit(IRIS)
     tight = describe(IRIS, model.labels_, 3, size_min=48)
     assert [(bound.side, bound.bound) for bound in tight.binding_sizes] == [("min", 48.0)]
-    assert "held by its min: 1 row less would save about" in str(tight)
+    assert "held by its min: 1 row less would save up to" in str(tight)
     plain = ConstrainedKMeans(3, random_state=0).fit(IRIS)
     assert describe(IRIS, plain.labels_, 3, size_min=10, size_max=100).binding_sizes == ()
 
@@ -129,7 +129,7 @@ def test_prices_of_demand_are_told_per_unit_of_demand():
     X, demand = [[0.0], [1.0], [2.0], [9.0]], [5.0, 5.0, 5.0, 5.0]
     report = describe(X, [0, 0, 1, 1], size_max=12, demand=demand)
     # A third row needs 3 units more than there are: the price is that of one unit.
-    assert "held by its max: 1 unit of demand more would save about 3" in str(report)
+    assert "held by its max: 1 unit of demand more would save up to 3" in str(report)
 
 
 def test_a_broken_link_is_told_as_such():

@@ -35,9 +35,10 @@ _SIZE_TITLES = {"row": "rows", "unit of demand": "demand"}
 
 @dataclass(frozen=True)
 class BindingSize:
-    """A size held back by its bound: per unit by which that gives way, the cost falls by about `price`.
+    """A size held back by its bound: per unit by which that gives way, the cost falls by at most `price`.
 
-    By at most so much when sizes count rows and there are no links. `side` is ``"min"`` or ``"max"``.
+    Exactly so when sizes count rows and there are no links, else up to a small gap; less, when other bounds then stand
+    in the way. `side` is ``"min"`` or ``"max"``.
     """
 
     cluster: int
@@ -151,7 +152,7 @@ class Report:
         notes = dict.fromkeys(self.wrong_sizes, "out of bounds")
         for bound in self.binding_sizes:
             change = f"1 {self.counts} {'less' if bound.side == 'min' else 'more'}"
-            notes.setdefault(bound.cluster, f"held by its {bound.side}: {change} would save about {bound.price:.4g}")
+            notes.setdefault(bound.cluster, f"held by its {bound.side}: {change} would save up to {bound.price:.4g}")
         columns = {_SIZE_TITLES[self.counts]: self.sizes, "min": self.size_min, "max": self.size_max}
         given = {name: values for name, values in columns.items() if values is not None}
         yield "cluster" + "".join(f"{name:>10}" for name in given)
@@ -216,7 +217,7 @@ def describe(
     4 rows in 2 clusters, SSE 25 (sum of squared distances to the centers)
     <BLANKLINE>
     cluster      rows       max
-          0         2         2  held by its max: 1 row more would save about 15
+          0         2         2  held by its max: 1 row more would save up to 15
           1         2         2
     <BLANKLINE>
     Prices are in SSE, with the centers where they are; once these move, more may be saved.

@@ -15,7 +15,8 @@ from konstrain.exceptions import FileError
 from konstrain.files import RowNames, Table, read_links_file, read_table
 
 # Columns of these names are seldom meant as features.
-SUSPICIOUS = {"id", "index", "label", "labels", "class", "target", "cluster"}
+NAMES_ROWS = {"id", "index"}
+SUSPICIOUS = NAMES_ROWS | {"label", "labels", "class", "target", "cluster"}
 # Rows whose distances are computed at once.
 CHUNK = 65_536
 
@@ -59,9 +60,8 @@ def ask(
         note(table.doubt, quiet=quiet)
     for name in table.features:
         if name.lower() in SUSPICIOUS and not data.columns:
-            note(
-                f"column {name!r} is used as a feature; leave it out with --ignore {name} if it is none", quiet=quiet
-            )
+            instead = f"--id {name}" if name.lower() in NAMES_ROWS else f"--label {name}"
+            note(f"column {name!r} is used as a feature; if it is none: --ignore {name}, or {instead}", quiet=quiet)
     given = {
         **_links(table, constraints),
         **sizes,
