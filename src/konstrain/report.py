@@ -37,8 +37,8 @@ _SIZE_TITLES = {"row": "rows", "unit of demand": "demand"}
 class BindingSize:
     """A size held back by its bound: per unit by which that gives way, the cost falls by at most `price`.
 
-    Exactly so when sizes count rows and there are no links, else up to a small gap; less, when other bounds then stand
-    in the way. `side` is ``"min"`` or ``"max"``.
+    Exactly so when sizes count rows and there are no links, else up to a small gap; by less where other bounds then
+    stand in the way. `side` is ``"min"`` or ``"max"``.
     """
 
     cluster: int
