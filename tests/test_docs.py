@@ -27,6 +27,14 @@ def test_sessions_run_as_printed(page):
     assert not runner.failures, "".join(told)
 
 
+@pytest.mark.parametrize("page", [DOCS.parent / "README.md", DOCS / "index.md"], ids=lambda path: path.name)
+def test_the_first_code_on_the_front_pages_runs_and_keeps_its_links(page):
+    code = re.search(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    names: dict = {}
+    exec(code[1], names)
+    assert names["model"].n_violations_ == 0
+
+
 def test_the_tour_is_among_the_pages_that_run():
     assert "tour" in {page.stem for page in PAGES}
 

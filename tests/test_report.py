@@ -11,9 +11,11 @@ from konstrain import ConstrainedKMeans, InfeasibleError, describe
 IRIS = load_iris().data
 
 
-def cheapest(X, centers, *, must_link=(), cannot_link=(), size_min=0, size_max=np.inf):
+def cheapest(X, centers, *, must_link=(), cannot_link=(), size_min=0, size_max=np.inf, sample_weight=None):
     """Least cost of putting rows to centers under the constraints, by trying all labels."""
     squared = ((X[:, None, :] - centers) ** 2).sum(axis=2)
+    if sample_weight is not None:
+        squared *= sample_weight[:, None]
     best = np.inf
     for labels in itertools.product(range(len(centers)), repeat=len(X)):
         sizes = np.bincount(labels, minlength=len(centers))
@@ -25,27 +27,35 @@ def cheapest(X, centers, *, must_link=(), cannot_link=(), size_min=0, size_max=n
     return best
 
 
-def fitted(seed):
+def fitted(seed, **more):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(7, 2))
     pairs = [tuple(rng.choice(7, 2, replace=False).tolist()) for _ in range(4)]
-    asked = {"must_link": pairs[:2], "cannot_link": pairs[2:]}
+    asked = {"must_link": pairs[:2], "cannot_link": pairs[2:], **more}
     try:
-        model = ConstrainedKMeans(3, random_state=0).fit(X, **asked)
+        model = ConstrainedKMeans(3, size_max=asked.get("size_max"), random_state=0).fit(
+            X, **{name: value for name, value in asked.items() if name != "size_max"}
+        )
     except InfeasibleError:
         return None
     return X, asked, model
 
 
+# Small ones: beside costs without weights the prices of the sizes would not count.
+WEIGHTS = np.array([0.001, 0.03, 0.001, 0.08, 0.001, 0.01, 0.04])
+
+
+@pytest.mark.parametrize("more", [{}, {"sample_weight": WEIGHTS, "size_max": 3}], ids=["plain", "weights and sizes"])
 @pytest.mark.parametrize("seed", range(8))
-def test_the_price_of_a_link_is_what_the_cost_falls_without_it(seed):
-    made = fitted(seed)
+def test_the_price_of_a_link_is_what_the_cost_falls_without_it(seed, more):
+    made = fitted(seed, **more)
     if made is None:
         pytest.skip("this draw contradicts itself")
     X, asked, model = made
     report = describe(X, model.labels_, 3, **asked)
     expected = {}
-    for kind, pairs in asked.items():
+    for kind in ("must_link", "cannot_link"):
+        pairs = asked[kind]
         for pair in pairs:
             rest = {**asked, kind: [p for p in pairs if set(p) != set(pair)]}
             saving = cheapest(X, model.cluster_centers_, **asked) - cheapest(X, model.cluster_centers_, **rest)
@@ -77,7 +87,7 @@ def test_binding_sizes_are_told_and_loose_ones_are_not():
     model = ConstrainedKMeans(3, size_min=48, random_state=0).fit(IRIS)
     tight = describe(IRIS, model.labels_, 3, size_min=48)
     assert [(bound.side, bound.bound) for bound in tight.binding_sizes] == [("min", 48.0)]
-    assert "min binds: one less would save up to" in str(tight)
+    assert "held by its min: 1 row less would save up to" in str(tight)
     plain = ConstrainedKMeans(3, random_state=0).fit(IRIS)
     assert describe(IRIS, plain.labels_, 3, size_min=10, size_max=100).binding_sizes == ()
 
@@ -112,6 +122,25 @@ def test_demand_is_what_sizes_count():
     demand = np.arange(150.0)
     report = describe(IRIS, np.repeat([0, 1], 75), demand=demand)
     assert report.sizes == (demand[:75].sum(), demand[75:].sum())
+    assert "cluster    demand\n" in str(report)
+
+
+def test_prices_of_demand_are_told_per_unit_of_demand():
+    X, demand = [[0.0], [1.0], [2.0], [9.0]], [5.0, 5.0, 5.0, 5.0]
+    report = describe(X, [0, 0, 1, 1], size_max=12, demand=demand)
+    # A third row needs 3 units more than there are: the price is that of one unit.
+    assert "held by its max: 1 unit of demand more would save up to 3" in str(report)
+
+
+def test_a_broken_link_is_told_as_such():
+    report = describe([[0.0], [1.0], [8.0], [9.0]], [0, 0, 1, 1], must_link=[(1, 2)])
+    assert "must-link 1, 2 (broken): keeping it would add 56" in str(report)
+    report = describe([[0.0], [1.0], [8.0], [9.0]], [0, 1, 1, 1], must_link=[(1, 2)])
+    assert "must-link 1, 2: without it" in str(report)
+
+
+def test_a_bound_that_was_not_found_is_told_in_words():
+    assert "no lower bound was found in time" in str(describe([[0.0], [1.0]], [0, 1], lower_bound=-np.inf))
 
 
 def test_the_gap_is_told_when_a_bound_is_given():

@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from konstrain import distances
 from konstrain._tolerances import DEMAND_RELATIVE
+from konstrain._words import counted
 from konstrain.assignment import Assignment, assign
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
@@ -28,13 +29,16 @@ TOLD_LINKS = 5
 PRICED_COSTS = 5_000_000
 # A saving below this part of the cost is rounding.
 NO_SAVING = 1e-9
+# What the column of sizes is called, by what sizes count.
+_SIZE_TITLES = {"row": "rows", "unit of demand": "demand"}
 
 
 @dataclass(frozen=True)
 class BindingSize:
     """A size held back by its bound: per unit by which that gives way, the cost falls by at most `price`.
 
-    `side` is ``"min"`` or ``"max"``.
+    Exactly so when sizes count rows and there are no links, else up to a small gap; by less where other bounds then
+    stand in the way. `side` is ``"min"`` or ``"max"``.
     """
 
     cluster: int
@@ -45,11 +49,15 @@ class BindingSize:
 
 @dataclass(frozen=True)
 class BindingLink:
-    """A link that costs something: by `price` the cost falls when it is left out, centers unchanged."""
+    """A link that costs something: `price` is what keeping it adds to the cost, centers unchanged.
+
+    `broken` tells that the clustering does not keep it.
+    """
 
     kind: str
     rows: tuple[int, int]
     price: float
+    broken: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,8 @@ class Report:
         Links that may cost something and were not looked at, to bound the work.
     lower_bound, gap : float or None
         No clustering under the constraints costs less than this, and the relative distance to it; None: not asked.
+    counts : {"row", "unit of demand"}
+        What sizes count.
 
     Examples
     --------
@@ -87,7 +97,7 @@ class Report:
     >>> report.sse, report.sizes, report.violations.must_link
     (1.0, (2.0, 2.0), 1)
     >>> report.binding_links
-    (BindingLink(kind='must_link', rows=(1, 2), price=56.0),)
+    (BindingLink(kind='must_link', rows=(1, 2), price=56.0, broken=True),)
     """
 
     n_samples: int
@@ -105,6 +115,7 @@ class Report:
     unpriced_links: int
     lower_bound: float | None = None
     gap: float | None = None
+    counts: str = "row"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain numbers, strings, lists and dictionaries."""
@@ -118,9 +129,10 @@ class Report:
         return self.to_text()
 
     def _lines(self, name_of: Any) -> Iterator[str]:
-        yield f"{self.n_samples} rows in {self.n_clusters} clusters, SSE {self.sse:.6g}"
+        rows, clusters = counted(self.n_samples, "row"), counted(self.n_clusters, "cluster")
+        yield f"{rows} in {clusters}, SSE {self.sse:.6g} (sum of squared distances to the centers)"
         if self.lower_bound is not None and self.gap is not None:
-            yield f"no clustering under these constraints is below {self.lower_bound:.6g}: gap {self.gap:.2g}"
+            yield tell_bound(self.lower_bound, self.gap)
         yield ""
         yield from self._size_lines()
         if self.n_must_link or self.n_cannot_link:
@@ -128,16 +140,20 @@ class Report:
             yield self._link_line()
         for link in self.binding_links:
             a, b = map(name_of, link.rows)
-            yield f"  {link.kind.replace('_', '-')} {a}, {b}: without it the cost falls by {link.price:.4g}"
+            price = f"keeping it would add {link.price:.4g}" if link.broken else f"without it {link.price:.4g} less"
+            yield f"  {link.kind.replace('_', '-')} {a}, {b}{' (broken)' if link.broken else ''}: {price}"
         if self.unpriced_links:
             yield f"  ({self.unpriced_links} more may cost something; only the likeliest were looked at)"
+        if self.binding_sizes or self.binding_links:
+            yield ""
+            yield "Prices are in SSE, with the centers where they are; once these move, more may be saved."
 
     def _size_lines(self) -> Iterator[str]:
         notes = dict.fromkeys(self.wrong_sizes, "out of bounds")
         for bound in self.binding_sizes:
-            change = "one less" if bound.side == "min" else "one more"
-            notes.setdefault(bound.cluster, f"{bound.side} binds: {change} would save up to {bound.price:.4g}")
-        columns = {"size": self.sizes, "min": self.size_min, "max": self.size_max}
+            change = f"1 {self.counts} {'less' if bound.side == 'min' else 'more'}"
+            notes.setdefault(bound.cluster, f"held by its {bound.side}: {change} would save up to {bound.price:.4g}")
+        columns = {_SIZE_TITLES[self.counts]: self.sizes, "min": self.size_min, "max": self.size_max}
         given = {name: values for name, values in columns.items() if values is not None}
         yield "cluster" + "".join(f"{name:>10}" for name in given)
         for j in range(self.n_clusters):
@@ -147,7 +163,7 @@ class Report:
     def _link_line(self) -> str:
         broken = self.violations
         words = [
-            f"{count} {kind}{'s' if count != 1 else ''} ({f'{n_broken} broken' if n_broken else 'all kept'})"
+            f"{counted(count, kind)} ({f'{n_broken} broken' if n_broken else 'all kept'})"
             for kind, count, n_broken in (
                 ("must-link", self.n_must_link, broken.must_link),
                 ("cannot-link", self.n_cannot_link, broken.cannot_link),
@@ -198,11 +214,13 @@ def describe(
     Examples
     --------
     >>> print(describe([[0.0], [1.0], [2.0], [9.0]], [0, 0, 1, 1], size_max=2))
-    4 rows in 2 clusters, SSE 25
+    4 rows in 2 clusters, SSE 25 (sum of squared distances to the centers)
     <BLANKLINE>
-    cluster      size       max
-          0         2         2  max binds: one more would save up to 15
+    cluster      rows       max
+          0         2         2  held by its max: 1 row more would save up to 15
           1         2         2
+    <BLANKLINE>
+    Prices are in SSE, with the centers where they are; once these move, more may be saved.
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X")
     labels = _checked_labels(labels, X.shape[0], n_clusters)
@@ -221,7 +239,7 @@ def describe(
     plain = Problem.build(X, k, **{**asked, "must_link": None, "cannot_link": None})
     centers, sse = _centers(plain, labels)
     sizes = np.bincount(labels, plain.demand, k).astype(np.float64)
-    prices = _Prices(X, k, centers, asked, Deadline(time_limit))
+    prices = _Prices(X, labels, k, centers, asked, Deadline(time_limit))
     told, left = prices.links()
     return Report(
         n_samples=X.shape[0],
@@ -239,16 +257,30 @@ def describe(
         unpriced_links=left,
         lower_bound=lower_bound,
         gap=None if lower_bound is None else relative_gap(lower_bound, sse),
+        counts="row" if demand is None else "unit of demand",
     )
+
+
+def tell_bound(lower_bound: float, gap: float) -> str:
+    """Say what is proved about the best clustering that exists."""
+    if lower_bound == -np.inf:
+        return "no lower bound was found in time: how far from the best possible is not known"
+    return f"no clustering under these constraints is below {lower_bound:.6g}: gap {gap:.2g}"
 
 
 class _Prices:
     """What constraints cost at fixed centers: assignments with and without them."""
 
     def __init__(
-        self, X: Any, n_clusters: int, centers: NDArray[np.float64], asked: dict[str, Any], deadline: Deadline
+        self,
+        X: Any,
+        labels: NDArray[np.int32],
+        n_clusters: int,
+        centers: NDArray[np.float64],
+        asked: dict[str, Any],
+        deadline: Deadline,
     ) -> None:
-        self._X, self._k, self._centers = X, n_clusters, centers
+        self._X, self._labels, self._k, self._centers = X, labels, n_clusters, centers
         # Soft links have a price by definition; what is asked here is what the hard ones cost.
         hard = {kind: read_links(kind, asked[kind], X.shape[0]).hard for kind in ("must_link", "cannot_link")}
         self._asked = {**asked, **hard}
@@ -272,12 +304,14 @@ class _Prices:
         if self._answer is None or self._answer.prices is None:
             return []
         found = []
+        largest = float(self._problem.demand.max())
         for j, price in enumerate(self._answer.prices.tolist()):
             # A cluster that would take more rows has a positive price, one that must be fed a negative one.
             bounds, side = (self._problem.size_max, "max") if price > 0 else (self._problem.size_min, "min")
             if bounds is None or abs(price) <= NO_SAVING * max(1.0, abs(self._answer.cost)):
                 continue
-            if abs(sizes[j] - bounds[j]) <= 0.5:
+            # Blocks come whole: a cluster is held back as soon as the largest of them finds no room.
+            if abs(sizes[j] - bounds[j]) < largest:
                 found.append(BindingSize(j, side, float(bounds[j]), abs(price)))
         return sorted(found, key=lambda bound: -bound.price)
 
@@ -294,7 +328,8 @@ class _Prices:
             n_done += 1
             if saving > NO_SAVING * self._total(self._problem, self._answer):
                 first, second = self._asked[kind][at].tolist()
-                found.append(BindingLink(kind, (first, second), saving))
+                together = self._labels[first] == self._labels[second]
+                found.append(BindingLink(kind, (first, second), saving, bool(together != (kind == "must_link"))))
         found.sort(key=lambda link: -link.price)
         return found[:TOLD_LINKS], len(candidates) - n_done
 
@@ -314,10 +349,12 @@ class _Prices:
     def _regret(self, labels: NDArray[np.int32], prices: NDArray[np.float64]) -> NDArray[np.float64]:
         """What each row costs more than in the cluster it would choose, at the prices of the sizes."""
         linked = np.unique(np.concatenate([self._asked["must_link"].ravel(), self._asked["cannot_link"].ravel()]))
-        rows = Problem.build(self._X[linked], self._k, nonempty=False) if linked.size else None
         regret = np.zeros(labels.size)
-        if rows is not None:
-            costs = distances.block_costs(rows.mean, None, self._centers) + prices
+        if linked.size:
+            given = {name: self._asked[name] for name in ("sample_weight", "demand") if self._asked[name] is not None}
+            given = {name: np.asarray(values)[linked] for name, values in given.items()}
+            rows = Problem.build(self._X[linked], self._k, **given, nonempty=False)
+            costs = distances.block_costs(rows.mean, rows.weight, self._centers) + rows.demand[:, None] * prices
             regret[linked] = costs[np.arange(linked.size), labels[linked]] - costs.min(axis=1)
         return regret
 

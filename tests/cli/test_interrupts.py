@@ -3,6 +3,7 @@
 import os
 import pty
 import signal
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,7 @@ import pytest
 
 from command_line import run_script, start
 from konstrain import __version__
+from konstrain.cli.running import Interrupts
 
 
 @pytest.fixture
@@ -53,6 +55,16 @@ def test_interrupted_fit_writes_nothing(tmp_path):
     assert code == 130
     assert "konstrain: interrupted; nothing was written" in shown
     assert {path.name for path in tmp_path.iterdir()} == {"rows.csv", ".out"}
+
+
+def test_an_interrupt_tells_the_files_that_are_there():
+    interrupts = Interrupts()
+    assert interrupts.words() == "nothing was written"
+    interrupts.wrote(Path("labels.csv"))
+    interrupts.seen = True
+    with pytest.raises(KeyboardInterrupt):
+        interrupts.end_here("SSE 7 found")
+    assert interrupts.words() == "SSE 7 found; wrote labels.csv"
 
 
 def test_a_full_disk_ends_with_2_one_line_and_no_file(tmp_path):

@@ -25,10 +25,11 @@ def refused(folder, data, *options, code=2):
     ("data", "words"),
     [
         (ROWS.replace("name", "first"), "data.csv has no column 'name'; it has: first, x, y"),
-        (ROWS + "emma,1\n", "data.csv, line 6 (row 4) has 2 fields, but there are 3 columns"),
+        (ROWS + "emma\n", "data.csv, line 6 (row 4) has 1 field, but there are 3 columns"),
         (ROWS + "emma,1,2,3\n", "data.csv, line 6 (row 4) has 4 fields, but there are 3 columns"),
         (ROWS + "emma,one,2\n", "data.csv, line 6 (row 4), column 'x': 'one' is not a number"),
         (ROWS + "anna,1,2\n", "id 'anna' in column 'name' stands in rows 0 and 4"),
+        ("name;x\na;1,5\nb;3,5\n", "line 2 (row 0), column 'x': '1,5' is not a number; write a decimal point"),
         ("", "data.csv is empty"),
         ("name,x,y\n", "data.csv has no rows below its header"),
         (
@@ -36,7 +37,7 @@ def refused(folder, data, *options, code=2):
             r"column 'name': '\xe9mile' is not UTF-8 text; save the file",
         ),
     ],
-    ids=["missing column", "short", "long", "no number", "same id", "empty", "no rows", "latin-1"],
+    ids=["missing column", "short", "long", "no number", "same id", "comma", "empty", "no rows", "latin-1"],
 )
 def test_bad_tables_are_refused_in_one_line(tmp_path, data, words):
     assert words in refused(tmp_path, data, *OUTPUT)
@@ -50,6 +51,22 @@ def test_an_unknown_id_in_a_file_of_links_names_the_line(tmp_path):
     (tmp_path / "ml.csv").write_text("a,b\nanna,bert\nanna,zoe\n")
     words = "ml.csv, line 3: there is no row 'zoe'; ids are those of column 'name', such as 'anna'"
     assert words in refused(tmp_path, ROWS, *OUTPUT, "--must-link", "ml.csv")
+
+
+def test_a_row_apart_from_itself_names_the_line(tmp_path):
+    (tmp_path / "cl.csv").write_text("anna,bert\ncarl,carl\n")
+    words = "cl.csv, line 2: the row 'carl' cannot be apart from itself"
+    assert words in refused(tmp_path, ROWS, *OUTPUT, "--cannot-link", "cl.csv")
+
+
+def test_no_file_that_is_read_is_overwritten(tmp_path):
+    assert "data.csv is read from; write to another file" in refused(tmp_path, ROWS, "--id", "name", "-o", "data.csv")
+    assert (tmp_path / "data.csv").read_text() == ROWS
+
+
+def test_values_of_demand_are_refused_by_row_and_column(tmp_path):
+    words = "data.csv, row 1, column 'd' has no value"
+    assert words in refused(tmp_path, "x,d\n1,2\n3,nan\n4,5\n", "--demand", "d", "--size-max", 6)
 
 
 def test_contradictory_links_show_the_path_by_id(tmp_path):
@@ -68,6 +85,7 @@ def test_sizes_that_cannot_add_up_end_with_3(tmp_path):
     ("options", "words"),
     [
         (("--method", "magic"), "there is no method 'magic'"),
+        (("--columns", "x,x"), "the column 'x' is asked for twice as a feature"),
         (("--size-max", "3,3,3"), "size_max must be one number or one per cluster"),
         (("-o", "labels.doc"), "cannot tell the format of labels.doc from its name"),
         (("-o", "missing/labels.csv"), "cannot write missing/labels.csv: No such file or directory"),

@@ -110,6 +110,21 @@ def test_exact_out_of_time_ends_with_4_and_the_best_so_far(folder):
     assert "not proved optimal within 2 s" in done.out
 
 
+def test_certify_tells_labels_that_are_not_the_best(folder):
+    pl.DataFrame({"name": [f"flower{i}" for i in range(150)], "label": np.arange(150) % 3}).write_csv(
+        folder / "l.csv"
+    )
+    done = konstrain("certify", *IRIS_FILE[:3], "l.csv", "--ignore", "species", folder=folder)
+    assert done.code == 4
+    assert "not optimal: one of 78.8514 was found" in done.out
+
+
+def test_suggested_pairs_are_printed_as_csv(tmp_path):
+    (tmp_path / "d.csv").write_text('name,x\n"Doe, John",1\nanna,2\nbert,9\n')
+    done = konstrain("suggest", "d.csv", "--id", "name", "-k", 2, "--ask", 1, folder=tmp_path)
+    assert '"Doe, John"' in done.out
+
+
 def test_check_tells_what_constraints_imply(folder):
     done = konstrain("check", *IRIS_FILE, "-k", 3, *LINKS, "--size-min", 45, folder=folder)
     assert (done.code, done.err) == (0, "")

@@ -43,6 +43,19 @@ def test_labels_are_put_in_the_order_of_the_rows(tmp_path):
     assert read_labels_file(tmp_path / "labels.csv", PEOPLE).tolist() == ["y", "x", "x"]
 
 
+def test_ids_from_a_column_called_label_are_kept_beside_the_labels(tmp_path):
+    rows = RowNames(2, ["a", "b"], "label")
+    write_labels_file(tmp_path / "l.csv", rows, [1, 0])
+    assert (tmp_path / "l.csv").read_text() == "id,label\na,1\nb,0\n"
+    assert read_labels_file(tmp_path / "l.csv", rows).tolist() == [1, 0]
+
+
+def test_a_missing_label_is_refused(tmp_path):
+    (tmp_path / "l.csv").write_text("name,label\na,x\nb,\n")
+    with pytest.raises(FileError, match=r"row 1, column 'label' has no label"):
+        read_labels_file(tmp_path / "l.csv", RowNames(2, ["a", "b"], "name"))
+
+
 def test_labels_for_other_rows_are_refused(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("name,label\nanna,1\nbert,0\n")

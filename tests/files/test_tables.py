@@ -6,6 +6,7 @@ import pytest
 
 from konstrain import FileError
 from konstrain.files import read_table
+from konstrain.files.csv_files import CsvLayout
 
 FRAME = pl.DataFrame({"name": ["anna", "bert", "carl"], "x": [1.0, 2.5, -3.0], "y": [4, 5, 6]})
 
@@ -93,6 +94,37 @@ def test_what_is_wrong_with_a_csv_file_is_named(tmp_path, text, words):
     (tmp_path / "rows.csv").write_text(text)
     with pytest.raises(FileError, match=words):
         read_table(tmp_path / "rows.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0,1\n1,2\n3,4\n", "line 1 is read as a row, since it holds numbers only"),
+        ("anna,1.5\nbert,2.5\n", "line 1 is read as a header, though it holds '1.5'"),
+        (
+            ",x\n0,1\n1,2\n",
+            "line 1: a column has no name and is called column_1; if it numbers",
+        ),
+        ("name,0,1\nanna,1,2\n", ""),
+        ("3,4\n5,6\n", ""),
+    ],
+)
+def test_a_first_line_that_may_be_meant_otherwise_is_told(tmp_path, text, words):
+    file = tmp_path / "rows.csv"
+    file.write_text(text)
+    doubt = CsvLayout.look_at(file).doubt
+    assert words in doubt
+    assert bool(words) == bool(doubt)
+
+
+def test_a_column_without_a_name_is_called_by_its_number(tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text(",x,y\n7,1,2\n8,3,4\n")
+    table = read_table(file, id="column_1")
+    assert (table.features, table.rows.ids, table.X.tolist()) == (("x", "y"), ["7", "8"], [[1, 2], [3, 4]])
+    file.write_text(",,y\n7,1,2\n8,3,4\n")
+    with pytest.raises(FileError, match="more than one column has no name"):
+        read_table(file)
 
 
 def test_a_bad_cell_far_down_is_found(tmp_path):

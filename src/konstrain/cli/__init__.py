@@ -12,12 +12,12 @@ def main() -> None:
 
         app()
     except KeyboardInterrupt:
-        found = ""  # no verb had begun
+        words = "nothing was written"  # no verb had begun
     except SystemExit as end:
         if end.code != INTERRUPTED:
             raise
         from konstrain.cli.running import interrupts
 
-        found = interrupts.found
-    print(f"konstrain: interrupted{'; ' if found else ''}{found}; nothing was written", file=sys.stderr)
+        words = interrupts.words()
+    print(f"konstrain: interrupted; {words}", file=sys.stderr)
     sys.exit(INTERRUPTED)

@@ -38,7 +38,8 @@ def run(
     from konstrain.experiments import run_experiment
 
     done = run_experiment(name, db=results, data=data, quick=quick, n_jobs=jobs, retry=retry, quiet=quiet)
-    interrupts.end_here(f"{done.n_before + done.n_now} of {done.n_rows} rows are kept in {results}")
+    interrupts.wrote(results)
+    interrupts.end_here(f"{done.n_before + done.n_now} of {done.n_rows} rows are kept")
     print(
         f"{done.n_rows} rows: {done.n_before} were there, {done.n_now} done now in {done.seconds:.0f} s, "
         f"{done.n_left} left; {done.n_failed} failed. 'konstrain bench report {name} --results {results}' tells more."

@@ -26,13 +26,16 @@ def certify(
 ) -> None:
     """Prove how far labels are from the best clustering under the constraints.
 
-    Exit code 4 when they were not proved optimal within the limit; the gap is told in any case.
+    Exit code 4 when they were not proved optimal: better ones exist, or the limit came first. The gap is told in any
+    case.
     """
     import numpy as np
 
     from konstrain import lower_bound
+    from konstrain._words import counted
     from konstrain.cli.question import ask
     from konstrain.files import read_labels_file
+    from konstrain.report import tell_bound
 
     question = ask(rows, constraints, quiet=quiet)
     given = read_labels_file(labels, question.rows, column=label_column)
@@ -41,16 +44,17 @@ def certify(
         proof = lower_bound(
             question.X, n_clusters, labels=given, gap=gap, time_limit=time_limit, **question.constraints
         )
-    interrupts.end_here(f"none below {proof.lower_bound:.6g} exists, gap {proof.gap:.2g}")
+    interrupts.end_here(tell_bound(proof.lower_bound, proof.gap))
     better = proof.best_cost < proof.cost * (1 - gap)
     lines = [
         f"SSE of {labels}: {proof.cost:.6g}",
-        f"no clustering under these constraints is below {proof.lower_bound:.6g}: gap {proof.gap:.2g}",
-        "proved optimal" if proof.is_optimal else f"not proved optimal within {time_limit:g} s",
+        tell_bound(proof.lower_bound, proof.gap),
     ]
     if better:
-        lines.append(f"a better one was found: {proof.best_cost:.6g}; 'konstrain exact' writes it")
-    lines.append(f"{proof.n_nodes} nodes, {proof.seconds:.1f} s")
+        lines.append(f"not optimal: one of {proof.best_cost:.6g} was found; 'konstrain exact' writes the best")
+    else:
+        lines.append("proved optimal" if proof.is_optimal else f"not proved optimal within {time_limit:g} s")
+    lines.append(f"{counted(proof.n_nodes, 'node')}, {proof.seconds:.1f} s")
     names = ("cost", "lower_bound", "gap", "is_optimal", "best_cost", "n_nodes", "seconds")
     print_result("\n".join(lines), {name: getattr(proof, name) for name in names}, as_json=json)
     if not proof.is_optimal:

@@ -10,13 +10,14 @@ from typing import Any
 from sklearn.metrics import adjusted_rand_score
 
 from konstrain import Report, describe
-from konstrain.cli.pictures import draw_clusters, refuse_undrawable
+from konstrain.cli.pictures import draw_bounds, draw_clusters, refuse_undrawable
 from konstrain.cli.question import Question, distances_to_centers
 from konstrain.cli.running import interrupts, note, print_result, progress, rows_named
 from konstrain.files import write_labels_file
 from konstrain.files.labels import refuse_unknown_ending
 from konstrain.files.outputs import refuse_unwritable
 from konstrain.methods import Method
+from konstrain.report import tell_bound
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,16 @@ class Outputs:
     picture: Path | None
     as_json: bool
     quiet: bool
+    bounds: Path | None = None
 
     def refuse_impossible(self) -> None:
         """Raise now, before hours of work, if a file could not be written."""
         if self.labels is not None:
             refuse_unknown_ending(self.labels)
             refuse_unwritable(self.labels)
-        if self.picture is not None:
-            refuse_undrawable(self.picture)
+        for picture in (self.picture, self.bounds):
+            if picture is not None:
+                refuse_undrawable(picture)
 
 
 def fit_method(
@@ -69,7 +72,7 @@ def _bounds_so_far(model: Any) -> str:
     """What a search for a proof knew when it was interrupted."""
     if not hasattr(model, "lower_bound_"):
         return ""
-    return f"SSE {model.inertia_:.6g} found, none below {model.lower_bound_:.6g} exists, gap {model.gap_:.2g}"
+    return f"SSE {model.inertia_:.6g} found; {tell_bound(model.lower_bound_, model.gap_)}"
 
 
 def finish(
@@ -80,13 +83,23 @@ def finish(
         report = describe(
             question.X, model.labels_, model.n_clusters, lower_bound=lower_bound, **question.constraints
         )
+    interrupts.end_here()
+    _write(model, question, outputs)
+    interrupts.end_here()
+    _print(method, report, question, model, outputs, time.perf_counter() - began)
+
+
+def _write(model: Any, question: Question, outputs: Outputs) -> None:
     if outputs.labels is not None:
         distances = distances_to_centers(question.X, model.labels_, model.cluster_centers_)
         write_labels_file(outputs.labels, question.rows, model.labels_, distances)
+        interrupts.wrote(outputs.labels)
     if outputs.picture is not None:
         draw_clusters(outputs.picture, question, model.labels_, model.cluster_centers_)
-    interrupts.end_here()
-    _print(method, report, question, model, outputs, time.perf_counter() - began)
+        interrupts.wrote(outputs.picture)
+    if outputs.bounds is not None:
+        draw_bounds(outputs.bounds, model.trace_)
+        interrupts.wrote(outputs.bounds)
 
 
 def _print(method: Method, report: Report, question: Question, model: Any, outputs: Outputs, seconds: float) -> None:
@@ -97,7 +110,7 @@ def _print(method: Method, report: Report, question: Question, model: Any, outpu
         lines.append("\nproved optimal" if proved else "\nnot proved optimal within the limit")
     if agreement is not None:
         lines.append(f"\nagreement with the true classes (ARI): {agreement:.3f}")
-    written = [str(path) for path in (outputs.labels, outputs.picture) if path is not None]
+    written = list(interrupts.written)
     lines.append("")
     lines.append(f"{method.name}, {seconds:.1f} s" + (f"; wrote {' and '.join(written)}" if written else ""))
     values = {

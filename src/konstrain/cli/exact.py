@@ -48,17 +48,14 @@ def exact(
     bounds so far and writes nothing; use --time-limit to keep what was found.
     """
     from konstrain.cli.clustering import Outputs, finish, fit_method
-    from konstrain.cli.pictures import draw_bounds, refuse_undrawable
     from konstrain.cli.question import ask
     from konstrain.methods import get_method
 
     began = time.perf_counter()
-    outputs = Outputs(output, plot, json, quiet)
+    outputs = Outputs(output, plot, json, quiet, bounds=plot_bounds)
     outputs.refuse_impossible()
-    if plot_bounds is not None:
-        refuse_undrawable(plot_bounds)
     method = get_method("exact")
-    question = ask(rows, constraints, quiet=quiet)
+    question = ask(rows, constraints, quiet=quiet, outputs=[output])
     model = fit_method(
         method,
         question,
@@ -69,7 +66,5 @@ def exact(
         time_limit=time_limit,
     )
     finish(method, model, question, outputs, began, lower_bound=model.lower_bound_)
-    if plot_bounds is not None:
-        draw_bounds(plot_bounds, model.trace_)
     if not model.is_optimal_:
         raise typer.Exit(NOT_PROVED)

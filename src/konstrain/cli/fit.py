@@ -54,7 +54,7 @@ def fit(
     outputs = Outputs(output, plot, json, quiet)
     outputs.refuse_impossible()
     chosen = get_method(method)
-    question = ask(rows, constraints, quiet=quiet)
+    question = ask(rows, constraints, quiet=quiet, outputs=[output])
     model = fit_method(chosen, question, k, params={}, quiet=quiet, random_state=seed, time_limit=time_limit)
     bound = getattr(model, "lower_bound_", None)
     if certify is not None:

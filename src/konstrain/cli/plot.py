@@ -45,5 +45,6 @@ def plot(
         Kind.SILHOUETTE: pictures.draw_silhouette,
     }
     draw[kind](output, question, given)
+    interrupts.wrote(output)
     interrupts.end_here()
     print(f"wrote {output}")

@@ -1,5 +1,6 @@
 """From options to what the library is asked: the rows, what they are called, and the constraints on them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
 from konstrain.cli.running import note
 from konstrain.constraints import pairs_from_groups
+from konstrain.exceptions import FileError
 from konstrain.files import RowNames, Table, read_links_file, read_table
 
 # Columns of these names are seldom meant as features.
-SUSPICIOUS = {"id", "index", "label", "labels", "class", "target", "cluster"}
+NAMES_ROWS = {"id", "index"}
+SUSPICIOUS = NAMES_ROWS | {"label", "labels", "class", "target", "cluster"}
 # Rows whose distances are computed at once.
 CHUNK = 65_536
 
@@ -37,8 +40,11 @@ class Question:
         return {"n_samples": len(self.X), "features": list(self.features)}
 
 
-def ask(data: DataOptions, constraints: ConstraintOptions, *, quiet: bool) -> Question:
-    """Read all files."""
+def ask(
+    data: DataOptions, constraints: ConstraintOptions, *, quiet: bool, outputs: Sequence[Path | None] = ()
+) -> Question:
+    """Read all files; none of them may be one that is to be written."""
+    _refuse_overwriting(outputs, [data.data, *constraints.must_link, *constraints.cannot_link, *constraints.links])
     sizes = {
         name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name)) for name in ("size_min", "size_max")
     }
@@ -50,11 +56,12 @@ def ask(data: DataOptions, constraints: ConstraintOptions, *, quiet: bool) -> Qu
         numeric=[name for name in (constraints.demand, constraints.weight) if name],
         other=[name for name in (data.label, constraints.group) if name],
     )
+    if table.doubt:
+        note(table.doubt, quiet=quiet)
     for name in table.features:
         if name.lower() in SUSPICIOUS and not data.columns:
-            note(
-                f"column {name!r} is used as a feature; leave it out with --ignore {name} if it is none", quiet=quiet
-            )
+            instead = f"--id {name}" if name.lower() in NAMES_ROWS else f"--label {name}"
+            note(f"column {name!r} is used as a feature; if it is none: --ignore {name}, or {instead}", quiet=quiet)
     given = {
         **_links(table, constraints),
         **sizes,
@@ -68,6 +75,12 @@ def ask(data: DataOptions, constraints: ConstraintOptions, *, quiet: bool) -> Qu
         classes=table.extra.get(data.label or ""),
         constraints={name: value for name, value in given.items() if value is not None},
     )
+
+
+def _refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
+    for output in outputs:
+        if output is not None and output.exists() and any(i.exists() and output.samefile(i) for i in inputs):
+            raise FileError(f"{output} is read from; write to another file")
 
 
 def _links(table: Table, options: ConstraintOptions) -> dict[str, Any]:

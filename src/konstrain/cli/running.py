@@ -15,6 +15,8 @@ from konstrain.cli import INTERRUPTED
 from konstrain.exceptions import InfeasibleError, UndecidedError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from konstrain.files import RowNames
 
 BAD_INPUT, INFEASIBLE, NOT_PROVED = 2, 3, 4
@@ -30,6 +32,7 @@ class Interrupts:
     def __init__(self) -> None:
         self.seen = False
         self.found = ""
+        self.written: list[str] = []
 
     def __call__(self, signum: int, frame: Any) -> None:
         """Note it, and raise as Python does."""
@@ -41,6 +44,15 @@ class Interrupts:
         if self.seen:
             self.found = found
             raise KeyboardInterrupt
+
+    def wrote(self, path: "Path") -> None:
+        """Remember a file that is there whole, whatever happens next."""
+        self.written.append(str(path))
+
+    def words(self) -> str:
+        """Say what there is after an interrupt: what had been found, and which files."""
+        files = f"wrote {' and '.join(self.written)}" if self.written else "nothing was written"
+        return f"{self.found}; {files}" if self.found else files
 
 
 interrupts = Interrupts()

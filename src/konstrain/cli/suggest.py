@@ -33,24 +33,25 @@ def suggest(
     verb as --answers FILE; give it to 'suggest' for the next round.
     """
     from konstrain import suggest_pairs
+    from konstrain._words import counted
     from konstrain.cli.question import ask as read_question
-    from konstrain.files.links import write_questions_file
+    from konstrain.files.links import questions_text, write_questions_file
     from konstrain.files.outputs import refuse_unwritable
 
     if output is not None:
         refuse_unwritable(output)
-    question = read_question(rows, constraints, quiet=quiet)
+    question = read_question(rows, constraints, quiet=quiet, outputs=[output])
     with rows_named(question.rows), progress("looking for pairs ...", quiet=quiet):
         pairs = suggest_pairs(
             question.X, k, ask=ask, strategy=strategy, random_state=seed, **question.constraints
         ).tolist()
     interrupts.end_here()
     names = [(question.rows.name_of(a), question.rows.name_of(b)) for a, b in pairs]
-    if output is not None:
-        write_questions_file(output, question.rows, ((a, b, "") for a, b in pairs))
-    lines = ["a,b,answer", *(f"{a},{b}," for a, b in names)]
-    if output is not None:
-        lines = [
-            f"wrote {len(pairs)} pairs to {output}; fill in 'must' or 'cannot' and give it back as --answers {output}"
-        ]
-    print_result("\n".join(lines), {"strategy": strategy, "pairs": names}, as_json=json)
+    questions = [(a, b, "") for a, b in pairs]
+    if output is None:
+        text = questions_text(question.rows, questions).rstrip("\n")
+    else:
+        write_questions_file(output, question.rows, questions)
+        words = f"wrote {counted(len(pairs), 'pair')} to {output}"
+        text = f"{words}; fill in 'must' or 'cannot' and give it back as --answers {output}"
+    print_result(text, {"strategy": strategy, "pairs": names}, as_json=json)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from konstrain._words import counted
 from konstrain.exceptions import FileError
 
 DELIMITERS = ",;\t"
@@ -15,7 +16,10 @@ SAMPLED_ROWS = 100
 
 @dataclass(frozen=True)
 class CsvLayout:
-    """Delimiter, names of the columns as written and without blanks around them, and which of them hold text."""
+    """Delimiter, names of the columns as written and without blanks around them, and which of them hold text.
+
+    `doubt` says in words what the first line may have been meant as instead, if anything.
+    """
 
     path: Path
     delimiter: str
@@ -23,6 +27,7 @@ class CsvLayout:
     written: tuple[str, ...]
     columns: tuple[str, ...]
     text: frozenset[str]
+    doubt: str = ""
 
     @classmethod
     def look_at(cls, path: Path) -> "CsvLayout":
@@ -37,11 +42,14 @@ class CsvLayout:
         header = next(rows)
         has_header = not all(is_number(field) for field in header)
         written = header if has_header else [f"column_{i + 1}" for i in range(len(header))]
-        names = [name.strip() for name in written]
+        if sum(not name.strip() for name in written) > 1:
+            raise FileError(f"{path}, line 1: more than one column has no name; name them")
+        names = [name.strip() or f"column_{i + 1}" for i, name in enumerate(written)]
         _refuse_bad_names(path, names)
         sample = [*([] if has_header else [header]), *islice(rows, SAMPLED_ROWS)]
         text = frozenset(name for i, name in enumerate(names) if _is_text([row[i] for row in sample if i < len(row)]))
-        return cls(path, delimiter, has_header, tuple(written), tuple(names), text)
+        doubt = _doubt(path, header, has_header)
+        return cls(path, delimiter, has_header, tuple(written), tuple(names), text, doubt)
 
     def first_fault(self, numeric: Sequence[str]) -> str | None:
         """Say what is wrong first, line by line; None when nothing is.
@@ -64,13 +72,14 @@ class CsvLayout:
 
     def _fault_of(self, fields: list[str], numeric: list[int]) -> str | None:
         if len(fields) != len(self.columns):
-            return f" has {len(fields)} fields, but there are {len(self.columns)} columns"
+            return f" has {counted(len(fields), 'field')}, but there are {len(self.columns)} columns"
         for i in numeric:
             name, value = self.columns[i], fields[i]
             if not value.strip():
                 return f", column {name!r} is empty; fill the cell in or remove the row"
             if not is_number(value):
-                return f", column {name!r}: {shown(value)} is not a number"
+                advice = "; write a decimal point, and no commas between thousands" if _has_commas(value) else ""
+                return f", column {name!r}: {shown(value)} is not a number{advice}"
         bad = next((i for i, value in enumerate(fields) if not value.isascii() and not _is_unicode(value)), None)
         if bad is not None:
             return f", column {self.columns[bad]!r}: {shown(fields[bad])} is not UTF-8 text; {TO_UTF8}"
@@ -114,10 +123,31 @@ def _refuse_bad_names(path: Path, names: Sequence[str]) -> None:
             raise FileError(f"{path}, line 1: two columns are called {name!r}; rename one of them")
 
 
+def _doubt(path: Path, header: Sequence[str], has_header: bool) -> str:
+    """Say what the first line may have been meant as instead."""
+    numbers = [name for name in header if is_number(name)]
+    # Columns numbered from 0 or 1 are how frames without names are written.
+    counted_up = any(numbers == [str(first + i) for i in range(len(numbers))] for first in (0, 1))
+    if not has_header and counted_up and len(numbers) > 1:
+        return f"{path}, line 1 is read as a row, since it holds numbers only; name the columns if it is a header"
+    if has_header and numbers and not counted_up:
+        return f"{path}, line 1 is read as a header, though it holds {shown(numbers[0])}; add a header if it is a row"
+    nameless = next((i for i, name in enumerate(header) if not name.strip()), None)
+    if nameless is not None:
+        name = f"column_{nameless + 1}"
+        return f"{path}, line 1: a column has no name and is called {name}; if it numbers the rows: --id {name}"
+    return ""
+
+
 def _is_text(values: Sequence[str]) -> bool:
     """Whether most cells that hold anything hold no number: one bad cell does not make a column of text."""
     filled = [value for value in values if value.strip()]
-    return 2 * sum(not is_number(value) for value in filled) > len(filled)
+    return 2 * sum(not (is_number(value) or _has_commas(value)) for value in filled) > len(filled)
+
+
+def _has_commas(value: str) -> bool:
+    """Whether a cell is a number but for its commas: 1,5 or 1,000."""
+    return "," in value and is_number(value.replace(",", ""))
 
 
 def _is_unicode(value: str) -> bool:

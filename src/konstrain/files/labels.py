@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._words import counted
 from konstrain.exceptions import FileError
 from konstrain.files.csv_files import shown
 from konstrain.files.outputs import write_whole
@@ -14,6 +15,7 @@ from konstrain.files.rows import RowNames
 from konstrain.files.tables import read_table
 
 ENDINGS = (".csv", ".parquet", ".arrow", ".json")
+LABEL, DISTANCE = "label", "distance"
 
 
 def write_labels_file(path: str | Path, rows: RowNames, labels: Any, distances: Any = None) -> None:
@@ -24,7 +26,7 @@ def write_labels_file(path: str | Path, rows: RowNames, labels: Any, distances: 
     path : str or Path
         Where to write; .csv, .parquet, .arrow or .json.
     rows : RowNames
-        What rows are called: the id column, or a column `row`.
+        What rows are called: the id column (as `id` where its name is taken), or a column `row`.
     labels : array-like of shape (n_samples,)
         Cluster of each row.
     distances : array-like of shape (n_samples,), optional
@@ -35,9 +37,9 @@ def write_labels_file(path: str | Path, rows: RowNames, labels: Any, distances: 
     path = Path(path)
     refuse_unknown_ending(path)
     names: Any = np.arange(rows.n_samples) if rows.ids is None else list(rows.ids)
-    columns = {rows.column or "row": names, "label": np.asarray(labels)}
+    columns = {_id_column(rows) or "row": names, LABEL: np.asarray(labels)}
     if distances is not None:
-        columns["distance"] = np.asarray(distances)
+        columns[DISTANCE] = np.asarray(distances)
     frame = pl.DataFrame(columns)
     writers: dict[str, Callable[[Path], object]] = {
         ".csv": frame.write_csv,
@@ -79,13 +81,23 @@ def read_labels_file(path: str | Path, rows: RowNames, *, column: str = "label")
     ndarray of shape (n_samples,)
         Numbers where all labels are whole numbers, else text.
     """
-    table = read_table(path, columns=[], id=rows.column, other=[column])
+    table = read_table(path, columns=[], id=_id_column(rows), other=[column])
     labels = table.extra[column]
     if len(labels) != rows.n_samples:
-        raise FileError(f"{path} has {len(labels)} labels, but there are {rows.n_samples} rows")
+        raise FileError(
+            f"{path} has {counted(len(labels), 'label')}, but there are {counted(rows.n_samples, 'row')} to label"
+        )
+    missing = [row for row, label in enumerate(labels) if label is None or label != label or label == ""]
+    if missing:
+        raise FileError(f"{path}, row {missing[0]}, column {column!r} has no label; each row needs one")
     if rows.ids is not None:
         labels = labels[_order(Path(path), rows, table.rows)]
     return _whole_numbers(labels)
+
+
+def _id_column(rows: RowNames) -> str | None:
+    """The column of ids in a file of labels: of the same name, unless the results have it."""
+    return "id" if rows.column in (LABEL, DISTANCE) else rows.column
 
 
 def _order(path: Path, rows: RowNames, labelled: RowNames) -> list[int]:

@@ -1,6 +1,7 @@
 """Files of links: CSV with a pair per line, `ML i j` / `CL i j` lines, and lists of questions with answers."""
 
 import csv
+import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,13 +115,16 @@ def write_links_file(path: str | Path, rows: RowNames, *, must_link: Any = (), c
 
 def write_questions_file(path: str | Path, rows: RowNames, questions: Iterable[tuple[int, int, str]]) -> None:
     """Write pairs with their answers, empty ones to be filled in, as ``a,b,answer``."""
+    text = questions_text(rows, questions)
+    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def questions_text(rows: RowNames, questions: Iterable[tuple[int, int, str]]) -> str:
+    """Return pairs with their answers as lines ``a,b,answer``, quoted where ids hold commas."""
     lines = [(rows.name_of(a), rows.name_of(b), answer) for a, b, answer in questions]
-
-    def write(file: Path) -> None:
-        with file.open("w", newline="", encoding="utf-8") as text:
-            csv.writer(text, lineterminator="\n").writerows([("a", "b", "answer"), *lines])
-
-    write_whole(path, write)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([("a", "b", "answer"), *lines])
+    return text.getvalue()
 
 
 def _lines(path: Path, rows: RowNames) -> Iterator[tuple[int, list[str], bool]]:
@@ -181,6 +185,8 @@ def _parse(path: Path, line: int, fields: list[str], by_blanks: bool, rows: RowN
             )
     if kind is not None and own_kind not in (None, kind):
         raise FileError(f"{place} is no {kind.replace('_', '-')}; give a file of both kinds as --links")
+    if own_kind == CANNOT and numbers[0] == numbers[1]:
+        raise FileError(f"{place}: the row {shown(fields[0])} cannot be apart from itself; remove the line")
     return _Link(own_kind, numbers[0], numbers[1], confidence)
 
 

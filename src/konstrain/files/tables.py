@@ -1,7 +1,7 @@
 """Rows to cluster from a file: CSV, Parquet, Arrow or .npy; what is wrong is named by line and column."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +30,15 @@ class Table:
         What the rows are called.
     extra : mapping of str to ndarray
         The other columns asked for, by name.
+    doubt : str
+        What in the file may have been meant otherwise; empty: nothing.
     """
 
     X: NDArray[Any]
     features: tuple[str, ...]
     rows: RowNames
     extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    doubt: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ def _read_csv(path: Path, asked: Mapping[str, Any]) -> Table:
             raise FileError(fault)
         # No cell is empty, so the missing values are blank lines.
         frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    return _table(path, frame, choice)
+    return replace(_table(path, frame, choice), doubt=layout.doubt)
 
 
 def _read_frame(path: Path, asked: Mapping[str, Any]) -> Table:
@@ -165,8 +168,9 @@ def _read_frame(path: Path, asked: Mapping[str, Any]) -> Table:
 def _read_npy(path: Path, asked: Mapping[str, Any]) -> Table:
     try:
         values = np.load(path, allow_pickle=False)
-    except ValueError as error:
-        raise FileError(f"{path}: {_first_line(error)}") from None
+    except (ValueError, EOFError):
+        # What numpy says here is about pickles, which are not read in any case.
+        raise FileError(f"{path} is no .npy file of numbers; write it with numpy.save") from None
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         raise FileError(
             f"{path} must hold a two-dimensional array of numbers, got shape {values.shape} of {values.dtype}"
@@ -179,7 +183,7 @@ def _read_npy(path: Path, asked: Mapping[str, Any]) -> Table:
     ids = None if choice.id is None else [f"{value:g}" for value in column[choice.id]]
     extra = {name: column[name] for name in (*choice.numeric, *choice.other)}
     table = Table(np.ascontiguousarray(X, dtype=kept), choice.features, RowNames(len(values), ids, choice.id), extra)
-    return _checked(path, table)
+    return _checked(path, table, choice)
 
 
 _READERS: dict[str, Callable[[Path, Mapping[str, Any]], Table]] = {
@@ -199,6 +203,9 @@ def _choose(path: Path, names: Sequence[str], text: Iterable[str], asked: Mappin
     for name in (*(asked["columns"] or ()), *parts):
         if name not in names:
             raise FileError(f"{path} has no column {name!r}; it has: {', '.join(names)}")
+    twice = next((name for name in asked["columns"] or () if asked["columns"].count(name) > 1), None)
+    if twice is not None:
+        raise FileError(f"the column {twice!r} is asked for twice as a feature; name it once")
     if asked["columns"] is None:
         features = tuple(name for name in names if name not in parts)
     else:
@@ -232,14 +239,14 @@ def _table(path: Path, frame: "pl.DataFrame", choice: _Choice) -> Table:
         X[:, i] = frame[name].cast(pl.Float64).to_numpy()
         # One column less in memory with each one copied.
         frame = frame.drop(name)
-    return _checked(path, Table(X, choice.features, RowNames(len(X), ids, choice.id), extra))
+    return _checked(path, Table(X, choice.features, RowNames(len(X), ids, choice.id), extra), choice)
 
 
-def _checked(path: Path, table: Table) -> Table:
+def _checked(path: Path, table: Table, choice: _Choice) -> Table:
     if not len(table.X):
         raise FileError(f"{path} has no rows below its header")
-    for i, name in enumerate(table.features):
-        column = table.X[:, i]
+    numbers = [*zip(table.features, table.X.T, strict=True), *((name, table.extra[name]) for name in choice.numeric)]
+    for name, column in numbers:
         # A sum is not finite as soon as one value is; only then look for it.
         with np.errstate(all="ignore"):
             suspicious = not np.isfinite(column.sum())
