@@ -1,5 +1,6 @@
 """Shared fixtures: the seed, the data folder beside the checkout, Hypothesis profiles."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,11 @@ from hypothesis import HealthCheck, settings
 # Deadlines off: the machine that runs the tests may be slow, and a timed assertion is not a test.
 settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("default")
+
+# A shell starts what it puts into the background with interrupts ignored, and children inherit that: tests of Ctrl-C
+# would wait for ever.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
