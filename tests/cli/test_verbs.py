@@ -194,3 +194,15 @@ def test_bench_lists_and_refuses_what_is_not_there(tmp_path):
     done = konstrain("bench", "report", "baumann2020", "--results", "none.db", folder=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_bench_runs_a_tenth_goes_on_and_reports(tmp_path, data_folder):
+    ask = ("bench", "run", "jia2023", "--quick", "--data", str(data_folder / "sets"), "-j", "2")
+    done = konstrain(*ask, folder=tmp_path)
+    assert done.code == 0, done.err
+    assert "0 failed" in done.out + done.err
+    again = konstrain(*ask, folder=tmp_path)
+    assert " 0 done now" in again.out + again.err
+    assert konstrain("bench", "report", "jia2023", "--output", "out", folder=tmp_path).code == 0
+    assert {"jia2023.md", "jia2023.html", "jia2023.csv"} <= {path.name for path in (tmp_path / "out").iterdir()}
