@@ -45,7 +45,7 @@ def solve_linked(
     """Assign linked blocks at least cost, sizes left aside; with prices, each block pays demand times price."""
     links = problem.graph
     if has_crowded_cliques(links, problem.n_clusters):
-        return _match(problem, prices)
+        return match_cliques(problem, prices)
     search = _core.LinkedAssignment(
         problem.costs,
         links.indptr,
@@ -81,19 +81,23 @@ def has_crowded_cliques(links: LinkGraph, n_clusters: int) -> bool:
     return 2 * largest > n_clusters and links.n_edges > 0 and links.is_hard and links.is_disjoint_cliques
 
 
-def _match(problem: AssignmentProblem, prices: NDArray[np.float64] | None) -> LinkedAnswer:
-    """Match each clique at least cost, prices added."""
+def match_cliques(problem: AssignmentProblem, prices: NDArray[np.float64] | None = None) -> LinkedAnswer:
+    """Match each clique at least cost, prices added, and send free blocks to their cheapest cluster."""
     links, costs = problem.graph, problem.costs
     if prices is not None:
         costs = costs + (prices if problem.demand is None else problem.demand[:, None] * prices)
     labels, cost, clash = _core.match_cliques(costs, links.indptr, links.indices)
     if clash.size:
         raise clash_error(clash, problem.n_clusters)
-    excess = costs[np.arange(labels.size), labels] - costs.min(axis=1)
-    neighbours = csr_array(
-        (np.ones(links.indices.size), links.indices, links.indptr), shape=(labels.size, labels.size)
-    )
-    return LinkedAnswer(labels, cost, cost, lambda: excess + neighbours @ excess)
+
+    def slack() -> NDArray[np.float64]:
+        excess = costs[np.arange(labels.size), labels] - costs.min(axis=1)
+        shape = (labels.size, labels.size)
+        neighbours = csr_array((np.ones(links.indices.size), links.indices, links.indptr), shape=shape)
+        total: NDArray[np.float64] = excess + neighbours @ excess
+        return total
+
+    return LinkedAnswer(labels, cost, cost, slack)
 
 
 def solve_without_sizes(problem: AssignmentProblem, time_limit: float | None, engine: str) -> Assignment:

@@ -1,7 +1,6 @@
 """Engine for cannot-links that form disjoint cliques: each clique is matched to distinct clusters."""
 
-from konstrain import _core
-from konstrain.assignment.linked import clash_error
+from konstrain.assignment.linked import match_cliques
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 
 name = "matching"
@@ -18,8 +17,5 @@ def solve(
     problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
 ) -> Assignment:
     """Send free blocks to their cheapest cluster and match each clique at least total cost."""
-    links = problem.graph
-    labels, cost, clash = _core.match_cliques(problem.costs, links.indptr, links.indices)
-    if clash.size:
-        raise clash_error(clash, problem.n_clusters)
-    return Assignment(labels=labels, cost=cost, lower_bound=cost, proven=True, engine=name)
+    answer = match_cliques(problem)
+    return Assignment(answer.labels, answer.cost, lower_bound=answer.bound, proven=True, engine=name)
