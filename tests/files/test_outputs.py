@@ -3,6 +3,8 @@
 import os
 import resource
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +17,20 @@ from konstrain.files import RowNames, read_labels_file, write_labels_file, write
 PEOPLE = RowNames(3, ["anna", "bert", "carl"], "name")
 
 
-@pytest.fixture
-def full_disk():
-    """Let every file of this process end after 20 kB, as on a full disk; the system's answer is a real one."""
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Let every file of this process end after 20 kB, as on a full disk; the system's answer is a real one.
+
+    Not a fixture: between setup and teardown pytest writes to its own output, which may be a longer file.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, handler)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "json"])
@@ -67,9 +74,9 @@ def test_labels_for_other_rows_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "json"])
-def test_a_full_disk_leaves_nothing_behind(tmp_path, full_disk, ending):
+def test_a_full_disk_leaves_nothing_behind(tmp_path, ending):
     rng = np.random.default_rng(0)
-    with pytest.raises(FileError, match=r"cannot write .*labels.*File too large"):
+    with pytest.raises(FileError, match=r"cannot write .*labels.*File too large"), full_disk():
         write_labels_file(
             tmp_path / f"labels.{ending}", RowNames(50_000), rng.integers(9, size=50_000), rng.random(50_000)
         )
