@@ -1,5 +1,6 @@
 """Jia et al. (2023): Rand index (Fig. 2) and seconds (Table 2) of matching against the greedy method."""
 
+import statistics
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -40,8 +41,9 @@ TABLE_2 = {
         3306.44 2992.15 2872.69 2867.99 2886.96 2952.98
         3335.62 3680.43 4093.57 4680.94 5248.77 5924.88""",
 }
-# The paper has 100 sets with 100 runs each.
-N_SETS, N_RUNS = 20, 5
+# The paper has 100 sets with 100 runs each; one answer of ConstrainedKMeans is from many runs of its own.
+N_SETS, N_RUNS = 100, 5
+N_SETS_OF_OURS = 20
 # What the text says of the curves of Fig. 2, which exist as pictures only.
 FIGURE_2 = {
     "iris": {"matching": [(400, 0.970)], "greedy": [(400, 0.922)]},
@@ -70,6 +72,10 @@ def _instance(name: str, n_links: int, folder: Path | None, seed: int) -> Instan
     return Instance(data.X[order], data.n_clusters, labels, sample.links)
 
 
+def _among_the_first(case: Case) -> bool:
+    return case.seed < N_SETS_OF_OURS
+
+
 def _published() -> dict[tuple[str, int], dict[str, Published]]:
     """Seconds by data set and number of constraints."""
     found = {}
@@ -90,25 +96,41 @@ def _spoken_of() -> dict[tuple[str, int], dict[str, Published]]:
     return found
 
 
-def _rand(records: Sequence[Record], method: str) -> dict[tuple[str, int], float]:
-    chosen = groups_of((record for record in records if record["method"] == method), ["data", "links"])
-    means = {(str(data), int(links)): summed_up(runs, "rand", "mean") for (data, links), runs in chosen.items()}
-    return {point: mean for point, mean in means.items() if mean is not None}
+def _rand(records: Sequence[Record], method: str) -> dict[tuple[str, int], dict[int, float]]:
+    """Mean Rand index of each set of constraints, by point of the curves."""
+    chosen = groups_of((record for record in records if record["method"] == method), ["data", "links", "set"])
+    found: dict[tuple[str, int], dict[int, float]] = {}
+    for (data, links, number), runs in chosen.items():
+        mean = summed_up(runs, "rand", "mean")
+        if mean is not None:
+            found.setdefault((str(data), int(links)), {})[number] = mean
+    return found
 
 
 def _judge_iris(records: Sequence[Record]) -> Verdict:
-    mean = _rand(records, "matching").get(("iris", 400))
-    return Verdict("no rows", None) if mean is None else Verdict(f"{mean:.4f}", mean >= 0.97)
+    sets = _rand(records, "matching").get(("iris", 400))
+    if not sets:
+        return Verdict("no rows", None)
+    mean = statistics.fmean(sets.values())
+    return Verdict(f"{mean:.4f}", mean >= 0.97)
 
 
 def _judge_curves(records: Sequence[Record]) -> Verdict:
+    """Compare means; the sets of constraints tell how sure a difference is."""
     ours, theirs = _rand(records, "matching"), _rand(records, "greedy")
-    both = [point for point in ours if point in theirs]
-    worse = [f"{data} {links}" for data, links in both if ours[data, links] <= theirs[data, links]]
-    found = f"above at {len(both) - len(worse)} of {len(both)} points" + (
-        f", not at {', '.join(worse)}" if worse else ""
-    )
-    return Verdict(found, not worse if both else None)
+    above, below = 0, []
+    for point in (point for point in ours if point in theirs):
+        gains = [ours[point][number] - theirs[point][number] for number in ours[point] if number in theirs[point]]
+        gain, error = statistics.fmean(gains), _standard_error(gains)
+        above += gain > 0
+        if gain <= 0:
+            below.append(f"{point[0]} {point[1]} ({gain:+.4f}, standard error {error:.4f})")
+    found = f"above at {above} of {above + len(below)} points" + (f", not at {', '.join(below)}" if below else "")
+    return Verdict(found, not below if above or below else None)
+
+
+def _standard_error(values: Sequence[float]) -> float:
+    return statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
 
 
 def _quick(row: Row) -> bool:
@@ -124,7 +146,7 @@ EXPERIMENT = Experiment(
     contenders=(
         Contender("matching", "matching-kmeans", n_runs=N_RUNS),
         Contender("greedy", "greedy-kmeans", params=(("on_failure", "continue"),), n_runs=N_RUNS),
-        Contender("ConstrainedKMeans", "constrained-kmeans"),
+        Contender("ConstrainedKMeans", "constrained-kmeans", fits=_among_the_first),
     ),
     measures=("rand", "ari", "broken", "sse", *CLOCKED),
     tables=(
@@ -162,8 +184,11 @@ EXPERIMENT = Experiment(
     notes=(
         "Constraints are sets written out as pairs: rows of one class that must share a cluster, and disjoint sets "
         "with one row of each of some classes; the number counts pairs, half of each kind.",
-        f"The paper has 100 sets with 100 runs each; we have {N_SETS} sets with {N_RUNS} runs. Its Soybean has 43 "
-        "rows, the usual copy 47. Table 2 is headed milliseconds; the scan does not say of how many runs.",
-        "At 0 constraints both methods are k-means from different starts: k-means++ and uniform ones.",
+        f"The paper has 100 sets with 100 runs each; we have {N_SETS} sets with {N_RUNS} runs, {N_SETS_OF_OURS} sets "
+        "for ConstrainedKMeans. Its Soybean has 43 rows, the usual copy 47. Table 2 is headed milliseconds; the scan "
+        "does not say of how many runs.",
+        "At 0 constraints both methods are k-means, from different starts: k-means++ and uniform ones. On Wine, as "
+        "it is, uniform starts lead to the better Rand index; on Tic-tac-toe the lowest sum of squares known has a "
+        "lower Rand index than most runs of either method.",
     ),
 )
