@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain._tolerances import DEMAND_RELATIVE
-from konstrain.distances import block_costs
+from konstrain.distances import block_costs, center_sums
 from konstrain.links import LinkGraph
 from konstrain.stop import Deadline
 
@@ -185,6 +185,8 @@ def joint_relocations(
     labels: NDArray[np.int32],
     n_clusters: int,
     seed: int = 0,
+    *,
+    costs: NDArray[np.float64] | None = None,
 ) -> list[NDArray[np.float64]]:
     """Propose centers to restart from: several clusters dissolved and as many others cut in two at once.
 
@@ -192,6 +194,8 @@ def joint_relocations(
     ----------
     means, weight, labels, n_clusters, seed
         As in `relocation_candidates`.
+    costs : ndarray of float64, shape (n_blocks, n_clusters), or None
+        `block_costs` at the means of the clusters, where they are known.
 
     Returns
     -------
@@ -207,7 +211,7 @@ def joint_relocations(
     >>> [sorted(centers.ravel().tolist()) for centers in proposals]
     [[1.0, 50.0, 60.0, 101.0, 150.0, 160.0], [1.0, 50.0, 60.0, 100.0, 101.0, 155.0]]
     """
-    estimates = _Estimates.of(means, weight, labels, n_clusters, seed)
+    estimates = _Estimates.of(means, weight, labels, n_clusters, seed, costs)
     chosen: list[tuple[int, int]] = []
     used: set[int] = set()
     for removed, split in estimates.pairs(0.0):
@@ -233,13 +237,17 @@ class _Estimates:
     neighbour: list[int]  # the nearest other center of each
 
     @classmethod
-    def of(cls, means: Any, weight: Any, labels: Any, n_clusters: int, seed: int) -> "_Estimates":
+    def of(
+        cls, means: Any, weight: Any, labels: Any, n_clusters: int, seed: int, costs: Any = None
+    ) -> "_Estimates":
         _check(means, weight, labels, n_clusters, None)
-        centers, removal, gain, halves = _core.estimate_relocations(means, weight, labels, n_clusters, seed)
+        sums, weights = center_sums(means, weight, labels, n_clusters)
+        centers = sums / np.where(weights > 0, weights, 1.0)[:, None]
+        costs = block_costs(means, weight, centers) if costs is None else costs
+        removal, gain, halves = _core.estimate_relocations(means, weight, labels, centers, costs, seed)
         worth = gain[None, :] - removal[:, None]
         worth[:, gain <= 0] = -np.inf
         np.fill_diagonal(worth, -np.inf)
-        centers = centers.reshape(n_clusters, -1)
         apart = block_costs(centers, None, centers)
         np.fill_diagonal(apart, np.inf)
         return cls(centers, halves.reshape(n_clusters, 2, -1), worth, apart.argmin(axis=1).tolist())

@@ -57,16 +57,17 @@ auto searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> 
 
 template <typename T>
 auto estimateRelocations(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> labels,
-                         std::size_t nClusters, std::uint64_t seed) {
+                         Matrix<double> centres, Matrix<double> costs, std::uint64_t seed) {
     konstrain::RelocationEstimates result;
     {
         nb::gil_scoped_release release;
-        result =
-            konstrain::estimateRelocations({means.data(), means.shape(0), means.shape(1)},
-                                           view<double>(weight), view<std::int32_t>(labels), nClusters, seed);
+        const konstrain::BlockMeans blocks{means.data(), means.shape(0), means.shape(1)};
+        result = konstrain::estimateRelocations({blocks, view<double>(weight), view<std::int32_t>(labels),
+                                                 view<double>(centres), view<double>(costs)},
+                                                centres.shape(0), seed);
     }
-    return std::make_tuple(copyVector<double>(result.centres), copyVector<double>(result.removal),
-                           copyVector<double>(result.gain), copyVector<double>(result.halves));
+    return std::make_tuple(copyVector<double>(result.removal), copyVector<double>(result.gain),
+                           copyVector<double>(result.halves));
 }
 
 template <typename T> void bindLocalSearchOf(nb::module_& m) {
@@ -78,10 +79,9 @@ template <typename T> void bindLocalSearchOf(nb::module_& m) {
         "keep_records"_a = false, "movable"_a.noconvert().none() = nb::none(),
         "Labels no move improves, their cost, the number of moves and (kind, p, q, delta, start, blocks) of "
         "each when records are kept.");
-    m.def(
-        "estimate_relocations", &estimateRelocations<T>, "means"_a.noconvert(), "weight"_a.noconvert(),
-        "labels"_a.noconvert(), "n_clusters"_a, "seed"_a,
-        "Centres, cost of removing each cluster, gain of splitting each, centres of the two halves (flat).");
+    m.def("estimate_relocations", &estimateRelocations<T>, "means"_a.noconvert(), "weight"_a.noconvert(),
+          "labels"_a.noconvert(), "centres"_a.noconvert(), "costs"_a.noconvert(), "seed"_a,
+          "Cost of removing each cluster, gain of splitting each, centres of the two halves (flat).");
 }
 
 } // namespace

@@ -85,9 +85,11 @@ KONSTRAIN_INLINE void takeAllPoints(const double* tile, const double* points, st
             takePoints<nVectors, 1>(tile, points, nColumns, first, take);
 }
 
-// Writes rows of costs: the tile holds centers, the single points are rows of data.
+// Writes rows of costs: the tile holds centers, the single points are rows of data. Vectors are stored whole
+// where that stays within the costs: what they spill into the next row is written after them.
 template <std::size_t nVectors> struct WriteCosts {
-    double* costs; // of the tile's first center
+    double* costs;     // of the tile's first center
+    const double* end; // of all costs
     std::size_t nCenters;
     std::size_t nTaken;   // centers in this tile
     const double* weight; // may be null
@@ -95,7 +97,7 @@ template <std::size_t nVectors> struct WriteCosts {
     KONSTRAIN_INLINE void operator()(std::size_t row, const Lanes (&distances)[nVectors]) const {
         double* to = costs + row * nCenters;
         const double w = weight == nullptr ? 1.0 : weight[row];
-        if (nTaken == nVectors * nLanes) {
+        if (static_cast<std::size_t>(end - to) >= nVectors * nLanes) {
             for (std::size_t v = 0; v != nVectors; ++v)
                 store(to + v * nLanes, distances[v] * w);
             return;
@@ -111,13 +113,16 @@ inline void costRows(const double* rows, std::size_t nRows, const double* weight
                      double* costs) {
     const std::size_t nCenters = centers.nPoints();
     const std::size_t nColumns = centers.nColumns();
-    for (std::size_t first = 0; first < nCenters; first += tileWidth) {
+    const double* end = costs + nRows * nCenters;
+    // The last tile first: it alone may be partly filled, and spill.
+    for (std::size_t first = tileCount(nCenters) * tileWidth; first != 0;) {
+        first -= tileWidth;
         const std::size_t nTaken = nCenters - first < tileWidth ? nCenters - first : tileWidth;
         if (nTaken <= tileWidth / 2) {
-            const WriteCosts<halfTile> write{costs + first, nCenters, nTaken, weight};
+            const WriteCosts<halfTile> write{costs + first, end, nCenters, nTaken, weight};
             takeAllPoints<halfTile>(centers.tile(first), rows, nRows, nColumns, write);
         } else {
-            const WriteCosts<fullTile> write{costs + first, nCenters, nTaken, weight};
+            const WriteCosts<fullTile> write{costs + first, end, nCenters, nTaken, weight};
             takeAllPoints<fullTile>(centers.tile(first), rows, nRows, nColumns, write);
         }
     }

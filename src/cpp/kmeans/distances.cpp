@@ -111,6 +111,8 @@ void writeCosts(const DenseRows<Value>& rows, const double* weight, const Packed
         const RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row < range.last; row += stepRows) {
             const RowRange step{row, std::min(range.last, row + stepRows)};
+            const std::size_t nNext = std::min(stepRows, range.last - step.last);
+            prefetch(std::span(rows.values + step.last * rows.nColumns, nNext * rows.nColumns));
             double* place = costs + row * nCenters;
             double* to = streams ? buffers[worker].data() : place;
             costRows(doubles[worker].get(rows, step), step.last - row,

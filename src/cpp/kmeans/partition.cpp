@@ -129,7 +129,8 @@ void Partition::recompute(std::size_t cluster) {
 double Partition::cost() {
     double total = 0.0;
     for (std::size_t cluster = 0; cluster != members_.size(); ++cluster) {
-        recompute(cluster);
+        if (updates_[cluster] != 0)
+            recompute(cluster);
         for (const std::int32_t block : members_[cluster]) {
             const auto b = static_cast<std::size_t>(block);
             const double* row = problem_.means.row(b, buffer_);

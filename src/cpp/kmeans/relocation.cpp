@@ -1,6 +1,7 @@
 #include "relocation.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -19,18 +20,17 @@ constexpr std::size_t sampleSize = 500;
 
 class Estimator {
 public:
-    Estimator(const BlockMeans& means, std::span<const double> weight, std::span<const std::int32_t> labels,
-              std::size_t nClusters, std::uint64_t seed)
-        : means_(means), weight_(weight), labels_(labels), nClusters_(nClusters), d_(means.nFeatures()),
-          members_(nClusters), scatter_(nClusters), buffer_(d_), pair_(2 * d_), sums_(2 * d_), random_(seed) {
-        result_.centres.assign(nClusters * d_, 0.0);
+    Estimator(const LabelledBlocks& blocks, std::size_t nClusters, std::uint64_t seed)
+        : means_(blocks.means), weight_(blocks.weight), labels_(blocks.labels), centres_(blocks.centres),
+          costs_(blocks.costs), nClusters_(nClusters), d_(means_.nFeatures()), members_(nClusters),
+          scatter_(nClusters), buffer_(d_), pair_(2 * d_), sums_(2 * d_), random_(seed) {
         result_.removal.assign(nClusters, 0.0);
         result_.gain.assign(nClusters, 0.0);
         result_.halves.assign(nClusters * 2 * d_, 0.0);
     }
 
     RelocationEstimates run() {
-        findCentres();
+        collectMembers();
         priceRemovals();
         for (std::size_t cluster = 0; cluster != nClusters_; ++cluster) {
             drawSamples(members_[cluster]);
@@ -42,41 +42,32 @@ public:
 
 private:
     const double* row(std::size_t block) { return means_.row(block, buffer_); }
-    const double* centre(std::size_t cluster) const { return result_.centres.data() + cluster * d_; }
+    const double* centre(std::size_t cluster) const { return centres_.data() + cluster * d_; }
 
-    void findCentres() {
-        std::vector<double> total(nClusters_, 0.0);
+    void collectMembers() {
+        std::vector<bool> hasWeight(nClusters_, false);
         for (std::size_t block = 0; block != labels_.size(); ++block) {
             const auto cluster = static_cast<std::size_t>(labels_[block]);
             members_[cluster].push_back(block);
-            total[cluster] += weight_[block];
-            const double* values = row(block);
-            for (std::size_t i = 0; i != d_; ++i)
-                result_.centres[cluster * d_ + i] += weight_[block] * values[i];
+            if (weight_[block] > 0.0)
+                hasWeight[cluster] = true;
         }
         for (std::size_t cluster = 0; cluster != nClusters_; ++cluster)
-            if (total[cluster] > 0.0) {
+            if (hasWeight[cluster])
                 present_.push_back(cluster);
-                for (std::size_t i = 0; i != d_; ++i)
-                    result_.centres[cluster * d_ + i] /= total[cluster];
-            }
     }
 
     void priceRemovals() {
-        std::vector<double> square(present_.size());
         for (std::size_t block = 0; block != labels_.size(); ++block) {
             const auto home = static_cast<std::size_t>(labels_[block]);
-            squaredDistances(row(block), result_.centres.data(), d_, present_, square.data());
-            double own = 0.0;
+            const double* cost = costs_.data() + block * nClusters_;
             double next = std::numeric_limits<double>::infinity();
-            for (std::size_t i = 0; i != present_.size(); ++i)
-                if (present_[i] == home)
-                    own = square[i];
-                else
-                    next = std::min(next, square[i]);
-            scatter_[home] += weight_[block] * own;
+            for (const std::size_t cluster : present_)
+                if (cluster != home)
+                    next = std::min(next, cost[cluster]);
+            scatter_[home] += cost[home];
             if (weight_[block] > 0.0)
-                result_.removal[home] += weight_[block] * (next - own);
+                result_.removal[home] += next - cost[home];
         }
     }
 
@@ -155,6 +146,8 @@ private:
     const BlockMeans& means_;
     std::span<const double> weight_;
     std::span<const std::int32_t> labels_;
+    std::span<const double> centres_;
+    std::span<const double> costs_;
     std::size_t nClusters_;
     std::size_t d_;
     std::vector<std::vector<std::size_t>> members_;
@@ -172,10 +165,10 @@ private:
 
 } // namespace
 
-RelocationEstimates estimateRelocations(const BlockMeans& means, std::span<const double> weight,
-                                        std::span<const std::int32_t> labels, std::size_t nClusters,
+RelocationEstimates estimateRelocations(const LabelledBlocks& blocks, std::size_t nClusters,
                                         std::uint64_t seed) {
-    return Estimator(means, weight, labels, nClusters, seed).run();
+    assert(blocks.costs.size() == blocks.labels.size() * nClusters);
+    return Estimator(blocks, nClusters, seed).run();
 }
 
 } // namespace konstrain

@@ -45,6 +45,7 @@ class Lloyd:
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
     n_threads: int = 1
     _buffer: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
+    _measured: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
     _sums: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None = field(
         default=None, init=False, repr=False
     )
@@ -110,10 +111,15 @@ class Lloyd:
         return LinkedPart.of(self.problem, self.violation_cost)
 
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Cost of each block in each cluster: its weight times the squared distance of its mean."""
-        self._buffer = distances.block_costs(
-            self.problem.mean, self._weight, centers, n_threads=self.n_threads, out=self._buffer
-        )
+        """Cost of each block in each cluster: its weight times the squared distance of its mean.
+
+        Good until the next call: all share one array, which also holds what was asked for last.
+        """
+        if self._buffer is None or not np.array_equal(self._measured, centers):
+            self._buffer = distances.block_costs(
+                self.problem.mean, self._weight, centers, n_threads=self.n_threads, out=self._buffer
+            )
+            self._measured = centers.copy()
         return self._buffer
 
     def assign(self, costs: NDArray[np.float64], warm: Assignment | None) -> Assignment:

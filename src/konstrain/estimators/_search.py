@@ -99,7 +99,12 @@ class _BriefSearch:
         while improved and self._affords(ESTIMATE_COST):
             improved = False
             for centers in local_search.joint_relocations(
-                problem.mean, problem.weight, best.block_labels, problem.n_clusters, self.seed
+                problem.mean,
+                problem.weight,
+                best.block_labels,
+                problem.n_clusters,
+                self.seed,
+                costs=self.lloyd.costs(best.centers),
             ):
                 found = self._follow(centers, best)
                 if _is_lower(found.objective, best.objective):
