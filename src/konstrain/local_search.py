@@ -237,9 +237,7 @@ class _Estimates:
     neighbour: list[int]  # the nearest other center of each
 
     @classmethod
-    def of(
-        cls, means: Any, weight: Any, labels: Any, n_clusters: int, seed: int, costs: Any = None
-    ) -> "_Estimates":
+    def of(cls, means: Any, weight: Any, labels: Any, n_clusters: int, seed: int, costs: Any = None) -> "_Estimates":
         _check(means, weight, labels, n_clusters, None)
         sums, weights = center_sums(means, weight, labels, n_clusters)
         centers = sums / np.where(weights > 0, weights, 1.0)[:, None]

@@ -226,6 +226,11 @@ class Problem:
         """Whether some link may be broken at a price."""
         return self.links is not None and not self.links.is_hard
 
+    @cached_property
+    def is_free(self) -> bool:
+        """Whether every block may go where it likes, but for clusters that must not be empty."""
+        return self.links is None and self.size_min is None and self.size_max is None
+
     def rows_of(self, block: int) -> NDArray[np.int32]:
         """Rows of one block, ascending."""
         return self.block_rows[self.block_indptr[block] : self.block_indptr[block + 1]]

@@ -44,8 +44,7 @@ class Lloyd:
     violation_cost: float | None = None
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
     n_threads: int = 1
-    _buffer: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
-    _measured: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
+    _known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = field(default=None, init=False, repr=False)
     _sums: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None = field(
         default=None, init=False, repr=False
     )
@@ -84,7 +83,7 @@ class Lloyd:
 
     def step(self, centers: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Solve one assignment step."""
-        if self._is_free or self._part is not None:
+        if self.problem.is_free or self._part is not None:
             answer = self._step_without_matrix(centers)
             if answer is not None:
                 return answer
@@ -113,14 +112,13 @@ class Lloyd:
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost of each block in each cluster: its weight times the squared distance of its mean.
 
-        Good until the next call: all share one array, which also holds what was asked for last.
+        Good until the next call: all write to the same array, and what is in it already is not computed again.
         """
-        if self._buffer is None or not np.array_equal(self._measured, centers):
-            self._buffer = distances.block_costs(
-                self.problem.mean, self._weight, centers, n_threads=self.n_threads, out=self._buffer
-            )
-            self._measured = centers.copy()
-        return self._buffer
+        if self._known is None or not np.array_equal(self._known[1], centers):
+            out = None if self._known is None else self._known[0]
+            costs = distances.block_costs(self.problem.mean, self._weight, centers, n_threads=self.n_threads, out=out)
+            self._known = costs, centers.copy()
+        return self._known[0]
 
     def assign(self, costs: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Put blocks into clusters at least total cost."""
@@ -190,11 +188,6 @@ class Lloyd:
         links = self.problem.links_at(self.violation_cost)
         constant = self.problem.constant_penalty * self.violation_cost
         return constant + (links.penalty(labels) if links is not None else 0.0)
-
-    @property
-    def _is_free(self) -> bool:
-        problem = self.problem
-        return problem.links is None and problem.size_min is None and problem.size_max is None
 
     @property
     def _weight(self) -> NDArray[np.float64] | None:

@@ -16,6 +16,7 @@ from konstrain.constraints.tables import reusable
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import partial_labels_of
 from konstrain.estimators._lloyd import Lloyd
+from konstrain.estimators._momentum import MomentumLloyd
 from konstrain.estimators._restarts import default_threads
 from konstrain.estimators._run import Run
 from konstrain.estimators._search import search_briefly, search_thoroughly
@@ -65,8 +66,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         assignment, then fixed.
     local_search : bool or "auto", default="auto"
         Whether runs go on, after Lloyd's loop, with moves, swaps, chains of conflicting blocks and relocation of
-        centers. "auto": unless X is sparse or very large, or centers were given. From given centers a run is Lloyd's
-        run, followed under size bounds by a brief search of about as many iterations.
+        centers. "auto": unless X is sparse or very large, or centers were given; from given centers a brief search
+        of about as many iterations follows under size bounds. Unless this is False, centers of runs with links or
+        sizes have momentum, which takes fewer iterations and ends lower; without either the loop is Lloyd's own.
     time_limit : float or None, default=None
         Seconds after which the best clustering so far is returned.
     n_jobs : int or None, default=None
@@ -216,7 +218,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         return lower_bound(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked)
 
     def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> "Run":
-        lloyd = Lloyd(
+        # Without constraints, users of scikit-learn's KMeans expect Lloyd's own loop; without local search, all do.
+        loop = MomentumLloyd if self.local_search and not problem.is_free else Lloyd
+        lloyd = loop(
             problem,
             max_iter=self.max_iter,
             tol=self.tol * _mean_variance(X) if self.tol > 0 else 0.0,
