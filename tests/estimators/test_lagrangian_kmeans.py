@@ -116,7 +116,7 @@ def test_tables_2_and_3_with_n_constraints(load, n_violations, nmi):
     for seed in range(5):
         links = sample_ganji(y, len(y), random_state=seed).links
         for start in range(2):
-            model = LagrangianKMeans(len(set(y)), random_state=start).fit(X, **links)
+            model = LagrangianKMeans(len(set(y)), repair=False, random_state=start).fit(X, **links)
             broken.append(model.n_violations_)
             scores.append(normalized_mutual_info_score(y, model.labels_))
     assert_allclose(np.mean(broken), n_violations, atol=1.2)
@@ -126,12 +126,13 @@ def test_tables_2_and_3_with_n_constraints(load, n_violations, nmi):
 def test_fewer_violations_win_over_less_squared_error():
     X, y = load_wine(return_X_y=True)
     links = sample_babaki(y, 178, random_state=2).links
-    runs = [LagrangianKMeans(3, random_state=seed).fit(X, **links) for seed in range(6)]
-    one = LagrangianKMeans(3, n_init=6, random_state=0).fit(X, **links)
+    runs = [LagrangianKMeans(3, repair=False, random_state=seed).fit(X, **links) for seed in range(6)]
+    one = LagrangianKMeans(3, repair=False, n_init=6, random_state=0).fit(X, **links)
     assert len({run.n_violations_ for run in runs}) > 1
     assert one.n_violations_ <= max(run.n_violations_ for run in runs)
     seen = []
-    LagrangianKMeans(3, n_init=6, random_state=0, callback=lambda p: seen.append(p.objective)).fit(X, **links)
+    told = LagrangianKMeans(3, repair=False, n_init=6, random_state=0, callback=lambda p: seen.append(p.objective))
+    told.fit(X, **links)
     assert one.objective_ in seen
 
 
@@ -165,3 +166,64 @@ def test_a_run_starts_at_the_means_of_a_random_assignment():
 def test_one_cluster_breaks_every_cannot_link():
     model = LagrangianKMeans(1).fit(np.arange(4.0)[:, None], cannot_link=[(0, 1), (2, 3)])
     assert model.n_violations_ == 2
+
+
+def test_repair_moves_the_block_that_saves_most_then_the_cheapest():
+    """Block 1 breaks two links and goes to the nearer cluster; of 3 and 4, which break one, 4 has the shorter way."""
+    X = np.array([[0.0], [0.1], [0.2], [4.0], [5.2], [9.0]])
+    loop = loop_for(X, 3, [(0, 1), (1, 2), (3, 4)])
+    labels = np.array([0, 0, 0, 1, 1, 2], dtype=np.int32)
+    repaired = loop.repaired(labels, loop.centers_of(labels, np.zeros((3, 1))))
+    assert repaired.tolist() == [0, 1, 0, 1, 2, 2]
+    assert labels.tolist() == [0, 0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_after_repair_no_single_block_can_move_and_break_less(seed):
+    """Links that cannot all be kept, many times over; pairs are counted, not conflicts."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 2))
+    cannot = [tuple(rng.choice(20, 2, replace=False)) for _ in range(60)]
+    loop = loop_for(X, 3, cannot, must=[(0, 1), (2, 3), (3, 4)])
+    labels = rng.integers(3, size=loop.problem.n_blocks).astype(np.int32)
+    repaired = loop.repaired(labels, rng.normal(size=(3, 2)))
+    n_violated = loop.conflicts.n_violated(repaired)
+    assert n_violated < loop.conflicts.n_violated(labels)
+    for block in range(labels.size):
+        for cluster in range(3):
+            moved = repaired.copy()
+            moved[block] = cluster
+            assert loop.conflicts.n_violated(moved) >= n_violated
+
+
+def test_repair_lets_go_of_the_violations_that_runs_stick_at():
+    """Without it some runs on 44 links of Wine keep one; runs that break nothing are left as they are."""
+    X, y = load_wine(return_X_y=True)
+    n_stuck = 0
+    for seed in range(12):
+        links = sample_ganji(y, 44, random_state=seed).links
+        paper = LagrangianKMeans(3, repair=False, random_state=seed).fit(X, **links)
+        ours = LagrangianKMeans(3, random_state=seed).fit(X, **links)
+        check_fit(ours, X, **links)
+        assert ours.n_violations_ == 0
+        n_stuck += paper.n_violations_ > 0
+        if paper.n_violations_ == 0:
+            assert ours.labels_.tolist() == paper.labels_.tolist()
+    assert n_stuck > 0
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_run_that_would_end_with_empty_clusters_fills_them(repair):
+    """Two centers too far off for any row: the rows that cost most go there, and no link breaks for it."""
+    X = np.array([[0.0], [0.1], [0.2], [5.0], [7.0]])
+    links = {"must_link": [(1, 2)], "cannot_link": [(0, 1)]}
+    model = LagrangianKMeans(4, init=[[0.0], [1.0], [900.0], [990.0]], repair=repair).fit(X, **links)
+    check_fit(model, X, **links)
+    assert model.n_violations_ == 0
+
+
+def test_filling_an_empty_cluster_leaves_no_other_one_empty():
+    X = np.array([[0.0], [1.0], [50.0]])
+    loop = LagrangianLloyd(Problem.build(X, 3))
+    labels = np.array([0, 0, 1], dtype=np.int32)
+    assert sorted(loop.filled(labels, np.array([[0.4], [0.0], [99.0]])).tolist()) == [0, 1, 2]

@@ -90,6 +90,7 @@ def test_confidences_are_refused(method, iris):
         (LagrangianKMeans, {"growth": 1.0}),
         (LagrangianKMeans, {"multiplier": 0.0}),
         (LagrangianKMeans, {"n_iter_no_change": 0}),
+        (LagrangianKMeans, {"repair": "yes"}),
         (MatchingKMeans, {"n_local_trials": 0}),
     ],
 )

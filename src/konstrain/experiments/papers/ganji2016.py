@@ -101,6 +101,8 @@ iris 300 1*    0.5   1    2.0
 iris 400 1*    0.2   1    2.4
 """
 METHODS = ("CVQE", "CSP", "LCC")
+# LCC without the last repair, which is not in the paper.
+AS_PRINTED = "LCC as printed"
 # As in the paper for the tables; it has 10 sets with 5 runs each for the figures.
 N_SETS, N_RUNS = 5, 8
 # Where the curves of Fig. 2 and 3 have their points: chosen here, the paper's are in pictures only.
@@ -169,16 +171,32 @@ def _judge_must_links(records: Sequence[Record]) -> Verdict:
 
 
 def _judge_cannot_links(records: Sequence[Record]) -> Verdict:
+    within, printed = _within_published(records, "LCC"), _within_published(records, AS_PRINTED)
+    n_lines = sum(map(len, within.values()))
+    found = (
+        f"{_n_good(within)} of {len(within)} data sets at every number of constraints, {_n_lines_good(within)} of "
+        f"{n_lines} lines; without the repair {_n_good(printed)} data sets, {_n_lines_good(printed)} lines"
+    )
+    return Verdict(found, _n_good(within) >= 10 if within else None)
+
+
+def _within_published(records: Sequence[Record], method: str) -> dict[str, list[bool]]:
+    """Whether a method keeps to the published mean plus one spread, on each line of each data set."""
     printed = read_lines(TABLE_2, _headings("ML", "CL"))
     within: dict[str, list[bool]] = {}
-    for (data, links), runs in groups_of(select(records, method="LCC", part="tables"), ["data", "links"]).items():
+    for (data, links), runs in groups_of(select(records, method=method, part="tables"), ["data", "links"]).items():
         values, theirs = values_of(runs, "broken_cl"), printed[data, links]["LCC CL"]
         if values and theirs.value is not None and theirs.sd is not None:
             within.setdefault(data, []).append(sum(values) / len(values) <= theirs.value + theirs.sd)
-    good = [data for data, lines in within.items() if all(lines)]
-    n_lines, n_within = sum(map(len, within.values())), sum(map(sum, within.values()))
-    found = f"{len(good)} of {len(within)} data sets at every number of constraints; {n_within} of {n_lines} lines"
-    return Verdict(found, len(good) >= 10 if within else None)
+    return within
+
+
+def _n_good(within: dict[str, list[bool]]) -> int:
+    return sum(all(lines) for lines in within.values())
+
+
+def _n_lines_good(within: dict[str, list[bool]]) -> int:
+    return sum(map(sum, within.values()))
 
 
 def _judge_rise(records: Sequence[Record]) -> Verdict:
@@ -225,7 +243,8 @@ EXPERIMENT = Experiment(
     reference="Ganji, Bailey, Stuckey (2016), Lagrangian Constrained Clustering",
     cases=cases,
     contenders=(
-        Contender("LCC", "lagrangian-kmeans", n_runs=N_RUNS),
+        Contender("LCC", "lagrangian-kmeans", params=(("repair", True),), n_runs=N_RUNS),
+        Contender(AS_PRINTED, "lagrangian-kmeans", params=(("repair", False),), n_runs=N_RUNS, fits=_in_tables),
         Contender("CVQE", "cvqe", n_runs=N_RUNS, fits=_not_in_table_4),
         Contender("CSP", "constrained-spectral", fits=_not_in_table_4),
         Contender("ConstrainedKMeans", "constrained-kmeans", time_limit=10.0, fits=_in_tables),
@@ -246,14 +265,20 @@ EXPERIMENT = Experiment(
         Table(
             "Table 2: broken must-links and cannot-links",
             ("data", "links"),
-            _columns({"ML": "broken_ml", "CL": "broken_cl"}),
+            (
+                *_columns({"ML": "broken_ml", "CL": "broken_cl"}),
+                Column(f"{AS_PRINTED} CL", AS_PRINTED, "broken_cl", digits=1),
+            ),
             read_lines(TABLE_2, _headings("ML", "CL")),
             where=(("part", "tables"),),
         ),
         Table(
             "Table 3: NMI of all rows, of those without must-links (-ML), of those without links (-ML-CL)",
             ("data", "links"),
-            _columns({"NMI": "nmi", "-ML": "nmi_without_ml", "-ML-CL": "nmi_untouched"}, "ConstrainedKMeans"),
+            (
+                *_columns({"NMI": "nmi", "-ML": "nmi_without_ml", "-ML-CL": "nmi_untouched"}, "ConstrainedKMeans"),
+                Column(f"{AS_PRINTED} NMI", AS_PRINTED, "nmi", digits=2),
+            ),
             read_lines(TABLE_3, _headings("NMI", "-ML", "-ML-CL")),
             where=(("part", "tables"),),
         ),
@@ -286,7 +311,8 @@ EXPERIMENT = Experiment(
     claims=(
         Claim("LCC breaks no must-link", _judge_must_links),
         Claim(
-            "LCC breaks at most the published mean plus one spread of cannot-links, on 10 of 12 data sets",
+            "LCC, with our last repair, breaks at most the published mean plus one spread of cannot-links, on 10 of "
+            "12 data sets",
             _judge_cannot_links,
         ),
         Claim("LCC's NMI rises with the number of constraints (Fig. 2 and 3)", _judge_rise),
@@ -298,6 +324,13 @@ EXPERIMENT = Experiment(
         "Constraints: half must-links, half cannot-links; a random row, then one of the same, or of another, class.",
         f"{N_SETS} sets of constraints with {N_RUNS} runs each for LCC and CVQE, as in the paper's tables; one run "
         "per set for the others, which hardly or not at all depend on the start.",
+        "LCC ends with a last repair, which is ours and not in the paper: single blocks move as long as that makes "
+        f"broken links fewer. '{AS_PRINTED}' is the paper's method without it. The repair was chosen on other draws "
+        "of constraints than those here (seeds 100 to 109, two runs each) and checked on further ones (110 to 119). "
+        "There the mean numbers of broken cannot-links of the 36 lines add up to 64.9 and 61.9 without it, to 7.4 "
+        "and 8.1 with it; 9 and 11 data sets are within one published spread without it, 12 and 12 with it. Other "
+        "readings of the pseudo-code, without the repair, come to sums between 57 and 116 and to 4 to 10 data sets "
+        "on the first ten draws.",
         "KDD is made by the published formulas, half rings are ours, and the three letters are drawn anew for each "
         "set: on these three the data differ from the paper's. The curves of Fig. 2 to 4 exist as pictures only.",
         "CVQE breaks other links than the published one. How features were scaled is not said; on Wine the published "
