@@ -1,7 +1,7 @@
 """BLPKM-CC (Baumann 2020): k-means on plain distances, each assignment step a binary linear program."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -141,6 +141,7 @@ class DistanceLloyd(Lloyd):
     """
 
     rows: Any = None
+    _buffer: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
 
     def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
         """Steps (2) and (3) of the paper, as long as the total distance decreases."""
@@ -171,17 +172,17 @@ class DistanceLloyd(Lloyd):
 
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost of each block in each cluster: the distances of its rows, summed up."""
-        self._buffer = distances.block_costs(self.rows, None, centers, n_threads=self.n_threads, out=self._buffer)
+        costs = distances.block_costs(self.rows, None, centers, n_threads=self.n_threads, out=self._buffer)
+        self._buffer = costs
         if issparse(self.rows):
             # Rounding may leave a squared distance of sparse rows just below zero.
-            np.maximum(self._buffer, 0.0, out=self._buffer)
-        np.sqrt(self._buffer, out=self._buffer)
+            np.maximum(costs, 0.0, out=costs)
+        np.sqrt(costs, out=costs)
         if self.problem.sample_weight is not None:
-            self._buffer *= self.problem.sample_weight[:, None]
+            costs *= self.problem.sample_weight[:, None]
         if self.problem.n_blocks == self.problem.n_samples:
-            return self._buffer
-        in_block_order = self._buffer[self.problem.block_rows]
-        return np.add.reduceat(in_block_order, self.problem.block_indptr[:-1], axis=0)
+            return costs
+        return np.add.reduceat(costs[self.problem.block_rows], self.problem.block_indptr[:-1], axis=0)
 
     def total_of(self, costs: NDArray[np.float64], labels: NDArray[np.int32]) -> float:
         """Sum of what all blocks cost in their own clusters."""
