@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clusterings import sse
-from konstrain import ConstrainedKMeans
+from konstrain import ConstrainedKMeans, local_search
 
 
 def blobs_with_a_poor_start(seed):
@@ -44,6 +44,20 @@ def test_without_sizes_or_iterations_left_nothing_follows():
     with pytest.warns(match="did not converge"):
         cut = ConstrainedKMeans(5, 40, 80, init=start, max_iter=1).fit(X)
     assert cut.n_iter_ == 1
+
+
+def test_a_relocation_that_leads_back_is_given_up(monkeypatch):
+    """It ends as high as the best: neither below it, nor ever above."""
+    X, start = blobs_with_a_poor_start(0)
+    offers = []
+
+    def offer_the_present_centers(means, weight, labels, n_clusters, seed, *, costs):
+        offers.append(np.stack([X[labels == j].mean(axis=0) for j in range(5)]))
+        return offers[-1:]
+
+    monkeypatch.setattr(local_search, "joint_relocations", offer_the_present_centers)
+    ConstrainedKMeans(5, 40, 80, init=start, random_state=0).fit(X)
+    assert len(offers) == 1
 
 
 def test_the_brief_search_is_decided_by_the_seed():

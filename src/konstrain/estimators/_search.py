@@ -121,7 +121,8 @@ class _BriefSearch:
             before = found
             found = self._continued(probe, before)
             fall = before.objective - found.objective
-            if found.objective - PATIENCE * fall > best.objective or self.lloyd.deadline.expired():
+            hopeless = not _is_lower(found.objective - PATIENCE * fall, best.objective)
+            if hopeless or self.lloyd.deadline.expired():
                 return found
         return found if found.converged else self._continued(self.lloyd, found)
 
