@@ -95,8 +95,9 @@ def test_giving_up_hands_over_what_was_found():
     search = _core.LinkedAssignment(problem.costs, graph.indptr, graph.indices, None, None, None, 0, 1, 60.0)
     search.run()
     ((blocks, costs, first, second, _, labels, value, bound),) = search.open()
-    assert blocks.size == problem.n_blocks
-    assert first.size == second.size == graph.n_edges
+    u, v, _ = graph.edges
+    assert blocks.size > 0.9 * problem.n_blocks
+    assert first.size == second.size == (np.isin(u, blocks) & np.isin(v, blocks)).sum()
     chosen = costs.reshape(blocks.size, -1)[np.arange(blocks.size), labels]
     assert not np.isinf(chosen).any()
     assert (labels[first] != labels[second]).all()

@@ -36,6 +36,9 @@ public:
     // exceed; ends when it reaches the target.
     void raise(int steps, double stepLength, double memory, double target);
 
+    // For each open node and colour, row-major: by how much the bound rises, at least, if the node takes it.
+    std::vector<double> lookAhead(const Potts& potts) const;
+
     // Forbids colours, and all that follows from nodes with one colour left. False when a node has none left.
     bool forbidAllBut(const Potts& potts, std::size_t open, std::size_t colour);
     bool forbidDearer(const Potts& potts, double cutoff);
@@ -45,10 +48,11 @@ public:
     void settle(const Potts& potts);
 
 private:
+    class Ascent;
+
     bool forbid(std::size_t open, std::size_t colour);
     bool propagateForced(const Potts& potts);
-    double evaluate(std::span<const double> reduced, std::span<const double> prices,
-                    std::span<std::int32_t> cheapestColours) const;
+    std::vector<std::int32_t> positions(const Potts& potts) const;
     void shrinkCliques(std::span<const std::int32_t> position);
 
     std::size_t nColours_;
