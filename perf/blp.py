@@ -9,9 +9,9 @@ same links (CS10: with q = ceil(0.1 n), q (q - 1) / 2 pairs drawn uniformly), CP
 with the checked and merged problem, the same on both sides; "fit" is a run with all checks around it. Without
 --data Iris and Wine are scikit-learn's, and Haberman is two overlapping clouds of its size; larger sets are left out.
 
-With --sets: all 25 data sets of the paper that can be had, CS10 to CS20, one constraint set and one start each. HiGHS gets
-the blocks of each step of our run, at most --time-limit seconds per step; ">=" where that was not enough once, its later
-steps of that run left out. --quick: four of the sets.
+With --sets: all 25 data sets of the paper that can be had, CS10 to CS20, one constraint set and one start each. HiGHS
+gets the blocks of each step of our run, at most --time-limit seconds per step; ">=" where that was not enough once,
+its later steps of that run left out. --quick: four of the sets.
 """
 
 import argparse

@@ -32,6 +32,10 @@ public:
     // Colours of the settled nodes; -1 for open ones.
     const std::vector<std::int32_t>& colours() const { return colours_; }
 
+    double settledCost() const { return constant_; }
+    // The problem of the open nodes alone, with the colours they may still take.
+    Potts remainder(const Potts& potts) const;
+
     // Raises the bound by at most `steps` price changes, with `target` a cost that it is not expected to
     // exceed; ends when it reaches the target.
     void raise(int steps, double stepLength, double memory, double target);

@@ -21,6 +21,10 @@ constexpr double rootLength = 0.5;
 constexpr double rootMemory = 0.9;
 constexpr double nodeLength = 0.2;
 constexpr double nodeMemory = 0.9;
+// Branchings that the quick search gets to end a subtree, and of how many nodes one may try it without having
+// won before.
+constexpr std::size_t partBranchings = 20;
+constexpr std::size_t tryPartsEvery = 16;
 // Depths between two attempts to complete a colouring.
 constexpr std::size_t completeEvery = 4;
 // Colourings that differ by less, relatively, cost the same: sums taken in another order.
@@ -113,8 +117,34 @@ void CliqueSearch::search(CliqueRelaxation& relaxation, std::size_t depth) {
         branch(relaxation, depth);
 }
 
+// Where many colours are forbidden, what is left falls apart, and trees and small parts are left: the quick
+// search takes them one by one, where branching here would try all their combinations. False when it does not
+// get through.
+bool CliqueSearch::endByParts(const CliqueRelaxation& relaxation) {
+    if (value_ == infinity || (partTries_ > 4 * partWins_ + 4 && nodesLeft_ % tryPartsEvery != 0))
+        return false;
+    ++partTries_;
+    const Potts left = relaxation.remainder(potts_);
+    std::vector<std::int32_t> colours = relaxation.colours();
+    std::vector<std::int32_t> local(left.nNodes());
+    ComponentSearch quick(partBranchings);
+    const double cutoff = value_ - sameTotal * std::abs(value_) - relaxation.settledCost();
+    const double value = quick.solve(left, cutoff, local);
+    if (quick.gaveUp())
+        return false;
+    ++partWins_;
+    if (value < infinity) {
+        for (std::size_t open = 0; open != local.size(); ++open)
+            colours[relaxation.node(open)] = local[open];
+        offer(colours);
+    }
+    return true;
+}
+
 void CliqueSearch::branch(CliqueRelaxation& relaxation, std::size_t depth) {
     if (value_ < infinity && !relaxation.forbidDearer(potts_, value_))
+        return;
+    if (endByParts(relaxation))
         return;
     const auto open = branchingNode(potts_, relaxation);
     if (!open) { // one colour left for everybody
