@@ -89,14 +89,63 @@ def test_dense_conflicts_need_few_branchings(no_highs, monkeypatch, seed):
     assert answer.proven
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_all_maximal_cliques_prune_what_a_cover_does_not(no_highs, monkeypatch, seed):
+    # With prices for a cover of the links by cliques only, these take more than 400 branchings.
+    monkeypatch.setattr(linked, "CLIQUE_LIMIT", 400)
+    problem = planted(np.random.default_rng(seed), 200, 12, 1900)
+    answer = components.solve(problem)
+    check_assignment(problem, answer)
+    assert answer.proven
+
+
+@pytest.mark.parametrize("n_pairs", [5, 12])
+def test_too_many_maximal_cliques_equal_highs(only_cliques, no_highs, n_pairs):
+    # All linked but for disjoint pairs: two to the power of the number of pairs are the maximal cliques.
+    u, v = np.triu_indices(2 * n_pairs, 1)
+    linked_pairs = v - u != n_pairs
+    graph = LinkGraph.from_edges(2 * n_pairs, u[linked_pairs], v[linked_pairs])
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        problem = AssignmentProblem(rng.random((2 * n_pairs, n_pairs + 2)), graph)
+        answer = components.solve(problem)
+        check_assignment(problem, answer)
+        assert answer.proven
+        np.testing.assert_allclose(answer.cost, milp.solve(problem).cost, rtol=1e-9)
+
+
+def test_quick_search_goes_on_where_neighbours_are_too_many_for_cliques(no_highs):
+    # Hundreds of branchings; 1,100 blocks that all prefer a cluster of their own hang on the dense part.
+    dense = planted(np.random.default_rng(1), 100, 8, 600)
+    n_blocks, n_far = dense.n_blocks, 1100
+    far = np.ones((n_far, dense.n_clusters + 1))
+    far[:, -1] = 0.0
+    costs = np.hstack([dense.costs, np.full((n_blocks, 1), 10.0 * dense.costs.max())])
+    u, v, _ = dense.graph.edges
+    first = np.concatenate([u, np.arange(n_far, dtype=np.int32) % n_blocks])
+    second = np.concatenate([v, n_blocks + np.arange(n_far, dtype=np.int32)])
+    problem = AssignmentProblem(np.vstack([costs, far]), LinkGraph.from_edges(n_blocks + n_far, first, second))
+    answer = components.solve(problem)
+    check_assignment(problem, answer)
+    assert answer.proven
+    np.testing.assert_allclose(answer.cost, components.solve(dense).cost, rtol=1e-9)
+
+
+def test_equal_calls_give_equal_labels():
+    problem = planted(np.random.default_rng(1), 120, 8, 800)
+    first, second = components.solve(problem), components.solve(problem)
+    np.testing.assert_array_equal(first.labels, second.labels)
+
+
 def test_giving_up_hands_over_what_was_found():
     problem = planted(np.random.default_rng(0), 120, 8, 800)
     graph = problem.graph
     search = _core.LinkedAssignment(problem.costs, graph.indptr, graph.indices, None, None, None, 0, 1, 60.0)
     search.run()
     ((blocks, costs, first, second, _, labels, value, bound),) = search.open()
-    assert blocks.size == problem.n_blocks
-    assert first.size == second.size == graph.n_edges
+    u, v, _ = graph.edges
+    assert blocks.size > 0.9 * problem.n_blocks
+    assert first.size == second.size == (np.isin(u, blocks) & np.isin(v, blocks)).sum()
     chosen = costs.reshape(blocks.size, -1)[np.arange(blocks.size), labels]
     assert not np.isinf(chosen).any()
     assert (labels[first] != labels[second]).all()

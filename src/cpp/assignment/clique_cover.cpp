@@ -6,9 +6,16 @@
 #include <numeric>
 #include <utility>
 
+#include "maximal_cliques.h"
+
 namespace konstrain {
 
 namespace {
+
+// Members that all maximal cliques may have together: as a multiple of the links, and in any case. On the
+// conflicts of real classes they have three or four times as many as there are links.
+constexpr std::size_t mostMembersPerLink = 10;
+constexpr std::size_t mostMembers = 30'000;
 
 class Cover {
 public:
@@ -72,7 +79,9 @@ private:
 } // namespace
 
 std::vector<std::vector<std::int32_t>> coverByCliques(const Potts& potts) {
-    return Cover(potts).run();
+    std::vector<std::vector<std::int32_t>> all =
+        maximalCliques(potts, std::min(mostMembers, mostMembersPerLink * potts.links().size()));
+    return all.empty() ? Cover(potts).run() : std::move(all);
 }
 
 } // namespace konstrain

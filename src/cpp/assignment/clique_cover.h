@@ -7,8 +7,9 @@
 
 namespace konstrain {
 
-// Cliques of the link graph such that every link lies in at least one of them, as large as a greedy search
-// makes them. All links must be hard.
+// Cliques of the link graph such that every link lies in at least one of them: all maximal cliques where they
+// are few enough, which gives far tighter bounds, else some that a greedy search makes large. All links must
+// be hard.
 std::vector<std::vector<std::int32_t>> coverByCliques(const Potts& potts);
 
 } // namespace konstrain

@@ -32,9 +32,16 @@ public:
     // Colours of the settled nodes; -1 for open ones.
     const std::vector<std::int32_t>& colours() const { return colours_; }
 
+    double settledCost() const { return constant_; }
+    // The problem of the open nodes alone, with the colours they may still take.
+    Potts remainder(const Potts& potts) const;
+
     // Raises the bound by at most `steps` price changes, with `target` a cost that it is not expected to
     // exceed; ends when it reaches the target.
     void raise(int steps, double stepLength, double memory, double target);
+
+    // For each open node and colour, row-major: by how much the bound rises, at least, if the node takes it.
+    std::vector<double> lookAhead(const Potts& potts) const;
 
     // Forbids colours, and all that follows from nodes with one colour left. False when a node has none left.
     bool forbidAllBut(const Potts& potts, std::size_t open, std::size_t colour);
@@ -45,10 +52,11 @@ public:
     void settle(const Potts& potts);
 
 private:
+    class Ascent;
+
     bool forbid(std::size_t open, std::size_t colour);
     bool propagateForced(const Potts& potts);
-    double evaluate(std::span<const double> reduced, std::span<const double> prices,
-                    std::span<std::int32_t> cheapestColours) const;
+    std::vector<std::int32_t> positions(const Potts& potts) const;
     void shrinkCliques(std::span<const std::int32_t> position);
 
     std::size_t nColours_;

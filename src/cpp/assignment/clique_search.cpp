@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "component_search.h"
+#include "kempe_chains.h"
 
 namespace konstrain {
 
@@ -14,59 +15,23 @@ namespace {
 // Price changes at the root, in rounds between which a colouring is tried, and at every other node.
 constexpr int rootRounds = 2;
 constexpr int rootSteps = 200;
-constexpr int nodeSteps = 45;
+constexpr int nodeSteps = 70;
 // Length of the first steps, and how much of the direction is kept from one step to the next.
 constexpr double rootLength = 0.5;
 constexpr double rootMemory = 0.9;
 constexpr double nodeLength = 0.2;
-constexpr double nodeMemory = 0.85;
+constexpr double nodeMemory = 0.9;
+// Branchings that the quick search gets to end a subtree, and of how many nodes one may try it without having
+// won before.
+constexpr std::size_t partBranchings = 20;
+constexpr std::size_t tryPartsEvery = 16;
 // Depths between two attempts to complete a colouring.
 constexpr std::size_t completeEvery = 4;
 // Colourings that differ by less, relatively, cost the same: sums taken in another order.
 constexpr double sameTotal = 1e-10;
 
-// Exchanges two colours along a chain of nodes that the exchange drags along, as long as some chain gains.
-void improveByChains(const Potts& potts, std::span<std::int32_t> colours) {
-    std::vector<std::size_t> visited(potts.nNodes(), 0);
-    std::vector<std::size_t> chain;
-    std::size_t walk = 0;
-    const auto gainOf = [&](std::size_t node, std::int32_t to) {
-        const std::int32_t from = colours[node];
-        double change = 0.0;
-        chain.assign(1, node);
-        visited[node] = ++walk;
-        for (std::size_t head = 0; head != chain.size() && change < infinity; ++head) {
-            const auto cost = potts.cost(chain[head]);
-            const std::int32_t next = colours[chain[head]] == from ? to : from;
-            change +=
-                cost[static_cast<std::size_t>(next)] - cost[static_cast<std::size_t>(colours[chain[head]])];
-            for (const Neighbour& neighbour : potts.neighbours(chain[head])) {
-                const auto other = static_cast<std::size_t>(neighbour.node);
-                if (colours[other] == next && visited[other] != walk) {
-                    visited[other] = walk;
-                    chain.push_back(other);
-                }
-            }
-        }
-        return -change;
-    };
-    const double least = sameTotal * std::abs(total(potts, colours));
-    for (bool improved = true; improved;) {
-        improved = false;
-        for (std::size_t node = 0; node != potts.nNodes(); ++node)
-            for (std::size_t colour = 0; colour != potts.nColours(); ++colour) {
-                const std::int32_t from = colours[node];
-                const auto to = static_cast<std::int32_t>(colour);
-                if (to == from || potts.cost(node)[colour] == infinity || !(gainOf(node, to) > least))
-                    continue;
-                for (const std::size_t member : chain)
-                    colours[member] = colours[member] == from ? to : from;
-                improved = true;
-            }
-    }
-}
-
-// The open node to branch on: one that pulls many others along and has few colours left.
+// The open node to branch on: one that pulls many others along and has few colours left. (Scores by how much
+// the bound would rise at once, or by costs alone, make far larger trees.)
 std::optional<std::size_t> branchingNode(const Potts& potts, const CliqueRelaxation& relaxation) {
     std::optional<std::size_t> chosen;
     double most = -1.0;
@@ -75,8 +40,8 @@ std::optional<std::size_t> branchingNode(const Potts& potts, const CliqueRelaxat
             std::ranges::count_if(relaxation.reduced(open), [](double c) { return c < infinity; });
         if (choices < 2)
             continue;
-        const double score = static_cast<double>(potts.neighbours(relaxation.node(open)).size()) /
-                             static_cast<double>(choices);
+        const auto degree = static_cast<double>(potts.neighbours(relaxation.node(open)).size());
+        const double score = degree * degree / static_cast<double>(choices);
         if (score > most) {
             most = score;
             chosen = open;
@@ -93,7 +58,7 @@ bool CliqueSearch::isClosed(double bound) const {
 
 void CliqueSearch::offer(std::span<const std::int32_t> colours) {
     std::vector<std::int32_t> better(colours.begin(), colours.end());
-    improveByChains(potts_, better);
+    improveByChains(potts_, better, sameTotal);
     const double value = total(potts_, better);
     if (value < value_) {
         value_ = value;
@@ -152,8 +117,34 @@ void CliqueSearch::search(CliqueRelaxation& relaxation, std::size_t depth) {
         branch(relaxation, depth);
 }
 
+// Where many colours are forbidden, what is left falls apart, and trees and small parts are left: the quick
+// search takes them one by one, where branching here would try all their combinations. False when it does not
+// get through.
+bool CliqueSearch::endByParts(const CliqueRelaxation& relaxation) {
+    if (value_ == infinity || (partTries_ > 4 * partWins_ + 4 && nodesLeft_ % tryPartsEvery != 0))
+        return false;
+    ++partTries_;
+    const Potts left = relaxation.remainder(potts_);
+    std::vector<std::int32_t> colours = relaxation.colours();
+    std::vector<std::int32_t> local(left.nNodes());
+    ComponentSearch quick(partBranchings);
+    const double cutoff = value_ - sameTotal * std::abs(value_) - relaxation.settledCost();
+    const double value = quick.solve(left, cutoff, local);
+    if (quick.gaveUp())
+        return false;
+    ++partWins_;
+    if (value < infinity) {
+        for (std::size_t open = 0; open != local.size(); ++open)
+            colours[relaxation.node(open)] = local[open];
+        offer(colours);
+    }
+    return true;
+}
+
 void CliqueSearch::branch(CliqueRelaxation& relaxation, std::size_t depth) {
     if (value_ < infinity && !relaxation.forbidDearer(potts_, value_))
+        return;
+    if (endByParts(relaxation))
         return;
     const auto open = branchingNode(potts_, relaxation);
     if (!open) { // one colour left for everybody
@@ -161,14 +152,15 @@ void CliqueSearch::branch(CliqueRelaxation& relaxation, std::size_t depth) {
         offer(relaxation.colours());
         return;
     }
-    const auto cost = relaxation.reduced(*open);
+    const std::vector<double> rises = relaxation.lookAhead(potts_);
+    const auto rise = std::span(rises).subspan(*open * potts_.nColours(), potts_.nColours());
     std::vector<std::size_t> order;
-    for (std::size_t colour = 0; colour != cost.size(); ++colour)
-        if (cost[colour] < infinity)
+    for (std::size_t colour = 0; colour != rise.size(); ++colour)
+        if (rise[colour] < infinity)
             order.push_back(colour);
-    std::ranges::stable_sort(order, {}, [&](std::size_t colour) { return cost[colour]; });
+    std::ranges::stable_sort(order, {}, [&](std::size_t colour) { return rise[colour]; });
     for (const std::size_t colour : order) {
-        if (isClosed(relaxation.bound() + cost[colour] - cost[order.front()]))
+        if (isClosed(relaxation.bound() + rise[colour]))
             return;
         CliqueRelaxation child = relaxation;
         if (child.forbidAllBut(potts_, *open, colour)) {

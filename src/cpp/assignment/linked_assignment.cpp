@@ -173,18 +173,31 @@ Potts LinkedAssignment::makePotts(std::span<const std::int32_t> slots) {
 void LinkedAssignment::solveComponent(std::int32_t slot) {
     const std::vector<std::int32_t> slots = componentOf(slot);
     const Potts potts = makePotts(slots);
-    std::vector<std::int32_t> colours(slots.size());
-    ComponentSearch search(Clock::now() < end_ ? limits_.branchings : 0);
-    const double value = search.solve(potts, infinity, colours);
-    if (!search.gaveUp())
-        conclude(blocksOf(slots), colours, value);
-    else if (isHard() && Clock::now() < end_ && takeUpAllOf(slots))
-        solveDense(componentOf(slot));
-    else {
+    if (isHard()) {
+        if (solveQuickly(slots, potts, std::min(limits_.branchings, beforeCliques)))
+            return;
+        if (Clock::now() < end_ && takeUpAllOf(slots)) {
+            solveDense(componentOf(slot));
+            return;
+        }
+    }
+    if (!solveQuickly(slots, potts, limits_.branchings)) {
+        std::vector<std::int32_t> colours(slots.size());
         const double greedy = colourGreedily(potts, colours);
         open_.push_back(
             {blocksOf(slots), keepNeeded(potts), std::move(colours), greedy, ascend(potts, 100).value});
     }
+}
+
+// False when the quick search gave up.
+bool LinkedAssignment::solveQuickly(std::span<const std::int32_t> slots, const Potts& potts,
+                                    std::size_t branchings) {
+    std::vector<std::int32_t> colours(slots.size());
+    ComponentSearch search(Clock::now() < end_ ? branchings : 0);
+    const double value = search.solve(potts, infinity, colours);
+    if (!search.gaveUp())
+        conclude(blocksOf(slots), colours, value);
+    return !search.gaveUp();
 }
 
 // Takes up every link of these blocks: where links are many and the search is lost, all of them together
@@ -198,15 +211,24 @@ bool LinkedAssignment::takeUpAllOf(std::span<const std::int32_t> slots) {
     const auto distinct = std::ranges::unique(blocks).begin() - blocks.begin();
     if (static_cast<std::size_t>(distinct) > mostDense)
         return false;
-    const std::size_t nTouched = touched_.size();
-    for (const std::int32_t slot : slots) {
-        const std::int32_t block = block_[static_cast<std::size_t>(slot)];
-        for (const std::int32_t other : neighboursOf(block))
-            if (!takenUp(block, other))
-                takeUp(block, other, infinity);
-    }
-    touched_.resize(nTouched); // they are about to be solved
+    for (const std::int32_t slot : slots)
+        takeUpAt(block_[static_cast<std::size_t>(slot)], [](std::int32_t) { return true; });
+    // The links among the blocks that were drawn in would be broken next, at the price of another search.
+    for (const std::int32_t slot : componentOf(slots.front()))
+        takeUpAt(block_[static_cast<std::size_t>(slot)], [&](std::int32_t other) {
+            const std::int32_t otherSlot = slot_[static_cast<std::size_t>(other)];
+            return otherSlot != untouched && visited_[static_cast<std::size_t>(otherSlot)] == walk_;
+        });
     return true;
+}
+
+// Takes up a block's links to those others that `wanted` accepts; somebody is about to solve them.
+template <typename Wanted> void LinkedAssignment::takeUpAt(std::int32_t block, Wanted wanted) {
+    const std::size_t nTouched = touched_.size();
+    for (const std::int32_t other : neighboursOf(block))
+        if (wanted(other) && !takenUp(block, other))
+            takeUp(block, other, infinity);
+    touched_.resize(nTouched);
 }
 
 void LinkedAssignment::solveDense(std::span<const std::int32_t> slots) {

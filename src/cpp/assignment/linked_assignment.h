@@ -77,6 +77,10 @@ private:
     static constexpr std::size_t mostDense =
         1000; // blocks for the search by cliques, which is quadratic in them
 
+    // Branchings of the quick search before the search by cliques takes over, if it may: beyond these it is
+    // the slower one on all conflicts we know.
+    static constexpr std::size_t beforeCliques = 100;
+
     void takeCheapest();
     void collectAllBroken();
     void collectBrokenAt(std::int32_t block);
@@ -88,7 +92,9 @@ private:
     std::vector<std::int32_t> blocksOf(std::span<const std::int32_t> slots) const;
     std::span<const std::int32_t> neighboursOf(std::int32_t block) const;
     void solveComponent(std::int32_t slot);
+    bool solveQuickly(std::span<const std::int32_t> slots, const Potts& potts, std::size_t branchings);
     bool takeUpAllOf(std::span<const std::int32_t> slots);
+    template <typename Wanted> void takeUpAt(std::int32_t block, Wanted wanted);
     void solveDense(std::span<const std::int32_t> slots);
     void conclude(std::vector<std::int32_t> blocks, std::span<const std::int32_t> colours, double value);
     void apply(std::span<const std::int32_t> blocks, std::span<const std::int32_t> colours, double doubt);

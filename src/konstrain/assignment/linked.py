@@ -19,10 +19,11 @@ from konstrain.links import LinkGraph
 from konstrain.stop import Deadline
 
 # Branchings the quick search may spend on one component before others take over: below this it is fastest, above it
-# linear programs prune better (measured on conflict graphs with two links per block and more).
+# linear programs prune better (measured on conflict graphs with two links per block and more). Where all links are
+# hard and blocks are not too many, the search by cliques takes over much sooner.
 NODE_LIMIT = 1000
-# Where all links are hard, branchings the search by cliques may spend before HiGHS takes over: about 2 ms each.
-CLIQUE_LIMIT = 3000
+# Branchings the search by cliques may spend before HiGHS takes over: about half a millisecond each.
+CLIQUE_LIMIT = 10_000
 
 
 @dataclass(frozen=True, eq=False)
