@@ -163,7 +163,7 @@ private:
 
 // Barahona and Anbil's volume algorithm: every step starts at the best prices so far and follows the average
 // of the directions seen, recent ones counting more.
-void CliqueRelaxation::raise(int steps, double stepLength, double memory, double target) {
+void CliqueRelaxation::raise(int steps, double stepLength, double memory, double target, TimePoint end) {
     constexpr int patience = 5;
     Ascent ascent(*this);
     bound_ = -infinity;
@@ -182,7 +182,7 @@ void CliqueRelaxation::raise(int steps, double stepLength, double memory, double
             failures = 0;
         }
         const double norm = ascent.norm();
-        if (bound_ >= target || !(norm > 1e-14))
+        if (bound_ >= target || !(norm > 1e-14) || std::chrono::steady_clock::now() >= end)
             return;
         const double goal = target < infinity ? target : bound_ + 0.05 * std::abs(bound_);
         ascent.move(stepLength * (goal - bound_) / norm);

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "deadline.h"
 #include "potts.h"
 
 namespace konstrain {
@@ -37,8 +38,8 @@ public:
     Potts remainder(const Potts& potts) const;
 
     // Raises the bound by at most `steps` price changes, with `target` a cost that it is not expected to
-    // exceed; ends when it reaches the target.
-    void raise(int steps, double stepLength, double memory, double target);
+    // exceed; ends when it reaches the target, or when time is up.
+    void raise(int steps, double stepLength, double memory, double target, TimePoint end);
 
     // For each open node and colour, row-major: by how much the bound rises, at least, if the node takes it.
     std::vector<double> lookAhead(const Potts& potts) const;

@@ -94,7 +94,7 @@ double CliqueSearch::solve(std::span<std::int32_t> colours) {
 void CliqueSearch::searchRoot(CliqueRelaxation& root) {
     complete(root);
     for (int round = 0; round != rootRounds && !isClosed(root.bound()); ++round) {
-        root.raise(rootSteps, rootLength, rootMemory, value_);
+        root.raise(rootSteps, rootLength, rootMemory, value_, end_);
         complete(root);
     }
     rootBound_ = root.bound();
@@ -108,7 +108,7 @@ void CliqueSearch::search(CliqueRelaxation& relaxation, std::size_t depth) {
         return;
     }
     --nodesLeft_;
-    relaxation.raise(nodeSteps, nodeLength, nodeMemory, value_);
+    relaxation.raise(nodeSteps, nodeLength, nodeMemory, value_, end_);
     if (isClosed(relaxation.bound()))
         return;
     if (depth % completeEvery == 1)
