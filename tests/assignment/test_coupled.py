@@ -20,13 +20,43 @@ def clique_under_sizes(seed, n_clusters=20, n_free=160):
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_clique_that_fills_all_clusters_is_matched_whole_without_a_solver(seed, monkeypatch):
+def linked_with_an_unloved_cluster(seed, n_blocks=60):
+    """Rows of three classes, linked across them; the last of four clusters is dear for all but a few rows."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(3, size=n_blocks)
+    first, second = np.triu_indices(n_blocks, 1)
+    drawn = (classes[first] != classes[second]) & (rng.random(first.size) < 0.3)
+    costs = rng.random((n_blocks, 4))
+    costs[:, 3] = 2.0 + rng.random(n_blocks)
+    return AssignmentProblem(
+        costs=costs, links=LinkGraph.from_edges(n_blocks, first[drawn], second[drawn]), nonempty=True
+    )
+
+
+@pytest.fixture
+def no_solver(monkeypatch):
+    """Fail when HiGHS is asked."""
+
     def refuse(*args, **kwargs):
         raise AssertionError("the solver was asked")
 
     monkeypatch.setattr(linked, "_settle", refuse)
     monkeypatch.setattr(coupled, "solve_core", refuse)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_cluster_nobody_wants_gets_its_one_block_without_a_solver(seed, no_solver):
+    problem = linked_with_an_unloved_cluster(seed)
+    free = linked.solve_linked(problem, coupled.Deadline(None))
+    assert not (free.labels == 3).any()
+    answer = coupled.solve(problem)
+    assert answer.proven
+    assert (answer.labels == 3).sum() == 1
+    assert problem.is_feasible(answer.labels)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_clique_that_fills_all_clusters_is_matched_whole_without_a_solver(seed, no_solver):
     problem = clique_under_sizes(seed)
     answer = coupled.solve(problem)
     assert answer.proven

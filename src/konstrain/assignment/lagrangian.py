@@ -64,7 +64,7 @@ class Lagrangian:
         point = PricePoint(prices, relaxed, relaxed.bound - float(paid.sum()), sizes - limit)
         if self.best is None or point.bound > self.best.bound:
             self.best = point
-        self.offer(relaxed.labels)
+        self.offer(_filled(self.problem, relaxed.labels) if self.problem.nonempty else relaxed.labels)
         return point
 
     def offer(self, labels: NDArray[np.int32]) -> None:
@@ -188,6 +188,21 @@ def _priced_bounds(problem: AssignmentProblem) -> tuple[NDArray[np.float64], NDA
         smallest = 1.0 if problem.demand is None else float(problem.demand.min())
         low = np.maximum(low, smallest)
     return low, high
+
+
+def _filled(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Give each empty cluster the block that is cheapest to move there; alone it breaks no hard link."""
+    counts = np.bincount(labels, minlength=problem.n_clusters)
+    filled = labels.copy()
+    own = problem.costs[np.arange(labels.size), labels]
+    for cluster in np.flatnonzero(counts == 0):
+        rise = np.where(counts[filled] > 1, problem.costs[:, cluster] - own, np.inf)
+        block = int(rise.argmin())
+        if counts[filled[block]] > 1:
+            counts[filled[block]] -= 1
+            counts[cluster] = 1
+            filled[block] = cluster
+    return filled
 
 
 def _movable(problem: AssignmentProblem) -> NDArray[np.bool_]:
