@@ -82,7 +82,8 @@ def _sums(constraints: Constraints, demand: NDArray[np.float64]) -> Iterator[Fin
         )
         yield Finding(_reason(constraints), message, SizeSums(float(low.sum()), total))
     least = np.zeros(constraints.n_clusters) if low is None else low
-    if constraints.nonempty and least.sum() <= total + slack < np.maximum(least, demand.min()).sum():
+    # Without a size_min there is nothing to lower: more clusters than blocks are told by `_empty_clusters`.
+    if constraints.nonempty and least.any() and least.sum() <= total + slack < np.maximum(least, demand.min()).sum():
         needed = float(np.maximum(least, demand.min()).sum())
         message = (
             f"size_min adds up to {least.sum():g} and leaves too little for clusters that must not be empty: "
