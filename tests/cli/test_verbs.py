@@ -75,7 +75,7 @@ def test_fit_standardizes_groups_and_counts_demand(folder):
 def test_a_method_that_knows_no_constraints_says_so(folder):
     done = konstrain("fit", *IRIS_FILE, "-k", 3, "--method", "kmeans", "--size-min", 49, folder=folder)
     assert done.code == 0
-    assert "note: kmeans knows no size_min" in done.err
+    assert "note: kmeans knows no --size-min" in done.err
     assert "out of bounds" in done.out
 
 
@@ -164,7 +164,7 @@ def test_plot_draws_labels_of_a_file(folder, kind):
 def test_demo_reports_and_draws(tmp_path):
     done = konstrain("demo", folder=tmp_path)
     assert (done.code, done.err) == (0, "")
-    assert "contradicts must_link path 0-7-60-99" in done.out
+    assert "contradicts must-link path 0-7-60-99" in done.out
     assert "with links, 45 to 55 each" in done.out
     assert min(size_of_png(tmp_path / "konstrain-demo.png")) > 300
 

@@ -125,7 +125,7 @@ def test_bad_links_are_refused_by_pair_and_value(links, match):
         ({"labels": np.array(["a", np.nan, "b"], dtype=object)}, r"labels\[1\] is NaN; use -1"),
         ({"size_min": 3, "size_max": 2}, r"size_min 3 is larger than size_max 2 \(cluster 0\)"),
         ({"size_min": [0, 2], "size_max": [1, 1]}, r"size_min 2 is larger than size_max 1 \(cluster 1\)"),
-        ({"size_min": [1, 1, 1]}, r"size_min must be one number or one per cluster, shape \(2,\), got \(3,\)"),
+        ({"size_min": [1, 1, 1]}, r"size_min must be one number or one per cluster, 2 here; got 3 values"),
         ({"size_max": -1}, r"size_max\[0\] is -1.0"),
         ({"size_max": [1, np.nan]}, r"size_max\[1\] is nan"),
         ({"size_min": np.inf}, r"size_min\[0\] is inf"),

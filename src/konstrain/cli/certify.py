@@ -37,7 +37,7 @@ def certify(
     from konstrain.files import read_labels_file
     from konstrain.report import tell_bound
 
-    question = ask(rows, constraints, quiet=quiet)
+    question = ask(rows, constraints, quiet=quiet, n_clusters=k)
     given = read_labels_file(labels, question.rows, column=label_column)
     n_clusters = np.unique(given).size if k is None else k
     with rows_named(question.rows), progress("looking for a proof ...", quiet=quiet):

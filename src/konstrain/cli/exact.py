@@ -48,14 +48,15 @@ def exact(
     bounds so far and writes nothing; use --time-limit to keep what was found.
     """
     from konstrain.cli.clustering import Outputs, finish, fit_method
-    from konstrain.cli.question import ask
+    from konstrain.cli.question import ask, refuse_too_few_rows
     from konstrain.methods import get_method
 
     began = time.perf_counter()
     outputs = Outputs(output, plot, json, quiet, bounds=plot_bounds)
     outputs.refuse_impossible()
     method = get_method("exact")
-    question = ask(rows, constraints, quiet=quiet, outputs=[output])
+    question = ask(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
+    refuse_too_few_rows(rows, question, k)
     model = fit_method(
         method,
         question,

@@ -1,6 +1,7 @@
 """The options that verbs share, each written once."""
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
@@ -87,7 +88,15 @@ Out = Annotated[
     ),
 ]
 Picture = Annotated[Path | None, typer.Option(help="Draw the clusters: .png, .svg or .pdf.", rich_help_panel=OUTPUT)]
-Gap = Annotated[float, typer.Option(help="Relative gap at which a clustering counts as proved.")]
+
+
+def _is_a_gap(value: float) -> float:
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"{value:g} does not lie between 0 and 1")
+    return value
+
+
+Gap = Annotated[float, typer.Option(help="Relative gap at which a clustering counts as proved.", callback=_is_a_gap)]
 
 
 def spread(verb: Callable[..., None]) -> Callable[..., None]:
@@ -134,7 +143,7 @@ def names_in(text: str | None) -> list[str]:
     return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def sizes_in(option: str, text: str | None) -> float | list[float] | None:
+def sizes_in(option: str, text: str | None, n_clusters: int | None = None) -> float | list[float] | None:
     """Read one size or one per cluster."""
     if text is None:
         return None
@@ -144,4 +153,8 @@ def sizes_in(option: str, text: str | None) -> float | list[float] | None:
         raise typer.BadParameter(
             f"{text!r} is neither a number nor numbers separated by commas", param_hint=option
         ) from None
+    if not all(0 <= size < math.inf for size in sizes):
+        raise ValueError(f"{option} {text}: a size is a number and not negative")
+    if n_clusters is not None and len(sizes) not in (1, n_clusters):
+        raise ValueError(f"{option} has {len(sizes)} sizes for -k {n_clusters}; give one number, or one per cluster")
     return sizes[0] if len(sizes) == 1 else sizes

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._words import counted
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
 from konstrain.cli.running import note
 from konstrain.constraints import pairs_from_groups
@@ -41,12 +42,18 @@ class Question:
 
 
 def ask(
-    data: DataOptions, constraints: ConstraintOptions, *, quiet: bool, outputs: Sequence[Path | None] = ()
+    data: DataOptions,
+    constraints: ConstraintOptions,
+    *,
+    quiet: bool,
+    n_clusters: int | None = None,
+    outputs: Sequence[Path | None] = (),
 ) -> Question:
     """Read all files; none of them may be one that is to be written."""
     _refuse_overwriting(outputs, [data.data, *constraints.must_link, *constraints.cannot_link, *constraints.links])
     sizes = {
-        name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name)) for name in ("size_min", "size_max")
+        name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name), n_clusters)
+        for name in ("size_min", "size_max")
     }
     table = read_table(
         data.data,
@@ -56,6 +63,7 @@ def ask(
         numeric=[name for name in (constraints.demand, constraints.weight) if name],
         other=[name for name in (data.label, constraints.group) if name],
     )
+    _refuse_negative(data.data, table, [constraints.demand, constraints.weight])
     if table.doubt:
         note(table.doubt, quiet=quiet)
     for name in table.features:
@@ -81,6 +89,21 @@ def _refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path]) 
     for output in outputs:
         if output is not None and output.exists() and any(i.exists() and output.samefile(i) for i in inputs):
             raise FileError(f"{output} is read from; write to another file")
+
+
+def _refuse_negative(path: Path, table: Table, columns: Sequence[str | None]) -> None:
+    for name in filter(None, columns):
+        negative = np.flatnonzero(table.extra[name] < 0)
+        if negative.size:
+            value = table.extra[name][negative[0]]
+            raise FileError(f"{path}, row {negative[0]}, column {name!r} is {value:g}; it must not be negative")
+
+
+def refuse_too_few_rows(data: DataOptions, question: Question, n_clusters: int) -> None:
+    """Raise if there are fewer rows than clusters."""
+    if len(question.X) < n_clusters:
+        rows = counted(len(question.X), "row")
+        raise FileError(f"{data.data} has {rows}, too few for -k {n_clusters}; ask for fewer clusters")
 
 
 def _links(table: Table, options: ConstraintOptions) -> dict[str, Any]:

@@ -35,12 +35,14 @@ def suggest(
     from konstrain import suggest_pairs
     from konstrain._words import counted
     from konstrain.cli.question import ask as read_question
+    from konstrain.cli.question import refuse_too_few_rows
     from konstrain.files.links import questions_text, write_questions_file
     from konstrain.files.outputs import refuse_unwritable
 
     if output is not None:
         refuse_unwritable(output)
-    question = read_question(rows, constraints, quiet=quiet, outputs=[output])
+    question = read_question(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
+    refuse_too_few_rows(rows, question, k)
     with rows_named(question.rows), progress("looking for pairs ...", quiet=quiet):
         pairs = suggest_pairs(
             question.X, k, ask=ask, strategy=strategy, random_state=seed, **question.constraints

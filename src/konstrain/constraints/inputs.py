@@ -261,7 +261,8 @@ def _sizes(name: str, value: Any, n_clusters: int) -> NDArray[np.float64] | None
     if sizes.ndim == 0:
         sizes = np.full(n_clusters, float(sizes))
     if sizes.shape != (n_clusters,):
-        raise ValueError(f"{name} must be one number or one per cluster, shape ({n_clusters},), got {sizes.shape}")
+        given = f"{sizes.size} values" if sizes.ndim == 1 else f"shape {sizes.shape}"
+        raise ValueError(f"{name} must be one number or one per cluster, {n_clusters} here; got {given}")
     wrong = np.flatnonzero(~(sizes >= 0))
     if wrong.size:
         raise ValueError(f"{name}[{wrong[0]}] is {sizes[wrong[0]]}; a size is a number and not negative")
