@@ -47,6 +47,47 @@ def test_columns_of_text_are_refused_with_the_way_out(tmp_path):
     assert "column 'name' holds no numbers; leave out with --ignore name" in refused(tmp_path, ROWS, "-o", "l.csv")
 
 
+def test_a_column_of_text_is_not_offered_as_ids_beside_others(tmp_path):
+    line = refused(tmp_path, ROWS.replace("x", "city").replace(",1", ",rome").replace(",9", ",oslo"), *OUTPUT)
+    assert "'city'" in line
+    assert "--id" not in line
+
+
+def test_questions_go_to_no_file_of_another_format(tmp_path):
+    (tmp_path / "data.csv").write_text(ROWS)
+    done = konstrain("suggest", "data.csv", "-k", 2, "--id", "name", "-o", "ask.parquet", folder=tmp_path)
+    assert done.code == 2
+    assert "its name should end in .csv, .txt" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "note: links.csv holds no links\n"),
+        ("a,b,answer\nanna,bert,\n", "note: links.csv: 1 question still open\n"),
+    ],
+)
+def test_files_of_links_without_any_are_noted(tmp_path, text, words):
+    (tmp_path / "data.csv").write_text(ROWS)
+    (tmp_path / "links.csv").write_text(text)
+    done = konstrain("check", "data.csv", "-k", 2, "--id", "name", "--links", "links.csv", folder=tmp_path)
+    assert (done.code, done.err) == (0, words)
+
+
+@pytest.mark.parametrize(
+    ("verb", "option", "value", "words"),
+    [
+        ("exact", "--gap", "-1", "-1 does not lie between 0 and 1"),
+        ("exact", "--bound", "magic", "'magic' is not one of"),
+        ("suggest", "--strategy", "magic", "'magic' is not one of"),
+    ],
+)
+def test_values_that_options_do_not_take_are_refused(tmp_path, verb, option, value, words):
+    done = konstrain(verb, "data.csv", "-k", 2, option, value, folder=tmp_path)
+    assert done.code == 2
+    assert words in done.err
+
+
 def test_an_unknown_id_in_a_file_of_links_names_the_line(tmp_path):
     (tmp_path / "ml.csv").write_text("a,b\nanna,bert\nanna,zoe\n")
     words = "ml.csv, line 3: there is no row 'zoe'; ids are those of column 'name', such as 'anna'"
@@ -105,7 +146,7 @@ def test_sizes_that_cannot_add_up_end_with_3(tmp_path):
         (("--size-min", "3", "--size-max", "2"), "--size-min 3 is larger than --size-max 2"),
         (("-k", "5"), "data.csv has 4 rows, too few for -k 5; ask for fewer clusters"),
         (("-o", "labels.doc"), "cannot tell the format of labels.doc from its name"),
-        (("-o", "missing/labels.csv"), "cannot write missing/labels.csv: No such file or directory"),
+        (("-o", "missing/labels.csv"), "cannot write missing/labels.csv: there is no folder missing"),
         (("-o", "file/labels.csv"), "cannot write file/labels.csv: Not a directory"),
         (("--plot", "p.bmp"), "cannot tell the format of p.bmp"),
     ],

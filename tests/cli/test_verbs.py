@@ -2,6 +2,7 @@
 
 import json
 import struct
+from importlib.metadata import version
 
 import numpy as np
 import polars as pl
@@ -167,6 +168,11 @@ def test_demo_reports_and_draws(tmp_path):
     assert "contradicts must-link path 0-7-60-99" in done.out
     assert "with links, 45 to 55 each" in done.out
     assert min(size_of_png(tmp_path / "konstrain-demo.png")) > 300
+
+
+def test_version_is_an_option_too(tmp_path):
+    done = konstrain("--version", folder=tmp_path)
+    assert (done.code, done.out) == (0, f"konstrain {version('konstrain')}\n")
 
 
 def test_methods_are_listed(tmp_path):

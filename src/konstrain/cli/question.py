@@ -71,7 +71,7 @@ def ask(
             instead = f"--id {name}" if name.lower() in NAMES_ROWS else f"--label {name}"
             note(f"column {name!r} is used as a feature; if it is none: --ignore {name}, or {instead}", quiet=quiet)
     given = {
-        **_links(table, constraints),
+        **_links(table, constraints, quiet=quiet),
         **sizes,
         "demand": table.extra.get(constraints.demand or ""),
         "sample_weight": table.extra.get(constraints.weight or ""),
@@ -106,11 +106,16 @@ def refuse_too_few_rows(data: DataOptions, question: Question, n_clusters: int) 
         raise FileError(f"{data.data} has {rows}, too few for -k {n_clusters}; ask for fewer clusters")
 
 
-def _links(table: Table, options: ConstraintOptions) -> dict[str, Any]:
+def _links(table: Table, options: ConstraintOptions, *, quiet: bool) -> dict[str, Any]:
     files: list[tuple[Path, str | None]] = [(path, "must_link") for path in options.must_link]
     files += [(path, "cannot_link") for path in options.cannot_link]
     files += [(path, None) for path in options.links]
     read = [read_links_file(path, table.rows, kind=kind) for path, kind in files]
+    for (path, _), links in zip(files, read, strict=True):
+        if links.n_open:
+            note(f"{path}: {counted(links.n_open, 'question')} still open", quiet=quiet)
+        elif not len(links.must_link) and not len(links.cannot_link):
+            note(f"{path} holds no links", quiet=quiet)
     must = [links.must_link for links in read]
     if options.group:
         must.append(pairs_from_groups(table.extra[options.group]))
