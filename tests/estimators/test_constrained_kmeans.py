@@ -374,3 +374,14 @@ def test_centers_of_single_precision_rows_are_their_means_rounded_once(as_given)
     model.fit(as_given(X), must_link=np.vstack([links[:, :2], links[:, 1:]]))
     means = [X[model.labels_ == label].astype(np.float64).mean(axis=0) for label in range(3)]
     np.testing.assert_array_equal(model.cluster_centers_, np.float32(means))
+
+
+def test_partial_labels_of_another_length_are_refused_as_y():
+    with pytest.raises(ValueError, match=r"y must have one value per row, shape \(150,\), got \(2,\)"):
+        ConstrainedKMeans(3).fit(IRIS, [0, -1])
+
+
+def test_only_the_fitted_rows_can_be_certified():
+    model = ConstrainedKMeans(3, n_init=1, random_state=0).fit(IRIS)
+    with pytest.raises(ValueError, match="X has 50 rows, but the fit was to 150; give the rows it was fitted to"):
+        model.certify(IRIS[:50])

@@ -121,7 +121,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         problem = Problem.build(
             X,
             self.n_clusters,
-            labels=partial_labels_of(y),
+            labels=partial_labels_of(y, X.shape[0]),
             sample_weight=sample_weight,
             size_min=size_min,
             size_max=size_max,

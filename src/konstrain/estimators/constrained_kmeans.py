@@ -181,7 +181,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         self._asked: dict[str, Any] = deepcopy(
             {
                 "n_clusters": self.n_clusters,
-                "partial_labels": partial_labels_of(y),
+                "partial_labels": partial_labels_of(y, len(self.labels_)),
                 "sample_weight": sample_weight,
                 "size_min": self.size_min,
                 "size_max": self.size_max,
@@ -215,6 +215,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         from konstrain.exact.certify import lower_bound
 
         check_is_fitted(self)
+        n_given, n_fitted = np.shape(X)[0], len(self.labels_)
+        if n_given != n_fitted:
+            raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")
         return lower_bound(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked)
 
     def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> "Run":
