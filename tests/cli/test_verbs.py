@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from sklearn.datasets import load_iris
 
-from command_line import konstrain
+from command_line import konstrain, run_script
 from konstrain import count_violations
 
 IRIS = load_iris()
@@ -173,6 +173,12 @@ def test_demo_reports_and_draws(tmp_path):
 def test_version_is_an_option_too(tmp_path):
     done = konstrain("--version", folder=tmp_path)
     assert (done.code, done.out) == (0, f"konstrain {version('konstrain')}\n")
+
+
+def test_help_tells_defaults_and_breaks_no_line_within_a_paragraph(tmp_path):
+    done = run_script("exact", "--help", folder=tmp_path, COLUMNS="200")
+    assert "Features, separated by commas. (default: all others)" in done.out
+    assert "Ctrl-C tells the bounds so far and writes nothing" in done.out
 
 
 def test_methods_are_listed(tmp_path):

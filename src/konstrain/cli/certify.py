@@ -16,7 +16,7 @@ def certify(
     labels: Annotated[Path, typer.Argument(help="Labels to judge, as 'fit' writes them: .csv or .parquet.")],
     constraints: ConstraintOptions,
     k: Annotated[
-        int | None, typer.Option("-k", "--clusters", min=1, help="Number of clusters. [default: those in LABELS]")
+        int | None, typer.Option("-k", "--clusters", min=1, help="Number of clusters. (default: those in LABELS)")
     ] = None,
     label_column: Annotated[str, typer.Option(help="The column of LABELS that holds them.")] = "label",
     gap: Gap = 1e-6,

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
@@ -18,11 +19,11 @@ class DataOptions:
 
     data: Annotated[Path, typer.Argument(help="Rows to cluster: .csv, .tsv, .parquet, .arrow or .npy.")]
     columns: Annotated[
-        str | None, typer.Option(help="Features, separated by commas. [default: all others]", rich_help_panel=DATA)
+        str | None, typer.Option(help="Features, separated by commas. (default: all others)", rich_help_panel=DATA)
     ] = None
     id: Annotated[
         str | None,
-        typer.Option(help="Column with the names of rows. [default: row numbers from 0]", rich_help_panel=DATA),
+        typer.Option(help="Column with the names of rows. (default: row numbers from 0)", rich_help_panel=DATA),
     ] = None
     ignore: Annotated[str | None, typer.Option(help="Columns to leave out.", rich_help_panel=DATA)] = None
     label: Annotated[
@@ -69,11 +70,11 @@ class ConstraintOptions:
     ] = None
     demand: Annotated[
         str | None,
-        typer.Option(help="Column with what a row counts towards a size. [default: 1]", rich_help_panel=CONSTRAINTS),
+        typer.Option(help="Column with what a row counts towards a size. (default: 1)", rich_help_panel=CONSTRAINTS),
     ] = None
     weight: Annotated[
         str | None,
-        typer.Option(help="Column with what a row counts in the cost. [default: 1]", rich_help_panel=CONSTRAINTS),
+        typer.Option(help="Column with what a row counts in the cost. (default: 1)", rich_help_panel=CONSTRAINTS),
     ] = None
 
 
@@ -119,7 +120,9 @@ def spread(verb: Callable[..., None]) -> Callable[..., None]:
         else:
             kind = inspect.Parameter.KEYWORD_ONLY
             parameters.append(parameter.replace(kind=kind, annotation=hints[name]))
-    run.__name__, run.__doc__, run.__module__ = verb.__name__, verb.__doc__, verb.__module__
+    # The help keeps line breaks, and wraps as wide as the terminal: within a paragraph there must be none.
+    run.__doc__ = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(verb) or "")
+    run.__name__, run.__module__ = verb.__name__, verb.__module__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run

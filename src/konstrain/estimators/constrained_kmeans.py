@@ -174,7 +174,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         cannot_link: Any = None,
         demand: Any = None,
     ) -> Self:
-        """Cluster the rows of X under constraints; see `BaseConstrainedKMeans.fit` for the arguments."""
+        """Cluster the rows of X under constraints."""
         links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link), "demand": demand}
         super().fit(X, y, sample_weight, **links)
         # What `certify` asks about again; copied, for the caller may change what was given.
@@ -189,6 +189,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             }
         )
         return self
+
+    # The same arguments mean the same: `help` and the reference show them here too.
+    fit.__doc__ = BaseConstrainedKMeans.fit.__doc__
 
     def certify(
         self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None
