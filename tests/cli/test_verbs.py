@@ -162,6 +162,14 @@ def test_plot_draws_labels_of_a_file(folder, kind):
     assert min(size_of_png(folder / "p.png")) > 300
 
 
+def test_two_columns_are_drawn_under_their_names(tmp_path):
+    (tmp_path / "d.csv").write_text("east,north\n1,2\n2,1\n9,9\n")
+    assert konstrain("fit", "d.csv", "-k", 2, "--plot", "p.svg", folder=tmp_path).code == 0
+    drawn = (tmp_path / "p.svg").read_text()
+    assert "<!-- east -->" in drawn
+    assert "<!-- north -->" in drawn
+
+
 def test_demo_reports_and_draws(tmp_path):
     done = konstrain("demo", folder=tmp_path)
     assert (done.code, done.err) == (0, "")

@@ -56,6 +56,8 @@ def fit(
     chosen = get_method(method)
     question = ask(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
     refuse_too_few_rows(rows, question, k)
+    if certify is not None and question.has_soft_links:
+        raise ValueError("a bound is proved for hard links only; leave out the confidences, or --certify")
     model = fit_method(chosen, question, k, params={}, quiet=quiet, random_state=seed, time_limit=time_limit)
     bound = getattr(model, "lower_bound_", None)
     if certify is not None:

@@ -36,6 +36,12 @@ class Question:
     classes: NDArray[Any] | None
     constraints: dict[str, Any]
 
+    @property
+    def has_soft_links(self) -> bool:
+        """Whether some link has a confidence."""
+        links = [self.constraints[kind] for kind in ("must_link", "cannot_link") if kind in self.constraints]
+        return any(pairs.shape[1] == 3 and np.isfinite(pairs[:, 2]).any() for pairs in links)
+
     def summary(self) -> dict[str, Any]:
         """What to tell a program about the data."""
         return {"n_samples": len(self.X), "features": list(self.features)}
