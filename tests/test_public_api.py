@@ -28,6 +28,11 @@ def test_public_names_are_in_the_reference(module):
     assert set(module.__all__) <= set(listed)
 
 
+def test_the_front_door_tells_the_arguments_of_fit():
+    doc = konstrain.ConstrainedKMeans.fit.__doc__
+    assert all(f"{name} : " in doc for name in ("X", "y", "sample_weight", "must_link, cannot_link", "demand"))
+
+
 def test_importing_the_package_loads_no_plotting_no_table_reader_and_no_data_sets():
     import subprocess
     import sys

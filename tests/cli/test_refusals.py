@@ -47,6 +47,47 @@ def test_columns_of_text_are_refused_with_the_way_out(tmp_path):
     assert "column 'name' holds no numbers; leave out with --ignore name" in refused(tmp_path, ROWS, "-o", "l.csv")
 
 
+def test_a_column_of_text_is_not_offered_as_ids_beside_others(tmp_path):
+    line = refused(tmp_path, ROWS.replace("x", "city").replace(",1", ",rome").replace(",9", ",oslo"), *OUTPUT)
+    assert "'city'" in line
+    assert "--id" not in line
+
+
+def test_questions_go_to_no_file_of_another_format(tmp_path):
+    (tmp_path / "data.csv").write_text(ROWS)
+    done = konstrain("suggest", "data.csv", "-k", 2, "--id", "name", "-o", "ask.parquet", folder=tmp_path)
+    assert done.code == 2
+    assert "its name should end in .csv, .txt" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "note: links.csv holds no links\n"),
+        ("a,b,answer\nanna,bert,\n", "note: links.csv: 1 question still open\n"),
+    ],
+)
+def test_files_of_links_without_any_are_noted(tmp_path, text, words):
+    (tmp_path / "data.csv").write_text(ROWS)
+    (tmp_path / "links.csv").write_text(text)
+    done = konstrain("check", "data.csv", "-k", 2, "--id", "name", "--links", "links.csv", folder=tmp_path)
+    assert (done.code, done.err) == (0, words)
+
+
+@pytest.mark.parametrize(
+    ("verb", "option", "value", "words"),
+    [
+        ("exact", "--gap", "-1", "-1 does not lie between 0 and 1"),
+        ("exact", "--bound", "magic", "'magic' is not one of"),
+        ("suggest", "--strategy", "magic", "'magic' is not one of"),
+    ],
+)
+def test_values_that_options_do_not_take_are_refused(tmp_path, verb, option, value, words):
+    done = konstrain(verb, "data.csv", "-k", 2, option, value, folder=tmp_path)
+    assert done.code == 2
+    assert words in done.err
+
+
 def test_an_unknown_id_in_a_file_of_links_names_the_line(tmp_path):
     (tmp_path / "ml.csv").write_text("a,b\nanna,bert\nanna,zoe\n")
     words = "ml.csv, line 3: there is no row 'zoe'; ids are those of column 'name', such as 'anna'"
@@ -69,16 +110,29 @@ def test_values_of_demand_are_refused_by_row_and_column(tmp_path):
     assert words in refused(tmp_path, "x,d\n1,2\n3,nan\n4,5\n", "--demand", "d", "--size-max", 6)
 
 
+@pytest.mark.parametrize("option", ["--demand", "--weight"])
+def test_negative_amounts_are_refused_by_row_and_column(tmp_path, option):
+    words = "data.csv, row 1, column 'd' is -2; it must not be negative"
+    assert words in refused(tmp_path, "x,d\n1,2\n3,-2\n4,5\n", option, "d")
+
+
+def test_what_the_library_says_is_said_in_options(tmp_path):
+    (tmp_path / "cl.csv").write_text("anna,bert\nbert,carl\nanna,carl\n")
+    line = refused(tmp_path, ROWS, *OUTPUT, "--cannot-link", "cl.csv", code=3)
+    assert "must all be in different clusters, but -k 2 (cannot-link (0, 1)" in line
+    assert "raise -k to at least 3" in line
+
+
 def test_contradictory_links_show_the_path_by_id(tmp_path):
     (tmp_path / "links.txt").write_text("ML anna bert\nML bert carl\nCL anna carl\n")
     line = refused(tmp_path, ROWS, *OUTPUT, "--links", "links.txt", code=3)
-    assert "cannot_link (0, 2) contradicts must_link path 0-1-2" in line
+    assert "cannot-link (0, 2) contradicts must-link path 0-1-2" in line
     assert "(name: row 0 is 'anna', row 1 is 'bert', row 2 is 'carl')" in line
 
 
 def test_sizes_that_cannot_add_up_end_with_3(tmp_path):
     line = refused(tmp_path, ROWS, *OUTPUT, "--size-min", 3, code=3)
-    assert "infeasible (sizes): size_min adds up to 6 over 2 clusters, but there are 4 rows" in line
+    assert "infeasible (sizes): --size-min adds up to 6 over 2 clusters, but there are 4 rows" in line
 
 
 @pytest.mark.parametrize(
@@ -86,9 +140,13 @@ def test_sizes_that_cannot_add_up_end_with_3(tmp_path):
     [
         (("--method", "magic"), "there is no method 'magic'"),
         (("--columns", "x,x"), "the column 'x' is asked for twice as a feature"),
-        (("--size-max", "3,3,3"), "size_max must be one number or one per cluster"),
+        (("--size-max", "3,3,3"), "--size-max has 3 sizes for -k 2; give one number, or one per cluster"),
+        (("--size-min", "-1"), "--size-min -1: a size is a number and not negative"),
+        (("--size-min", "nan"), "--size-min nan: a size is a number and not negative"),
+        (("--size-min", "3", "--size-max", "2"), "--size-min 3 is larger than --size-max 2"),
+        (("-k", "5"), "data.csv has 4 rows, too few for -k 5; ask for fewer clusters"),
         (("-o", "labels.doc"), "cannot tell the format of labels.doc from its name"),
-        (("-o", "missing/labels.csv"), "cannot write missing/labels.csv: No such file or directory"),
+        (("-o", "missing/labels.csv"), "cannot write missing/labels.csv: there is no folder missing"),
         (("-o", "file/labels.csv"), "cannot write file/labels.csv: Not a directory"),
         (("--plot", "p.bmp"), "cannot tell the format of p.bmp"),
     ],
@@ -98,13 +156,19 @@ def test_impossible_options_are_refused_before_any_work(tmp_path, options, words
     assert words in refused(tmp_path, ROWS, "--id", "name", *options)
 
 
+def test_soft_links_cannot_be_certified_and_that_is_said_before_any_work(tmp_path):
+    (tmp_path / "soft.csv").write_text("anna,bert,0.5\n")
+    line = refused(tmp_path, ROWS, *OUTPUT, "--must-link", "soft.csv", "--certify", 1)
+    assert "hard links only; leave out the confidences, or --certify" in line
+
+
 def test_check_says_all_that_clashes_and_ends_with_3(tmp_path):
     (tmp_path / "data.csv").write_text(ROWS)
     (tmp_path / "links.txt").write_text("ML 0 1\nCL 0 1\n")
     options = ("--links", "links.txt", "--ignore", "name", "--size-max", 1, "--plot", "clash.png")
     done = konstrain("check", "data.csv", "-k", 2, *options, folder=tmp_path)
     assert done.code == 3
-    assert "- contradiction: cannot_link (0, 1)" in done.out
+    assert "- contradiction: cannot-link (0, 1)" in done.out
     assert "- sizes:" in done.out
     assert (tmp_path / "clash.png").read_bytes().startswith(b"\x89PNG")
 

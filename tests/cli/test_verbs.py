@@ -2,13 +2,14 @@
 
 import json
 import struct
+from importlib.metadata import version
 
 import numpy as np
 import polars as pl
 import pytest
 from sklearn.datasets import load_iris
 
-from command_line import konstrain
+from command_line import konstrain, run_script
 from konstrain import count_violations
 
 IRIS = load_iris()
@@ -75,7 +76,7 @@ def test_fit_standardizes_groups_and_counts_demand(folder):
 def test_a_method_that_knows_no_constraints_says_so(folder):
     done = konstrain("fit", *IRIS_FILE, "-k", 3, "--method", "kmeans", "--size-min", 49, folder=folder)
     assert done.code == 0
-    assert "note: kmeans knows no size_min" in done.err
+    assert "note: kmeans knows no --size-min" in done.err
     assert "out of bounds" in done.out
 
 
@@ -161,12 +162,31 @@ def test_plot_draws_labels_of_a_file(folder, kind):
     assert min(size_of_png(folder / "p.png")) > 300
 
 
+def test_two_columns_are_drawn_under_their_names(tmp_path):
+    (tmp_path / "d.csv").write_text("east,north\n1,2\n2,1\n9,9\n")
+    assert konstrain("fit", "d.csv", "-k", 2, "--plot", "p.svg", folder=tmp_path).code == 0
+    drawn = (tmp_path / "p.svg").read_text()
+    assert "<!-- east -->" in drawn
+    assert "<!-- north -->" in drawn
+
+
 def test_demo_reports_and_draws(tmp_path):
     done = konstrain("demo", folder=tmp_path)
     assert (done.code, done.err) == (0, "")
-    assert "contradicts must_link path 0-7-60-99" in done.out
+    assert "contradicts must-link path 0-7-60-99" in done.out
     assert "with links, 45 to 55 each" in done.out
     assert min(size_of_png(tmp_path / "konstrain-demo.png")) > 300
+
+
+def test_version_is_an_option_too(tmp_path):
+    done = konstrain("--version", folder=tmp_path)
+    assert (done.code, done.out) == (0, f"konstrain {version('konstrain')}\n")
+
+
+def test_help_tells_defaults_and_breaks_no_line_within_a_paragraph(tmp_path):
+    done = run_script("exact", "--help", folder=tmp_path, COLUMNS="200")
+    assert "Features, separated by commas. (default: all others)" in done.out
+    assert "Ctrl-C tells the bounds so far and writes nothing" in done.out
 
 
 def test_methods_are_listed(tmp_path):

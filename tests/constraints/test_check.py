@@ -63,9 +63,22 @@ def test_nothing_given_implies_nothing():
     assert (result.n_blocks, result.n_must_links, result.n_cannot_links, result.min_clusters) == (3, 0, 0, 1)
     assert (result.n_conflict_components, result.largest_conflict_component) == (0, 0)
     assert str(result) == (
-        "feasible: 3 rows, 2 clusters\nblocks: 3, the largest of 1 rows\n"
+        "feasible: 3 rows, 2 clusters\nblocks: 3, the largest of 1 row\n"
         "implied: 0 must-links, 0 cannot-links between rows\ncluster sizes: 1 to 2"
     )
+
+
+def test_more_clusters_than_rows_are_told_once():
+    result = check(3, 4)
+    assert [finding.message for finding in result.findings] == [
+        "4 clusters must not be empty, but there are only 3 rows; ask for fewer clusters."
+    ]
+
+
+def test_sizes_that_cross_are_not_told_as_a_range():
+    result = check(150, 3, size_max=40)
+    assert (result.size_min > result.size_max).all()
+    assert "cluster sizes" not in str(result)
 
 
 def test_size_bounds_follow_from_each_other():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
@@ -361,3 +362,26 @@ def test_inertia_of_single_precision_rows_far_from_the_origin_is_that_of_the_row
     model = ConstrainedKMeans(3, n_init=1, random_state=0).fit(X, must_link=rng.permutation(200).reshape(-1, 2))
     assert model.inertia_ == pytest.approx(sse(X.astype(np.float64), model.labels_), rel=1e-4)
     assert model.objective_ == pytest.approx(model.inertia_)
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, csr_array], ids=["dense", "sparse"])
+def test_centers_of_single_precision_rows_are_their_means_rounded_once(as_given):
+    """Means of must-linked rows are rounded to 0.008 at 1e5; the mean of such means must not carry that on."""
+    rng = np.random.default_rng(0)
+    X = (1e5 + rng.normal(size=(60, 30))).astype(np.float32)
+    links = rng.permutation(60).reshape(-1, 3)
+    model = ConstrainedKMeans(3, n_init=1, random_state=0)
+    model.fit(as_given(X), must_link=np.vstack([links[:, :2], links[:, 1:]]))
+    means = [X[model.labels_ == label].astype(np.float64).mean(axis=0) for label in range(3)]
+    np.testing.assert_array_equal(model.cluster_centers_, np.float32(means))
+
+
+def test_partial_labels_of_another_length_are_refused_as_y():
+    with pytest.raises(ValueError, match=r"y must have one value per row, shape \(150,\), got \(2,\)"):
+        ConstrainedKMeans(3).fit(IRIS, [0, -1])
+
+
+def test_only_the_fitted_rows_can_be_certified():
+    model = ConstrainedKMeans(3, n_init=1, random_state=0).fit(IRIS)
+    with pytest.raises(ValueError, match="X has 50 rows, but the fit was to 150; give the rows it was fitted to"):
+        model.certify(IRIS[:50])

@@ -280,9 +280,18 @@ class TestCertify:
         assert certificate.gap > 0.8
         assert certificate.best_cost == pytest.approx(78.8514, abs=1e-4)
 
-    def test_labels_that_break_the_constraints_are_refused(self):
-        with pytest.raises(ValueError, match="do not satisfy"):
-            lower_bound(IRIS, 3, labels=np.arange(150) % 3, must_link=[(0, 1)])
+    @pytest.mark.parametrize(
+        ("n_clusters", "constraints", "words"),
+        [
+            (3, {"must_link": [(3, 6), (6, 7)]}, "rows 3 and 7 must share a cluster, but do not"),
+            (3, {"cannot_link": [(0, 1), (8, 2)]}, "rows 2 and 8 must not share a cluster, but do"),
+            (4, {}, "there are 4 clusters to fill, but labels fill 3"),
+            (3, {"size_min": [50, 40, 51]}, "size_min and size_max are not kept by the sizes 50, 50, 50"),
+        ],
+    )
+    def test_labels_that_break_the_constraints_are_refused_by_what_they_break(self, n_clusters, constraints, words):
+        with pytest.raises(ValueError, match=f"do not satisfy .*: {words}"):
+            lower_bound(IRIS, n_clusters, labels=np.arange(150) % 3, **constraints)
 
     def test_sparse_rows_can_be_certified(self):
         from scipy.sparse import csr_array

@@ -54,7 +54,9 @@ def test_ids_may_hold_blanks_and_be_quoted(tmp_path):
     [
         ("0,1\n0,4\n", "must_link", "line 2: there is no row '4'; rows are 0 to 3"),
         ("0,-1\n", "must_link", "line 1: there is no row '-1'"),
-        ("0,1\n0\n", "must_link", "line 2 has 1 fields; a link is two rows"),
+        ("0,1\n0\n", "must_link", "line 2 has 1 field; a link is two rows"),
+        ("0,1\nanna,bert\n", "must_link", "rows are 0 to 3; if rows have names, --id COLUMN says where$"),
+        ("left,right\n0,1\n", "must_link", "line 1: .*; if the line is a header, put a # before it"),
         ("0,1,2,3\n", "must_link", "line 1 has 4 fields"),
         ("0,1,1.5\n", "must_link", r"line 1: confidence 1.5 does not lie in \(0, 1\]"),
         ("0,1,maybe\n", None, "line 1: 'maybe' is neither a confidence"),

@@ -5,6 +5,8 @@ import sys
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
 
+import typer
+
 from konstrain.cli.options import Json
 from konstrain.cli.running import guarded, print_result
 
@@ -33,6 +35,13 @@ def methods(json: Json = False) -> None:
         takes = [word for word, name in (("links", "must_link"), ("sizes", "size_min")) if name in method.takes]
         table.add_row(method.name, method.purpose + (f" [{', '.join(takes)}]" if takes else ""), method.reference)
     Console().print(table, markup=False)
+
+
+def print_version(asked: bool) -> None:
+    """Answer `konstrain --version` in one line."""
+    if asked:
+        print(f"konstrain {version_of('konstrain')}")
+        raise typer.Exit
 
 
 @guarded

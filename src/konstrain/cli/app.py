@@ -1,5 +1,7 @@
 """All verbs together, as `konstrain --help` shows them."""
 
+from typing import Annotated
+
 import typer
 
 from konstrain.cli import about, bench, certify, check, demo, exact, fit, plot, suggest
@@ -18,6 +20,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def _konstrain(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=about.print_version, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
 
 CLUSTER, KNOW, ABOUT = "Cluster", "Know more", "About"
 app.command(rich_help_panel=CLUSTER)(fit.fit)

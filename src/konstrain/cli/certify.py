@@ -16,7 +16,7 @@ def certify(
     labels: Annotated[Path, typer.Argument(help="Labels to judge, as 'fit' writes them: .csv or .parquet.")],
     constraints: ConstraintOptions,
     k: Annotated[
-        int | None, typer.Option("-k", "--clusters", min=1, help="Number of clusters. [default: those in LABELS]")
+        int | None, typer.Option("-k", "--clusters", min=1, help="Number of clusters. (default: those in LABELS)")
     ] = None,
     label_column: Annotated[str, typer.Option(help="The column of LABELS that holds them.")] = "label",
     gap: Gap = 1e-6,
@@ -37,7 +37,7 @@ def certify(
     from konstrain.files import read_labels_file
     from konstrain.report import tell_bound
 
-    question = ask(rows, constraints, quiet=quiet)
+    question = ask(rows, constraints, quiet=quiet, n_clusters=k)
     given = read_labels_file(labels, question.rows, column=label_column)
     n_clusters = np.unique(given).size if k is None else k
     with rows_named(question.rows), progress("looking for a proof ...", quiet=quiet):

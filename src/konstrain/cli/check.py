@@ -8,6 +8,7 @@ import typer
 
 from konstrain.cli.options import OUTPUT, Clusters, ConstraintOptions, DataOptions, Json, Quiet, spread
 from konstrain.cli.running import INFEASIBLE, NOT_PROVED, guarded, names_of_rows, print_result
+from konstrain.cli.words import for_the_command_line
 
 
 @spread
@@ -34,14 +35,14 @@ def check(
 
     if plot is not None:
         refuse_undrawable(plot)
-    question = ask(rows, constraints, quiet=quiet)
+    question = ask(rows, constraints, quiet=quiet, n_clusters=k)
     result = check_constraints(question.X, k, time_limit=time_limit, **question.constraints)
     text = str(result)
     for finding in result.findings:
         text = text.replace(finding.message, f"{finding.message}{names_of_rows(question.rows, finding.witness)}", 1)
     if plot is not None and result.findings:
         draw_conflicts(plot, result)
-    print_result(text, _values(result), as_json=json)
+    print_result(for_the_command_line(text), _values(result), as_json=json)
     if result.feasible is not True:
         raise typer.Exit(INFEASIBLE if result.feasible is False else NOT_PROVED)
 
@@ -49,5 +50,5 @@ def check(
 def _values(result: Any) -> dict[str, Any]:
     """The result as plain values."""
     values = asdict(result)
-    values["findings"] = [{"reason": f.reason, "message": f.message} for f in result.findings]
+    values["findings"] = [{"reason": f.reason, "message": for_the_command_line(f.message)} for f in result.findings]
     return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in values.items()}

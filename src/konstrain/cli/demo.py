@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from konstrain.cli.running import guarded, note
+from konstrain.cli.words import for_the_command_line
 
 
 @guarded
@@ -74,7 +75,7 @@ def _show(picture: Path | None) -> Iterator[str]:
         try:
             ConstrainedKMeans(3, **bounds).fit(X, **contradictory)
         except InfeasibleError as error:
-            yield f"- {error}"
+            yield f"- {for_the_command_line(str(error))}"
 
     if picture is not None:
         from konstrain.cli.pictures import draw

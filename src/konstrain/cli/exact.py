@@ -1,6 +1,7 @@
 """`konstrain exact`: the best clustering that exists, with proof."""
 
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,14 @@ from konstrain.cli.options import (
 from konstrain.cli.running import NOT_PROVED, guarded
 
 
+class Bound(StrEnum):
+    """Where the lower bound comes from."""
+
+    AUTO = "auto"
+    COLUMN_GENERATION = "column-generation"
+    SDP = "sdp"
+
+
 @spread
 @guarded
 def exact(
@@ -32,7 +41,7 @@ def exact(
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Seconds after which the best clustering and bound are taken.")
     ] = None,
-    bound: Annotated[str, typer.Option(help="Lower bound: auto, column-generation or sdp.")] = "auto",
+    bound: Annotated[Bound, typer.Option(help="Which lower bound to prove with.")] = Bound.AUTO,
     seed: Seed = 0,
     output: Out = None,
     plot: Picture = None,
@@ -48,19 +57,20 @@ def exact(
     bounds so far and writes nothing; use --time-limit to keep what was found.
     """
     from konstrain.cli.clustering import Outputs, finish, fit_method
-    from konstrain.cli.question import ask
+    from konstrain.cli.question import ask, refuse_too_few_rows
     from konstrain.methods import get_method
 
     began = time.perf_counter()
     outputs = Outputs(output, plot, json, quiet, bounds=plot_bounds)
     outputs.refuse_impossible()
     method = get_method("exact")
-    question = ask(rows, constraints, quiet=quiet, outputs=[output])
+    question = ask(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
+    refuse_too_few_rows(rows, question, k)
     model = fit_method(
         method,
         question,
         k,
-        params={"gap": gap, "bound": bound},
+        params={"gap": gap, "bound": bound.value},
         quiet=quiet,
         random_state=seed,
         time_limit=time_limit,

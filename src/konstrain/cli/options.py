@@ -1,6 +1,8 @@
 """The options that verbs share, each written once."""
 
 import inspect
+import math
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
@@ -17,11 +19,11 @@ class DataOptions:
 
     data: Annotated[Path, typer.Argument(help="Rows to cluster: .csv, .tsv, .parquet, .arrow or .npy.")]
     columns: Annotated[
-        str | None, typer.Option(help="Features, separated by commas. [default: all others]", rich_help_panel=DATA)
+        str | None, typer.Option(help="Features, separated by commas. (default: all others)", rich_help_panel=DATA)
     ] = None
     id: Annotated[
         str | None,
-        typer.Option(help="Column with the names of rows. [default: row numbers from 0]", rich_help_panel=DATA),
+        typer.Option(help="Column with the names of rows. (default: row numbers from 0)", rich_help_panel=DATA),
     ] = None
     ignore: Annotated[str | None, typer.Option(help="Columns to leave out.", rich_help_panel=DATA)] = None
     label: Annotated[
@@ -68,11 +70,11 @@ class ConstraintOptions:
     ] = None
     demand: Annotated[
         str | None,
-        typer.Option(help="Column with what a row counts towards a size. [default: 1]", rich_help_panel=CONSTRAINTS),
+        typer.Option(help="Column with what a row counts towards a size. (default: 1)", rich_help_panel=CONSTRAINTS),
     ] = None
     weight: Annotated[
         str | None,
-        typer.Option(help="Column with what a row counts in the cost. [default: 1]", rich_help_panel=CONSTRAINTS),
+        typer.Option(help="Column with what a row counts in the cost. (default: 1)", rich_help_panel=CONSTRAINTS),
     ] = None
 
 
@@ -87,7 +89,15 @@ Out = Annotated[
     ),
 ]
 Picture = Annotated[Path | None, typer.Option(help="Draw the clusters: .png, .svg or .pdf.", rich_help_panel=OUTPUT)]
-Gap = Annotated[float, typer.Option(help="Relative gap at which a clustering counts as proved.")]
+
+
+def _is_a_gap(value: float) -> float:
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"{value:g} does not lie between 0 and 1")
+    return value
+
+
+Gap = Annotated[float, typer.Option(help="Relative gap at which a clustering counts as proved.", callback=_is_a_gap)]
 
 
 def spread(verb: Callable[..., None]) -> Callable[..., None]:
@@ -110,7 +120,9 @@ def spread(verb: Callable[..., None]) -> Callable[..., None]:
         else:
             kind = inspect.Parameter.KEYWORD_ONLY
             parameters.append(parameter.replace(kind=kind, annotation=hints[name]))
-    run.__name__, run.__doc__, run.__module__ = verb.__name__, verb.__doc__, verb.__module__
+    # The help keeps line breaks, and wraps as wide as the terminal: within a paragraph there must be none.
+    run.__doc__ = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(verb) or "")
+    run.__name__, run.__module__ = verb.__name__, verb.__module__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
@@ -134,7 +146,7 @@ def names_in(text: str | None) -> list[str]:
     return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def sizes_in(option: str, text: str | None) -> float | list[float] | None:
+def sizes_in(option: str, text: str | None, n_clusters: int | None = None) -> float | list[float] | None:
     """Read one size or one per cluster."""
     if text is None:
         return None
@@ -144,4 +156,8 @@ def sizes_in(option: str, text: str | None) -> float | list[float] | None:
         raise typer.BadParameter(
             f"{text!r} is neither a number nor numbers separated by commas", param_hint=option
         ) from None
+    if not all(0 <= size < math.inf for size in sizes):
+        raise ValueError(f"{option} {text}: a size is a number and not negative")
+    if n_clusters is not None and len(sizes) not in (1, n_clusters):
+        raise ValueError(f"{option} has {len(sizes)} sizes for -k {n_clusters}; give one number, or one per cluster")
     return sizes[0] if len(sizes) == 1 else sizes

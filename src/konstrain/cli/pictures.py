@@ -37,10 +37,14 @@ def draw(path: Path, plot: Callable[[Any], object]) -> None:
 
 def draw_clusters(path: Path, question: Question, labels: Any, centers: Any = None) -> None:
     """Draw rows by cluster, with their links."""
+    import polars as pl
+
     from konstrain.plotting import plot_clusters
 
+    # Columns that are drawn as they are have names; main components have none.
+    X: Any = question.X if len(question.features) > 2 else pl.DataFrame(question.X, schema=list(question.features))
     links: dict[str, Any] = {kind: question.constraints.get(kind) for kind in ("must_link", "cannot_link")}
-    draw(path, lambda ax: plot_clusters(question.X, labels, centers=centers, ax=ax, **links))
+    draw(path, lambda ax: plot_clusters(X, labels, centers=centers, ax=ax, **links))
 
 
 def draw_sizes(path: Path, question: Question, labels: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._words import counted
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
 from konstrain.cli.running import note
 from konstrain.constraints import pairs_from_groups
@@ -35,18 +36,30 @@ class Question:
     classes: NDArray[Any] | None
     constraints: dict[str, Any]
 
+    @property
+    def has_soft_links(self) -> bool:
+        """Whether some link has a confidence."""
+        links = [self.constraints[kind] for kind in ("must_link", "cannot_link") if kind in self.constraints]
+        return any(pairs.shape[1] == 3 and np.isfinite(pairs[:, 2]).any() for pairs in links)
+
     def summary(self) -> dict[str, Any]:
         """What to tell a program about the data."""
         return {"n_samples": len(self.X), "features": list(self.features)}
 
 
 def ask(
-    data: DataOptions, constraints: ConstraintOptions, *, quiet: bool, outputs: Sequence[Path | None] = ()
+    data: DataOptions,
+    constraints: ConstraintOptions,
+    *,
+    quiet: bool,
+    n_clusters: int | None = None,
+    outputs: Sequence[Path | None] = (),
 ) -> Question:
     """Read all files; none of them may be one that is to be written."""
     _refuse_overwriting(outputs, [data.data, *constraints.must_link, *constraints.cannot_link, *constraints.links])
     sizes = {
-        name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name)) for name in ("size_min", "size_max")
+        name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name), n_clusters)
+        for name in ("size_min", "size_max")
     }
     table = read_table(
         data.data,
@@ -56,6 +69,7 @@ def ask(
         numeric=[name for name in (constraints.demand, constraints.weight) if name],
         other=[name for name in (data.label, constraints.group) if name],
     )
+    _refuse_negative(data.data, table, [constraints.demand, constraints.weight])
     if table.doubt:
         note(table.doubt, quiet=quiet)
     for name in table.features:
@@ -63,7 +77,7 @@ def ask(
             instead = f"--id {name}" if name.lower() in NAMES_ROWS else f"--label {name}"
             note(f"column {name!r} is used as a feature; if it is none: --ignore {name}, or {instead}", quiet=quiet)
     given = {
-        **_links(table, constraints),
+        **_links(table, constraints, quiet=quiet),
         **sizes,
         "demand": table.extra.get(constraints.demand or ""),
         "sample_weight": table.extra.get(constraints.weight or ""),
@@ -83,11 +97,31 @@ def _refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path]) 
             raise FileError(f"{output} is read from; write to another file")
 
 
-def _links(table: Table, options: ConstraintOptions) -> dict[str, Any]:
+def _refuse_negative(path: Path, table: Table, columns: Sequence[str | None]) -> None:
+    for name in filter(None, columns):
+        negative = np.flatnonzero(table.extra[name] < 0)
+        if negative.size:
+            value = table.extra[name][negative[0]]
+            raise FileError(f"{path}, row {negative[0]}, column {name!r} is {value:g}; it must not be negative")
+
+
+def refuse_too_few_rows(data: DataOptions, question: Question, n_clusters: int) -> None:
+    """Raise if there are fewer rows than clusters."""
+    if len(question.X) < n_clusters:
+        rows = counted(len(question.X), "row")
+        raise FileError(f"{data.data} has {rows}, too few for -k {n_clusters}; ask for fewer clusters")
+
+
+def _links(table: Table, options: ConstraintOptions, *, quiet: bool) -> dict[str, Any]:
     files: list[tuple[Path, str | None]] = [(path, "must_link") for path in options.must_link]
     files += [(path, "cannot_link") for path in options.cannot_link]
     files += [(path, None) for path in options.links]
     read = [read_links_file(path, table.rows, kind=kind) for path, kind in files]
+    for (path, _), links in zip(files, read, strict=True):
+        if links.n_open:
+            note(f"{path}: {counted(links.n_open, 'question')} still open", quiet=quiet)
+        elif not len(links.must_link) and not len(links.cannot_link):
+            note(f"{path} holds no links", quiet=quiet)
     must = [links.must_link for links in read]
     if options.group:
         must.append(pairs_from_groups(table.extra[options.group]))

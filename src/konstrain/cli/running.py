@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import typer
 
 from konstrain.cli import INTERRUPTED
+from konstrain.cli.words import for_the_command_line
 from konstrain.exceptions import InfeasibleError, UndecidedError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
 def note(words: str, *, quiet: bool = False) -> None:
     """Tell something beside the result."""
     if not quiet:
-        print(f"note: {words}", file=sys.stderr)
+        print(f"note: {for_the_command_line(words)}", file=sys.stderr)
 
 
 def _show_as_note(message: Warning | str, *_: Any, quiet: bool, **__: Any) -> None:
@@ -99,7 +100,7 @@ def _show_as_note(message: Warning | str, *_: Any, quiet: bool, **__: Any) -> No
 
 
 def _end(words: str, code: int) -> None:
-    print(f"konstrain: {words}", file=sys.stderr)
+    print(f"konstrain: {for_the_command_line(words)}", file=sys.stderr)
     raise typer.Exit(code)
 
 

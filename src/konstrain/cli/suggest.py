@@ -1,5 +1,6 @@
 """`konstrain suggest`: the pairs worth asking a person about."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,17 @@ import typer
 
 from konstrain.cli.options import OUTPUT, Clusters, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
+
+# The list of questions is CSV text for an editor or a spreadsheet.
+ENDINGS = (".csv", ".txt")
+
+
+class Strategy(StrEnum):
+    """How pairs are chosen."""
+
+    MARGIN = "margin"
+    EXPLORE_CONSOLIDATE = "explore-consolidate"
+    MIN_MAX = "min-max"
 
 
 @spread
@@ -16,7 +28,7 @@ def suggest(
     k: Clusters,
     constraints: ConstraintOptions,
     ask: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 10,
-    strategy: Annotated[str, typer.Option(help="margin, explore-consolidate or min-max.")] = "margin",
+    strategy: Annotated[Strategy, typer.Option(help="How they are chosen.")] = Strategy.MARGIN,
     seed: Seed = 0,
     output: Annotated[
         Path | None,
@@ -35,15 +47,20 @@ def suggest(
     from konstrain import suggest_pairs
     from konstrain._words import counted
     from konstrain.cli.question import ask as read_question
+    from konstrain.cli.question import refuse_too_few_rows
+    from konstrain.exceptions import FileError
     from konstrain.files.links import questions_text, write_questions_file
     from konstrain.files.outputs import refuse_unwritable
 
     if output is not None:
+        if output.suffix.lower() not in ENDINGS:
+            raise FileError(f"{output} would hold text to fill in; its name should end in {', '.join(ENDINGS)}")
         refuse_unwritable(output)
-    question = read_question(rows, constraints, quiet=quiet, outputs=[output])
+    question = read_question(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
+    refuse_too_few_rows(rows, question, k)
     with rows_named(question.rows), progress("looking for pairs ...", quiet=quiet):
         pairs = suggest_pairs(
-            question.X, k, ask=ask, strategy=strategy, random_state=seed, **question.constraints
+            question.X, k, ask=ask, strategy=strategy.value, random_state=seed, **question.constraints
         ).tolist()
     interrupts.end_here()
     names = [(question.rows.name_of(a), question.rows.name_of(b)) for a, b in pairs]
@@ -54,4 +71,4 @@ def suggest(
         write_questions_file(output, question.rows, questions)
         words = f"wrote {counted(len(pairs), 'pair')} to {output}"
         text = f"{words}; fill in 'must' or 'cannot' and give it back as --answers {output}"
-    print_result(text, {"strategy": strategy, "pairs": names}, as_json=json)
+    print_result(text, {"strategy": strategy.value, "pairs": names}, as_json=json)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from konstrain._words import counted
 from konstrain.constraints.closure import Blocks, Conflicts
 from konstrain.constraints.coloring import ColoringVerdict, largest_clique
 from konstrain.constraints.constraints import Constraints
@@ -52,7 +53,8 @@ class CheckResult:
     largest_conflict_component : int
         Number of blocks in the largest of them.
     size_min, size_max : ndarray of float64, shape (n_clusters,)
-        The bounds on each cluster that follow from all bounds, the total demand and non-empty clusters.
+        The bounds on each cluster that follow from all bounds, the total demand and non-empty clusters; where they
+        cross, no sizes are possible.
     n_soft_must_links, n_soft_cannot_links : int
         Number of soft links given.
     n_soft_kept, n_soft_broken : int
@@ -87,19 +89,23 @@ class CheckResult:
 
     def __str__(self) -> str:
         verdict = {True: "feasible", False: "infeasible", None: "not decided"}[self.feasible]
-        lines = [f"{verdict}: {self.n_samples} rows, {self.n_clusters} clusters"]
+        lines = [f"{verdict}: {counted(self.n_samples, 'row')}, {counted(self.n_clusters, 'cluster')}"]
         lines += [f"- {finding.reason}: {finding.message}" for finding in self.findings]
         if self.n_omitted:
             lines.append(f"- and {self.n_omitted} more")
         lines += [f"- not decided: {words}" for words in self.undecided]
-        lines.append(f"blocks: {self.n_blocks}, the largest of {self.largest_block.size} rows{self._largest_words()}")
-        lines.append(f"implied: {self.n_must_links} must-links, {self.n_cannot_links} cannot-links between rows")
+        largest = counted(self.largest_block.size, "row")
+        lines.append(f"blocks: {self.n_blocks}, the largest of {largest}{self._largest_words()}")
+        implied = f"{counted(self.n_must_links, 'must-link')}, {counted(self.n_cannot_links, 'cannot-link')}"
+        lines.append(f"implied: {implied} between rows")
         if self.n_cannot_links:
             lines.append(
-                f"conflicts: {self.n_conflict_components} components, the largest of "
+                f"conflicts: {counted(self.n_conflict_components, 'component')}, the largest of "
                 f"{self.largest_conflict_component} blocks; at least {self.min_clusters} clusters needed"
             )
-        lines.append(f"cluster sizes: {_range_words(self.size_min)} to {_range_words(self.size_max)}")
+        # Bounds that cross say only what a finding has said better.
+        if (self.size_min <= self.size_max).all():
+            lines.append(f"cluster sizes: {_range_words(self.size_min)} to {_range_words(self.size_max)}")
         if self.n_soft_must_links or self.n_soft_cannot_links:
             lines.append(
                 f"soft links: {self.n_soft_must_links} must, {self.n_soft_cannot_links} cannot; hard links already "
@@ -161,8 +167,8 @@ def check(
     >>> print(check(4, 2, must_link=[(0, 1)], cannot_link=[(1, 3)], size_max=2))
     feasible: 4 rows, 2 clusters
     blocks: 3, the largest of 2 rows (0, 1)
-    implied: 1 must-links, 2 cannot-links between rows
-    conflicts: 1 components, the largest of 2 blocks; at least 2 clusters needed
+    implied: 1 must-link, 2 cannot-links between rows
+    conflicts: 1 component, the largest of 2 blocks; at least 2 clusters needed
     cluster sizes: 2 to 2
     """
     deadline = Deadline(read_time_limit(time_limit))

@@ -74,7 +74,7 @@ def too_few_clusters(constraints: Constraints, witness: UncolorableRows) -> Find
 def combination(constraints: Constraints) -> Finding:
     """Say that sizes, blocks and conflicts are possible one by one but not together."""
     message = (
-        f"no way to put the blocks into n_clusters={constraints.n_clusters} clusters keeps all sizes and all "
+        f"no way to put the blocks into {constraints.n_clusters} clusters keeps all sizes and all "
         "conflicts, though each of them alone could be kept; relax size_min or size_max, or remove links."
     )
     return Finding("combination", message, None)

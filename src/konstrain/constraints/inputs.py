@@ -125,7 +125,7 @@ def _whole_numbers(name: str, columns: list[Column], side: int) -> NDArray[np.fl
     """Turn floats or objects into whole numbers, naming the first that is none."""
     column = columns[side]
     if column.dtype.kind in "bSU":
-        raise ValueError(f"{name}[0] is {_pair(columns, 0)}: {column[0]!r} is not a row number")
+        raise ValueError(f"{name}[0] is {_pair(columns, 0)}: {_shown(column[0])} is not a row number")
     numbers_ = np.empty(column.size, dtype=np.float64)
     try:
         numbers_[:] = column
@@ -146,7 +146,8 @@ def _pair(columns: list[Column], at: int) -> str:
 def _shown(value: Any) -> str:
     if _is_number(value, numbers.Real):
         return f"{float(value):g}" if not float(value).is_integer() else f"{float(value):.0f}"
-    return repr(value)
+    # Text and truth values from an array as the caller wrote them, without the name of numpy's type.
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _confidences(name: str, column: Column, pairs: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -225,13 +226,20 @@ def read_amounts(name: str, value: Any, n_samples: int) -> NDArray[np.float64] |
     """Return demands or sample weights: one finite, non-negative number per row."""
     if value is None:
         return None
-    amounts: NDArray[np.float64] = np.array(value, dtype=np.float64)
+    amounts = _as_numbers(name, value)
     if amounts.shape != (n_samples,):
         raise ValueError(f"{name} must have one value per row, shape ({n_samples},), got {amounts.shape}")
     wrong = np.flatnonzero(~(np.isfinite(amounts) & (amounts >= 0)))
     if wrong.size:
         raise ValueError(f"{name}[{wrong[0]}] is {amounts[wrong[0]]}; it must be finite and not negative")
     return amounts
+
+
+def _as_numbers(name: str, value: Any) -> NDArray[np.float64]:
+    try:
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}") from None
 
 
 def read_n_clusters(value: Any) -> int:
@@ -257,11 +265,12 @@ def read_sizes(
 def _sizes(name: str, value: Any, n_clusters: int) -> NDArray[np.float64] | None:
     if value is None:
         return None
-    sizes: NDArray[np.float64] = np.array(value, dtype=np.float64)
+    sizes = _as_numbers(name, value)
     if sizes.ndim == 0:
         sizes = np.full(n_clusters, float(sizes))
     if sizes.shape != (n_clusters,):
-        raise ValueError(f"{name} must be one number or one per cluster, shape ({n_clusters},), got {sizes.shape}")
+        given = f"{sizes.size} values" if sizes.ndim == 1 else f"shape {sizes.shape}"
+        raise ValueError(f"{name} must be one number or one per cluster, {n_clusters} here; got {given}")
     wrong = np.flatnonzero(~(sizes >= 0))
     if wrong.size:
         raise ValueError(f"{name}[{wrong[0]}] is {sizes[wrong[0]]}; a size is a number and not negative")

@@ -82,11 +82,12 @@ def _sums(constraints: Constraints, demand: NDArray[np.float64]) -> Iterator[Fin
         )
         yield Finding(_reason(constraints), message, SizeSums(float(low.sum()), total))
     least = np.zeros(constraints.n_clusters) if low is None else low
-    if constraints.nonempty and least.sum() <= total + slack < np.maximum(least, demand.min()).sum():
+    # Without a size_min there is nothing to lower: more clusters than blocks are told by `_empty_clusters`.
+    if constraints.nonempty and least.any() and least.sum() <= total + slack < np.maximum(least, demand.min()).sum():
         needed = float(np.maximum(least, demand.min()).sum())
         message = (
             f"size_min adds up to {least.sum():g} and leaves too little for clusters that must not be empty: "
-            f"{needed:g} are needed, but {_total_words(constraints)}; lower size_min or allow empty clusters."
+            f"{needed:g} are needed, but {_total_words(constraints)}; lower size_min or ask for fewer clusters."
         )
         yield Finding("non-empty", message, SizeSums(needed, total))
     if high is not None and high.sum() < total - slack:
@@ -107,7 +108,7 @@ def _clusters_without_a_block(constraints: Constraints, demand: NDArray[np.float
     for j in np.flatnonzero(high < least - constraints.demand_slack):
         message = (
             f"cluster {j} must not be empty, but its size_max is {high[j]:g} and the smallest block counts "
-            f"{least[j]:g}; raise its size_max or allow empty clusters."
+            f"{least[j]:g}; raise its size_max or ask for fewer clusters."
         )
         yield Finding(_reason(constraints), message, SizeSums(float(least[j]), float(high[j])))
 

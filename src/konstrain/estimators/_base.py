@@ -121,7 +121,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         problem = Problem.build(
             X,
             self.n_clusters,
-            labels=partial_labels_of(y),
+            labels=partial_labels_of(y, X.shape[0]),
             sample_weight=sample_weight,
             size_min=size_min,
             size_max=size_max,
@@ -160,8 +160,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
 
     def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
         self.labels_ = problem.expand(best.block_labels)
-        self.cluster_centers_ = best.centers.astype(X.dtype, copy=False)
-        self.inertia_ = self._inertia_of(X, problem, best)
+        centers, self.inertia_ = self._means_of_rows(X, problem, best)
+        self.cluster_centers_ = centers.astype(X.dtype, copy=False)
         self.objective_ = best.objective + (self.inertia_ - best.inertia)
         self.n_iter_ = best.n_iter
         self.cluster_sizes_ = np.bincount(best.block_labels, problem.demand, self.n_clusters)
@@ -175,14 +175,15 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
                 NotProvenWarning,
             )
 
-    def _inertia_of(self, X: Any, problem: Problem, best: Clustering) -> float:
+    def _means_of_rows(self, X: Any, problem: Problem, best: Clustering) -> tuple[NDArray[np.float64], float]:
+        """Centers and inertia of the labels, in double precision."""
         if X.dtype == np.float64 or problem.n_blocks == problem.n_samples:
-            return best.inertia
+            return best.centers, best.inertia
         # Means of blocks are in the precision of X, too coarse far from the origin: once more from the rows.
         rows, threads = (X, problem.sample_weight), default_threads()
         sums, weights = distances.center_sums(*rows, self.labels_, self.n_clusters, n_threads=threads)
         centers = np.divide(sums, weights[:, None], out=best.centers.copy(), where=weights[:, None] > 0)
-        return distances.own_costs(*rows, self.labels_, centers, n_threads=threads)
+        return centers, distances.own_costs(*rows, self.labels_, centers, n_threads=threads)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, **constraints: Any) -> NDArray[np.int32]:
         """Fit and return the label of each row; arguments as in `fit`."""

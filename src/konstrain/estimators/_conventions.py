@@ -119,10 +119,14 @@ def refuse_confidences(method: str, n_samples: int, **links: Any) -> None:
             )
 
 
-def partial_labels_of(y: Any) -> Any:
+def partial_labels_of(y: Any, n_samples: int) -> Any:
     """Return y if it marks unknown rows with -1 (or None), else nothing: complete labels are no constraints."""
     if y is None:
         return None
     values = membership_values(y)
     unknown = values == -1 if values.dtype != object else [is_unknown(value) for value in values.ravel()]
-    return values if bool(np.any(unknown)) else None
+    if not np.any(unknown):
+        return None
+    if values.shape != (n_samples,):
+        raise ValueError(f"y must have one value per row, shape ({n_samples},), got {values.shape}")
+    return values

@@ -174,14 +174,14 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         cannot_link: Any = None,
         demand: Any = None,
     ) -> Self:
-        """Cluster the rows of X under constraints; see `BaseConstrainedKMeans.fit` for the arguments."""
+        """Cluster the rows of X under constraints."""
         links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link), "demand": demand}
         super().fit(X, y, sample_weight, **links)
         # What `certify` asks about again; copied, for the caller may change what was given.
         self._asked: dict[str, Any] = deepcopy(
             {
                 "n_clusters": self.n_clusters,
-                "partial_labels": partial_labels_of(y),
+                "partial_labels": partial_labels_of(y, len(self.labels_)),
                 "sample_weight": sample_weight,
                 "size_min": self.size_min,
                 "size_max": self.size_max,
@@ -189,6 +189,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             }
         )
         return self
+
+    # The same arguments mean the same: `help` and the reference show them here too.
+    fit.__doc__ = BaseConstrainedKMeans.fit.__doc__
 
     def certify(
         self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None
@@ -215,6 +218,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         from konstrain.exact.certify import lower_bound
 
         check_is_fitted(self)
+        n_given, n_fitted = np.shape(X)[0], len(self.labels_)
+        if n_given != n_fitted:
+            raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")
         return lower_bound(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked)
 
     def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> "Run":

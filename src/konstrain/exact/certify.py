@@ -163,5 +163,28 @@ def _checked_labels(question: Question, labels: Any) -> NDArray[np.int32]:
     numbered = values if are_numbers else np.searchsorted(found, values)
     checked: NDArray[np.int32] = numbered.astype(np.int32)
     if not np.isfinite(question.cost_of(checked)):
-        raise ValueError("labels do not satisfy the constraints they are to be certified under")
+        raise ValueError(
+            f"labels do not satisfy the constraints they are to be certified under: {_fault(question, checked)}"
+        )
     return checked
+
+
+def _fault(question: Question, labels: NDArray[np.int32]) -> str:
+    """Say what labels break first."""
+    problem = question.problem
+    heads = problem.block_rows[problem.block_indptr[:-1]]
+    apart = np.flatnonzero(problem.expand(labels[heads]) != labels)
+    if apart.size:
+        first = int(problem.expand(heads)[apart[0]])
+        return f"rows {first} and {apart[0]} must share a cluster, but do not"
+    if problem.conflicts is not None:
+        a, b, _ = problem.conflicts.edges
+        together = np.flatnonzero(labels[heads[a]] == labels[heads[b]])
+        if together.size:
+            rows = sorted((int(heads[a[together[0]]]), int(heads[b[together[0]]])))
+            return f"rows {rows[0]} and {rows[1]} must not share a cluster, but do"
+    rows_in = np.bincount(labels, minlength=problem.n_clusters)
+    if problem.nonempty and not rows_in.all():
+        return f"there are {problem.n_clusters} clusters to fill, but labels fill {np.count_nonzero(rows_in)}"
+    sizes = np.bincount(labels[heads], problem.demand, problem.n_clusters)
+    return f"size_min and size_max are not kept by the sizes {', '.join(f'{size:g}' for size in sizes)}"

@@ -36,7 +36,7 @@ class CsvLayout:
         with path.open(newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
             first = file.readline()
         if not first.strip():
-            raise FileError(f"{path} is empty" if not first else f"{path} begins with a blank line")
+            raise FileError(f"{path} is empty" if not first else f"{path} begins with a blank line; remove it")
         delimiter = max(DELIMITERS, key=first.count)
         rows = (fields for _, fields in _rows(path, delimiter))
         header = next(rows)

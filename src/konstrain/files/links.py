@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._words import counted
 from konstrain.exceptions import FileError
 from konstrain.files.csv_files import DELIMITERS, TO_UTF8, is_number, shown
 from konstrain.files.outputs import write_whole
@@ -169,12 +170,13 @@ def _parse(path: Path, line: int, fields: list[str], by_blanks: bool, rows: RowN
     if own_kind:
         fields = fields[1:]
     if len(fields) not in (2, 3):
-        raise FileError(f"{place} has {len(fields)} fields; a link is two rows and perhaps a confidence or an answer")
+        count = counted(len(fields), "field")
+        raise FileError(f"{place} has {count}; a link is two rows and perhaps a confidence or an answer")
     numbers = []
     for name in fields[:2]:
         row = rows.number_of(name)
         if row is None:
-            raise FileError(f"{place}: there is no row {shown(name)}; {rows}")
+            raise FileError(f"{place}: there is no row {shown(name)}; {rows}{_advice(line, fields[:2], rows)}")
         numbers.append(row)
     confidence, answered, own_kind = _third(place, fields[2:], own_kind)
     if not answered:
@@ -188,6 +190,15 @@ def _parse(path: Path, line: int, fields: list[str], by_blanks: bool, rows: RowN
     if own_kind == CANNOT and numbers[0] == numbers[1]:
         raise FileError(f"{place}: the row {shown(fields[0])} cannot be apart from itself; remove the line")
     return _Link(own_kind, numbers[0], numbers[1], confidence)
+
+
+def _advice(line: int, names: list[str], rows: RowNames) -> str:
+    """What names that no row has may be, unless they are numbers."""
+    if any(is_number(name) for name in names):
+        return ""
+    unknown = all(rows.number_of(name) is None for name in names)
+    header = "; if the line is a header, put a # before it" if line == 1 and unknown else ""
+    return header + ("; if rows have names, --id COLUMN says where" if rows.ids is None else "")
 
 
 def _third(place: str, third: list[str], kind: str | None) -> tuple[float | None, bool, str | None]:

@@ -59,6 +59,8 @@ def _make_temporary(path: Path) -> Path:
     """Make an empty file beside `path`, readable as any new file is."""
     if path.exists() and not path.is_file():
         raise FileError(f"cannot write {path}: it is there and is no regular file")
+    if not path.parent.exists():
+        raise FileError(f"cannot write {path}: there is no folder {path.parent}")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:40]}-", suffix=path.suffix)
     os.close(handle)
     # mkstemp lets only the owner read; the file is to be like any other that the user makes.

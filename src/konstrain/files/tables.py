@@ -218,9 +218,10 @@ def _choose(path: Path, names: Sequence[str], text: Iterable[str], asked: Mappin
         words = f"{'columns' if wrong[1:] else 'column'} {', '.join(map(repr, wrong))}"
         advice = ""
         if wrong[0] in features:
+            as_id = "" if choice.id else f"name rows by it with --id {wrong[0]}, "
             advice = (
-                f"; leave out with --ignore {','.join(wrong)}, name rows by it with --id {wrong[0]}, or write "
-                "numbers instead (one column of 0 and 1 per category)"
+                f"; leave out with --ignore {','.join(wrong)}, {as_id}or write numbers instead (one column of 0 "
+                "and 1 per category)"
             )
         raise FileError(f"{path}: {words} {'hold' if wrong[1:] else 'holds'} no numbers{advice}")
     return choice
@@ -267,7 +268,8 @@ def _refuse_bad_ids(path: Path, rows: RowNames) -> None:
             raise FileError(f"{path}, row {row} has no id in column {rows.column!r}")
         seen = first.setdefault(name, row)
         if seen != row:
-            raise FileError(f"{path}: id {shown(name)} in column {rows.column!r} stands in rows {seen} and {row}")
+            place = f"{path}: id {shown(name)} in column {rows.column!r}"
+            raise FileError(f"{place} stands in rows {seen} and {row}; no two rows may share one")
 
 
 def _first_line(error: Exception) -> str:

@@ -1,0 +1,26 @@
+"""What the library says, in the words of someone who typed options: `--size-min`, not `size_min`."""
+
+import re
+
+# The names of arguments that stand in messages, and what they are on the command line.
+_OPTIONS = {
+    "size_min": "--size-min",
+    "size_max": "--size-max",
+    "n_clusters": "-k",
+    "must_link": "must-link",
+    "cannot_link": "cannot-link",
+    "sample_weight": "--weight",
+    "time_limit": "--time-limit",
+}
+_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})\b(=(?=\d))?")
+
+
+def for_the_command_line(words: str) -> str:
+    """Return a message of the library with options in place of arguments.
+
+    Examples
+    --------
+    >>> for_the_command_line("but n_clusters=3; lower size_min or raise n_clusters to at least 4")
+    'but -k 3; lower --size-min or raise -k to at least 4'
+    """
+    return _ARGUMENT.sub(lambda found: f"{_OPTIONS[found[1]]}{' ' if found[2] else ''}", words)
