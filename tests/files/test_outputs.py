@@ -63,6 +63,12 @@ def test_a_missing_label_is_refused(tmp_path):
         read_labels_file(tmp_path / "l.csv", RowNames(2, ["a", "b"], "name"))
 
 
+def test_a_column_of_fractions_is_no_column_of_labels(tmp_path):
+    (tmp_path / "l.csv").write_text("name,label,distance\nanna,1,0.0\nbert,0,0.25\ncarl,0,1.5\n")
+    with pytest.raises(FileError, match=r"column 'distance' holds 0.25 in row 1; labels are whole numbers or names"):
+        read_labels_file(tmp_path / "l.csv", PEOPLE, column="distance")
+
+
 def test_labels_for_other_rows_are_refused(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("name,label\nanna,1\nbert,0\n")

@@ -90,9 +90,8 @@ def read_labels_file(path: str | Path, rows: RowNames, *, column: str = "label")
     missing = [row for row, label in enumerate(labels) if label is None or label != label or label == ""]
     if missing:
         raise FileError(f"{path}, row {missing[0]}, column {column!r} has no label; each row needs one")
-    if rows.ids is not None:
-        labels = labels[_order(Path(path), rows, table.rows)]
-    return _whole_numbers(labels)
+    labels = _whole_numbers(labels, f"{path}, column {column!r}")
+    return labels if rows.ids is None else labels[_order(Path(path), rows, table.rows)]
 
 
 def _id_column(rows: RowNames) -> str | None:
@@ -107,10 +106,16 @@ def _order(path: Path, rows: RowNames, labelled: RowNames) -> list[int]:
     return [place for place in order if place is not None]
 
 
-def _whole_numbers(labels: NDArray[Any]) -> NDArray[Any]:
+def _whole_numbers(labels: NDArray[Any], where: str) -> NDArray[Any]:
     try:
         numbers = labels.astype(np.float64)
     except (TypeError, ValueError):
         return labels.astype(str)
-    is_whole = bool((numbers == np.floor(numbers)).all())
-    return numbers.astype(np.int64) if is_whole else labels.astype(str)
+    broken = np.flatnonzero(numbers != np.floor(numbers))
+    if broken.size:
+        # Distances or features: as labels, nearly every row would be a cluster of its own.
+        raise FileError(
+            f"{where} holds {labels[broken[0]]} in row {broken[0]}; labels are whole numbers or names, so this looks "
+            "like another column"
+        )
+    return numbers.astype(np.int64)
