@@ -115,6 +115,7 @@ def test_failures_are_rows_with_a_reason(tmp_path):
     db = tmp_path / "rows.db"
     summary = run_experiment(troubled(), db=db)
     assert (summary.n_rows, summary.n_failed) == (4, 3)
+    assert summary.failures.startswith("3 failed, 1 of them because of ")
     before = records_of(db, troubled())
     reasons = {record["data"]: record["reason"] for record in before}
     assert reasons["fine"] is None

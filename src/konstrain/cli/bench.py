@@ -42,7 +42,7 @@ def run(
     interrupts.end_here(f"{done.n_before + done.n_now} of {done.n_rows} rows are kept")
     print(
         f"{done.n_rows} rows: {done.n_before} were there, {done.n_now} done now in {done.seconds:.0f} s, "
-        f"{done.n_left} left; {done.n_failed} failed. 'konstrain bench report {name} --results {results}' tells more."
+        f"{done.n_left} left; {done.failures}. 'konstrain bench report {name} --results {results}' tells more."
     )
 
 

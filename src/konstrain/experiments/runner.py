@@ -3,11 +3,13 @@
 import pickle
 import time
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from joblib import Parallel, delayed
@@ -23,13 +25,26 @@ from konstrain.methods import Method, get_method
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run came to: rows asked for, rows that were there, rows done now, failed ones among all, seconds."""
+    """What a run came to: rows asked for, there before, done now; reasons of failed ones among all; seconds."""
 
     n_rows: int
     n_before: int
     n_now: int
-    n_failed: int
+    reasons: Counter[str]
     seconds: float
+
+    @property
+    def n_failed(self) -> int:
+        """Rows that failed."""
+        return self.reasons.total()
+
+    @property
+    def failures(self) -> str:
+        """How many rows failed and, if any, why most of them did."""
+        if not self.reasons:
+            return "0 failed"
+        (reason, count), *_ = self.reasons.most_common(1)
+        return f"{self.n_failed} failed, {count} of them because of {shorten(reason, 160)}"
 
     @property
     def n_left(self) -> int:
@@ -38,7 +53,7 @@ class Summary:
 
     def __str__(self) -> str:
         done = f"{self.n_before + self.n_now} of {self.n_rows} rows are there, {self.n_now} of them new"
-        return f"{done}; {self.n_failed} failed; {self.seconds:.0f} s"
+        return f"{done}; {self.failures}; {self.seconds:.0f} s"
 
 
 def run_rows(
@@ -61,8 +76,8 @@ def run_rows(
             store.begin(experiment.name, _now())
         n_now = _run_all(experiment, todo, store, data, n_jobs=n_jobs, quiet=quiet)
         records = store.records(experiment.name, [row.key for row in rows])
-    n_failed = sum(record["status"] == "failed" for record in records)
-    return Summary(len(rows), len(rows) - len(todo), n_now, n_failed, time.perf_counter() - begun)
+    reasons = Counter(record["reason"] for record in records if record["status"] == "failed")
+    return Summary(len(rows), len(rows) - len(todo), n_now, reasons, time.perf_counter() - begun)
 
 
 def _run_all(
