@@ -38,4 +38,4 @@ class BaseSizedKMeans(BaseConstrainedKMeans):
 
     def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Callable[[int], Clustering]:
         lloyd = Lloyd(problem, max_iter=self.max_iter, deadline=deadline, n_threads=default_threads())
-        return Run(lloyd, Start.of(self, X), search=None)
+        return Run(lloyd, Start.of(self, X))

@@ -1,23 +1,33 @@
-"""One run of an estimator: Lloyd's loop, then what may follow it."""
+"""One run of an estimator: where it starts, and how it gets from there to a clustering."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from konstrain.estimators._lloyd import Lloyd
 from konstrain.estimators._start import Start
 from konstrain.result import Clustering
 
+# From centers to a clustering, by a loop and a seed.
+Way = Callable[[Lloyd, NDArray[np.float64], int], Clustering]
+
+
+def run_plainly(lloyd: Lloyd, centers: NDArray[np.float64], seed: int) -> Clustering:
+    """Run the loop, no more."""
+    return lloyd.run(centers)
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run from a seed: Lloyd's loop, then a search that takes its loop, its clustering and the seed."""
+    """One run from a seed."""
 
     lloyd: Lloyd
     start: Start
-    search: Callable[[Lloyd, Clustering, int], Clustering] | None = None
+    way: Way = run_plainly
 
     def __call__(self, seed: int) -> Clustering:
         """Make the run."""
-        lloyd = replace(self.lloyd)  # its buffer is its own: runs may share a process
-        clustering = lloyd.run(self.start.centers(lloyd, seed))
-        return clustering if self.search is None else self.search(lloyd, clustering, seed)
+        lloyd = replace(self.lloyd)  # what it remembers is its own: runs may share a process
+        return self.way(lloyd, self.start.centers(lloyd, seed), seed)

@@ -1,4 +1,4 @@
-"""What may follow Lloyd's loop: moves of single blocks and relocation of centers, thoroughly or briefly."""
+"""More than Lloyd's loop: moves of single blocks and relocation of centers, thoroughly or briefly."""
 
 from dataclasses import dataclass, replace
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from konstrain import local_search
 from konstrain._tolerances import SAME_OBJECTIVE
+from konstrain.constraints import Problem
 from konstrain.estimators._lloyd import Lloyd
 from konstrain.local_search import LocalSearchResult
 from konstrain.result import Clustering
@@ -20,7 +21,10 @@ PASSES_TO_THE_END = 1000
 FIRST_PASSES = 10
 SMALL_PROBLEM = 100_000
 
-# Brief: iterations between two looks at whether relocated centers lead anywhere, and for how many times the last fall
+# Brief: iterations before a first look at relocations; none is taken where sizes leave less room (in mean sizes).
+EARLY_LOOK = 6
+LITTLE_ROOM = 0.2
+# Iterations between two looks at whether relocated centers lead anywhere, and for how many times the last fall
 # of the objective they are trusted to go on falling.
 PROBE = 1
 PATIENCE = 2.0
@@ -32,17 +36,39 @@ FEW_PASSES = 5
 LEAST_GAIN = 1e-6
 
 
-def search_thoroughly(lloyd: Lloyd, clustering: Clustering, seed: int) -> Clustering:
-    """Alternate local search, relocation of centers and Lloyd's loop until none of them finds anything."""
-    return _relocate(lloyd, _polish(lloyd, clustering, seed), seed)
+def run_thoroughly(lloyd: Lloyd, centers: NDArray[np.float64], seed: int) -> Clustering:
+    """Alternate Lloyd's loop, local search and relocation of centers until none of them finds anything."""
+    return _relocate(lloyd, _polish(lloyd, lloyd.run(centers), seed), seed)
 
 
-def search_briefly(lloyd: Lloyd, clustering: Clustering, seed: int) -> Clustering:
-    """Relocate centers, then move single blocks, for about as many iterations as Lloyd's loop took."""
+def run_briefly(lloyd: Lloyd, centers: NDArray[np.float64], seed: int) -> Clustering:
+    """Run Lloyd's loop, then relocate centers and move single blocks for about as many iterations as it took."""
+    clustering = _run_with_an_early_look(lloyd, centers, seed)
     if not clustering.converged:
         return clustering  # whoever allowed Lloyd's loop no more wants no more after it
     brief = _BriefSearch(lloyd, seed, n_left=clustering.n_iter)
     return brief.move_blocks(brief.relocate_centers(clustering))
+
+
+def _run_with_an_early_look(lloyd: Lloyd, centers: NDArray[np.float64], seed: int) -> Clustering:
+    """Run to the end, but relocate centers after a few iterations if that already promises something."""
+    if lloyd.max_iter <= EARLY_LOOK or _are_sizes_fixed(lloyd.problem):
+        return lloyd.run(centers)
+    early = replace(lloyd, max_iter=EARLY_LOOK).run(centers)
+    if not early.converged:
+        early = _BriefSearch(lloyd, seed, n_left=EARLY_LOOK).relocate_centers(early)
+    if early.converged or early.n_iter >= lloyd.max_iter:
+        return early
+    end = replace(lloyd, max_iter=lloyd.max_iter - early.n_iter).run(early.centers, early.assignment)
+    return replace(end, n_iter=early.n_iter + end.n_iter)
+
+
+def _are_sizes_fixed(problem: Problem) -> bool:
+    """Whether bounds leave clusters hardly any room: estimates that leave sizes aside then mislead early runs."""
+    if problem.size_min is None or problem.size_max is None:
+        return False
+    room = (problem.size_max - problem.size_min).min()
+    return bool(room * problem.n_clusters <= LITTLE_ROOM * problem.demand.sum())
 
 
 def _polish(lloyd: Lloyd, clustering: Clustering, seed: int) -> Clustering:

@@ -18,10 +18,9 @@ from konstrain.estimators._conventions import partial_labels_of
 from konstrain.estimators._lloyd import Lloyd
 from konstrain.estimators._momentum import MomentumLloyd
 from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run
-from konstrain.estimators._search import search_briefly, search_thoroughly
+from konstrain.estimators._run import Run, Way, run_plainly
+from konstrain.estimators._search import run_briefly, run_thoroughly
 from konstrain.estimators._start import Start
-from konstrain.result import Clustering
 from konstrain.stop import Deadline
 
 if TYPE_CHECKING:
@@ -237,7 +236,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         if problem.has_soft_links:
             # From the first restart's centers, for all restarts: they must minimise one and the same function.
             lloyd.violation_cost = self._price_of_links(lloyd, start.centers(lloyd, first_seed))
-        return Run(lloyd, start, self._search_after(problem))
+        return Run(lloyd, start, self._way(problem))
 
     def _price_of_links(self, lloyd: Lloyd, centers: NDArray[np.float64]) -> float:
         if self.violation_cost != "auto":
@@ -255,18 +254,19 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         work = problem.n_blocks * problem.n_clusters * problem.mean.shape[1] * AUTO_ITERATIONS
         return int(np.clip(AUTO_WORK // work, 1, AUTO_MOST)), AUTO_AGREEING
 
-    def _search_after(self, problem: Problem) -> Callable[[Lloyd, Clustering, int], Clustering] | None:
+    def _way(self, problem: Problem) -> Way:
+        """How runs get from their start to a clustering."""
         if not local_search.supports(problem.mean):
-            return None
+            return run_plainly
         if self.local_search != "auto":
-            return search_thoroughly if self.local_search else None
+            return run_thoroughly if self.local_search else run_plainly
         if problem.n_blocks * problem.n_clusters > SEARCH_LIMIT:
-            return None
+            return run_plainly
         if not Start.is_given(self.init):
-            return search_thoroughly
+            return run_thoroughly
         # Without sizes Lloyd's run is what users of scikit-learn's KMeans expect from given centers.
         has_sizes = problem.size_min is not None or problem.size_max is not None
-        return search_briefly if has_sizes else None
+        return run_briefly if has_sizes else run_plainly
 
 
 def _mean_variance(X: Any) -> float:
