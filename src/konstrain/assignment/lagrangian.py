@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.assignment import transport
+from konstrain.assignment.fill import fill_empty
 from konstrain.assignment.linked import LinkedAnswer, solve_linked
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError
@@ -64,8 +65,12 @@ class Lagrangian:
         point = PricePoint(prices, relaxed, relaxed.bound - float(paid.sum()), sizes - limit)
         if self.best is None or point.bound > self.best.bound:
             self.best = point
-        self.offer(_filled(self.problem, relaxed.labels) if self.problem.nonempty else relaxed.labels)
+        self.offer(self._filled(relaxed.labels) if self.problem.nonempty else relaxed.labels)
         return point
+
+    def _filled(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        costs = self.problem.costs
+        return fill_empty(labels, costs - np.take_along_axis(costs, labels[:, None], axis=1))
 
     def offer(self, labels: NDArray[np.int32]) -> None:
         """Keep labels if they are feasible and better than what was known."""
@@ -188,21 +193,6 @@ def _priced_bounds(problem: AssignmentProblem) -> tuple[NDArray[np.float64], NDA
         smallest = 1.0 if problem.demand is None else float(problem.demand.min())
         low = np.maximum(low, smallest)
     return low, high
-
-
-def _filled(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Give each empty cluster the block that is cheapest to move there; alone it breaks no hard link."""
-    counts = np.bincount(labels, minlength=problem.n_clusters)
-    filled = labels.copy()
-    own = problem.costs[np.arange(labels.size), labels]
-    for cluster in np.flatnonzero(counts == 0):
-        rise = np.where(counts[filled] > 1, problem.costs[:, cluster] - own, np.inf)
-        block = int(rise.argmin())
-        if counts[filled[block]] > 1:
-            counts[filled[block]] -= 1
-            counts[cluster] = 1
-            filled[block] = cluster
-    return filled
 
 
 def _movable(problem: AssignmentProblem) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from konstrain import distances
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.assignment import Assignment
+from konstrain.assignment.fill import fill_empty
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
 from konstrain.estimators._base import BaseConstrainedKMeans
@@ -351,19 +352,10 @@ class LagrangianLloyd(Lloyd):
 
     def filled(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> NDArray[np.int32]:
         """Give each empty cluster the block that costs most where it is; alone it breaks nothing."""
-        sizes = np.bincount(labels, minlength=len(centers))
-        empty = np.flatnonzero(sizes == 0)
-        if not empty.size:
+        if np.bincount(labels, minlength=len(centers)).all():
             return labels
-        own = np.take_along_axis(self.costs(centers), labels[:, None], axis=1)[:, 0]
-        moved = labels.copy()
-        for cluster in empty:
-            # Not the only block of another cluster: that one would be empty instead.
-            block = int(np.where(sizes[moved] > 1, own, -1.0).argmax())
-            sizes[moved[block]] -= 1
-            sizes[cluster] = 1
-            moved[block] = cluster
-        return moved
+        own = np.take_along_axis(self.costs(centers), labels[:, None], axis=1)
+        return fill_empty(labels, np.broadcast_to(-own, (labels.size, len(centers))))
 
     def repaired(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> NDArray[np.int32]:
         """Move the block whose move saves most violations, at least cost, until no single move saves any."""
