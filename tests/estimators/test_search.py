@@ -5,6 +5,9 @@ import pytest
 
 from clusterings import sse
 from konstrain import ConstrainedKMeans, local_search
+from konstrain.constraints import Problem
+from konstrain.estimators import _search
+from konstrain.estimators._lloyd import Lloyd
 
 
 def blobs_with_a_poor_start(seed):
@@ -44,6 +47,41 @@ def test_without_sizes_or_iterations_left_nothing_follows():
     with pytest.warns(match="did not converge"):
         cut = ConstrainedKMeans(5, 40, 80, init=start, max_iter=1).fit(X)
     assert cut.n_iter_ == 1
+
+
+def overlapping_blobs_with_a_poor_start(seed):
+    """Blobs near each other, and a start within the first: Lloyd's loop takes long to spread the centers."""
+    rng = np.random.default_rng(seed)
+    places = 4.0 * rng.normal(size=(8, 4))
+    X = np.repeat(places, 200, axis=0) + rng.normal(size=(1600, 4))
+    return X, X[:8]
+
+
+def steps_taken(monkeypatch, X, start, *, early_look):
+    taken = []
+    step = Lloyd.step
+    monkeypatch.setattr(_search, "EARLY_LOOK", early_look)
+    monkeypatch.setattr(Lloyd, "step", lambda self, *args: taken.append(1) or step(self, *args))
+    ConstrainedKMeans(8, 100, 400, init=start, random_state=0).fit(X)
+    monkeypatch.undo()
+    return len(taken)
+
+
+def test_an_early_look_at_relocations_spares_iterations(monkeypatch):
+    with_look, without = 0, 0
+    for seed in range(8):
+        X, start = overlapping_blobs_with_a_poor_start(seed)
+        with_look += steps_taken(monkeypatch, X, start, early_look=6)
+        without += steps_taken(monkeypatch, X, start, early_look=10**9)
+    assert with_look < 0.9 * without
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fixed"), [((60, 60), True), ((55, 65), True), ((40, 80), False), ((40, None), False)]
+)
+def test_sizes_without_room_get_no_early_look(sizes, fixed):
+    X, _ = blobs_with_a_poor_start(0)
+    assert _search._are_sizes_fixed(Problem.build(X, 5, size_min=sizes[0], size_max=sizes[1])) is fixed
 
 
 def test_a_relocation_that_leads_back_is_given_up(monkeypatch):

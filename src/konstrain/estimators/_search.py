@@ -55,11 +55,12 @@ def _run_with_an_early_look(lloyd: Lloyd, centers: NDArray[np.float64], seed: in
     if lloyd.max_iter <= EARLY_LOOK or _are_sizes_fixed(lloyd.problem):
         return lloyd.run(centers)
     early = replace(lloyd, max_iter=EARLY_LOOK).run(centers)
+    rest = replace(lloyd, max_iter=lloyd.max_iter - EARLY_LOOK)
     if not early.converged:
-        early = _BriefSearch(lloyd, seed, n_left=EARLY_LOOK).relocate_centers(early)
+        early = _BriefSearch(rest, seed, n_left=EARLY_LOOK).relocate_centers(early)
     if early.converged or early.n_iter >= lloyd.max_iter:
         return early
-    end = replace(lloyd, max_iter=lloyd.max_iter - early.n_iter).run(early.centers, early.assignment)
+    end = rest.run(early.centers, early.assignment)
     return replace(end, n_iter=early.n_iter + end.n_iter)
 
 
