@@ -25,6 +25,7 @@ def refused(folder, data, *options, code=2):
     ("data", "words"),
     [
         (ROWS.replace("name", "first"), "data.csv has no column 'name'; it has: first, x, y"),
+        (ROWS.replace("name", "size_min"), "data.csv has no column 'name'; it has: size_min, x, y"),
         (ROWS + "emma\n", "data.csv, line 6 (row 4) has 1 field, but there are 3 columns"),
         (ROWS + "emma,1,2,3\n", "data.csv, line 6 (row 4) has 4 fields, but there are 3 columns"),
         (ROWS + "emma,one,2\n", "data.csv, line 6 (row 4), column 'x': 'one' is not a number"),
@@ -37,7 +38,18 @@ def refused(folder, data, *options, code=2):
             r"column 'name': '\xe9mile' is not UTF-8 text; save the file",
         ),
     ],
-    ids=["missing column", "short", "long", "no number", "same id", "comma", "empty", "no rows", "latin-1"],
+    ids=[
+        "missing column",
+        "odd name",
+        "short",
+        "long",
+        "no number",
+        "same id",
+        "comma",
+        "empty",
+        "no rows",
+        "latin-1",
+    ],
 )
 def test_bad_tables_are_refused_in_one_line(tmp_path, data, words):
     assert words in refused(tmp_path, data, *OUTPUT)

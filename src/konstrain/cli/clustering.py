@@ -13,6 +13,7 @@ from konstrain import Report, describe
 from konstrain.cli.pictures import draw_bounds, draw_clusters, refuse_undrawable
 from konstrain.cli.question import Question, distances_to_centers
 from konstrain.cli.running import interrupts, note, print_result, progress, rows_named
+from konstrain.cli.words import for_the_command_line
 from konstrain.files import write_labels_file
 from konstrain.files.labels import refuse_unknown_ending
 from konstrain.files.outputs import refuse_unwritable
@@ -46,7 +47,8 @@ def fit_method(
     """Fit a method of the table with progress on standard error; returns the model."""
     ignored = method.ignores(**question.constraints)
     if ignored:
-        note(f"{method.name} knows no {', '.join(ignored)}: they are counted, not kept", quiet=quiet)
+        unknown = for_the_command_line(", ".join(ignored))
+        note(f"{method.name} knows no {unknown}: they are counted, not kept", quiet=quiet)
     with rows_named(question.rows), progress(f"{method.name} ...", quiet=quiet) as show:
         if "callback" in inspect.signature(method.estimator).parameters:
             params = {"callback": _teller(method.name, show), **params}

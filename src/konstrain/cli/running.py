@@ -13,7 +13,7 @@ import typer
 
 from konstrain.cli import INTERRUPTED
 from konstrain.cli.words import for_the_command_line
-from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.exceptions import FileError, InfeasibleError, UndecidedError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,15 +75,17 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
             except KeyboardInterrupt:
                 raise typer.Exit(INTERRUPTED) from None  # `main` has the words
             except InfeasibleError as error:
-                _end(f"infeasible ({error.reason}): {error}", INFEASIBLE)
+                _end(for_the_command_line(f"infeasible ({error.reason}): {error}"), INFEASIBLE)
             except UndecidedError as error:
-                _end(str(error), NOT_PROVED)
+                _end(for_the_command_line(str(error)), NOT_PROVED)
             except MemoryError:
                 _end("not enough memory for data of this size", BAD_INPUT)
             except BrokenPipeError:
                 raise  # whoever read the output has had enough of it; typer ends quietly
-            except (ValueError, OSError) as error:
-                _end(str(error), BAD_INPUT)
+            except (FileError, OSError) as error:
+                _end(str(error), BAD_INPUT)  # about files and columns, which may be called like arguments
+            except ValueError as error:
+                _end(for_the_command_line(str(error)), BAD_INPUT)
 
     return run
 
@@ -91,16 +93,16 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
 def note(words: str, *, quiet: bool = False) -> None:
     """Tell something beside the result."""
     if not quiet:
-        print(f"note: {for_the_command_line(words)}", file=sys.stderr)
+        print(f"note: {words}", file=sys.stderr)
 
 
 def _show_as_note(message: Warning | str, *_: Any, quiet: bool, **__: Any) -> None:
     # After Ctrl-C the one line that ends the program says it all.
-    note(str(message), quiet=quiet or interrupts.seen)
+    note(for_the_command_line(str(message)), quiet=quiet or interrupts.seen)
 
 
 def _end(words: str, code: int) -> None:
-    print(f"konstrain: {for_the_command_line(words)}", file=sys.stderr)
+    print(f"konstrain: {words}", file=sys.stderr)
     raise typer.Exit(code)
 
 

