@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "centre_distances.h"
+#include "center_distances.h"
 #include "search_state.h"
 
 namespace konstrain {

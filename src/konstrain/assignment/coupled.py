@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._tolerances import PROOF_RELATIVE
-from konstrain.assignment.core import CoreAnswer, solve_core
+from konstrain.assignment.core_problem import CoreAnswer, solve_core
 from konstrain.assignment.lagrangian import Lagrangian
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError, UndecidedError

@@ -1,4 +1,4 @@
-#include "centre_distances.h"
+#include "center_distances.h"
 
 #include <cmath>
 
