@@ -1,4 +1,4 @@
-"""The link graph over blocks: who may not, should not, or should share a cluster."""
+"""The link graph over blocks: which of them may not, should not, or should share a cluster."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,7 +53,7 @@ class LinkGraph:
 
     @classmethod
     def without_edges(cls, n_blocks: int) -> Self:
-        """Make a graph in which nobody is linked."""
+        """Make a graph in which no two blocks are linked."""
         return cls(np.zeros(n_blocks + 1, dtype=np.int64), np.zeros(0, dtype=np.int32))
 
     @property

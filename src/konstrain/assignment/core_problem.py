@@ -1,4 +1,7 @@
-"""The part of a coupled problem that prices leave undecided, as a binary program that proves the answer."""
+"""The part of a coupled problem that prices leave undecided, as a binary program that proves the answer.
+
+Called the core after Balas and Zemel (1980), who solve large knapsack problems that way.
+"""
 
 from dataclasses import dataclass
 

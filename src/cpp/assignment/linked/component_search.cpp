@@ -12,7 +12,7 @@ namespace konstrain {
 
 namespace {
 
-constexpr int ascentSweeps = 20; // more sweeps cut few further nodes
+constexpr int ascentSweeps = 20; // further sweeps prune few further branches
 
 struct Minima {
     double sum;
@@ -127,7 +127,7 @@ struct Leaf {
     double weight;
 };
 
-// Peels nodes with at most one neighbour left; their best responses move into the costs of who they hang on.
+// Peels nodes with at most one neighbour left; their best responses move into the costs of that neighbour.
 std::vector<Leaf> peelLeaves(Potts& potts, std::vector<char>& peeled) {
     std::vector<std::size_t> degree(potts.nNodes());
     std::vector<std::size_t> ready;
