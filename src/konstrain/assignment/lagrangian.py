@@ -36,8 +36,8 @@ FAR_OFF = 1e-3
 REPAIR_EVERY = 5
 # Rows of costs handed to the transport kernel for a start; more would cost memory and change the prices little.
 MAX_START_ENTRIES = 5_000_000
-# Whole demands are repeated unit by unit up to this many units per block on average; beyond, and for fractions, a unit
-# is half of the mean demand, so that a block becomes two rows on average.
+# Whole demands are repeated unit by unit up to this many units per block on average; beyond, and for fractions, a
+# unit is half of the mean demand, so that a block becomes two rows on average.
 MOST_UNITS = 4
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, vstack
 
 from konstrain._highs import BinaryProgram, LinearProgram, solve_binary_by
-from konstrain.links import LinkGraph
+from konstrain.links import Edges, LinkGraph
 from konstrain.stop import NO_DEADLINE, Deadline
 
 
@@ -40,7 +40,7 @@ class AssignmentModel:
     """
 
     costs: NDArray[np.float64]
-    links: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None = None
+    links: Edges | None = None
     demand: NDArray[np.float64] | None = None
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
@@ -176,6 +176,6 @@ class _Rows:
         return csr_array(vstack(matrices)), np.concatenate(self._low), np.concatenate(self._high)
 
 
-def links_of(graph: LinkGraph | None) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None:
+def links_of(graph: LinkGraph | None) -> Edges | None:
     """Edges of a link graph as a model takes them."""
     return None if graph is None or graph.n_edges == 0 else graph.edges

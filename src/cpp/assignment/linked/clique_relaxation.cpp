@@ -200,7 +200,7 @@ bool CliqueRelaxation::forbid(std::size_t open, std::size_t colour) {
     if (cost == infinity)
         return true;
     cost = infinity;
-    const auto left = std::ranges::count_if(reduced(open), [](double c) { return c < infinity; });
+    const auto left = countAllowed(reduced(open));
     if (left == 1)
         forced_.push_back(open);
     return left > 0;
@@ -256,7 +256,7 @@ std::vector<std::int32_t> CliqueRelaxation::positions(const Potts& potts) const 
 
 bool CliqueRelaxation::propagate(const Potts& potts) {
     for (std::size_t open = 0; open != nodes_.size(); ++open) {
-        const auto left = std::ranges::count_if(reduced(open), [](double c) { return c < infinity; });
+        const auto left = countAllowed(reduced(open));
         if (left == 0)
             return false;
         if (left == 1)
@@ -304,7 +304,7 @@ void CliqueRelaxation::settle(const Potts& potts) {
     std::vector<double> reduced;
     for (std::size_t open = 0; open != nodes_.size(); ++open) {
         const auto cost = this->reduced(open);
-        if (std::ranges::count_if(cost, [](double c) { return c < infinity; }) == 1) {
+        if (countAllowed(cost) == 1) {
             const std::int32_t colour = cheapest(cost).colour;
             colours_[node(open)] = colour;
             constant_ += potts.cost(node(open))[static_cast<std::size_t>(colour)];

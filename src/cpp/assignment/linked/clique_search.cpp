@@ -36,8 +36,7 @@ std::optional<std::size_t> branchingNode(const Potts& potts, const CliqueRelaxat
     std::optional<std::size_t> chosen;
     double most = -1.0;
     for (std::size_t open = 0; open != relaxation.nOpen(); ++open) {
-        const auto choices =
-            std::ranges::count_if(relaxation.reduced(open), [](double c) { return c < infinity; });
+        const auto choices = countAllowed(relaxation.reduced(open));
         if (choices < 2)
             continue;
         const auto degree = static_cast<double>(potts.neighbours(relaxation.node(open)).size());
