@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from konstrain import distances
 from konstrain._tolerances import DEMAND_RELATIVE
 from konstrain._words import counted
 from konstrain.assignment import Assignment, assign
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
 from konstrain.constraints.tables import reusable
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._restarts import default_threads
 from konstrain.exact.tree import relative_gap
 from konstrain.exceptions import UndecidedError
+from konstrain.kmeans import distances
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.restarts import default_threads
 from konstrain.metrics import Violations, count_violations
 from konstrain.stop import Deadline
 

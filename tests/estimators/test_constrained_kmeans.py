@@ -11,8 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterings import best_sse, check_clustering, fit, random_pairs, sse
 from konstrain import ConstrainedKMeans, InfeasibleError, Problem, Violations, count_violations
-from konstrain.estimators._lloyd import Lloyd
 from konstrain.exceptions import NotProvenWarning
+from konstrain.kmeans.lloyd import Lloyd
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 WINE, CULTIVAR = load_wine(return_X_y=True)

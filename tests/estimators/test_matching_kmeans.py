@@ -8,8 +8,8 @@ from sklearn.datasets import load_iris, load_wine
 from fits import check_fit
 from konstrain import InfeasibleError, MatchingKMeans, Problem
 from konstrain.datasets import sample_babaki
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.seeding import plus_plus
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.seeding import plus_plus
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_seeding_uses_one_draw_per_step_unless_told(monkeypatch):
         trials.append(n_trials)
         return plus_plus(problem, rng, n_trials=n_trials, n_threads=n_threads)
 
-    monkeypatch.setattr("konstrain.estimators._start.plus_plus", spy)
+    monkeypatch.setattr("konstrain.kmeans.start.plus_plus", spy)
     MatchingKMeans(3, random_state=0).fit(X)
     MatchingKMeans(3, n_local_trials=None, random_state=0).fit(X)
     assert trials == [1, None]

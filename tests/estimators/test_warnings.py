@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 from konstrain import BLPKMeans, ConstrainedKMeans, ExactKMeans, LagrangianKMeans
 from konstrain.baselines import PCKMeans
-from konstrain.estimators._lloyd import Lloyd
 from konstrain.exceptions import NotProvenWarning
+from konstrain.kmeans.lloyd import Lloyd
 
 IRIS = load_iris().data
 # Far from where k-means ends, so that one iteration never is enough.

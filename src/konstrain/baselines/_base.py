@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from konstrain import distances
 from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem, pairs_from_labels
 from konstrain.constraints.inputs import read_links
@@ -30,8 +29,9 @@ from konstrain.estimators._conventions import (
     refuse_too_few_rows,
     warn_not_converged,
 )
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._start import Start
+from konstrain.kmeans import distances
+from konstrain.kmeans.restarts import default_threads
+from konstrain.kmeans.start import Start
 from konstrain.metrics import Violations, count_violations
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain.baselines._greedy import BaseGreedyClusterer, Blocks
+from konstrain.kmeans import distances
 
 
 class GreedyKMeans(BaseGreedyClusterer):

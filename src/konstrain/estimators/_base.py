@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from konstrain import distances
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import assign
@@ -24,10 +23,11 @@ from konstrain.estimators._conventions import (
     refuse_too_few_rows,
     warn_not_converged,
 )
-from konstrain.estimators._restarts import Restarts, default_threads
 from konstrain.exceptions import NotProvenWarning
+from konstrain.kmeans import distances
+from konstrain.kmeans.restarts import Restarts, default_threads
+from konstrain.kmeans.result import Clustering
 from konstrain.metrics import Violations, count_violations
-from konstrain.result import Clustering
 from konstrain.stop import Deadline
 
 

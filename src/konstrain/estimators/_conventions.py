@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from konstrain import distances
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import is_unknown, membership_values, read_links
-from konstrain.estimators._restarts import default_threads
+from konstrain.kmeans import distances
+from konstrain.kmeans.restarts import default_threads
 
 # What scikit-learn's validation lets through: dense C order in either precision, or compressed rows.
 ACCEPTED: dict[str, Any] = {

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain._sklearn import Interval
 from konstrain._tolerances import BINARY, STANDSTILL
 from konstrain.assignment import Assignment, AssignmentProblem, assign, choose, nearest, transport
@@ -16,12 +15,13 @@ from konstrain.assignment.milp import whole_model
 from konstrain.assignment.model import Relaxation
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run
-from konstrain.estimators._start import Start
 from konstrain.exceptions import UndecidedError
-from konstrain.result import Clustering
+from konstrain.kmeans import distances
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.restarts import default_threads
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.run import Run
+from konstrain.kmeans.start import Start
 from konstrain.stop import Deadline
 
 

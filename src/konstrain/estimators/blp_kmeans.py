@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from konstrain import distances
 from konstrain.assignment import Assignment
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run
-from konstrain.estimators._start import Start
 from konstrain.exceptions import UndecidedError
-from konstrain.result import Clustering
+from konstrain.kmeans import distances
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.restarts import default_threads
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.run import Run
+from konstrain.kmeans.start import Start
 from konstrain.stop import Deadline
 
 

@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from konstrain import local_search
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import partial_labels_of
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._momentum import MomentumLloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run, Way, run_plainly
-from konstrain.estimators._search import run_briefly, run_thoroughly
-from konstrain.estimators._start import Start
+from konstrain.kmeans import local_search
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.momentum import MomentumLloyd
+from konstrain.kmeans.restarts import default_threads
+from konstrain.kmeans.run import Run, Way, run_plainly
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.thorough import run_briefly, run_thoroughly
 from konstrain.stop import Deadline
 
 if TYPE_CHECKING:

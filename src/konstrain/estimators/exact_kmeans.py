@@ -13,9 +13,9 @@ from konstrain._sklearn import Interval, StrOptions
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
 from konstrain.exceptions import NotProvenWarning, UndecidedError
-from konstrain.result import Clustering
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.result import Clustering
 from konstrain.stop import Deadline
 
 

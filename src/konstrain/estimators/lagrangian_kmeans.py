@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from konstrain import distances
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.assignment import Assignment
 from konstrain.assignment.fill import fill_empty
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run
-from konstrain.estimators._start import Start
+from konstrain.kmeans import distances
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.restarts import default_threads
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.run import Run
+from konstrain.kmeans.start import Start
 from konstrain.metrics import Violations
-from konstrain.result import Clustering
 from konstrain.stop import Deadline
 
 # Beyond this a multiplier grows no more: products with weights and costs must stay finite.

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from konstrain._sklearn import Interval
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run
-from konstrain.estimators._start import Start
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.restarts import default_threads
+from konstrain.kmeans.run import Run
+from konstrain.kmeans.start import Start
 from konstrain.stop import Deadline
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain._warnings import warn_caller
-from konstrain.result import Clustering
+from konstrain.kmeans.result import Clustering
 from konstrain.stop import Deadline
 
 # Restarts between two looks at whether to go on. Fixed, so that the answer does not depend on the number of workers.

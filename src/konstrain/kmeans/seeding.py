@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.constraints import Problem
-from konstrain.distances import candidate_distances
+from konstrain.kmeans.distances import candidate_distances
 
 
 def plus_plus(

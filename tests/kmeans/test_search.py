@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from clusterings import sse
-from konstrain import ConstrainedKMeans, local_search
+from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
-from konstrain.estimators import _search
-from konstrain.estimators._lloyd import Lloyd
+from konstrain.kmeans import local_search
+from konstrain.kmeans import thorough as _search
+from konstrain.kmeans.lloyd import Lloyd
 
 
 def blobs_with_a_poor_start(seed):

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from konstrain.constraints import Problem
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.seeding import plus_plus, random_blocks, rows_of_means
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.seeding import plus_plus, random_blocks, rows_of_means
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from konstrain import AssignmentProblem, _core
+from konstrain.kmeans.local_search import improve, joint_relocations, relocation_candidates, supports
 from konstrain.links import LinkGraph
-from konstrain.local_search import improve, joint_relocations, relocation_candidates, supports
 from problems import random_links
 
 pytestmark = pytest.mark.engine

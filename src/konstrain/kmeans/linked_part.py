@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain.assignment import AssignmentProblem, assign
 from konstrain.constraints import Problem
+from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 from konstrain.stop import Deadline
 

@@ -7,8 +7,8 @@ import pytest
 
 from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._momentum import MomentumLloyd
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.momentum import MomentumLloyd
 from konstrain.stop import Deadline
 
 

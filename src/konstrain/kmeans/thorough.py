@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import local_search
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.constraints import Problem
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.local_search import LocalSearchResult
-from konstrain.result import Clustering
+from konstrain.kmeans import local_search
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.local_search import LocalSearchResult
+from konstrain.kmeans.result import Clustering
 
 # Thorough: relocations of a center tried in a row without success; on data with more blocks x clusters x features
 # than the second number only those whose estimated gain is positive.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain._tolerances import DEMAND_RELATIVE
-from konstrain.distances import block_costs, center_sums
+from konstrain.kmeans.distances import block_costs, center_sums
 from konstrain.links import LinkGraph
 from konstrain.stop import Deadline
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._start import Start
-from konstrain.result import Clustering
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.start import Start
 
 # From centers to a clustering, by a loop and a seed.
 Way = Callable[[Lloyd, NDArray[np.float64], int], Clustering]

@@ -6,13 +6,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment import Assignment, AssignmentProblem, assign
 from konstrain.constraints import Problem
-from konstrain.estimators._linked_part import LinkedPart
 from konstrain.exceptions import UndecidedError
-from konstrain.result import Clustering
+from konstrain.kmeans import distances
+from konstrain.kmeans.linked_part import LinkedPart
+from konstrain.kmeans.result import Clustering
 from konstrain.stop import Deadline
 
 

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.assignment import Assignment
-from konstrain.estimators._lloyd import Lloyd
 from konstrain.exceptions import UndecidedError
-from konstrain.result import Clustering
+from konstrain.kmeans.lloyd import Lloyd
+from konstrain.kmeans.result import Clustering
 
 
 @dataclass(frozen=True, eq=False)
