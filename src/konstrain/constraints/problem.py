@@ -235,8 +235,13 @@ class Problem:
         """Rows of one block, ascending."""
         return self.block_rows[self.block_indptr[block] : self.block_indptr[block + 1]]
 
-    def links_at(self, violation_cost: float) -> LinkGraph | None:
-        """Return all links with soft ones priced at this cost per unit of confidence; None when there are none."""
+    def links_at(self, violation_cost: float | None) -> LinkGraph | None:
+        """Return all links with soft ones priced at this cost per unit of confidence; None when there are none.
+
+        Without a price only the hard ones count.
+        """
+        if violation_cost is None:
+            return self.conflicts
         if not (np.isfinite(violation_cost) and violation_cost >= 0):
             raise ValueError(f"violation_cost must be finite and not negative, got {violation_cost!r}")
         if not self.has_soft_links or violation_cost == 1.0:
@@ -268,7 +273,7 @@ class Problem:
             raise ValueError("there are soft links: give violation_cost, the price of breaking one of confidence 1")
         return AssignmentProblem(
             costs=costs,
-            links=self.conflicts if violation_cost is None else self.links_at(violation_cost),
+            links=self.links_at(violation_cost),
             demand=None if self._has_unit_demand else self.demand,
             size_min=self.size_min,
             size_max=self.size_max,

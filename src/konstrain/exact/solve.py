@@ -7,12 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.constraints.problem import Problem
-from konstrain.estimators.constrained_kmeans import ConstrainedKMeans
 from konstrain.exact.column_generation import has_real_minimum, has_unequal_maxima
 from konstrain.exact.nodes import ColumnNode, Node, SemidefiniteNode, Verdict
 from konstrain.exact.question import Question
 from konstrain.exact.tree import TracePoint, Tree
 from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.plan import plan_restarts, plan_run
+from konstrain.kmeans.restarts import Restarts, draw_seeds
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
 # What a caller may ask for.
@@ -124,7 +128,7 @@ def _is_limited(limits: Limits) -> bool:
 
 def _find_first_labels(question: Question, limits: Limits, tree: Tree) -> None:
     deadline = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
-    tree.offer(_kmeans(question, question.problem, "auto", limits.seed, deadline, tree))
+    tree.offer(_kmeans(question, question.problem, None, limits.seed, deadline, tree))
 
 
 def _improve(question: Question, node: Node, limits: Limits, tree: Tree) -> NDArray[np.int32] | None:
@@ -136,12 +140,18 @@ def _improve(question: Question, node: Node, limits: Limits, tree: Tree) -> NDAr
 
 
 def _kmeans(
-    question: Question, problem: Problem, n_init: object, seed: int, deadline: Deadline, tree: Tree
+    question: Question, problem: Problem, n_init: int | None, seed: int, deadline: Deadline, tree: Tree
 ) -> NDArray[np.int32] | None:
-    """Cluster a problem heuristically; None when no feasible labels turn up in time."""
-    model = ConstrainedKMeans(problem.n_clusters, n_init=n_init, tol=0.0, random_state=seed)
+    """Cluster a problem heuristically; None when no feasible labels turn up in time.
+
+    `n_init` is the number of restarts; None: as many as `ConstrainedKMeans` makes by itself.
+    """
+    start = Start(question.X, "k-means++")
+    most, n_agreeing = plan_restarts(problem, start) if n_init is None else (n_init, n_init)
+    seeds = draw_seeds(np.random.RandomState(seed), most)
+    steps = Steps(problem, deadline=deadline, n_threads=default_threads())
     try:
-        best = model._search(question.X, problem, deadline)
+        best = Restarts(plan_run(steps, start, seeds[0]), deadline).best(seeds, n_agreeing)
     except (InfeasibleError, UndecidedError):
         return None
     labels: NDArray[np.int32] = problem.expand(best.block_labels)

@@ -1,15 +1,15 @@
 """Lloyd's loop with momentum: fewer steps than its own on clusters that overlap, and lower ends."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.assignment import Assignment
-from konstrain.exceptions import UndecidedError
-from konstrain.kmeans.lloyd import Lloyd
-from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.loop import Iterations
+from konstrain.kmeans.result import Clustering, is_lower
+from konstrain.kmeans.steps import Steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,60 +20,56 @@ class _Reached:
     means: NDArray[np.float64]
     objective: float
 
+    @classmethod
+    def of(cls, steps: Steps, step: Assignment, centers: NDArray[np.float64]) -> Self:
+        """Take the means of a step's labels; by them the step costs less than by the centers it started from."""
+        means = steps.centers_of(step.labels, centers)
+        saved = steps.cluster_weights(step.labels) @ ((means - centers) ** 2).sum(axis=1)
+        return cls(step, means, step.cost - float(saved))
 
-@dataclass(eq=False)
-class MomentumLloyd(Lloyd):
-    """Lloyd's loop whose centers go on in the direction of their last move.
+    def beyond(self, now: "_Reached", momentum: float) -> NDArray[np.float64]:
+        """Return centers as far beyond the means reached now as `momentum` times their move from here."""
+        return now.means + momentum * (now.means - self.means)
+
+
+def lloyd_with_momentum(
+    steps: Steps,
+    centers: NDArray[np.float64],
+    iterations: Iterations,
+    warm: Assignment | None = None,
+    *,
+    momentum: float = 1.0,
+) -> Clustering:
+    """Run Lloyd's loop with centers that go on in the direction of their last move.
 
     A step of Lloyd's loop starts from the means of the last labels; here it starts as far beyond them as `momentum`
     times their last move. Labels that do not cost less than the last ones are dropped, and the next step starts from
     the means themselves, where it cannot lead up. So the objective falls from one kept step to the next, as in
     Lloyd's own loop, and the end is an end of that loop too: the last step always starts from the means.
-
-    Parameters
-    ----------
-    momentum : float
-        How far to go on, in units of the last move.
     """
-
-    momentum: float = 1.0
-
-    def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
-        """Run from these centers; the objective never rises from one kept step to the next."""
-        best: _Reached | None = None
-        at_means, converged, proven, n_iter = False, False, True, 0
-        while n_iter < self.max_iter and not converged:
-            n_iter += 1
-            try:
-                warm = self.step(centers, warm)
-            except UndecidedError:
-                if best is None:
-                    raise
-                break  # out of time within a step: the last complete one stands
-            proven &= warm.proven
-            reached = self._reached(warm, centers)
-            if best is None or reached.objective < best.objective - SAME_OBJECTIVE * abs(best.objective):
-                settled = best is not None and self.has_settled(best.means, reached.means)
-                converged, at_means = settled and at_means, settled
-                centers = self._beyond(best, reached, settled)
-                best = reached
-            else:
-                converged, at_means, centers = at_means, True, best.means
-            if self.deadline.expired():
-                break
-        assert best is not None
-        return self.clustering(
-            best.step.labels, best.means, n_iter, converged=converged, proven=proven, warm=best.step
-        )
-
-    def _reached(self, step: Assignment, centers: NDArray[np.float64]) -> _Reached:
-        """Take the means of a step's labels; by them the step costs less than by the centers it started from."""
-        means = self.centers_of(step.labels, centers)
-        weight = np.bincount(step.labels, self._weight, len(centers))
-        return _Reached(step, means, step.cost - float(weight @ ((means - centers) ** 2).sum(axis=1)))
-
-    def _beyond(self, before: _Reached | None, now: _Reached, settled: bool) -> NDArray[np.float64]:
-        """Where to start the next step."""
-        if before is None or settled:
-            return now.means
-        return now.means + self.momentum * (now.means - before.means)
+    best: _Reached | None = None
+    at_means = converged = False
+    for _ in iterations:
+        answer = iterations.attempt(steps.step, centers, warm)
+        if answer is None:
+            break
+        warm = answer
+        reached = _Reached.of(steps, answer, centers)
+        if best is None or is_lower(reached.objective, best.objective):
+            settled = best is not None and iterations.has_settled(best.means, reached.means)
+            converged, at_means = settled and at_means, settled
+            centers = reached.means if best is None or settled else best.beyond(reached, momentum)
+            best = reached
+        else:
+            converged, at_means, centers = at_means, True, best.means
+        if converged:
+            break
+    assert best is not None
+    return steps.clustering(
+        best.step.labels,
+        best.means,
+        iterations.n_iter,
+        converged=converged,
+        proven=iterations.proven,
+        warm=best.step,
+    )
