@@ -56,7 +56,7 @@ class PrintedSteps(DistanceSteps):
         """Hand the whole step to HiGHS, must-links as equations."""
         distances = self._buffer
         rows = solve_printed(distances, **PrintedSteps.links).reshape(distances.shape).argmax(axis=1)
-        labels = rows[self.problem.block_rows[self.problem.block_indptr[:-1]]].astype(np.int32)
+        labels = rows[self.problem.first_rows].astype(np.int32)
         return Assignment(labels, np.nan, np.nan, True, "printed")
 
 

@@ -14,8 +14,8 @@ from konstrain.assignment import Assignment, assign
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
 from konstrain.constraints.tables import reusable
-from konstrain.exact.tree import relative_gap
 from konstrain.exceptions import UndecidedError
+from konstrain.gap import relative_gap
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.steps import Steps

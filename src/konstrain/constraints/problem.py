@@ -231,9 +231,19 @@ class Problem:
         """Whether every block may go where it likes, but for clusters that must not be empty."""
         return self.links is None and self.size_min is None and self.size_max is None
 
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The rows of the blocks as one object."""
+        return Blocks(self.block_of, self.block_indptr, self.block_rows)
+
+    @property
+    def first_rows(self) -> NDArray[np.int32]:
+        """The row that stands for each block."""
+        return self.blocks.first_rows
+
     def rows_of(self, block: int) -> NDArray[np.int32]:
         """Rows of one block, ascending."""
-        return self.block_rows[self.block_indptr[block] : self.block_indptr[block + 1]]
+        return self.blocks.rows_of(block)
 
     def links_at(self, violation_cost: float | None) -> LinkGraph | None:
         """Return all links with soft ones priced at this cost per unit of confidence; None when there are none.

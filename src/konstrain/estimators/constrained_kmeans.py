@@ -13,7 +13,7 @@ from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import partial_labels_of
-from konstrain.exact.certify import Certificate, lower_bound
+from konstrain.exact.certificate import Certificate, certify
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.plan import plan_restarts, plan_run
 from konstrain.kmeans.restarts import Run
@@ -204,7 +204,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         n_given, n_fitted = np.shape(X)[0], len(self.labels_)
         if n_given != n_fitted:
             raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")
-        return lower_bound(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked)
+        return certify(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked)
 
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
         return plan_run(
