@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 import konstrain
 from konstrain import ConstrainedKMeans, ExactKMeans
 
-PACKAGE = Path(konstrain.__file__).parent
+PACKAGE = f"{Path(konstrain.__file__).parent}/"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
 MUST = [(0, 5), (5, 9)]
 MOST_FILES = 20
@@ -28,9 +28,8 @@ def files_entered(work):
         code = frame.f_code
         if code.co_name == "supports":
             asking += 1 if event == "call" else -1
-        path = Path(code.co_filename)
-        if event == "call" and not asking and code.co_name != "<module>" and path.is_relative_to(PACKAGE):
-            entered.setdefault(path.relative_to(PACKAGE).as_posix())
+        if event == "call" and not asking and code.co_name != "<module>" and code.co_filename.startswith(PACKAGE):
+            entered.setdefault(code.co_filename.removeprefix(PACKAGE))
 
     before = sys.getprofile()
     sys.setprofile(look)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, csr_matrix, sparray
 
 from konstrain import _core
 from konstrain.assignment.problem import AssignmentProblem
+from konstrain.constraints.arguments import ConstraintArguments, shows_constraints
 from konstrain.constraints.closure import Blocks, Conflicts
 from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.feasibility import find_clashes
@@ -89,23 +90,15 @@ class Problem:
     _scaled: dict[float, LinkGraph | None] = field(default_factory=dict, repr=False)
 
     @classmethod
+    @shows_constraints
     def build(
         cls,
         X_or_n: Any,
         n_clusters: int,
         *,
-        must_link: Any = None,
-        cannot_link: Any = None,
-        groups: Any = None,
-        labels: Any = None,
-        size_min: Any = None,
-        size_max: Any = None,
-        demand: Any = None,
-        sample_weight: Any = None,
-        diameter_max: float | None = None,
-        separation_min: float | None = None,
         nonempty: bool = True,
         time_limit: float | None = 1.0,
+        **asked: Unpack[ConstraintArguments],
     ) -> Self:
         """Check the constraints, merge them, and raise if no clustering can satisfy them.
 
@@ -151,21 +144,7 @@ class Problem:
             When no clustering satisfies the constraints; `reason` and `witness` say why.
         """
         seconds = read_time_limit(time_limit)
-        constraints = Constraints.read(
-            X_or_n,
-            n_clusters,
-            must_link=must_link,
-            cannot_link=cannot_link,
-            groups=groups,
-            labels=labels,
-            size_min=size_min,
-            size_max=size_max,
-            demand=demand,
-            sample_weight=sample_weight,
-            diameter_max=diameter_max,
-            separation_min=separation_min,
-            nonempty=nonempty,
-        )
+        constraints = Constraints.read(X_or_n, n_clusters, nonempty=nonempty, **asked)
         blocks = Blocks.merge(constraints)
         conflicts = Conflicts.find(constraints, blocks, cap=1)
         found, coloring = find_clashes(constraints, blocks, conflicts, Deadline(seconds), cap=1)

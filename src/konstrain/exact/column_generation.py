@@ -30,7 +30,10 @@ from konstrain.exact.master import (
 from konstrain.exact.pricing import Column, ExactPrice, Pricer
 from konstrain.stop import Deadline
 
-# Share of the old duals in the smoothed ones at which columns are priced.
+# Share of the old duals in the smoothed ones at which columns are priced: dual smoothing by Neame's rule, see Pessoa,
+# Sadykov, Uchoa, Vanderbeck (2018), "Automation and combination of linear-programming based stabilization techniques
+# in column generation". Without it 60 to 80 random rows in 10 to 14 clusters need 1.3 to 1.6 times as many columns;
+# shares from 0.5 to 0.85 differ little, 0.95 follows the duals too slowly.
 SMOOTHING = 0.85
 # Starts of one round of local pricing besides the columns in use; all blocks up to this many.
 MAX_STARTS = 200
