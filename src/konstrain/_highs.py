@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from konstrain._tolerances import HIGHS_FEASIBILITY
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class LinearProgram:
         self._solver = _solver(program)
         self._columns = np.arange(program.cost.size, dtype=np.int32)
 
-    def solve(self, cost: NDArray[np.float64], *, deadline: Deadline) -> BinaryAnswer:
+    def solve(self, cost: NDArray[np.float64], *, deadline: Deadline = NO_DEADLINE) -> BinaryAnswer:
         """Solve for these costs, starting from the last solution, which stays feasible."""
         self._solver.changeColsCost(self._columns.size, self._columns, np.ascontiguousarray(cost))
         return _run(self._solver, deadline)

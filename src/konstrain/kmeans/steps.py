@@ -59,7 +59,7 @@ class Steps:
         bound, engine = cost, "nearest"
         if self._part is not None:
             rise, proved = self._part.settle(labels, sums, weights, centers, self.solve, self.n_threads)
-            cost, bound, engine = cost + rise, cost + proved, "components"
+            cost, bound, engine = cost + rise, cost + proved, "linked"
         if self.problem.nonempty and not (weights > 0).all():
             return None
         self._sums = (labels, sums, weights)
