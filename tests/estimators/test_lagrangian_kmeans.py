@@ -7,14 +7,14 @@ from sklearn.metrics import normalized_mutual_info_score
 from fits import check_fit
 from konstrain import LagrangianKMeans, Problem
 from konstrain.datasets import sample_babaki, sample_ganji
-from konstrain.estimators.lagrangian_kmeans import Conflicts, LagrangianSteps, PartitionStart
+from konstrain.estimators.lagrangian_kmeans import CannotLinks, LagrangianSteps, PartitionStart
 from konstrain.metrics import count_violations
 
 
 def steps_for(X, k, cannot, must=(), **options):
     soft = np.column_stack([np.array(cannot), np.ones(len(cannot))])
     problem = Problem.build(X, k, cannot_link=soft, must_link=list(must))
-    return LagrangianSteps(problem, conflicts=Conflicts.of(problem), **options)
+    return LagrangianSteps(problem, conflicts=CannotLinks.of(problem), **options)
 
 
 def literal_pass(X, weight, conflicts, centers, labels, lam, alpha):
@@ -149,7 +149,7 @@ def test_links_that_cannot_all_be_kept_are_reported():
 def test_given_pairs_are_counted_not_pairs_of_blocks():
     X = np.arange(6.0)[:, None]
     problem = Problem.build(X, 2, must_link=[(0, 1)], cannot_link=[(0, 2, 1.0), (1, 2, 1.0), (3, 4, 1.0)])
-    conflicts = Conflicts.of(problem)
+    conflicts = CannotLinks.of(problem)
     assert conflicts.n_violated(np.zeros(problem.n_blocks, dtype=np.int32)) == 3
 
 

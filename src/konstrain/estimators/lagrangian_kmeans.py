@@ -177,7 +177,7 @@ default="random-partition"
             problem,
             deadline=deadline,
             n_threads=default_threads(),
-            conflicts=Conflicts.of(problem),
+            conflicts=CannotLinks.of(problem),
             multiplier=self.multiplier,
             growth=self.growth,
             patience=self.n_iter_no_change,
@@ -207,7 +207,7 @@ class PartitionStart(Start):
 
 
 @dataclass(frozen=True, eq=False)
-class Conflicts:
+class CannotLinks:
     """The cannot-links between blocks, as one pass walks over them.
 
     Parameters
@@ -226,7 +226,7 @@ class Conflicts:
     n_contradictions: int
 
     @classmethod
-    def of(cls, problem: Problem) -> "Conflicts":
+    def of(cls, problem: Problem) -> "CannotLinks":
         """Collect the cannot-links of a problem."""
         constant = round(problem.constant_penalty)
         if problem.links is None:
@@ -291,7 +291,7 @@ class LagrangianSteps(Steps):
 
     Parameters
     ----------
-    conflicts : Conflicts
+    conflicts : CannotLinks
         Cannot-links between blocks.
     multiplier, growth : float
         Where multipliers start, and what they grow by.
@@ -301,7 +301,7 @@ class LagrangianSteps(Steps):
         Whether single blocks move in the end, as long as that makes violations fewer.
     """
 
-    conflicts: Conflicts = field(default_factory=lambda: Conflicts.of(Problem.build(1, 1)))
+    conflicts: CannotLinks = field(default_factory=lambda: CannotLinks.of(Problem.build(1, 1)))
     multiplier: float = 1.0
     growth: float = 2.0
     patience: int = 25
