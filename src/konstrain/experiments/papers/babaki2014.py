@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from konstrain.comparison.instance import Instance
+from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.records import Group, Record, select
 from konstrain.datasets import load, sample_babaki
-from konstrain.experiments.declare import Case, Contender, Experiment, Instance, Row
-from konstrain.experiments.measures import CLOCKED
+from konstrain.experiments.declare import Case, Contender, Experiment, Row
 from konstrain.experiments.papers._reading import published
-from konstrain.experiments.tables import Claim, Column, Figure, Group, Published, Record, Table, Verdict, select
+from konstrain.experiments.published import Claim, Column, Figure, Published, Table, Verdict
 
 # Number of constraints; for k=3 and k=5: share of COP-KMeans runs that keep all, their best, the best of CCCG.
 TABLE_6 = """

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
+from konstrain.comparison.instance import Instance
+from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.records import Record, groups_of, select, values_of
 from konstrain.datasets import load, sample_baumann
-from konstrain.experiments.declare import Case, Contender, Experiment, Instance, Row
-from konstrain.experiments.measures import CLOCKED
+from konstrain.experiments.declare import Case, Contender, Experiment, Row
 from konstrain.experiments.papers._reading import read_table
-from konstrain.experiments.tables import Claim, Column, Record, Table, Verdict, groups_of, select, values_of
+from konstrain.experiments.published import Claim, Column, Table, Verdict
 
 # Share of the rows, in percent, that the number of pairs comes from.
 SHARES = (10, 15, 20)
