@@ -1,10 +1,13 @@
-"""Shared fixtures: the seed, the data folder beside the checkout, Hypothesis profiles."""
+"""Shared fixtures: the checker of fits, the seed, the data folder beside the checkout, Hypothesis profiles."""
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from checks import every_fit_checked
 
 # Deadlines off: the machine that runs the tests may be slow, and a timed assertion is not a test.
 settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -16,6 +19,16 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def _checked_fits(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have every fit end in the checker, unless the test is marked `unchecked`."""
+    if request.node.get_closest_marker("unchecked"):
+        yield
+        return
+    with every_fit_checked():
+        yield
 
 
 @pytest.fixture(scope="session")

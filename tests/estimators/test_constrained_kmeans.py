@@ -9,7 +9,8 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from clusterings import best_sse, check_clustering, fit, random_pairs, sse
+from checks import check_fit
+from clusterings import best_sse, fit, random_pairs, sse
 from konstrain import ConstrainedKMeans, InfeasibleError, Problem, Violations, count_violations
 from konstrain.estimators._lloyd import Lloyd
 from konstrain.exceptions import NotProvenWarning
@@ -28,15 +29,15 @@ def test_everything_at_once_holds():
         size_max=[55, 60, 52],
         fit_arguments={"must_link": must, "cannot_link": cannot, "sample_weight": weight},
     )
-    check_clustering(
-        model, IRIS, must_link=must, cannot_link=cannot, weight=weight, size_min=45, size_max=[55, 60, 52]
+    check_fit(
+        model, IRIS, must_link=must, cannot_link=cannot, sample_weight=weight, size_min=45, size_max=[55, 60, 52]
     )
     assert model.n_violations_ == 0
 
 
 def test_balanced_iris_is_the_published_optimum():
     model = ConstrainedKMeans(3, size_min=50, size_max=50, random_state=0).fit(IRIS)
-    check_clustering(model, IRIS, size_min=50, size_max=50)
+    check_fit(model, IRIS, size_min=50, size_max=50)
     assert model.inertia_ == pytest.approx(81.2778, abs=1e-4)
 
 
@@ -45,7 +46,7 @@ def test_demand_is_what_sizes_count():
     demand = rng.uniform(0.5, 3.0, 150)
     limit = 1.05 * demand.sum() / 3
     model = fit(IRIS, size_max=limit, fit_arguments={"demand": demand})
-    check_clustering(model, IRIS, demand=demand, size_max=limit)
+    check_fit(model, IRIS, demand=demand, size_max=limit)
 
 
 @pytest.mark.parametrize("kind", ["links", "sizes", "both"])
@@ -66,7 +67,7 @@ def test_tiny_problems_are_solved_to_the_best_there_is(kind):
                 model.fit(X, **links)
             continue
         model.fit(X, **links)
-        check_clustering(model, X, **links, **sizes)
+        check_fit(model, X, **links, **sizes)
         assert model.inertia_ >= best - 1e-9
         missed += model.inertia_ > best + 1e-9
         solved += 1
@@ -187,7 +188,7 @@ class TestDropIn:
             copy_x=True,
             n_jobs=1,
         ).fit(IRIS)
-        check_clustering(model, IRIS, size_min=30, size_max=70)
+        check_fit(model, IRIS, size_min=30, size_max=70)
 
 
 class TestInit:
@@ -207,7 +208,7 @@ class TestInit:
     def test_named_starts_work_with_links(self, init):
         must, cannot = random_pairs(np.random.default_rng(5), SPECIES, 40)
         model = fit(IRIS, init=init, fit_arguments={"must_link": must, "cannot_link": cannot})
-        check_clustering(model, IRIS, must_link=must, cannot_link=cannot)
+        check_fit(model, IRIS, must_link=must, cannot_link=cannot)
 
     def test_centers_of_another_shape_are_refused(self):
         with pytest.raises(ValueError, match=r"init must have shape .* = \(3, 4\), got \(2, 4\)"):
@@ -261,7 +262,7 @@ class TestRestarts:
 
         with pytest.warns(RuntimeWarning, match="interrupted after 2 of 9 restarts"):
             model = fit(IRIS, n_init=9, callback=interrupt)
-        check_clustering(model, IRIS)
+        check_fit(model, IRIS)
 
     def test_a_time_limit_returns_a_feasible_clustering(self):
         must, cannot = random_pairs(np.random.default_rng(7), SPECIES, 40)
