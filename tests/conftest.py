@@ -31,6 +31,19 @@ def _checked_fits(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let whoever runs the tests choose the seeds."""
+    parser.addoption("--seeds", default="0", help="seeds of tests with the fixture `seed`: one, or FIRST-LAST")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give the tests that ask for a `seed`, and do not list their own, one by default and all of `--seeds`."""
+    lists = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "seed" in metafunc.fixturenames and not any(names == "seed" or "seed" in [*names] for names in lists):
+        first, _, last = metafunc.config.getoption("--seeds").partition("-")
+        metafunc.parametrize("seed", range(int(first), int(last or first) + 1))
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """Return the collection of labelled data sets, or skip by name when this checkout stands alone."""

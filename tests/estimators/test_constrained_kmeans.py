@@ -19,8 +19,8 @@ IRIS, SPECIES = load_iris(return_X_y=True)
 WINE, CULTIVAR = load_wine(return_X_y=True)
 
 
-def test_everything_at_once_holds():
-    rng = np.random.default_rng(0)
+def test_everything_at_once_holds(seed):
+    rng = np.random.default_rng(seed)
     must, cannot = random_pairs(rng, SPECIES, 60)
     weight = rng.integers(1, 4, 150).astype(float)
     model = fit(
@@ -41,8 +41,8 @@ def test_balanced_iris_is_the_published_optimum():
     assert model.inertia_ == pytest.approx(81.2778, abs=1e-4)
 
 
-def test_demand_is_what_sizes_count():
-    rng = np.random.default_rng(1)
+def test_demand_is_what_sizes_count(seed):
+    rng = np.random.default_rng(seed)
     demand = rng.uniform(0.5, 3.0, 150)
     limit = 1.05 * demand.sum() / 3
     model = fit(IRIS, size_max=limit, fit_arguments={"demand": demand})
@@ -75,8 +75,8 @@ def test_tiny_problems_are_solved_to_the_best_there_is(kind):
     assert missed <= 0.05 * solved
 
 
-def test_the_objective_never_rises_within_a_run():
-    rng = np.random.default_rng(3)
+def test_the_objective_never_rises_within_a_run(seed):
+    rng = np.random.default_rng(seed)
     must, cannot = random_pairs(rng, SPECIES, 60)
     wrong = random_pairs(rng, rng.permutation(SPECIES), 60)[1]
     confidence = np.column_stack([wrong, rng.uniform(0.1, 1.0, len(wrong))])
@@ -108,8 +108,8 @@ def test_the_objective_never_rises_within_a_run():
 
 
 class TestSoftLinks:
-    def test_objective_is_inertia_plus_the_price_of_broken_links(self):
-        rng = np.random.default_rng(4)
+    def test_objective_is_inertia_plus_the_price_of_broken_links(self, seed):
+        rng = np.random.default_rng(seed)
         pairs = rng.integers(0, 150, (80, 2))
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         confidence = rng.uniform(0.1, 1.0, len(pairs))
@@ -205,8 +205,8 @@ class TestInit:
         assert len(set(seeds)) == 4
 
     @pytest.mark.parametrize("init", ["random", "k-means++"])
-    def test_named_starts_work_with_links(self, init):
-        must, cannot = random_pairs(np.random.default_rng(5), SPECIES, 40)
+    def test_named_starts_work_with_links(self, init, seed):
+        must, cannot = random_pairs(np.random.default_rng(seed), SPECIES, 40)
         model = fit(IRIS, init=init, fit_arguments={"must_link": must, "cannot_link": cannot})
         check_fit(model, IRIS, must_link=must, cannot_link=cannot)
 
@@ -264,8 +264,8 @@ class TestRestarts:
             model = fit(IRIS, n_init=9, callback=interrupt)
         check_fit(model, IRIS)
 
-    def test_a_time_limit_returns_a_feasible_clustering(self):
-        must, cannot = random_pairs(np.random.default_rng(7), SPECIES, 40)
+    def test_a_time_limit_returns_a_feasible_clustering(self, seed):
+        must, cannot = random_pairs(np.random.default_rng(seed), SPECIES, 40)
         model = ConstrainedKMeans(3, time_limit=0.0, n_init=50, random_state=0)
         model.fit(IRIS, must_link=must, cannot_link=cannot)
         assert count_violations(model.labels_, must_link=must, cannot_link=cannot).total == 0
@@ -356,9 +356,9 @@ def test_broken_links_are_counted_by_kind():
     assert model.violations_ == Violations(must_link=0, cannot_link=1)
 
 
-def test_inertia_of_single_precision_rows_far_from_the_origin_is_that_of_the_rows():
+def test_inertia_of_single_precision_rows_far_from_the_origin_is_that_of_the_rows(seed):
     """At 1e5 the means of must-linked rows are rounded to 0.008; the inertia must not be."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     X = (1e5 + 0.05 * rng.normal(size=(200, 4))).astype(np.float32)
     model = ConstrainedKMeans(3, n_init=1, random_state=0).fit(X, must_link=rng.permutation(200).reshape(-1, 2))
     assert model.inertia_ == pytest.approx(sse(X.astype(np.float64), model.labels_), rel=1e-4)
@@ -366,9 +366,9 @@ def test_inertia_of_single_precision_rows_far_from_the_origin_is_that_of_the_row
 
 
 @pytest.mark.parametrize("as_given", [np.asarray, csr_array], ids=["dense", "sparse"])
-def test_centers_of_single_precision_rows_are_their_means_rounded_once(as_given):
+def test_centers_of_single_precision_rows_are_their_means_rounded_once(as_given, seed):
     """Means of must-linked rows are rounded to 0.008 at 1e5; the mean of such means must not carry that on."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     X = (1e5 + rng.normal(size=(60, 30))).astype(np.float32)
     links = rng.permutation(60).reshape(-1, 3)
     model = ConstrainedKMeans(3, n_init=1, random_state=0)

@@ -249,6 +249,21 @@ class BaseCenterClusterer(CentersMixin, BaseRowClusterer):
     init: Any
     cluster_centers_: NDArray[Any]
 
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "random",
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
     def _start(self, rows: LinkedRows, seed: int) -> NDArray[np.float64]:
         """Return the centers one run starts from."""
         return Start.of(self, rows.X).drawn(rows.free, seed, rows.n_threads)

@@ -102,13 +102,9 @@ default="neighborhoods"
         max_iter: int = 300,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.violation_cost = violation_cost
         self.closure = closure
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
         neighborhoods = Neighborhoods.of(rows)
