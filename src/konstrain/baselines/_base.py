@@ -208,7 +208,7 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         if not self._takes_confidences:
             refuse_confidences(type(self).__name__, n_samples, **links)
         labels = partial_labels_of(y, n_samples)
-        # No labels imply no links; as an array of unknowns they take the same way.
+        # Without labels every row is unknown, and unknown rows imply no links.
         same, different = pairs_from_labels(np.full(n_samples, -1) if labels is None else labels)
         return LinkedRows(
             X,

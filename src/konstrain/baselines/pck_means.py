@@ -142,7 +142,7 @@ class PenaltyLoop:
             n_iter += 1
             before, labels = labels, labels.copy()
             self.assign(centers, labels, rng)
-            # The labels at the start need not be those of the centers at the start.
+            # The first labels may come from elsewhere than the first centers, so that they rest says nothing yet.
             converged = n_iter > 1 and np.array_equal(labels, before)
             centers = self.rows.means(labels, centers)
         return RowClustering(labels, self.objective(labels, centers), n_iter, converged, centers)

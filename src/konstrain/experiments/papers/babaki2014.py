@@ -48,7 +48,7 @@ TABLE_8 = """
 SOYBEAN_BEST = {("soybean", 3, 40): Published(339.0, mark="*"), ("soybean", 3, 60): Published(418.0, mark="*")}
 KINDS = {"iris": (3, 5), "wine": (3, 5), "soybean": (3, 4, 5)}
 TABLES = {"iris": TABLE_6, "wine": TABLE_7, "soybean": TABLE_8}
-# The paper has 500.
+# Runs of COP-KMeans per problem; the paper has 500.
 N_RUNS = 100
 
 SHUFFLED = "COP, random order"

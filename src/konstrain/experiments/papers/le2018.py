@@ -50,7 +50,7 @@ SIGMAS, NUMBERS = (0.1, 0.5, 0.7), (10, 20, 30, 40, 50)
 # What stands in for images: subsets of 10 classes with as many rows each.
 STAND_INS, N_SUBSETS, N_EACH = ("digits", "optdigits", "pendigits"), 3, 50
 N_SETS = 3
-# Of every method that has any; the paper names the number for k-means.
+# Starts of every method that has random ones; the paper names the number for k-means only.
 N_STARTS = 10
 
 
