@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 
@@ -10,12 +11,16 @@ def standardized(X: NDArray[Any]) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> standardized(np.array([[0.0, 7.0], [2.0, 7.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
     """
     for column in X.T:
+        if column.min() == column.max():
+            # Its mean is rounded: the deviations from it would be made of that alone.
+            column[:] = 0.0
+            continue
+        # Squares of what is very large or very small would be infinite or 0.
+        column /= np.abs(column).max()
         column -= column.mean()
-        deviation = column.std()
-        column /= deviation if deviation > 0 else 1.0
+        column /= column.std()
     return X

@@ -1,5 +1,6 @@
 """The report of an experiment: claims, tables and figures, published numbers beside ours, and how ours came about."""
 
+import io
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,7 +31,7 @@ def write_files(experiment: Experiment, *, db: Path, output: Path) -> Path:
     output.mkdir(parents=True, exist_ok=True)
     for picture in (element for element in elements if isinstance(element, Picture)):
         write_whole(output / picture.name, picture.save)
-    write_whole(output / f"{experiment.name}.parquet", lambda path: write_records(path, records))
+    write_whole(output / f"{experiment.name}.parquet", lambda path: path.write_bytes(as_parquet(records)))
     page = output / f"{experiment.name}.md"
     write_whole(page, lambda path: path.write_text(as_markdown(elements)))
     return page
@@ -98,10 +99,12 @@ def _origin(
     return elements
 
 
-def write_records(path: Path, records: Sequence[Record]) -> None:
-    """Write records as they are, one row each; columns in order of appearance."""
+def as_parquet(records: Sequence[Record]) -> bytes:
+    """Return records as they are, one row each; columns in order of appearance."""
     names = list(dict.fromkeys(name for record in records for name in record))
     columns = {name: [record.get(name) for record in records] for name in names}
     # Not strict: a field may be a number in one case and text in another; its column is then text.
     frame = polars.DataFrame(columns, strict=False)
-    frame.write_parquet(path, compression="zstd", compression_level=_COMPRESSION)
+    file = io.BytesIO()
+    frame.write_parquet(file, compression="zstd", compression_level=_COMPRESSION)
+    return file.getvalue()
