@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, rand_score
 
+from konstrain.comparison.instance import Instance
 from konstrain.constraints.inputs import read_links
-from konstrain.experiments.declare import Instance
 from konstrain.metrics import Violations, count_violations, sum_of_squares, touched_rows
 
 # Values that a clock or the operating system gives: two runs of the same row differ in these and in nothing else.

@@ -1,4 +1,4 @@
-"""Several methods on one's own data: the rows that the papers' experiments have, as one table."""
+"""Several methods on one problem: a record per run, and one table of them all."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
+from konstrain.comparison.instance import Instance
+from konstrain.comparison.measures import CLOCKED, MEASURES
+from konstrain.comparison.records import Record, groups_of, values_of
+from konstrain.comparison.trial import fit_and_measure
 from konstrain.constraints.tables import reusable
-from konstrain.experiments.declare import Instance
-from konstrain.experiments.measures import CLOCKED, MEASURES
-from konstrain.experiments.runner import fit_and_measure
-from konstrain.experiments.tables import Record, groups_of, values_of
 from konstrain.methods import TO_CONSTRUCTOR, TO_FIT, Method, get_method
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from konstrain.experiments.declare import Instance
-from konstrain.experiments.measures import MEASURES, Outcome, Taken, measure
+from konstrain.comparison.instance import Instance
+from konstrain.comparison.measures import MEASURES, Outcome, Taken, measure
 from konstrain.metrics import sum_of_squares, touched_rows
 
 
