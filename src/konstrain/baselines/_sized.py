@@ -1,5 +1,6 @@
 """What the k-means methods share that know cluster sizes but no links."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 from konstrain.constraints import Problem
