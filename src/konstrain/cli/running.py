@@ -13,7 +13,7 @@ import typer
 
 from konstrain.cli import INTERRUPTED
 from konstrain.cli.words import for_the_command_line
-from konstrain.exceptions import FileError, InfeasibleError, UndecidedError
+from konstrain.exceptions import DeadEndError, FileError, InfeasibleError, UndecidedError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,8 +43,12 @@ class Interrupts:
     def end_here(self, found: str = "") -> None:
         """Raise if it was pressed; says what had been found until then."""
         if self.seen:
-            self.found = found
+            self.found_so_far(found)
             raise KeyboardInterrupt
+
+    def found_so_far(self, words: str) -> None:
+        """Remember what there is, whatever happens next."""
+        self.found = words
 
     def wrote(self, path: "Path") -> None:
         """Remember a file that is there whole, whatever happens next."""
@@ -76,14 +80,18 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
                 raise typer.Exit(INTERRUPTED) from None  # `main` has the words
             except InfeasibleError as error:
                 _end(for_the_command_line(f"infeasible ({error.reason}): {error}"), INFEASIBLE)
+            except DeadEndError as error:
+                _end(for_the_command_line(str(error)), BAD_INPUT)
             except UndecidedError as error:
                 _end(for_the_command_line(str(error)), NOT_PROVED)
             except MemoryError:
                 _end("not enough memory for data of this size", BAD_INPUT)
             except BrokenPipeError:
                 raise  # whoever read the output has had enough of it; typer ends quietly
-            except (FileError, OSError) as error:
+            except FileError as error:
                 _end(str(error), BAD_INPUT)  # about files and columns, which may be called like arguments
+            except OSError as error:
+                _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), BAD_INPUT)
             except ValueError as error:
                 _end(for_the_command_line(str(error)), BAD_INPUT)
 
@@ -114,6 +122,10 @@ def rows_named(rows: "RowNames") -> Iterator[None]:
     except InfeasibleError as error:
         raise InfeasibleError(
             f"{error}{names_of_rows(rows, error.witness)}", reason=error.reason, witness=error.witness
+        ) from None
+    except DeadEndError as error:
+        raise DeadEndError(
+            f"{error}{names_of_rows(rows, error)}", rows=error.rows, occupied_by=error.occupied_by
         ) from None
 
 

@@ -4,7 +4,6 @@ import base64
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 _STYLE = """
@@ -37,7 +36,7 @@ class Heading:
 
     def markdown(self) -> str:
         """Text for a .md file."""
-        return f"{'#' * self.level} {self.text}"
+        return f"{'#' * self.level} {_escaped(self.text)}"
 
     def html(self) -> str:
         """An element of a page."""
@@ -53,7 +52,8 @@ class Paragraph:
 
     def markdown(self) -> str:
         """Text for a .md file."""
-        return f"    {self.text}" if self.code else self.text
+        # Indented text is shown as it is, markup and all.
+        return f"    {self.text}" if self.code else _escaped(self.text)
 
     def html(self) -> str:
         """An element of a page."""
@@ -71,7 +71,8 @@ class Grid:
     def markdown(self) -> str:
         """Text for a .md file."""
         rules = ["---", *["---:"] * (len(self.header) - 1)]
-        return "\n".join(f"| {' | '.join(line)} |" for line in [self.header, rules, *self.rows])
+        lines = [[_escaped(cell) for cell in line] for line in [self.header, *self.rows]]
+        return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rules, *lines[1:]])
 
     def html(self) -> str:
         """An element of a page."""
@@ -88,18 +89,19 @@ class Picture:
     title: str
     png: bytes
 
-    def save(self, path: Path) -> None:
-        """Write the picture."""
-        path.write_bytes(self.png)
-
     def markdown(self) -> str:
         """Text for a .md file."""
-        return f"![{self.title}]({self.name})"
+        return f"![{_escaped(self.title)}]({self.name})"
 
     def html(self) -> str:
         """An element of a page."""
         data = base64.b64encode(self.png).decode("ascii")
         return f'<img alt="{html.escape(self.title)}" src="data:image/png;base64,{data}">'
+
+
+def _escaped(text: str) -> str:
+    """Text for Markdown in which nothing is taken for HTML, and no cell of a table ends early."""
+    return " ".join(html.escape(text, quote=False).replace("|", "\\|").split("\n"))
 
 
 def _cells(tag: str, texts: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """The report of an experiment: claims, tables and figures, published numbers beside ours, and how ours came about."""
 
 import csv
+import io
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,11 +27,11 @@ def write_files(experiment: Experiment, *, db: Path, output: Path) -> Path:
     blocks = blocks_of(experiment, records, starts, n_rows=len(keys))
     output.mkdir(parents=True, exist_ok=True)
     for picture in (block for block in blocks if isinstance(block, Picture)):
-        write_whole(output / picture.name, picture.save)
-    write_whole(output / f"{experiment.name}.csv", lambda path: write_csv(path, records))
-    write_whole(output / f"{experiment.name}.html", lambda path: path.write_text(as_html(experiment.title, blocks)))
+        write_whole(output / picture.name, picture.png)
+    write_whole(output / f"{experiment.name}.csv", as_csv(records).encode())
+    write_whole(output / f"{experiment.name}.html", as_html(experiment.title, blocks).encode())
     page = output / f"{experiment.name}.md"
-    write_whole(page, lambda path: path.write_text(as_markdown(blocks)))
+    write_whole(page, as_markdown(blocks).encode())
     return page
 
 
@@ -93,10 +94,11 @@ def _origin(experiment: Experiment, records: Sequence[Record], starts: Sequence[
     return blocks
 
 
-def write_csv(path: Path, records: Sequence[Record]) -> None:
-    """Write records as they are, one line each; columns in order of appearance."""
+def as_csv(records: Sequence[Record]) -> str:
+    """Return records as they are, one line each; columns in order of appearance."""
     names = list(dict.fromkeys(name for record in records for name in record))
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, names, restval="")
-        writer.writeheader()
-        writer.writerows(records)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, names, restval="")
+    writer.writeheader()
+    writer.writerows(records)
+    return text.getvalue()
