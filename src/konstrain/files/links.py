@@ -179,7 +179,7 @@ def _links(path: Path, rows: RowNames, kind: str | None) -> Iterator[_Link]:
     """Yield the links of a file; raises at the first line that is none."""
     # Not splitlines: names may hold line ends of other scripts.
     lines = list(io.StringIO(read_text(path), newline=""))
-    hashes = tuple(sorted({name[:2] for name in rows.ids or () if name.startswith("#")}))
+    hashes = frozenset(name[:2] for name in rows.ids or () if name.startswith("#"))
     at, is_first = 0, True
     while at < len(lines):
         if not lines[at].strip() or _is_comment(f"{path}, line {at + 1}", lines[at], rows, hashes):
@@ -192,7 +192,7 @@ def _links(path: Path, rows: RowNames, kind: str | None) -> Iterator[_Link]:
         at += reading.n_lines
 
 
-def _is_comment(place: str, line: str, rows: RowNames, hashes: tuple[str, ...]) -> bool:
+def _is_comment(place: str, line: str, rows: RowNames, hashes: frozenset[str]) -> bool:
     """Whether a line is a comment; `hashes` are the beginnings of names that begin like one."""
     line = line.lstrip()
     if not line.startswith("#"):
@@ -201,20 +201,22 @@ def _is_comment(place: str, line: str, rows: RowNames, hashes: tuple[str, ...]) 
         return True
     if any(reading.is_link(rows) for reading in _readings(place, [line], 0)):
         return False
-    if line.startswith(hashes):
-        # Neither dropped nor taken for a link: both may be wrong.
-        raise FileError(
-            f"{place} begins as names of rows do, but is no link between rows that are there; write a comment with "
-            "'##' or '# ' before it, whichever begins no name"
-        )
-    return True
+    if line[:2] in ("##", "# ") and line[:2] not in hashes:
+        return True
+    # Neither dropped nor taken for a link: both may be wrong.
+    raise FileError(
+        f"{place} begins as names of rows do, but links no rows that are there; a comment begins with '##' or '# ', "
+        "unless a name does"
+    )
 
 
 def _readings(place: str, lines: Sequence[str], at: int) -> list[_Reading]:
     """All ways to read what begins at a line, by delimiter."""
     found = []
+    # A quote that is open at the end of the line hides what separates fields behind it.
+    goes_on = lines[at].count('"') % 2 == 1
     for delimiter in (*DELIMITERS, BLANK):
-        if delimiter not in lines[at] and delimiter != BLANK:
+        if delimiter != BLANK and delimiter not in lines[at] and not goes_on:
             continue
         # Blanks may be many in a row, and the line may begin with some.
         text = (lines[i].lstrip(BLANK) if delimiter == BLANK and i == at else lines[i] for i in range(at, len(lines)))
