@@ -114,7 +114,7 @@ def test_a_first_link_is_not_dropped_as_a_header_when_one_of_its_ids_is_there(tm
     text = f"{line}\n{ids[0]},{ids[1]}\n"
     # Only these pairs, in this order, are headers.
     if {name.lower() for name in ids} & set(line.lower().replace(";", ",").split(",")):
-        with pytest.raises(FileError, match="may be a header or a link|there is no row"):
+        with pytest.raises(FileError, match=r"may be a header or a link|there is no row"):
             read(tmp_path, text, rows, kind="must_link")
     elif line == "b,a":
         with pytest.raises(FileError, match="there is no row 'b'"):
@@ -151,7 +151,7 @@ def test_lines_after_an_id_with_a_line_break_keep_their_numbers(tmp_path):
 
 def test_a_line_that_links_other_rows_by_another_delimiter_is_not_guessed(tmp_path):
     rows = RowNames(4, ["a", "b;c", "a,b", "c"], "id")
-    with pytest.raises(FileError, match="line 1 can be read in several ways, .* put names into quotes"):
+    with pytest.raises(FileError, match=r"line 1 can be read in several ways, .* put names into quotes"):
         read(tmp_path, "a,b;c\n", rows, kind="must_link")
     assert read(tmp_path, 'a,"b;c"\n"a,b";c\n', rows, kind="must_link").must_link.tolist() == [[0, 1], [2, 3]]
 

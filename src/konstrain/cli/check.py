@@ -35,7 +35,7 @@ def check(
 
     if plot is not None:
         refuse_undrawable(plot)
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k)
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[plot])
     result = check_constraints(given.X, k, time_limit=time_limit, **given.constraints)
     text = str(result)
     for finding in result.findings:

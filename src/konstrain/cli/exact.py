@@ -64,7 +64,7 @@ def exact(
     outputs = Outputs(output, plot, json, quiet, bounds=plot_bounds)
     outputs.refuse_impossible()
     method = get_method("exact")
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output, plot, plot_bounds])
     refuse_too_few_rows(rows, given, k)
     model = fit_method(
         method,

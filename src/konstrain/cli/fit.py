@@ -54,7 +54,7 @@ def fit(
     outputs = Outputs(output, plot, json, quiet)
     outputs.refuse_impossible()
     chosen = get_method(method)
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output, plot])
     refuse_too_few_rows(rows, given, k)
     if certify is not None and given.has_soft_links:
         raise ValueError("a bound is proved for hard links only; leave out the confidences, or --certify")

@@ -65,9 +65,9 @@ def read_given(
     }
     table = read_table(
         data.data,
-        columns=names_in(data.columns) or None,
+        columns=names_in("--columns", data.columns) or None,
         id=data.id,
-        ignore=names_in(data.ignore),
+        ignore=names_in("--ignore", data.ignore),
         numeric=[name for name in (constraints.demand, constraints.weight) if name],
         other=[name for name in (data.label, constraints.group) if name],
     )

@@ -1,5 +1,6 @@
 """`konstrain suggest`: the pairs worth asking a person about."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -66,8 +67,21 @@ def suggest(
     questions = [(a, b, "") for a, b in pairs]
     if output is None:
         text = questions_text(given.rows, questions).rstrip("\n")
+        if not json:
+            _refuse_unprintable(text)
     else:
         write_questions_file(output, given.rows, questions)
         words = f"wrote {counted(len(pairs), 'pair')} to {output}"
         text = f"{words}; fill in 'must' or 'cannot' and give it back as --answers {output}"
     print_result(text, {"strategy": strategy.value, "pairs": names}, as_json=json)
+
+
+def _refuse_unprintable(text: str) -> None:
+    """Raise if names would come out as codes: given back, they would be names of no row."""
+    from konstrain.exceptions import FileError
+
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError as error:
+        letter = text[error.start]
+        raise FileError(f"{letter!r} cannot be printed here; write the pairs to a file with -o") from None
