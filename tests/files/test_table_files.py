@@ -214,6 +214,20 @@ def test_a_folder_called_like_home_is_that_folder(tmp_path, monkeypatch, ending)
     assert len(read_table(f"~/rows{ending}", **({} if ending == ".npy" else {"id": "name"})).X) == 3
 
 
+@pytest.mark.parametrize("name", ["*", "^.*$", "^x$", "a|b", "$a$", "col('x')", "ü", "1", "a,b", 'q"', "a\nb"])
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".arrow", "stream"])
+def test_names_of_columns_mean_themselves(tmp_path, ending, name):
+    frame = FRAME.rename({"y": name}).with_columns(z=pl.lit(7))
+    path = tmp_path / "rows.arrow"
+    if ending == "stream":
+        frame.write_ipc_stream(path)
+    else:
+        path = as_file(tmp_path, ending, frame)
+    table = read_table(path, columns=[name], id="name", numeric=["x"], other=[name])
+    assert (table.features, table.X.tolist()) == ((name,), [[4], [5], [6]])
+    assert (table.extra["x"].tolist(), table.extra[name].tolist()) == ([1, 2.5, -3], ["4", "5", "6"])
+
+
 TYPED = {
     "text": ["a", "b", "b"],
     "category": pl.Series(["a", "b", "b"], dtype=pl.Categorical),

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from konstrain import Report, describe
 from konstrain.cli.given import Given, distances_to_centers
 from konstrain.cli.pictures import draw_bounds, draw_clusters, refuse_undrawable
-from konstrain.cli.running import interrupts, note, print_result, progress, rows_named
+from konstrain.cli.running import interrupts, note, one_line, print_result, progress, rows_named
 from konstrain.cli.words import for_the_command_line
 from konstrain.files import write_labels_file
 from konstrain.files.labels import refuse_unknown_ending
@@ -105,7 +105,7 @@ def _write(model: Any, given: Given, outputs: Outputs) -> None:
 def _print(method: Method, report: Report, given: Given, model: Any, outputs: Outputs, seconds: float) -> None:
     agreement = None if given.classes is None else float(adjusted_rand_score(given.classes, model.labels_))
     proved = getattr(model, "is_optimal_", None)
-    lines = [report.to_text(given.rows.name_of)]
+    lines = [report.to_text(lambda row: one_line(given.rows.name_of(row)))]
     if proved is not None:
         lines.append("\nproved optimal" if proved else "\nnot proved optimal within the limit")
     if agreement is not None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from konstrain._words import counted
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
-from konstrain.cli.running import note
+from konstrain.cli.running import note, progress
 from konstrain.constraints import pairs_from_groups
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, Table, read_links_file, read_table
@@ -63,14 +63,15 @@ def read_given(
         name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name), n_clusters)
         for name in ("size_min", "size_max")
     }
-    table = read_table(
-        data.data,
-        columns=names_in("--columns", data.columns) or None,
-        id=data.id,
-        ignore=names_in("--ignore", data.ignore),
-        numeric=[name for name in (constraints.demand, constraints.weight) if name],
-        other=[name for name in (data.label, constraints.group) if name],
-    )
+    with progress(f"reading {data.data} ...", quiet=quiet):
+        table = read_table(
+            data.data,
+            columns=names_in("--columns", data.columns) or None,
+            id=data.id,
+            ignore=names_in("--ignore", data.ignore),
+            numeric=[name for name in (constraints.demand, constraints.weight) if name is not None],
+            other=[name for name in (data.label, constraints.group) if name is not None],
+        )
     _refuse_negative(data.data, table, [constraints.demand, constraints.weight])
     _refuse_missing_classes(data.data, table, data.label)
     for doubt in table.doubts:

@@ -1,6 +1,7 @@
 """How a verb runs and ends: exit codes, one line for each error, what Ctrl-C does, where notes and progress go."""
 
 import json
+import re
 import signal
 import sys
 import warnings
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 BAD_INPUT, INFEASIBLE, NOT_PROVED = 2, 3, 4
 # Of the rows in a message about what clashes, this many are told by id too.
 NAMED_ROWS = 8
+
+# Control characters, and the line ends of Unicode.
+_CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 
 P = ParamSpec("P")
 
@@ -101,7 +105,7 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
 def note(words: str, *, quiet: bool = False) -> None:
     """Tell something beside the result."""
     if not quiet:
-        print(f"note: {words}", file=sys.stderr)
+        print(f"note: {one_line(words)}", file=sys.stderr)
 
 
 def _show_as_note(message: Warning | str, *_: Any, quiet: bool, **__: Any) -> None:
@@ -110,8 +114,19 @@ def _show_as_note(message: Warning | str, *_: Any, quiet: bool, **__: Any) -> No
 
 
 def _end(words: str, code: int) -> None:
-    print(f"konstrain: {words}", file=sys.stderr)
+    print(f"konstrain: {one_line(words)}", file=sys.stderr)
     raise typer.Exit(code)
+
+
+def one_line(words: str) -> str:
+    r"""Show what would break a line, or speak to the terminal, as its code: names of files and rows may hold it.
+
+    Examples
+    --------
+    >>> print(one_line("there is no row new\nline"))
+    there is no row new\nline
+    """
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], words)
 
 
 @contextmanager

@@ -147,7 +147,7 @@ class CsvLayout:
                     return f", column {name!r} is empty; fill the cell in or remove the row"
                 advice = "; write a decimal point, and no commas between thousands" if _has_commas(value) else ""
                 return f", column {name!r}: {shown(value)} is not a number{advice}"
-        bad = next((i for i, value in enumerate(fields) if not value.isascii() and not _is_unicode(value)), None)
+        bad = next((i for i, value in enumerate(fields) if not _is_unicode(value)), None)
         if bad is not None:
             return f", column {self.columns[bad]!r}: {shown(fields[bad])} is not UTF-8 text; {FROM_LATIN1}"
         return None
@@ -250,4 +250,4 @@ def _has_commas(value: str) -> bool:
 
 
 def _is_unicode(value: str) -> bool:
-    return not any("\udc80" <= character <= "\udcff" for character in value)
+    return value.isascii() or not any("\udc80" <= character <= "\udcff" for character in value)

@@ -29,14 +29,16 @@ def read_frame(path: Path, request: Request) -> tuple[Choice, "pl.DataFrame"]:
             numbers = {name for name, kind in schema.items() if kind.is_numeric() or kind == pl.Boolean}
             choice = request.choose(path, tuple(schema), schema.keys() - numbers)
             _refuse_nested(path, choice, schema)
-            return choice, read(list(choice.all))
+            # By place: a column called * or ^.*$ would stand for others too.
+            place = {name: i for i, name in enumerate(schema)}
+            return choice, read([place[name] for name in choice.all])
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
             # Polars speaks of its own insides here; what is to be done is the same in all cases.
             kind = "a Parquet" if path.suffix.lower() == ".parquet" else "an Arrow"
             raise FileError(f"{path} is damaged, or is not {kind} file; write it again") from None
 
 
-def _reader(path: Path, file: IO[bytes]) -> tuple[dict[str, "pl.DataType"], Callable[[list[str]], "pl.DataFrame"]]:
+def _reader(path: Path, file: IO[bytes]) -> tuple[dict[str, "pl.DataType"], Callable[[list[int]], "pl.DataFrame"]]:
     """Return the columns with their types, and what reads some of them."""
     import polars as pl
 
@@ -45,12 +47,12 @@ def _reader(path: Path, file: IO[bytes]) -> tuple[dict[str, "pl.DataType"], Call
         return file
 
     if path.suffix.lower() == ".parquet":
-        return dict(pl.read_parquet_schema(file)), lambda names: pl.read_parquet(again(), columns=names)
+        return dict(pl.read_parquet_schema(file)), lambda places: pl.read_parquet(again(), columns=places)
     if file.read(len(_ARROW_FILE)) == _ARROW_FILE:
-        return dict(pl.read_ipc_schema(again())), lambda names: pl.read_ipc(again(), columns=names)
+        return dict(pl.read_ipc_schema(again())), lambda places: pl.read_ipc(again(), columns=places)
     # A stream has no table of contents: it is read whole.
     frame = pl.read_ipc_stream(again())
-    return dict(frame.schema), frame.select
+    return dict(frame.schema), lambda places: frame[:, places]
 
 
 def _refuse_nested(path: Path, choice: Choice, schema: "dict[str, pl.DataType]") -> None:

@@ -2,7 +2,7 @@
 
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -170,8 +170,9 @@ def _table(path: Path, cells: _Cells) -> Table:
     choice = cells.choice
     if not len(cells.X):
         raise FileError(f"{path} has no rows below its header")
-    _refuse_missing_numbers(path, zip(choice.features, cells.X.T, strict=True))
-    _refuse_missing_numbers(path, cells.numbers.items())
+    _refuse_missing_numbers(path, choice.features, cells.X)
+    for name, column in cells.numbers.items():
+        _refuse_missing_numbers(path, [name], column[:, None])
     doubts = list(cells.doubts)
     extra = dict(cells.numbers)
     for name in choice.other:
@@ -182,12 +183,13 @@ def _table(path: Path, cells: _Cells) -> Table:
     return Table(cells.X, choice.features, rows, extra, tuple(doubts))
 
 
-def _refuse_missing_numbers(path: Path, columns: Iterable[tuple[str, NDArray[Any]]]) -> None:
-    for name, column in columns:
-        # A sum is not finite as soon as one value is; only then look for it.
-        with np.errstate(all="ignore"):
-            suspicious = not np.isfinite(column.sum())
-        bad = np.flatnonzero(~np.isfinite(column)) if suspicious else np.zeros(0, dtype=np.intp)
+def _refuse_missing_numbers(path: Path, names: Sequence[str], columns: NDArray[Any]) -> None:
+    # A sum is not finite as soon as one value is not; only then look for it.
+    with np.errstate(all="ignore"):
+        if np.isfinite(columns.sum()):
+            return
+    for name, column in zip(names, columns.T, strict=True):
+        bad = np.flatnonzero(~np.isfinite(column))
         if bad.size:
             words = "no value" if np.isnan(column[bad[0]]) else "an infinite value"
             raise FileError(f"{path}, row {bad[0]}, column {name!r} has {words}; fill it in or remove the row")
