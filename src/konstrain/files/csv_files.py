@@ -69,7 +69,9 @@ class CsvLayout:
 
     def read(self, choice: Choice) -> _Read:
         """Return features, further numbers by column, and cells that are names by column."""
-        if len(self.columns) <= MOST_COLUMNS and _is_plain(self.path, self.delimiter):
+        # A number that is also a name, such as an id, is needed as it is written: Polars would give one of the two.
+        both = set(choice.numbers) & set(choice.names)
+        if not both and len(self.columns) <= MOST_COLUMNS and _is_plain(self.path, self.delimiter):
             found = self._read_by_polars(choice)
             if found is not None:
                 return found
