@@ -327,20 +327,36 @@ def test_csv_means_what_python_reads(tmp_path, text, ids):
     assert (table.rows.ids, table.X.tolist()) == (ids, [[1], [2]])
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_both_readers_of_csv_agree(tmp_path, seed):
-    rng = np.random.default_rng(seed)
-    cells = ["1", "-2.5", "1e3", " 4", "5 ", "+6", ".5", "7.", '"8"', '" 9"', "1E-2", "0010"]
-    names = ["a", '"a"', '"a,b"', '""', "", 'a"b', '"a""b"', "é", " a", '"a\nb"', "#", "NA", "\\N"]
-    lines = [",".join([rng.choice(names), *rng.choice(cells, 2), rng.choice(names)]) for _ in range(8)]
-    path = tmp_path / "rows.csv"
-    path.write_bytes(
-        ("n,x,y,m" + rng.choice(["\n", "\r\n"]) + rng.choice(["\n", "\r\n"]).join(lines) + "\n").encode()
-    )
+def _drawn_csv(path, rng, cells, names):
+    """Write a random file of two names and two numbers a line; returns its layout and all columns chosen."""
+    lines = [",".join([rng.choice(names), *rng.choice(cells, 2), rng.choice(names[1:])]) for _ in range(8)]
+    end = rng.choice(["\n", "\r\n"])
+    path.write_bytes((end.join(["n,x,y,m", *lines]) + end).encode())
     layout = CsvLayout.look_at(path)
-    choice = Request(("x", "y"), None, (), (), ("n", "m")).choose(path, layout.columns, layout.text)
+    return layout, Request(("x", "y"), None, (), (), ("n", "m")).choose(path, layout.columns, layout.text)
+
+
+PLAIN_CELLS = ["1", "-2.5", "1e3", "+6", ".5", "7.", '"8"', "1E-2", "0010", "1e400", "nan", "123456789012345678901"]
+PLAIN_NAMES = ["", "a", '"a"', '"a,b"', '""', "é", " a", "#", "NA", "\\N", "a'b", "null"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_both_readers_agree_on_plain_files(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    layout, choice = _drawn_csv(tmp_path / "rows.csv", rng, PLAIN_CELLS, PLAIN_NAMES)
+    found, slowly = layout._read_by_polars(choice), layout._read_by_line(choice)
+    assert found is not None
+    np.testing.assert_array_equal(found[0], slowly[0])
+    assert {name: [value or "" for value in values] for name, values in found[2].items()} == slowly[2]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_other_files_are_read_line_by_line(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    odd_names = ['a"b', '"a""b"', '"a\nb"', "a\u2028b", *PLAIN_NAMES]
+    layout, choice = _drawn_csv(tmp_path / "rows.csv", rng, [" 4", "5 ", '" 9"', "1"], odd_names)
     X, _, found = layout._read_by_line(choice)
-    table = read_table(path, columns=["x", "y"], other=["n", "m"])
+    table = read_table(tmp_path / "rows.csv", columns=["x", "y"], other=["n", "m"])
     assert table.X.tolist() == X.tolist()
     for name, values in found.items():
         assert table.extra[name].tolist() == [None if is_missing(value) else value for value in values]
