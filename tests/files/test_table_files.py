@@ -14,7 +14,7 @@ from konstrain import FileError
 from konstrain.files import RowNames, read_links_file, read_table
 from konstrain.files.cells import is_missing
 from konstrain.files.choice import Request
-from konstrain.files.csv_files import CsvLayout
+from konstrain.files.csv_files import CsvLayout, _is_plain
 
 FRAME = pl.DataFrame({"name": ["anna", "bert", "carl"], "x": [1.0, 2.5, -3.0], "y": [4, 5, 6]})
 
@@ -325,6 +325,28 @@ def test_csv_means_what_python_reads(tmp_path, text, ids):
     first = next(name for name in CsvLayout.look_at(tmp_path / "rows.csv").columns)
     table = read_table(tmp_path / "rows.csv", id=first)
     assert (table.rows.ids, table.X.tolist()) == (ids, [[1], [2]])
+
+
+@pytest.mark.parametrize(
+    ("data", "is_plain"),
+    [
+        (b"a,b\n1,2\n", True),
+        (b'"a","b"\n"1",2', True),
+        (b'\xef\xbb\xbf"a",b\n1,"2"', True),
+        (b'"a,b",c\r\n"",""\r\n\r\n', True),
+        (b'5" pipe,1\n6" pipe,2\n', False),
+        (b'5",1\n6",2\n', False),
+        (b'"a""b",1\n', False),
+        (b'"a\nb",1\n', False),
+        (b'"a"x,1\n', False),
+        (b'x"a",1\n', False),
+        (b'a,"b', False),
+        (b"a,b\r1,2\r", False),
+    ],
+)
+def test_only_plain_files_are_read_at_once(tmp_path, data, is_plain):
+    (tmp_path / "rows.csv").write_bytes(data)
+    assert _is_plain(tmp_path / "rows.csv", ",") is is_plain
 
 
 def _drawn_csv(path, rng, cells, names):

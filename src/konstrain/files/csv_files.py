@@ -175,14 +175,13 @@ def _delimiter_of(header: str) -> str:
 def _is_plain(path: Path, delimiter: str) -> bool:
     """Whether quotes, if any, stand around whole fields within a line, and lines end as everywhere."""
     sep = re.escape(delimiter.encode())
-    quoted = re.compile(rb"(?:^(?:\xef\xbb\xbf)?|(?<=[" + sep + rb'\n]))"[^"\r\n]*"(?=[' + sep + rb"\r\n]|$)")
+    # A quoted field, and what is before it since the last one: nothing at the beginning of the file, else up to a
+    # delimiter. All repeats are possessive: there is one way to match, found or not in one pass.
+    field = rb'"[^"\r\n]*+"(?=[' + sep + rb"\r\n]|\Z)"
+    before = rb"(?:(?:\A(?:\xef\xbb\xbf)?)|[^\"]++(?<=[" + sep + rb"\n]))"
+    regular = re.compile(rb"(?:" + before + field + rb')*+[^"]*+')
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if re.search(rb"\r(?!\n)", data):
-            return False
-        if data.find(b'"') < 0:
-            return True
-        n_quotes = sum(1 for _ in re.finditer(b'"', data))
-        return n_quotes == 2 * sum(1 for _ in quoted.finditer(data))
+        return re.search(rb"\r(?!\n)", data) is None and regular.fullmatch(data) is not None
 
 
 def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
