@@ -12,6 +12,7 @@ from konstrain._words import counted
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
 from konstrain.cli.running import note, progress
 from konstrain.constraints import pairs_from_groups
+from konstrain.datasets.scaling import standardized
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, Table, read_links_file, read_table
 
@@ -159,20 +160,6 @@ def _together(parts: list[NDArray[Any]]) -> NDArray[Any]:
         return np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
     hard = [part if part.shape[1] == 3 else np.column_stack([part, np.full(len(part), np.inf)]) for part in parts]
     return np.concatenate(hard)
-
-
-def standardized(X: NDArray[Any]) -> NDArray[Any]:
-    """Give each feature mean 0 and variance 1, in place; a feature that is the same everywhere becomes 0."""
-    for column in X.T:
-        if column.min() == column.max():
-            # Its mean is rounded: the deviations from it would be made of that alone.
-            column[:] = 0.0
-            continue
-        # Squares of what is very large or very small would be infinite or 0.
-        column /= np.abs(column).max()
-        column -= column.mean()
-        column /= column.std()
-    return X
 
 
 def distances_to_centers(X: NDArray[Any], labels: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.float64]:

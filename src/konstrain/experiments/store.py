@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from konstrain.comparison.records import Record
 from konstrain.exceptions import FileError
 from konstrain.experiments.declare import Row
 from konstrain.experiments.sandbox import Answer
-from konstrain.experiments.tables import Record
 
 # Grows with every change of the tables below.
 VERSION = 1
