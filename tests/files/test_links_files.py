@@ -96,7 +96,7 @@ def test_ids_that_begin_like_comments_are_ids(tmp_path, text):
 
 
 def test_comments_beside_ids_that_begin_like_them(tmp_path):
-    text = "## all of one kind\n#1,#2\n##\n# c,b\n"
+    text = "## all of one kind\n#1,#2\n##\n#\n# c,b\n"
     assert read(tmp_path, text, HASHES, kind="must_link").must_link.tolist() == [[0, 1], [3, 2]]
     for line in ("#9,b", "# 1,b", "#1,c", "# so far"):
         with pytest.raises(FileError, match="line 2 begins as names of rows do" if line != "#1,c" else "line 2"):
@@ -121,6 +121,26 @@ def test_a_first_link_is_not_dropped_as_a_header_when_one_of_its_ids_is_there(tm
             read(tmp_path, text, rows, kind="must_link")
     else:
         assert read(tmp_path, text, rows, kind="must_link").must_link.tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize("line", ["a,b,0.5", "a,b,must", "a;b;", "from,to,no"])
+def test_a_first_link_with_a_third_field_is_no_header(tmp_path, line):
+    with pytest.raises(FileError, match=r"line 1: there is no row '(a|from)'"):
+        read(tmp_path, f"{line}\n0,1\n", kind="must_link")
+    rows = RowNames(4, ["a", "b", "from", "to"], "id")
+    links = read(tmp_path, line, rows) if line != "a,b,0.5" else read(tmp_path, line, rows, kind="must_link")
+    assert len(links.must_link) + len(links.cannot_link) + links.n_open == 1
+
+
+@pytest.mark.parametrize("line", ["a,b,answer", "left,right,confidence", "x;y;weight"])
+def test_a_third_word_makes_a_header_unless_rows_are_called_like_the_others(tmp_path, line):
+    assert read(tmp_path, f"{line}\n0,1\n", kind="must_link").must_link.tolist() == [[0, 1]]
+    rows = RowNames(6, ["a", "b", "left", "right", "x", "y"], "id")
+    if line == "a,b,answer":
+        assert read(tmp_path, f"{line}\na,b,must\n", rows).must_link.tolist() == [[0, 1]]
+    else:
+        with pytest.raises(FileError, match=r"line 1: '(confidence|weight)' is neither a confidence"):
+            read(tmp_path, f"{line}\na,b\n", rows, kind="must_link")
 
 
 MEIERS = RowNames(4, ["Meier, A", "Meier, B", "x y", "new\nline"], "name")

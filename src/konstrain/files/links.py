@@ -201,7 +201,7 @@ def _is_comment(place: str, line: str, rows: RowNames, hashes: frozenset[str]) -
         return True
     if any(reading.is_link(rows) for reading in _readings(place, [line], 0)):
         return False
-    if line[:2] in ("##", "# ") and line[:2] not in hashes:
+    if line.strip() == "#" or (line[:2] in ("##", "# ") and line[:2] not in hashes):
         return True
     # Neither dropped nor taken for a link: both may be wrong.
     raise FileError(
@@ -251,13 +251,17 @@ def _number_of(name: str, rows: RowNames) -> int | None:
 
 def _is_header(path: Path, reading: _Reading, rows: RowNames) -> bool:
     words = [field.strip().lower() for field in reading.fields]
-    looks_so = tuple(words[:2]) in _HEADERS or (len(words) == 3 and words[2] in _THIRD)
-    if looks_so and len(words) == 2 and rows.ids is not None and {*words} & {name.lower() for name in rows.ids}:
+    is_known = tuple(words[:2]) in _HEADERS
+    if len(words) == 3:
+        # The third word alone makes a header, unless the first two are rows and not the usual words for them.
+        return words[2] in _THIRD and (is_known or not reading.is_link(rows))
+    is_header = is_known and len(words) == 2
+    if is_header and {*words} & {name.lower() for name in rows.ids or ()}:
         raise FileError(
             f"{path}, line 1: {','.join(reading.fields)} may be a header or a link, since rows have such ids; "
             "put a # before a header, or a header a,b,confidence before a link"
         )
-    return looks_so
+    return is_header
 
 
 def _link(place: str, line: int, reading: _Reading, rows: RowNames, kind: str | None) -> _Link:
