@@ -13,6 +13,7 @@ from konstrain.datasets import load, sample_baumann
 from konstrain.estimators.blp_kmeans import DistanceLloyd, distinct_rows
 from konstrain.exceptions import UndecidedError
 from konstrain.experiments.papers.baumann2020 import DATA, SHARES
+from konstrain.stop import Deadline
 from report import Row
 from timing import cpu_seconds
 
@@ -38,7 +39,7 @@ class RefereedLloyd(DistanceLloyd):
         self.own_seconds += seconds
         begun = time.process_time()
         try:
-            referee = milp.solve(self.problem.assignment_problem(costs), time_limit=self.time_limit)
+            referee = milp.solve(self.problem.assignment_problem(costs), deadline=Deadline(self.time_limit))
             self.ran_out = not referee.proven
         except UndecidedError:
             self.ran_out = True

@@ -49,11 +49,17 @@ class LinearProgram:
 def solve_binary(
     program: BinaryProgram, *, time_limit: float | None = None, start: NDArray[np.float64] | None = None
 ) -> BinaryAnswer:
-    """Solve a binary program to proved optimality or to the time limit.
+    """Do what `solve_binary_by` does within so many seconds."""
+    return solve_binary_by(program, deadline=Deadline(time_limit), start=start)
+
+
+def solve_binary_by(
+    program: BinaryProgram, *, deadline: Deadline, start: NDArray[np.float64] | None = None
+) -> BinaryAnswer:
+    """Solve a binary program to proved optimality or to the deadline.
 
     The linear relaxation comes first: it is often integral already and then costs a fraction of a branch and bound.
     """
-    deadline = Deadline(time_limit)
     solver = _solver(program)
     relaxed = _run(solver, deadline)
     if relaxed.status != "optimal" or relaxed.x is None:
@@ -123,9 +129,7 @@ class GrowingProgram:
         nothing = np.zeros(0)
         if deadline.expired():
             return LinearAnswer(nothing, nothing, np.inf, "limit")
-        if np.isfinite(deadline.remaining()):
-            self._solver.setOptionValue("time_limit", self._solver.getRunTime() + deadline.remaining())
-        self._solver.run()
+        _run_until(deadline, self._solver)
         status = self._solver.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
             return LinearAnswer(nothing, nothing, np.inf, "infeasible")
@@ -176,13 +180,17 @@ def _give_start(solver: Any, start: NDArray[np.float64]) -> None:
     solver.setSolution(solution)
 
 
-def _run(solver: Any, deadline: Deadline) -> BinaryAnswer:
-    if deadline.expired():
-        return BinaryAnswer(None, np.inf, -np.inf, "limit")
+def _run_until(deadline: Deadline, solver: Any) -> None:
     if np.isfinite(deadline.remaining()):
         # HiGHS counts from the first run of this object.
         solver.setOptionValue("time_limit", solver.getRunTime() + deadline.remaining())
     solver.run()
+
+
+def _run(solver: Any, deadline: Deadline) -> BinaryAnswer:
+    if deadline.expired():
+        return BinaryAnswer(None, np.inf, -np.inf, "limit")
+    _run_until(deadline, solver)
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kInfeasible:
         return BinaryAnswer(None, np.inf, np.inf, "infeasible")

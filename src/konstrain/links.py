@@ -108,5 +108,9 @@ class LinkGraph:
     def penalty(self, labels: NDArray[np.int32]) -> float:
         """Sum of what the labels pay: infinite when a hard link is broken."""
         u, v, w = self.edges
-        together = labels[u] == labels[v]
-        return float(w[together & (w > 0)].sum() - w[~together & (w < 0)].sum())
+        return paid(w, labels[u] == labels[v])
+
+
+def paid(weights: NDArray[np.float64], together: NDArray[np.bool_]) -> float:
+    """Sum of what links of these weights pay, given which of them join two blocks of one cluster."""
+    return float(weights[together & (weights > 0)].sum() - weights[~together & (weights < 0)].sum())

@@ -28,8 +28,7 @@ MEETS = {
     "nearest": ["free"],
     "transport": ["sizes"],
     "matching": ["cliques"],
-    "components": ["cliques", "conflicts"],
-    "soft": ["conflicts", "soft"],
+    "linked": ["cliques", "conflicts", "soft"],
     "coupled": ["sizes", "sizes and cliques", "sizes and conflicts", "real demand", "everything"],
     "milp": list(KINDS),
 }
@@ -107,8 +106,8 @@ def test_every_kind_meets_the_engine_made_for_it():
     chosen = {kind: {choose(random_problem(rng, **KINDS[kind])).name for _ in range(50)} for kind in KINDS}
     assert chosen["free"] == {"nearest"}
     assert "matching" in chosen["cliques"]
-    assert "components" in chosen["conflicts"]
-    assert "soft" in chosen["soft"]
+    assert "linked" in chosen["conflicts"]
+    assert "linked" in chosen["soft"]
     assert "transport" in chosen["sizes"]
     assert "coupled" in chosen["everything"]
     assert "milp" not in set.union(*chosen.values())

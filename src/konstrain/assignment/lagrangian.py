@@ -149,7 +149,7 @@ class Lagrangian:
         )
         warm = Assignment(fixed, 0.0, 0.0, False, "", prices=point.prices)
         try:
-            answer = transport.solve(part, warm=warm, time_limit=self.deadline.remaining())
+            answer = transport.solve(part, warm=warm, deadline=self.deadline)
         except InfeasibleError:
             return  # the blocks that stay already break a bound; other prices may place them better
         labels = point.relaxed.labels.copy()
@@ -180,7 +180,7 @@ class Lagrangian:
         if not part.n_blocks:
             return zero
         try:
-            answer = transport.solve(part, time_limit=self.deadline.remaining())
+            answer = transport.solve(part, deadline=self.deadline)
         except InfeasibleError:
             return zero  # rounding to units crossed the bounds; the steps start from nothing instead
         return zero if answer.prices is None else answer.prices / unit

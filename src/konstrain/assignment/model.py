@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, vstack
 
-from konstrain._highs import BinaryProgram, LinearProgram, solve_binary
+from konstrain._highs import BinaryProgram, LinearProgram, solve_binary_by
 from konstrain.links import LinkGraph
+from konstrain.stop import NO_DEADLINE, Deadline
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +46,8 @@ class AssignmentModel:
     high: NDArray[np.float64] | None = None
     at_least: NDArray[np.float64] | None = None
 
-    def solve(self, *, time_limit: float | None = None, start: NDArray[np.int32] | None = None) -> ModelAnswer:
-        """Solve to optimality or to the time limit; `start` is a feasible labelling, if one is known."""
+    def solve(self, *, deadline: Deadline = NO_DEADLINE, start: NDArray[np.int32] | None = None) -> ModelAnswer:
+        """Solve to optimality or to the deadline; `start` is a feasible labelling, if one is known."""
         allowed = np.isfinite(self.costs)
         if not allowed.any(axis=1).all():
             return ModelAnswer(None, np.inf, "infeasible")
@@ -56,7 +57,7 @@ class AssignmentModel:
         scale = self._scale(excess)
         program = self._program(allowed, excess / scale, scale)
         x0 = None if start is None else self._encode(start, allowed, program.cost.size)
-        answer = solve_binary(program, time_limit=time_limit, start=x0)
+        answer = solve_binary_by(program, deadline=deadline, start=x0)
         bound = float(least.sum() + scale * answer.bound)
         if answer.x is None:
             return ModelAnswer(None, bound, answer.status)

@@ -40,17 +40,15 @@ private:
     std::size_t nRows() const { return labels_.size(); }
     std::size_t nClusters() const { return lower_.size(); }
 
-    bool isOutOfTime() const {
-        return options_.deadline != TimePoint::max() && std::chrono::steady_clock::now() >= options_.deadline;
-    }
+    bool isOutOfTime() const { return isPast(options_.deadline); }
     bool isLargeForSamples() const;
     void priceBySample(std::span<double> prices);
     std::int64_t label(std::span<const double> prices);
     std::int64_t easeCrowding(std::span<double> prices, std::int64_t excess);
     std::size_t coreRows(std::int64_t excess) const;
     std::size_t listLength(std::size_t nCoreRows) const;
-    FlowSearch::Status balance(const Core& core, std::span<double> prices);
-    TransportResult accept(const Core& core, std::span<const std::int32_t> coreLabels,
+    FlowSearch::Status balance(const CoreRows& core, std::span<double> prices);
+    TransportResult accept(const CoreRows& core, std::span<const std::int32_t> coreLabels,
                            std::span<const double> before, std::span<const double> prices);
     TransportResult giveUp(std::span<const double> prices);
 
@@ -193,7 +191,7 @@ TransportResult Level::solve(std::span<double> prices) {
     }
     result_ = {sums_.cost, sums_.priced - boundTerm(prices, lower_, upper_), true};
     for (std::size_t growth = 1; excess != 0; growth *= coreGrowth) {
-        const Core core = chooseCore(costs_, nClusters(), labels_, gaps_, growth * coreRows(excess));
+        const CoreRows core = chooseCoreRows(costs_, nClusters(), labels_, gaps_, growth * coreRows(excess));
         const FlowSearch::Status status = balance(core, prices);
         if (status == FlowSearch::Status::Balanced)
             break;
@@ -205,7 +203,7 @@ TransportResult Level::solve(std::span<double> prices) {
     return result_;
 }
 
-FlowSearch::Status Level::balance(const Core& core, std::span<double> prices) {
+FlowSearch::Status Level::balance(const CoreRows& core, std::span<double> prices) {
     const std::vector<double> before(prices.begin(), prices.end());
     const std::span<const double> costs = core.isEverything ? costs_ : std::span<const double>(core.costs);
     const std::span<const std::int32_t> labels = core.isEverything
@@ -223,7 +221,7 @@ FlowSearch::Status Level::balance(const Core& core, std::span<double> prices) {
 
 // Takes over the labels of the core and proves their cost without another look at the rows outside: those
 // keep their label as long as no two prices moved apart by more than the core's margin.
-TransportResult Level::accept(const Core& core, std::span<const std::int32_t> coreLabels,
+TransportResult Level::accept(const CoreRows& core, std::span<const std::int32_t> coreLabels,
                               std::span<const double> before, std::span<const double> prices) {
     const std::span<const double> costs = core.isEverything ? costs_ : std::span<const double>(core.costs);
     std::vector<std::int32_t> cheapest(coreLabels.size());

@@ -74,8 +74,7 @@ FlowSearch::FlowSearch(ClusterGraph& graph, std::span<const double> prices,
 FlowSearch::Status FlowSearch::run(TimePoint deadline) {
     const auto isExcess = [](std::int64_t excess) { return excess > 0; };
     for (int step = 0; std::any_of(excess_.begin(), excess_.end(), isExcess); ++step) {
-        if (step % stepsPerClockReading == 0 && deadline != TimePoint::max() &&
-            std::chrono::steady_clock::now() >= deadline)
+        if (step % stepsPerClockReading == 0 && isPast(deadline))
             return Status::OutOfTime;
         findShortages();
         if (found_.empty())

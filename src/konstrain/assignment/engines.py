@@ -2,13 +2,12 @@
 
 from typing import cast
 
-from konstrain.assignment import components, coupled, matching, milp, nearest, soft, transport
+from konstrain.assignment import coupled, linked, matching, milp, nearest, transport
 from konstrain.assignment.problem import Assignment, AssignmentProblem, Engine
+from konstrain.stop import NO_DEADLINE, Deadline
 
 # Cheapest first. Each engine proves its answer on what it supports; the last one supports everything.
-ENGINES: tuple[Engine, ...] = cast(
-    "tuple[Engine, ...]", (nearest, transport, matching, components, soft, coupled, milp)
-)
+ENGINES: tuple[Engine, ...] = cast("tuple[Engine, ...]", (nearest, transport, matching, linked, coupled, milp))
 
 
 def choose(problem: AssignmentProblem) -> Engine:
@@ -49,4 +48,11 @@ def assign(
     >>> answer.labels.tolist(), answer.cost, answer.proven
     ([0, 1], 1.0, True)
     """
-    return choose(problem).solve(problem, warm=warm, time_limit=time_limit)
+    return assign_by(problem, warm=warm, deadline=Deadline(time_limit))
+
+
+def assign_by(
+    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
+) -> Assignment:
+    """Do what `assign` does by a deadline that the caller shares with other work."""
+    return choose(problem).solve(problem, warm=warm, deadline=deadline)

@@ -182,7 +182,7 @@ void CliqueRelaxation::raise(int steps, double stepLength, double memory, double
             failures = 0;
         }
         const double norm = ascent.norm();
-        if (bound_ >= target || !(norm > 1e-14) || std::chrono::steady_clock::now() >= end)
+        if (bound_ >= target || !(norm > 1e-14) || isPast(end))
             return;
         const double goal = target < infinity ? target : bound_ + 0.05 * std::abs(bound_);
         ascent.move(stepLength * (goal - bound_) / norm);

@@ -7,11 +7,11 @@
 
 namespace konstrain {
 
-// Lower bounds on the distance between any two centres. Centres move a little with every move of a block, so
-// the table is brought up to date now and then and what the centres travelled since is taken off.
-class CentreDistances {
+// Lower bounds on the distance between any two centers. Centers move a little with every move of a block, so
+// the table is brought up to date now and then and what the centers travelled since is taken off.
+class CenterDistances {
 public:
-    explicit CentreDistances(const Partition& partition);
+    explicit CenterDistances(const Partition& partition);
 
     void update();
     double atLeast(std::size_t p, std::size_t q) const {

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "deadline.h"
 
 namespace konstrain {
 
@@ -15,7 +16,7 @@ struct TransportOptions {
     std::size_t coreRows = 0;   // rows in the first core
     std::size_t sampleRows = 0; // smallest sample the prices are estimated on
     bool trustPrices = false;   // start with these prices even if they look bad on first sight
-    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+    TimePoint deadline = TimePoint::max();
 };
 
 struct TransportResult {

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from konstrain.assignment.model import AssignmentModel, links_of
 from konstrain.assignment.problem import AssignmentProblem
+from konstrain.links import paid
+from konstrain.stop import Deadline
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +23,7 @@ class CoreAnswer:
 def solve_core(
     problem: AssignmentProblem,
     allowed: NDArray[np.bool_],
-    time_limit: float,
+    deadline: Deadline,
     start: NDArray[np.int32] | None,
 ) -> CoreAnswer:
     """Choose among the allowed clusters of each block; blocks with a single one left are fixed beforehand."""
@@ -35,7 +37,7 @@ def solve_core(
     if not np.isfinite(constant):
         return CoreAnswer(None, np.inf, "infeasible")
     model = _core_model(problem, labels, fixed, core, costs, links)
-    answer = model.solve(time_limit=time_limit, start=None if start is None else start[core])
+    answer = model.solve(deadline=deadline, start=None if start is None else start[core])
     if answer.labels is None:
         return CoreAnswer(None, constant + answer.bound, answer.status)
     labels[core] = answer.labels
@@ -55,8 +57,7 @@ def _charge_links(
         return None, 0.0
     u, v, w = edges
     both = fixed[u] & fixed[v]
-    together = labels[u] == labels[v]
-    constant = float(w[both & together & (w > 0)].sum() - w[both & ~together & (w < 0)].sum())
+    constant = paid(w[both], labels[u[both]] == labels[v[both]])
     position = np.full(problem.n_blocks, -1, dtype=np.int32)
     position[core] = np.arange(core.size, dtype=np.int32)
     for free, other in ((u, v), (v, u)):

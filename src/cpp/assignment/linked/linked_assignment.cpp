@@ -176,7 +176,7 @@ void LinkedAssignment::solveComponent(std::int32_t slot) {
     if (isHard()) {
         if (solveQuickly(slots, potts, std::min(limits_.branchings, beforeCliques)))
             return;
-        if (Clock::now() < end_ && takeUpAllOf(slots)) {
+        if (!isPast(end_) && takeUpAllOf(slots)) {
             solveDense(componentOf(slot));
             return;
         }
@@ -193,7 +193,7 @@ void LinkedAssignment::solveComponent(std::int32_t slot) {
 bool LinkedAssignment::solveQuickly(std::span<const std::int32_t> slots, const Potts& potts,
                                     std::size_t branchings) {
     std::vector<std::int32_t> colours(slots.size());
-    ComponentSearch search(Clock::now() < end_ ? branchings : 0);
+    ComponentSearch search(!isPast(end_) ? branchings : 0);
     const double value = search.solve(potts, infinity, colours);
     if (!search.gaveUp())
         conclude(blocksOf(slots), colours, value);

@@ -1,4 +1,4 @@
-#include "centre_distances.h"
+#include "center_distances.h"
 
 #include <cmath>
 
@@ -11,7 +11,7 @@ constexpr std::size_t mostClusters = 2048;
 
 } // namespace
 
-CentreDistances::CentreDistances(const Partition& partition)
+CenterDistances::CenterDistances(const Partition& partition)
     : partition_(partition), nClusters_(partition.problem().nClusters()) {
     if (nClusters_ <= mostClusters) {
         table_.resize(nClusters_ * nClusters_);
@@ -19,7 +19,7 @@ CentreDistances::CentreDistances(const Partition& partition)
     }
 }
 
-void CentreDistances::update() {
+void CenterDistances::update() {
     if (table_.empty())
         return;
     const std::size_t nFeatures = partition_.problem().means.nFeatures();
@@ -28,7 +28,7 @@ void CentreDistances::update() {
             if (partition_.changed(p) <= updated_ && partition_.changed(q) <= updated_)
                 continue;
             const double distance =
-                std::sqrt(squaredDistance(partition_.centre(p), partition_.centre(q), nFeatures));
+                std::sqrt(squaredDistance(partition_.center(p), partition_.center(q), nFeatures));
             table_[p * nClusters_ + q] = table_[q * nClusters_ + p] = distance;
         }
     for (std::size_t p = 0; p != nClusters_; ++p)

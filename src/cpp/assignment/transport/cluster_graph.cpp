@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "infinity.h"
 #include "lane_width.h"
 #include "multiversion.h"
 
@@ -45,7 +46,7 @@ std::size_t columnsEqual(const std::int32_t* values, std::size_t nColumns, std::
 
 } // namespace
 
-ClusterGraph::ClusterGraph(const CoreRows& core, std::size_t nClusters, std::size_t listLength)
+ClusterGraph::ClusterGraph(const CoreView& core, std::size_t nClusters, std::size_t listLength)
     : costs_(core.costs), nClusters_(nClusters), stride_(paddedToLanes(nClusters + 1)),
       listLength_(listLength), margin_(core.margin), startPrices_(core.prices.begin(), core.prices.end()),
       labels_(core.labels.begin(), core.labels.end()), members_(nClusters), position_(core.labels.size()),

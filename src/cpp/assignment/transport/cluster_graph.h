@@ -7,8 +7,8 @@
 
 namespace konstrain {
 
-// The rows that may change their cluster, and what is known about those that are not among them.
-struct CoreRows {
+// A view of the rows that may change their cluster, and what is known about those that are not among them.
+struct CoreView {
     std::span<const double> costs;        // row-major, one row per core row
     std::span<const std::int32_t> labels; // at the start
     // A row of cluster p outside the core costs more than `margin + prices[p] - prices[q]` to move to q.
@@ -27,7 +27,7 @@ public:
     static constexpr std::int32_t outsideCore = -1;
     static constexpr std::int32_t notLookedUp = -2;
 
-    ClusterGraph(const CoreRows& core, std::size_t nClusters, std::size_t listLength);
+    ClusterGraph(const CoreView& core, std::size_t nClusters, std::size_t listLength);
 
     std::size_t nClusters() const { return nClusters_; }
     std::size_t stride() const { return stride_; }

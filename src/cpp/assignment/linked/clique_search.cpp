@@ -1,7 +1,6 @@
 #include "clique_search.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 
@@ -103,7 +102,7 @@ void CliqueSearch::searchRoot(CliqueRelaxation& root) {
 }
 
 void CliqueSearch::search(CliqueRelaxation& relaxation, std::size_t depth) {
-    if (nodesLeft_ == 0 || std::chrono::steady_clock::now() >= end_) {
+    if (nodesLeft_ == 0 || isPast(end_)) {
         gaveUp_ = true;
         return;
     }

@@ -2,13 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
-namespace konstrain {
+#include "infinity.h"
 
-inline constexpr double infinity = std::numeric_limits<double>::infinity();
+namespace konstrain {
 
 // One end of a link as seen from the other end. Positive weight: price of sharing a cluster (infinite:
 // forbidden); negative weight: minus the price of not sharing one.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -72,7 +71,6 @@ public:
     double doubt() const;
 
 private:
-    using Clock = std::chrono::steady_clock;
     static constexpr std::int32_t untouched = -1;
     static constexpr std::size_t mostDense =
         1000; // blocks for the search by cliques, which is quadratic in them

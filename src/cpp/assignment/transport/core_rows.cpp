@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "infinity.h"
+
 namespace konstrain {
 
 namespace {
@@ -23,9 +25,10 @@ float gapQuantile(std::span<const float> gaps, std::size_t nWanted) {
 
 } // namespace
 
-Core chooseCore(std::span<const double> costs, std::size_t nClusters, std::span<const std::int32_t> labels,
-                std::span<const float> gaps, std::size_t nWanted) {
-    Core core;
+CoreRows chooseCoreRows(std::span<const double> costs, std::size_t nClusters,
+                        std::span<const std::int32_t> labels, std::span<const float> gaps,
+                        std::size_t nWanted) {
+    CoreRows core;
     const float limit = nWanted < gaps.size() / 2 ? gapQuantile(gaps, nWanted) : 0.0F;
     if (nWanted < gaps.size() / 2)
         for (std::size_t i = 0; i != gaps.size(); ++i)
@@ -34,7 +37,7 @@ Core chooseCore(std::span<const double> costs, std::size_t nClusters, std::span<
     // With many equal gaps the limit may let in more rows than wanted.
     if (nWanted >= gaps.size() / 2 || core.rows.size() > gaps.size() / 2) {
         core.isEverything = true;
-        core.margin = std::numeric_limits<double>::infinity();
+        core.margin = infinity;
         core.rows.clear();
         return core;
     }
