@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "chunks.h"
+#include "deadline.h"
 
 #define KONSTRAIN_KERNELS "candidate_kernel.h"
 #include "for_each_target.h"
@@ -23,22 +24,12 @@ constexpr std::size_t chunkRows = 1024;
 // clusters, and never fewer than 16.
 constexpr std::size_t limitingLane = 3;
 
-bool isPast(TimePoint deadline) {
-    return deadline != TimePoint::max() && std::chrono::steady_clock::now() >= deadline;
-}
-
 } // namespace
-
-// What one worker needs to make lists.
-struct CandidateLists::Scratch {
-    explicit Scratch(const CostSource& source) : costs(source.bufferSize()), columns(source.nClusters()) {}
-
-    std::vector<double> costs;
-    std::vector<std::int32_t> columns;
-};
 
 CandidateLists::CandidateLists(CostSource& source, std::size_t length, std::size_t nThreads)
     : source_(source), length_(std::min(length, source.nClusters())), nThreads_(nThreads),
+      scratch_(nThreads, {std::vector<double>(source.bufferSize()),
+                          std::vector<std::int32_t>(source.nClusters())}),
       costs_(std::make_unique_for_overwrite<double[]>(source.nRows() * length_)),
       clusters_(std::make_unique_for_overwrite<std::int32_t[]>(source.nRows() * length_)),
       beyond_(source.nRows()), wide_(source.nRows(), notWide), everyCluster_(source.nClusters()),
@@ -59,12 +50,19 @@ bool CandidateLists::rebase(std::span<const double> prices, TimePoint deadline) 
     double leastRise = infinity;
     for (std::size_t j = 0; j != prices.size(); ++j)
         leastRise = std::min(leastRise, prices[j] - basis_[j]);
+    std::vector<std::uint8_t> isDoubtful(nRows());
+    const Chunks chunks{nRows(), chunkRows};
+    forEachChunk(chunks, chunks.workers(nThreads_), [&](std::size_t, std::size_t chunk) {
+        const RowRange range = chunks.rows(chunk);
+        for (std::size_t row = range.first; row != range.last; ++row) {
+            beyond_[row] += leastRise;
+            isDoubtful[row] = leastOnList(row, prices) > beyond_[row] ? 1 : 0;
+        }
+    });
     std::vector<std::int32_t> doubtful;
-    for (std::size_t row = 0; row != nRows(); ++row) {
-        beyond_[row] += leastRise;
-        if (leastOnList(row, prices) > beyond_[row])
+    for (std::size_t row = 0; row != nRows(); ++row)
+        if (isDoubtful[row] != 0)
             doubtful.push_back(static_cast<std::int32_t>(row));
-    }
     basis_.assign(prices.begin(), prices.end());
     return makeRows(doubtful, prices, deadline);
 }
@@ -77,14 +75,31 @@ double CandidateLists::leastOnList(std::size_t row, std::span<const double> pric
     return least;
 }
 
+std::int32_t CandidateLists::cheapest(std::size_t row, std::span<const double> prices) const {
+    const CandidateList list = (*this)[row];
+    double least = infinity;
+    std::int32_t best = list.clusters[0];
+    for (std::size_t e = 0; e != list.length; ++e) {
+        const double priced = list.costs[e] + prices[static_cast<std::size_t>(list.clusters[e])];
+        if (priced < least || (priced == least && list.clusters[e] < best)) {
+            least = priced;
+            best = list.clusters[e];
+        }
+    }
+    return best;
+}
+
+void CandidateLists::shift(double amount) {
+    for (double& beyond : beyond_)
+        beyond -= amount;
+}
+
 bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<const double> prices,
                               TimePoint deadline) {
-    nMade_ += rows.size();
     std::vector<double> padded(paddedToLanes(nClusters()), infinity);
     std::copy(prices.begin(), prices.end(), padded.begin());
     const Chunks chunks{rows.size(), chunkRows};
     const std::size_t nWorkers = chunks.workers(nThreads_);
-    std::vector<Scratch> scratch(nWorkers, Scratch(source_));
     std::atomic<bool> outOfTime{false};
     forEachChunk(chunks, nWorkers, [&](std::size_t worker, std::size_t chunk) {
         if (outOfTime || isPast(deadline)) {
@@ -94,11 +109,11 @@ bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<cons
         const RowRange range = chunks.rows(chunk);
         for (std::size_t first = range.first; first < range.last; first += CostSource::mostRows) {
             const std::size_t count = std::min(CostSource::mostRows, range.last - first);
-            double* costs = scratch[worker].costs.data();
+            double* costs = scratch_[worker].costs.data();
             source_.write(rows.subspan(first, count), worker, costs);
             for (std::size_t n = 0; n != count; ++n)
                 makeList(static_cast<std::size_t>(rows[first + n]), costs + n * nClusters(), padded.data(),
-                         scratch[worker].columns);
+                         scratch_[worker].columns);
         }
     });
     return !outOfTime;
@@ -153,7 +168,7 @@ void CandidateLists::extend(std::span<const std::int32_t> rows, std::span<const 
 
 void CandidateLists::widen(std::size_t row) {
     const auto number = static_cast<std::int32_t>(row);
-    std::vector<double> costs(source_.bufferSize());
+    std::vector<double>& costs = scratch_[0].costs;
     source_.write({&number, 1}, 0, costs.data());
     wide_[row] = static_cast<std::uint32_t>(wideCosts_.size());
     wideCosts_.emplace_back(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(nClusters()));

@@ -49,13 +49,19 @@ public:
                 std::span<const double> floors);
 
     double leastOnList(std::size_t row, std::span<const double> prices) const;
-    CostSource& source() { return source_; }
-    // Lists made so far, and those among them with all clusters: measures of work and of memory.
-    std::size_t nMade() const { return nMade_; }
+    // Of equally cheap clusters the first by number.
+    std::int32_t cheapest(std::size_t row, std::span<const double> prices) const;
+    // All prices were lowered by as much.
+    void shift(double amount);
+    // Lists with all clusters: a measure of memory.
     std::size_t nWide() const { return wideCosts_.size(); }
 
 private:
-    struct Scratch;
+    // What one worker needs to make lists.
+    struct Scratch {
+        std::vector<double> costs;
+        std::vector<std::int32_t> columns;
+    };
     static constexpr std::uint32_t notWide = ~std::uint32_t{0};
 
     void widen(std::size_t row);
@@ -67,7 +73,7 @@ private:
     CostSource& source_;
     std::size_t length_;
     std::size_t nThreads_;
-    std::size_t nMade_ = 0;
+    std::vector<Scratch> scratch_; // one per worker
     std::unique_ptr<double[]> costs_;
     std::unique_ptr<std::int32_t[]> clusters_;
     std::vector<double> beyond_;

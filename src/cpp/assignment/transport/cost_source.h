@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "infinity.h"
 #include "lane_width.h"
 
 namespace konstrain {

@@ -14,14 +14,17 @@ constexpr int stepsPerClockReading = 16;
 // One search serves this part of all shortages; see `FlowSearch`.
 constexpr std::size_t shortagesPerSearch = 4;
 constexpr std::int32_t noArc = -1;
+constexpr double radiusGrowth = 4.0;
+constexpr std::size_t leastWide = 256;
+constexpr std::size_t rowsPerWide = 64;
 
 } // namespace
 
 ListedPaths::ListedPaths(CandidateLists& lists, std::span<double> prices, std::span<std::int32_t> labels,
-                         std::span<const std::int64_t> lower, std::span<const std::int64_t> upper)
+                         std::span<const std::int64_t> lower, std::span<const std::int64_t> upper, double reach)
     : lists_(lists), out_(prices), labels_(labels), lower_(lower), upper_(upper), own_(labels.size()),
       members_(lower.size()), position_(labels.size()), arcs_(lower.size()), isBuilt_(lower.size(), 0),
-      doubt_(lower.size(), infinity), passed_(lower.size()), excess_(lower.size() + 1, 0),
+      doubt_(lower.size(), infinity), offList_(lower.size(), infinity), radius_(lower.size(), reach), reserve_(reach), passed_(lower.size()), excess_(lower.size() + 1, 0),
       prices_(prices.begin(), prices.end()), distance_(lower.size() + 1), parent_(lower.size() + 1),
       via_(lower.size() + 1), viaWeight_(lower.size() + 1), isClosed_(lower.size() + 1), onPath_(lower.size() + 1),
       arcTo_(lower.size(), noArc) {
@@ -41,20 +44,22 @@ ListedPaths::ListedPaths(CandidateLists& lists, std::span<double> prices, std::s
     }
 }
 
+// Full lists for more rows than this would be the matrix that lists are there to avoid.
+std::size_t ListedPaths::mostWide() const {
+    return leastWide + lists_.nRows() / rowsPerWide;
+}
+
 ListedPaths::Status ListedPaths::run(TimePoint deadline) {
     Status status = Status::Balanced;
     const auto isExcess = [](std::int64_t excess) { return excess > 0; };
     for (int step = 0; std::any_of(excess_.begin(), excess_.end(), isExcess); ++step) {
-        if (step % stepsPerClockReading == 0 && deadline != TimePoint::max() &&
-            std::chrono::steady_clock::now() >= deadline) {
+        if (step % stepsPerClockReading == 0 && isPast(deadline)) {
             status = Status::OutOfTime;
             break;
         }
         findShortages();
-        if (found_.empty()) {
-            status = Status::NoWayOn;
-            break;
-        }
+        if (found_.empty())
+            return Status::LostItsWay;
         raisePrices(distance_[found_.back()]);
         std::fill(onPath_.begin(), onPath_.end(), 0);
         for (const std::size_t target : found_)
@@ -98,7 +103,7 @@ void ListedPaths::findShortages() {
     heap_.clear();
     std::size_t nShortages = 0;
     for (std::size_t node = 0; node != excess_.size(); ++node) {
-        nShortages += excess_[node] < 0 ? 1 : 0;
+        nShortages += excess_[node] < 0 ? 1U : 0U;
         if (excess_[node] > 0) {
             distance_[node] = 0.0;
             parent_[node] = static_cast<std::int32_t>(node);
@@ -112,6 +117,8 @@ void ListedPaths::findShortages() {
         heap_.pop_back();
         const auto node = static_cast<std::size_t>(event.node);
         if (event.isDoubt) {
+            if (lists_.nWide() > mostWide())
+                return;
             settleDoubt(node, event.distance);
             continue;
         }
@@ -148,41 +155,55 @@ void ListedPaths::leaveSink() {
             reach(sink(), j, 0.0, noArc);
 }
 
-// Makes the lists of those rows anew that are nearest to a cluster off theirs: at the prices that a search
-// which ended here would leave behind, for at the present ones a list would come out as it is.
+// The search has come as far as the arcs of a cluster are known: it needs longer ones, or new lists.
 void ListedPaths::settleDoubt(std::size_t cluster, double distance) {
-    std::vector<std::pair<double, std::int32_t>> rows;
-    for (const std::int32_t row : members_[cluster])
-        rows.emplace_back(lists_.beyond(static_cast<std::size_t>(row)) - ownCost(row), row);
-    const std::size_t count = std::min<std::size_t>(CostSource::mostRows, rows.size());
-    std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end());
+    if (offList_[cluster] <= doubt_[cluster])
+        remakeLists(cluster, distance);
+    else
+        radius_[cluster] *= radiusGrowth;
+    buildArcs(cluster);
+    leave(cluster);
+}
+
+// Makes the lists of those rows anew that may be this near to a cluster off theirs: at the prices that a
+// search which ended here would leave behind, for at the present ones a list would come out as it is.
+void ListedPaths::remakeLists(std::size_t cluster, double distance) {
     std::vector<double> ahead(prices_.begin(), prices_.end() - 1);
     for (const std::size_t node : closed_)
         if (node != sink())
             ahead[node] += distance - distance_[node];
-    std::vector<std::int32_t> nearest(count);
-    std::vector<double> floors(count);
-    for (std::size_t n = 0; n != count; ++n) {
-        nearest[n] = rows[n].second;
-        floors[n] = ownCost(nearest[n]) + ahead[cluster];
-    }
-    lists_.extend(nearest, ahead, floors);
-    isBuilt_[cluster] = 0;
-    leave(cluster);
+    // Rounding may leave the two apart by a unit in the last place, and a list must grow beyond both.
+    const double level = std::max(ahead[cluster], offList_[cluster]);
+    std::vector<std::int32_t> rows;
+    std::vector<double> floors;
+    for (const std::int32_t row : members_[cluster])
+        if (lists_.beyond(static_cast<std::size_t>(row)) - ownCost(row) <= level + reserve_) {
+            rows.push_back(row);
+            floors.push_back(ownCost(row) + level);
+        }
+    lists_.extend(rows, ahead, floors);
 }
 
 void ListedPaths::buildArcs(std::size_t cluster) {
     auto& arcs = arcs_[cluster];
     arcs.clear();
-    double doubt = infinity;
+    double offList = infinity;
+    double tooFar = infinity;
+    const double reach = prices_[cluster] + radius_[cluster];
     for (const std::int32_t number : members_[cluster]) {
         const auto row = static_cast<std::size_t>(number);
         const auto [cost, to, length] = lists_[row];
-        doubt = std::min(doubt, lists_.beyond(row) - own_[row]);
+        const double own = own_[row];
+        offList = std::min(offList, lists_.beyond(row) - own);
         for (std::size_t e = 0; e != length; ++e) {
-            const double weight = cost[e] - own_[row];
             const auto target = static_cast<std::size_t>(to[e]);
-            if (target == cluster || weight == infinity)
+            const double weight = cost[e] - own;
+            const double priced = weight + prices_[target];
+            if (priced > reach) {
+                tooFar = std::min(tooFar, priced);
+                continue;
+            }
+            if (target == cluster)
                 continue;
             if (arcTo_[target] == noArc) {
                 arcTo_[target] = static_cast<std::int32_t>(arcs.size());
@@ -196,7 +217,8 @@ void ListedPaths::buildArcs(std::size_t cluster) {
     }
     for (const Arc& arc : arcs)
         arcTo_[static_cast<std::size_t>(arc.to)] = noArc;
-    doubt_[cluster] = doubt;
+    offList_[cluster] = offList;
+    doubt_[cluster] = std::min(offList, tooFar);
     isBuilt_[cluster] = 1;
 }
 
@@ -254,7 +276,6 @@ bool ListedPaths::moveAlongPath(std::size_t target) {
     onPath_[source] = 1;
     excess_[source] -= amount;
     excess_[target] += amount;
-    ++nPaths_;
     return true;
 }
 

@@ -18,18 +18,23 @@ namespace konstrain {
 // clusters, and the prices at the end prove the labels without another look at the rows.
 class ListedPaths {
 public:
-    enum class Status { Balanced, OutOfTime, NoWayOn };
+    enum class Status {
+        Balanced,
+        OutOfTime,
+        LostItsWay, // too many rows need full lists, or costs so large that their differences are infinite
+    };
 
-    // `labels` must be cheapest on the lists at `prices`, and lists hold for these prices.
+    // `labels` must be cheapest on the lists at `prices`, and lists hold for these prices; both change in
+    // place. Arcs and lists reach at least `reach` farther than a search needs them.
     ListedPaths(CandidateLists& lists, std::span<double> prices, std::span<std::int32_t> labels,
-                std::span<const std::int64_t> lower, std::span<const std::int64_t> upper);
+                std::span<const std::int64_t> lower, std::span<const std::int64_t> upper, double reach);
 
     Status run(TimePoint deadline);
 
     // What each row costs in its cluster.
     std::span<const double> ownCosts() const { return own_; }
-    // Paths that rows moved along: a measure of work.
-    std::size_t nPaths() const { return nPaths_; }
+    // What was taken off all prices at the end, so that the sink's is zero.
+    double shift() const { return prices_.back(); }
 
 private:
     struct Arc {
@@ -53,12 +58,14 @@ private:
     std::size_t sink() const { return nClusters(); }
     double ownCost(std::int32_t row) const { return own_[static_cast<std::size_t>(row)]; }
 
+    std::size_t mostWide() const;
     void findShortages();
     void push(double distance, std::size_t node, bool isDoubt);
     void reach(std::size_t from, std::size_t to, double weight, std::int32_t row);
     void leave(std::size_t from);
     void leaveSink();
     void settleDoubt(std::size_t cluster, double distance);
+    void remakeLists(std::size_t cluster, double distance);
     void buildArcs(std::size_t cluster);
     void raisePrices(double distance);
     bool moveAlongPath(std::size_t target);
@@ -80,7 +87,10 @@ private:
     std::vector<std::int32_t> position_;
     std::vector<std::vector<Arc>> arcs_;
     std::vector<std::uint8_t> isBuilt_;
-    std::vector<double> doubt_; // least `beyond` less own cost of a cluster's rows
+    std::vector<double> doubt_;   // priced weight from which on arcs are missing
+    std::vector<double> offList_; // the same, as far as they are missing on the lists
+    std::vector<double> radius_;  // how far from a cluster arcs are known
+    double reserve_;              // how much farther than needed lists are made
     std::vector<std::int64_t> passed_;
     std::vector<std::int64_t> excess_;
     std::vector<double> prices_; // the sink's comes last
@@ -96,7 +106,6 @@ private:
     std::vector<std::size_t> found_;
     // Scratch of `buildArcs`:
     std::vector<std::int32_t> arcTo_;
-    std::size_t nPaths_ = 0;
 };
 
 } // namespace konstrain

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "chunks.h"
-#include "crowding.h"
 #include "flow_search.h"
 
 namespace konstrain {
@@ -16,15 +15,17 @@ constexpr std::size_t chunkRows = 2048;
 // Shares are counted in units of 2^-32.
 constexpr double shareUnit = 4294967296.0;
 // A cluster that is dearer by more temperatures than this takes no share.
-constexpr double farthest = 12.0;
+constexpr double farthest = 7.0;
 // Smallest product of two shares that couples two clusters in a step.
-constexpr double leastCoupling = 1e-3;
+constexpr double leastCoupling = 0.03;
+// Rows per cluster that couplings are counted on: more than these say the same.
+constexpr std::size_t coupledRows = 32;
 // A step moves no price by more temperatures than this.
-constexpr double longestStep = 20.0;
+constexpr double longestStep = 3.0;
 // Added to the diagonal, relative to the mean size: prices that may all shift together have no best place.
 constexpr double ridge = 1e-6;
 // A step needs no more digits than this, nor more iterations of conjugate gradients.
-constexpr double stepAccuracy = 1e-3;
+constexpr double stepAccuracy = 1e-2;
 constexpr int mostIterations = 60;
 // Rows that the median gap is taken over.
 constexpr std::size_t gapSample = 4096;
@@ -80,9 +81,10 @@ void PairSums::grow() {
 
 struct SharePrices::Worker {
     Worker(std::size_t nClusters, std::size_t length)
-        : shares(nClusters), sizes(nClusters), pairs(nClusters), priced(length), near(length) {}
+        : shares(nClusters), curvature(nClusters), sizes(nClusters), pairs(nClusters), priced(length), near(length) {}
 
     std::vector<std::int64_t> shares;
+    std::vector<std::int64_t> curvature; // how shares fall with the price
     std::vector<std::int64_t> sizes;
     PairSums pairs;
     // Of one row:
@@ -93,6 +95,7 @@ struct SharePrices::Worker {
 SharePrices::SharePrices(const CandidateLists& lists, std::span<const std::int64_t> lower,
                          std::span<const std::int64_t> upper)
     : lists_(lists), lower_(lower), upper_(upper),
+      coupledStride_(std::max<std::size_t>(1, lists.nRows() / (coupledRows * lists.nClusters()))),
       workers_(Chunks{lists.nRows(), chunkRows}.workers(lists.nThreads()),
                Worker(lists.nClusters(), lists.length())),
       shares_(lists.nClusters()), sizes_(lists.nClusters()), starts_(lists.nClusters() + 1),
@@ -127,6 +130,7 @@ void SharePrices::measure(std::span<const double> prices, double temperature) {
     temperature_ = temperature;
     for (Worker& worker : workers_) {
         std::fill(worker.shares.begin(), worker.shares.end(), 0);
+        std::fill(worker.curvature.begin(), worker.curvature.end(), 0);
         std::fill(worker.sizes.begin(), worker.sizes.end(), 0);
         worker.pairs.clear();
     }
@@ -138,12 +142,15 @@ void SharePrices::measure(std::span<const double> prices, double temperature) {
     });
     for (std::size_t j = 0; j != shares_.size(); ++j) {
         std::int64_t share = 0;
+        std::int64_t curvature = 0;
         sizes_[j] = 0;
         for (const Worker& worker : workers_) {
             share += worker.shares[j];
+            curvature += worker.curvature[j];
             sizes_[j] += worker.sizes[j];
         }
         shares_[j] = static_cast<double>(share) / shareUnit;
+        degree_[j] = static_cast<double>(curvature) / (shareUnit * temperature);
     }
     for (std::size_t w = 1; w < workers_.size(); ++w)
         workers_[0].pairs.addAll(workers_[w].pairs);
@@ -169,10 +176,14 @@ void SharePrices::measureRow(std::size_t row, std::span<const double> prices, Wo
     }
     const auto best = std::find(priced, priced + length, least) - priced;
     ++worker.sizes[static_cast<std::size_t>(cluster[best])];
+    const bool couples = row % coupledStride_ == 0;
     for (std::size_t n = 0; n != count; ++n) {
         auto& [j, share] = worker.near[n];
         share /= sum;
         worker.shares[j] += inUnits(share);
+        worker.curvature[j] += inUnits(share * (1.0 - share));
+        if (!couples)
+            continue;
         for (std::size_t m = 0; m != n; ++m)
             if (share * worker.near[m].second >= leastCoupling)
                 worker.pairs.add(worker.near[m].first, j, inUnits(share * worker.near[m].second));
@@ -195,17 +206,16 @@ void SharePrices::takeUpPairs() {
     });
     neighbours_.resize(entries.size());
     weights_.resize(entries.size());
-    const double scale = 1.0 / (shareUnit * temperature_);
+    const double scale = static_cast<double>(coupledStride_) / (shareUnit * temperature_);
     for (std::size_t j = 0; j != degree_.size(); ++j) {
         // How a table fills up depends on the number of threads; sums over a sorted row do not.
         std::sort(entries.begin() + static_cast<std::ptrdiff_t>(starts_[j]),
                   entries.begin() + static_cast<std::ptrdiff_t>(starts_[j + 1]));
-        degree_[j] = ridge * static_cast<double>(lists_.nRows()) /
-                     (static_cast<double>(degree_.size()) * temperature_);
+        degree_[j] += ridge * static_cast<double>(lists_.nRows()) /
+                      (static_cast<double>(degree_.size()) * temperature_);
         for (std::size_t e = starts_[j]; e != starts_[j + 1]; ++e) {
             neighbours_[e] = entries[e].first;
             weights_[e] = scale * static_cast<double>(entries[e].second);
-            degree_[j] += weights_[e];
         }
     }
 }
@@ -221,6 +231,9 @@ void SharePrices::chooseActive(std::span<const double> prices) {
         active_[j] = isFull || isShort;
         wanted_[j] = isFull ? above : below;
         direction_[j] = active_[j] != 0 ? 0.0 : -prices[j];
+        // Where hardly a row is in reach the derivative says nothing: the step ends at its longest.
+        if (active_[j] != 0)
+            degree_[j] += std::abs(wanted_[j]) / (longestStep * temperature_);
     }
     for (std::size_t j = 0; j != shares_.size(); ++j)
         if (active_[j] != 0)
@@ -281,13 +294,9 @@ void SharePrices::step(std::span<double> prices) {
     takeUpPairs();
     chooseActive(prices);
     solve();
-    double largest = 0.0;
-    for (const double d : direction_)
-        largest = std::max(largest, std::abs(d));
-    const double part = largest > longestStep * temperature_ ? longestStep * temperature_ / largest : 1.0;
+    const double most = longestStep * temperature_;
     for (std::size_t j = 0; j != prices.size(); ++j)
-        prices[j] += part * direction_[j];
-    levelPrices(lower_, upper_, lists_.nRows(), prices);
+        prices[j] += std::clamp(direction_[j], -most, most);
 }
 
 } // namespace konstrain

@@ -71,6 +71,7 @@ private:
     const CandidateLists& lists_;
     std::span<const std::int64_t> lower_;
     std::span<const std::int64_t> upper_;
+    std::size_t coupledStride_;
     double temperature_ = 0.0;
     std::int64_t excess_ = 0;
     std::vector<Worker> workers_;
