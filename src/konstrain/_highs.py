@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from konstrain._tolerances import HIGHS_FEASIBILITY
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,20 +40,13 @@ class LinearProgram:
         self._solver = _solver(program)
         self._columns = np.arange(program.cost.size, dtype=np.int32)
 
-    def solve(self, cost: NDArray[np.float64], *, time_limit: float | None = None) -> BinaryAnswer:
+    def solve(self, cost: NDArray[np.float64], *, deadline: Deadline = NO_DEADLINE) -> BinaryAnswer:
         """Solve for these costs, starting from the last solution, which stays feasible."""
         self._solver.changeColsCost(self._columns.size, self._columns, np.ascontiguousarray(cost))
-        return _run(self._solver, Deadline(time_limit))
+        return _run(self._solver, deadline)
 
 
 def solve_binary(
-    program: BinaryProgram, *, time_limit: float | None = None, start: NDArray[np.float64] | None = None
-) -> BinaryAnswer:
-    """Do what `solve_binary_by` does within so many seconds."""
-    return solve_binary_by(program, deadline=Deadline(time_limit), start=start)
-
-
-def solve_binary_by(
     program: BinaryProgram, *, deadline: Deadline, start: NDArray[np.float64] | None = None
 ) -> BinaryAnswer:
     """Solve a binary program to proved optimality or to the deadline.

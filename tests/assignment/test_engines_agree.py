@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from konstrain.assignment import ENGINES, AssignmentProblem, assign, choose, milp
 from konstrain.exceptions import InfeasibleError
-from oracles import best_cost, check_assignment, cost_tolerance
+from oracles import best_cost, check_engine, cost_tolerance
 from problems import random_links, random_problem
 
 KINDS = {
@@ -34,18 +34,6 @@ MEETS = {
 }
 # The sanitizer build is slow and asks for fewer.
 PROBLEMS_PER_ENGINE = int(os.environ.get("KONSTRAIN_PROBLEMS", "2100"))
-
-
-def check_engine(engine, problem, expected):
-    if np.isinf(expected):
-        with pytest.raises(InfeasibleError):
-            engine.solve(problem)
-        return
-    answer = engine.solve(problem)
-    check_assignment(problem, answer)
-    assert answer.proven
-    assert answer.engine == engine.name
-    np.testing.assert_allclose(answer.cost, expected, rtol=1e-9, atol=cost_tolerance(problem))
 
 
 def supported_problems(engine, seed, count):

@@ -14,7 +14,7 @@ namespace konstrain {
 struct SearchProblem {
     BlockMeans means;
     std::span<const double> weight;
-    LinkView links;                  // `indptr` empty: nobody is linked
+    LinkView links;                  // `indptr` empty: no two blocks are linked
     std::span<const double> demand;  // empty: 1 each
     std::span<const double> sizeMin; // one per cluster
     std::span<const double> sizeMax;

@@ -20,7 +20,7 @@ enum class MoveKind : std::int8_t {
     chain,  // all that hangs together by soft links as well changes sides
 };
 
-// One move as it was made, for whoever wants to check it.
+// One move as it was made: tests recompute what it gained.
 struct MoveRecord {
     MoveKind kind;
     std::int32_t p;

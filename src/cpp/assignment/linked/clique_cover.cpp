@@ -44,7 +44,7 @@ private:
         pairs[b * n_ + a] = 1;
     }
 
-    // Extends a link to a clique by whoever adds most uncovered links.
+    // Extends a link to a clique, each time by the node that adds most uncovered links.
     void grow(std::size_t first, std::size_t second) {
         std::vector<std::size_t> clique{first, second};
         std::vector<std::size_t> candidates;

@@ -161,10 +161,16 @@ private:
     std::vector<std::uint32_t> cliquesOf_;
 };
 
-// Barahona and Anbil's volume algorithm: every step starts at the best prices so far and follows the average
-// of the directions seen, recent ones counting more.
+// Barahona and Anbil's volume algorithm (2000): every step starts at the best prices so far and follows the
+// average of the directions seen, recent ones counting more. The factors by which the step length grows and
+// shrinks are theirs; they wait for 20 failures, but make thousands of steps where we make at most hundreds.
 void CliqueRelaxation::raise(int steps, double stepLength, double memory, double target, TimePoint end) {
     constexpr int patience = 5;
+    constexpr double growth = 1.1;
+    constexpr double longest = 2.0; // beyond this no step is sure to come nearer to the best prices
+    constexpr double shrinkage = 0.66;
+    constexpr double aim = 0.05; // while no colouring is known, a step aims this share above the bound
+    constexpr double noDirection = 1e-14; // squared; as short as this it is rounding, and the prices are best
     Ascent ascent(*this);
     bound_ = -infinity;
     int failures = 0;
@@ -176,15 +182,15 @@ void CliqueRelaxation::raise(int steps, double stepLength, double memory, double
             ascent.keep(*this);
             failures = 0;
             if (along > 0.0)
-                stepLength = std::min(2.0, 1.1 * stepLength);
+                stepLength = std::min(longest, growth * stepLength);
         } else if (++failures == patience) {
-            stepLength *= 0.66;
+            stepLength *= shrinkage;
             failures = 0;
         }
         const double norm = ascent.norm();
-        if (bound_ >= target || !(norm > 1e-14) || isPast(end))
+        if (bound_ >= target || !(norm > noDirection) || isPast(end))
             return;
-        const double goal = target < infinity ? target : bound_ + 0.05 * std::abs(bound_);
+        const double goal = target < infinity ? target : bound_ + aim * std::abs(bound_);
         ascent.move(stepLength * (goal - bound_) / norm);
     }
 }
@@ -194,7 +200,7 @@ bool CliqueRelaxation::forbid(std::size_t open, std::size_t colour) {
     if (cost == infinity)
         return true;
     cost = infinity;
-    const auto left = std::ranges::count_if(reduced(open), [](double c) { return c < infinity; });
+    const auto left = countAllowed(reduced(open));
     if (left == 1)
         forced_.push_back(open);
     return left > 0;
@@ -250,7 +256,7 @@ std::vector<std::int32_t> CliqueRelaxation::positions(const Potts& potts) const 
 
 bool CliqueRelaxation::propagate(const Potts& potts) {
     for (std::size_t open = 0; open != nodes_.size(); ++open) {
-        const auto left = std::ranges::count_if(reduced(open), [](double c) { return c < infinity; });
+        const auto left = countAllowed(reduced(open));
         if (left == 0)
             return false;
         if (left == 1)
@@ -298,7 +304,7 @@ void CliqueRelaxation::settle(const Potts& potts) {
     std::vector<double> reduced;
     for (std::size_t open = 0; open != nodes_.size(); ++open) {
         const auto cost = this->reduced(open);
-        if (std::ranges::count_if(cost, [](double c) { return c < infinity; }) == 1) {
+        if (countAllowed(cost) == 1) {
             const std::int32_t colour = cheapest(cost).colour;
             colours_[node(open)] = colour;
             constant_ += potts.cost(node(open))[static_cast<std::size_t>(colour)];

@@ -20,9 +20,10 @@ constexpr double rootLength = 0.5;
 constexpr double rootMemory = 0.9;
 constexpr double nodeLength = 0.2;
 constexpr double nodeMemory = 0.9;
-// Branchings that the quick search gets to end a subtree, and of how many nodes one may try it without having
-// won before.
+// Branchings that the quick search gets to end a subtree. It is tried at every node while it ends at least
+// one subtree in so many tries, else at every sixteenth.
 constexpr std::size_t partBranchings = 20;
+constexpr std::size_t triesPerWin = 4;
 constexpr std::size_t tryPartsEvery = 16;
 // Depths between two attempts to complete a colouring.
 constexpr std::size_t completeEvery = 4;
@@ -35,8 +36,7 @@ std::optional<std::size_t> branchingNode(const Potts& potts, const CliqueRelaxat
     std::optional<std::size_t> chosen;
     double most = -1.0;
     for (std::size_t open = 0; open != relaxation.nOpen(); ++open) {
-        const auto choices =
-            std::ranges::count_if(relaxation.reduced(open), [](double c) { return c < infinity; });
+        const auto choices = countAllowed(relaxation.reduced(open));
         if (choices < 2)
             continue;
         const auto degree = static_cast<double>(potts.neighbours(relaxation.node(open)).size());
@@ -120,7 +120,7 @@ void CliqueSearch::search(CliqueRelaxation& relaxation, std::size_t depth) {
 // search takes them one by one, where branching here would try all their combinations. False when it does not
 // get through.
 bool CliqueSearch::endByParts(const CliqueRelaxation& relaxation) {
-    if (value_ == infinity || (partTries_ > 4 * partWins_ + 4 && nodesLeft_ % tryPartsEvery != 0))
+    if (value_ == infinity || (partTries_ > triesPerWin * (partWins_ + 1) && nodesLeft_ % tryPartsEvery != 0))
         return false;
     ++partTries_;
     const Potts left = relaxation.remainder(potts_);
@@ -146,7 +146,7 @@ void CliqueSearch::branch(CliqueRelaxation& relaxation, std::size_t depth) {
     if (endByParts(relaxation))
         return;
     const auto open = branchingNode(potts_, relaxation);
-    if (!open) { // one colour left for everybody
+    if (!open) { // every node has one colour left
         relaxation.settle(potts_);
         offer(relaxation.colours());
         return;

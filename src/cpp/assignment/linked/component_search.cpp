@@ -12,7 +12,7 @@ namespace konstrain {
 
 namespace {
 
-constexpr int ascentSweeps = 20; // more sweeps cut few further nodes
+constexpr int ascentSweeps = 20; // further sweeps prune few further branches
 
 struct Minima {
     double sum;
@@ -127,7 +127,7 @@ struct Leaf {
     double weight;
 };
 
-// Peels nodes with at most one neighbour left; their best responses move into the costs of who they hang on.
+// Peels nodes with at most one neighbour left; their best responses move into the costs of that neighbour.
 std::vector<Leaf> peelLeaves(Potts& potts, std::vector<char>& peeled) {
     std::vector<std::size_t> degree(potts.nNodes());
     std::vector<std::size_t> ready;
@@ -331,14 +331,13 @@ namespace {
 // The node not yet coloured that has the fewest colours left, then the most to lose.
 std::size_t mostUrgent(const Potts& charged, std::span<const char> done) {
     std::size_t chosen = done.size();
-    std::size_t fewest = 0;
+    std::ptrdiff_t fewest = 0;
     double loss = 0.0;
     for (std::size_t node = 0; node != done.size(); ++node) {
         if (done[node])
             continue;
         const auto cost = charged.cost(node);
-        const auto choices =
-            static_cast<std::size_t>(std::ranges::count_if(cost, [](double c) { return c < infinity; }));
+        const std::ptrdiff_t choices = countAllowed(cost);
         const Cheapest best = cheapest(cost);
         const double regret = choices < 2 ? infinity : best.second - best.cost;
         if (chosen == done.size() || choices < fewest || (choices == fewest && regret > loss)) {

@@ -97,9 +97,10 @@ private:
 } // namespace
 
 DualBound ascend(const Potts& potts, int maxSweeps) {
+    constexpr double rounding = 1e-12; // a sweep that gains less, relatively, gains nothing
     Ascent ascent(potts);
     for (int i = 0; i != maxSweeps && ascent.value() < infinity; ++i)
-        if (!(ascent.sweep() > 1e-12 * std::abs(ascent.value())))
+        if (!(ascent.sweep() > rounding * std::abs(ascent.value())))
             break;
     return ascent.take();
 }

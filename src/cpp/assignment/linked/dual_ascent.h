@@ -18,7 +18,8 @@ struct DualBound {
     }
 };
 
-// Raises the bound "every node takes its cheapest colour" by moving link prices into colour costs. Each step
+// Raises the bound "every node takes its cheapest colour" by moving link prices into colour costs: coordinate
+// ascent on the dual of the linear relaxation over single links. Each step
 // takes a link that the cheapest colours break and shifts as much of its price as the second-best colours
 // allow.
 DualBound ascend(const Potts& potts, int maxSweeps);

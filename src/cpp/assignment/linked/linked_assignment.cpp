@@ -222,7 +222,8 @@ bool LinkedAssignment::takeUpAllOf(std::span<const std::int32_t> slots) {
     return true;
 }
 
-// Takes up a block's links to those others that `wanted` accepts; somebody is about to solve them.
+// Takes up a block's links to those others that `wanted` accepts. The component is not marked as touched: the
+// caller is about to solve it.
 template <typename Wanted> void LinkedAssignment::takeUpAt(std::int32_t block, Wanted wanted) {
     const std::size_t nTouched = touched_.size();
     for (const std::int32_t other : neighboursOf(block))

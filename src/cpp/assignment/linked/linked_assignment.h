@@ -34,7 +34,7 @@ struct SearchLimits {
     double seconds;               // for everything together
 };
 
-// A group of linked blocks that the search gave up on; somebody else has to settle it.
+// A group of linked blocks that the search gave up on; the caller has to settle it.
 struct OpenComponent {
     std::vector<std::int32_t> blocks;
     Potts potts;                       // over these blocks in this order, colours no optimum needs forbidden

@@ -1,5 +1,6 @@
 #include "potts.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace konstrain {
@@ -18,6 +19,10 @@ void Potts::finish() {
         neighbours_[next[static_cast<std::size_t>(link.first)]++] = {link.second, link.weight};
         neighbours_[next[static_cast<std::size_t>(link.second)]++] = {link.first, link.weight};
     }
+}
+
+std::ptrdiff_t countAllowed(std::span<const double> cost) {
+    return std::ranges::count_if(cost, [](double c) { return c < infinity; });
 }
 
 Cheapest cheapest(std::span<const double> cost) {

@@ -63,6 +63,9 @@ struct Cheapest {
     double second; // cost of the next best colour; infinite when there is none
 };
 
+// How many colours a node may take, given their costs.
+std::ptrdiff_t countAllowed(std::span<const double> cost);
+
 // The first cheapest colour and the two lowest costs.
 Cheapest cheapest(std::span<const double> cost);
 

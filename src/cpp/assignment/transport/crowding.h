@@ -10,7 +10,7 @@ std::int64_t countCrowded(std::span<const std::int64_t> sizes, std::span<const s
 
 // Raises the price of each crowded cluster just so far that, were the other prices to stay, no more rows
 // prefer it than fit. `gaps` says by how much each row prefers its label. A cheap first step towards good
-// prices: as in an auction, some rows come back because other prices rose too.
+// prices: as in an auction (Bertsekas 1988), some rows come back because other prices rose too.
 void raiseCrowdedPrices(std::span<const std::int32_t> labels, std::span<const float> gaps,
                         std::span<const std::int64_t> sizes, std::span<const std::int64_t> upper,
                         std::span<double> prices);

@@ -1,16 +1,17 @@
 #pragma once
 
-#include "deadline.h"
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "cluster_graph.h"
+#include "deadline.h"
 
 namespace konstrain {
 
-// Brings the sizes of clusters into their bounds along cheapest paths.
+// Brings the sizes of clusters into their bounds along cheapest paths: successive shortest paths on prices
+// that keep reduced costs from going negative (Edmonds and Karp 1972).
 //
 // Clusters and one sink are the nodes of a flow: rows enter their cluster, and what a cluster passes on to
 // the sink lies between its bounds. A cluster that holds more rows than it passes on has an excess; each step
