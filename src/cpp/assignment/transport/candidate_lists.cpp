@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <limits>
 #include <numeric>
 
 #include "chunks.h"
@@ -131,7 +132,8 @@ void CandidateLists::makeList(std::size_t row, const double* costs, const double
     double limits[laneCount];
     fourthOfLanes(costs, prices, nClusters(), limits);
     std::sort(std::begin(limits), std::end(limits));
-    beyond_[row] = limits[limitingLane];
+    // A lane with fewer clusters has no fourth; the places past the last cluster cost infinity, too.
+    beyond_[row] = std::min(limits[limitingLane], std::numeric_limits<double>::max());
     std::size_t count = columnsUpTo(costs, prices, nClusters(), beyond_[row], columns.data());
     if (count > length_) {
         // Of equal costs the first clusters stay, so that lists do not depend on how they are cut.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <functional>
 
 #include "flow_search.h"
@@ -14,7 +15,13 @@ constexpr int stepsPerClockReading = 16;
 // One search serves this part of all shortages; see `FlowSearch`.
 constexpr std::size_t shortagesPerSearch = 4;
 constexpr std::int32_t noArc = -1;
-constexpr double radiusGrowth = 4.0;
+// What turned out too short is made this many times as long.
+constexpr double reachGrowth = 4.0;
+// A list made anew must reach this part of the reserve farther than before, and farther than rounding may
+// seem to: where many clusters cost a row the same, lists would grow by nothing time after time.
+constexpr double leastProgress = 0.05;
+constexpr double rounding = 1e-12;
+// Rows that may have full lists: a few always, then one in so many.
 constexpr std::size_t leastWide = 256;
 constexpr std::size_t rowsPerWide = 64;
 
@@ -24,7 +31,7 @@ ListedPaths::ListedPaths(CandidateLists& lists, std::span<double> prices, std::s
                          std::span<const std::int64_t> lower, std::span<const std::int64_t> upper, double reach)
     : lists_(lists), out_(prices), labels_(labels), lower_(lower), upper_(upper), own_(labels.size()),
       members_(lower.size()), position_(labels.size()), arcs_(lower.size()), isBuilt_(lower.size(), 0),
-      doubt_(lower.size(), infinity), offList_(lower.size(), infinity), radius_(lower.size(), reach), reserve_(reach), passed_(lower.size()), excess_(lower.size() + 1, 0),
+      doubt_(lower.size(), infinity), offList_(lower.size(), infinity), radius_(lower.size(), reach), reserve_(lower.size(), reach), passed_(lower.size()), excess_(lower.size() + 1, 0),
       prices_(prices.begin(), prices.end()), distance_(lower.size() + 1), parent_(lower.size() + 1),
       via_(lower.size() + 1), viaWeight_(lower.size() + 1), isClosed_(lower.size() + 1), onPath_(lower.size() + 1),
       arcTo_(lower.size(), noArc) {
@@ -160,7 +167,7 @@ void ListedPaths::settleDoubt(std::size_t cluster, double distance) {
     if (offList_[cluster] <= doubt_[cluster])
         remakeLists(cluster, distance);
     else
-        radius_[cluster] *= radiusGrowth;
+        radius_[cluster] = reachGrowth * std::max(radius_[cluster], doubt_[cluster] - prices_[cluster]);
     buildArcs(cluster);
     leave(cluster);
 }
@@ -174,12 +181,15 @@ void ListedPaths::remakeLists(std::size_t cluster, double distance) {
             ahead[node] += distance - distance_[node];
     // Rounding may leave the two apart by a unit in the last place, and a list must grow beyond both.
     const double level = std::max(ahead[cluster], offList_[cluster]);
+    const double reserve = reserve_[cluster];
+    reserve_[cluster] = reachGrowth * std::max(reserve, level - prices_[cluster]);
     std::vector<std::int32_t> rows;
     std::vector<double> floors;
     for (const std::int32_t row : members_[cluster])
-        if (lists_.beyond(static_cast<std::size_t>(row)) - ownCost(row) <= level + reserve_) {
+        if (lists_.beyond(static_cast<std::size_t>(row)) - ownCost(row) <= level + reserve) {
             rows.push_back(row);
-            floors.push_back(ownCost(row) + level);
+            floors.push_back(ownCost(row) + level + leastProgress * reserve +
+                             rounding * (std::abs(ownCost(row)) + std::abs(level)));
         }
     lists_.extend(rows, ahead, floors);
 }

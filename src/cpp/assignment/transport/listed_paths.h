@@ -90,7 +90,7 @@ private:
     std::vector<double> doubt_;   // priced weight from which on arcs are missing
     std::vector<double> offList_; // the same, as far as they are missing on the lists
     std::vector<double> radius_;  // how far from a cluster arcs are known
-    double reserve_;              // how much farther than needed lists are made
+    std::vector<double> reserve_; // how much farther than needed lists are made
     std::vector<std::int64_t> passed_;
     std::vector<std::int64_t> excess_;
     std::vector<double> prices_; // the sink's comes last
