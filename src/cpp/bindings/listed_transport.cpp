@@ -39,8 +39,7 @@ void bindMatrix(nb::module_& m) {
         [](Matrix<double> costs, Vector<std::int64_t> lower, Vector<std::int64_t> upper, Vector<double> start,
            double timeLimit, bool isWarm, std::size_t nThreads, std::size_t listLength) {
             konstrain::MatrixCosts source(view<double>(costs), costs.shape(1));
-            return solve(source, lower, upper, start,
-                         listedOptions(timeLimit, isWarm, nThreads, listLength));
+            return solve(source, lower, upper, start, listedOptions(timeLimit, isWarm, nThreads, listLength));
         },
         "costs"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "start"_a.noconvert(),
         "time_limit"_a, "is_warm"_a, "n_threads"_a, "list_length"_a,
@@ -54,9 +53,8 @@ template <typename... Parts, typename... Names> void bindRows(nb::module_& m, Na
         [](Parts... rows, std::optional<Vector<double>> weight, Matrix<double> centers,
            Vector<std::int64_t> lower, Vector<std::int64_t> upper, Vector<double> start, double timeLimit,
            bool isWarm, std::size_t nThreads, std::size_t listLength) {
-            const auto source =
-                konstrain::costSource(rowsOf(centers.shape(1), rows...), dataOrNull(weight),
-                                      rowsOf(centers.shape(1), centers), nThreads);
+            const auto source = konstrain::costSource(rowsOf(centers.shape(1), rows...), dataOrNull(weight),
+                                                      rowsOf(centers.shape(1), centers), nThreads);
             return solve(*source, lower, upper, start,
                          listedOptions(timeLimit, isWarm, nThreads, listLength));
         },

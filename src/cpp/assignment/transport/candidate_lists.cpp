@@ -29,8 +29,8 @@ constexpr std::size_t limitingLane = 3;
 
 CandidateLists::CandidateLists(CostSource& source, std::size_t length, std::size_t nThreads)
     : source_(source), length_(std::min(length, source.nClusters())), nThreads_(nThreads),
-      scratch_(nThreads, {std::vector<double>(source.bufferSize()),
-                          std::vector<std::int32_t>(source.nClusters())}),
+      scratch_(nThreads,
+               {std::vector<double>(source.bufferSize()), std::vector<std::int32_t>(source.nClusters())}),
       costs_(std::make_unique_for_overwrite<double[]>(source.nRows() * length_)),
       clusters_(std::make_unique_for_overwrite<std::int32_t[]>(source.nRows() * length_)),
       beyond_(source.nRows()), wide_(source.nRows(), notWide), everyCluster_(source.nClusters()),

@@ -28,13 +28,15 @@ constexpr std::size_t rowsPerWide = 64;
 } // namespace
 
 ListedPaths::ListedPaths(CandidateLists& lists, std::span<double> prices, std::span<std::int32_t> labels,
-                         std::span<const std::int64_t> lower, std::span<const std::int64_t> upper, double reach)
+                         std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,
+                         double reach)
     : lists_(lists), out_(prices), labels_(labels), lower_(lower), upper_(upper), own_(labels.size()),
       members_(lower.size()), position_(labels.size()), arcs_(lower.size()), isBuilt_(lower.size(), 0),
-      doubt_(lower.size(), infinity), offList_(lower.size(), infinity), radius_(lower.size(), reach), reserve_(lower.size(), reach), passed_(lower.size()), excess_(lower.size() + 1, 0),
+      doubt_(lower.size(), infinity), offList_(lower.size(), infinity), radius_(lower.size(), reach),
+      reserve_(lower.size(), reach), passed_(lower.size()), excess_(lower.size() + 1, 0),
       prices_(prices.begin(), prices.end()), distance_(lower.size() + 1), parent_(lower.size() + 1),
-      via_(lower.size() + 1), viaWeight_(lower.size() + 1), isClosed_(lower.size() + 1), onPath_(lower.size() + 1),
-      arcTo_(lower.size(), noArc) {
+      via_(lower.size() + 1), viaWeight_(lower.size() + 1), isClosed_(lower.size() + 1),
+      onPath_(lower.size() + 1), arcTo_(lower.size(), noArc) {
     prices_.push_back(0.0);
     for (std::size_t row = 0; row != labels.size(); ++row) {
         own_[row] = costIn(static_cast<std::int32_t>(row), static_cast<std::size_t>(labels[row]));

@@ -26,6 +26,8 @@ constexpr double cooling = 4.0;
 constexpr int nLevels = 4;
 // Newton steps at one temperature: after these the prices are as good as the next temperature needs them.
 constexpr int stepsPerLevel = 4;
+// Paths are cheaper than a Newton step when there is one for so many rows.
+constexpr std::int64_t rowsPerPath = 500;
 // How far from a cluster its arcs are known at first, in median gaps.
 constexpr double firstRadius = 0.25;
 
@@ -38,8 +40,7 @@ public:
     void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) override {
         std::int32_t chosen[mostRows];
         for (std::size_t n = 0; n != rows.size(); ++n)
-            chosen[n] =
-                static_cast<std::int32_t>(sampledRow(static_cast<std::size_t>(rows[n]), sampleRatio));
+            chosen[n] = static_cast<std::int32_t>(sampledRow(static_cast<std::size_t>(rows[n]), sampleRatio));
         all_.write(std::span<const std::int32_t>(chosen, rows.size()), worker, costs);
     }
 
@@ -92,11 +93,12 @@ bool ListedLevel::refinePrices(std::span<double> prices, double temperature, boo
     if (!makeLists(prices))
         return false;
     SharePrices shares(lists_, lower_, upper_);
+    const std::int64_t enough = static_cast<std::int64_t>(lists_.nRows()) / rowsPerPath;
     double now = temperature * shares.medianGap(prices);
     for (int level = 0; level != nLevels && now > 0.0; ++level, now /= cooling) {
         for (int step = 0; step != stepsPerLevel; ++step) {
             shares.measure(prices, now);
-            if (shares.excess() == 0)
+            if (shares.excess() <= enough)
                 return lists_.rebase(prices, options_.deadline);
             shares.step(prices);
             if (isPast(options_.deadline) || (remakeOften && !lists_.rebase(prices, options_.deadline)))

@@ -81,7 +81,8 @@ void PairSums::grow() {
 
 struct SharePrices::Worker {
     Worker(std::size_t nClusters, std::size_t length)
-        : shares(nClusters), curvature(nClusters), sizes(nClusters), pairs(nClusters), priced(length), near(length) {}
+        : shares(nClusters), curvature(nClusters), sizes(nClusters), pairs(nClusters), priced(length),
+          near(length) {}
 
     std::vector<std::int64_t> shares;
     std::vector<std::int64_t> curvature; // how shares fall with the price
