@@ -12,6 +12,7 @@ from konstrain.constraints import Problem
 from konstrain.kmeans import distances
 from konstrain.kmeans.linked_part import LinkedPart
 from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.sized_part import SizedPart
 from konstrain.stop import NO_DEADLINE, Deadline
 
 
@@ -49,6 +50,11 @@ class Steps:
             answer = self._step_without_matrix(centers)
             if answer is not None:
                 return answer
+        if self._sized is not None:
+            found = self._sized.step(centers, self._weight, warm, self.deadline, self.n_threads)
+            if found is not None:
+                answer, self._sums = found
+                return answer
         return self.assign(self.costs(centers), warm)
 
     def _step_without_matrix(self, centers: NDArray[np.float64]) -> Assignment | None:
@@ -70,6 +76,10 @@ class Steps:
         if self.problem.size_min is not None or self.problem.size_max is not None:
             return None
         return LinkedPart.of(self.problem, self.violation_cost)
+
+    @cached_property
+    def _sized(self) -> SizedPart | None:
+        return SizedPart.of(self.problem, self.violation_cost)
 
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost of each block in each cluster: its weight times the squared distance of its mean.
