@@ -13,7 +13,7 @@ from konstrain._tolerances import DEMAND_RELATIVE
 from konstrain._words import counted
 from konstrain.assignment import Assignment, assign
 from konstrain.constraints import Problem
-from konstrain.constraints.inputs import read_links
+from konstrain.constraints.inputs import read_links, usable_rows
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._lloyd import Lloyd
 from konstrain.estimators._restarts import default_threads
@@ -222,7 +222,7 @@ def describe(
     <BLANKLINE>
     Prices are in SSE, with the centers where they are; once these move, more may be saved.
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X")
+    X = usable_rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X"))
     labels = _checked_labels(labels, X.shape[0], n_clusters)
     k = int(labels.max()) + 1 if n_clusters is None else int(n_clusters)
     asked = {

@@ -122,7 +122,7 @@ class Problem:
         groups : array-like of shape (n_samples,), optional
             Rows of the same group must share a cluster; -1, None or NaN: no group.
         labels : array-like of shape (n_samples,), optional
-            Rows of the same label must share a cluster, rows of different labels must not; -1 or None: unknown.
+            Rows of the same label must share a cluster, rows of different labels must not; -1, None or NaN: unknown.
         size_min, size_max : float or array-like of shape (n_clusters,), optional
             Bounds on what a cluster holds, in rows or in units of demand.
         demand : array-like of shape (n_samples,), optional

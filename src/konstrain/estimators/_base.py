@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
 
 from konstrain import distances
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
@@ -22,6 +21,7 @@ from konstrain.estimators._conventions import (
     partial_labels_of,
     refuse_confidences,
     refuse_too_few_rows,
+    validated_rows,
     warn_not_converged,
 )
 from konstrain.estimators._restarts import Restarts, default_threads
@@ -84,9 +84,10 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to cluster: numpy (float32 stays float32), scipy CSR, pandas, polars, pyarrow.
         y : array-like of shape (n_samples,), optional
-            Partial labels, -1 for unknown: rows with the same label must share a cluster, rows with different labels
-            must not. Only the links count, not the numbers. A `y` without any -1 is ignored, as by every clusterer in
-            scikit-learn: pipelines and searches hand true labels through for scoring.
+            Partial labels, -1, None or NaN for unknown: rows with the same label must share a cluster, rows with
+            different labels must not. Only the links count, not the numbers. A `y` without any unknown row is
+            ignored, as by every clusterer in scikit-learn: pipelines and searches hand true labels through for
+            scoring.
         sample_weight : array-like of shape (n_samples,), optional
             What each row counts in centers and costs; default 1.
         must_link, cannot_link : pairs, optional
@@ -100,7 +101,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         self
             The fitted estimator.
         """
-        X = validate_data(self, X, **self._accepted)
+        X = validated_rows(self, X)
         deadline = Deadline(self.time_limit)
         links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
         if not self._takes_confidences:
