@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from konstrain import distances
-from konstrain._tolerances import DEMAND_RELATIVE
 from konstrain._words import counted
 from konstrain.assignment import Assignment, assign
 from konstrain.constraints import Problem
@@ -395,13 +394,8 @@ def _centers(plain: Problem, labels: NDArray[np.int32]) -> tuple[NDArray[np.floa
 
 
 def _out_of_bounds(plain: Problem, sizes: NDArray[np.float64]) -> NDArray[np.intp]:
-    slack = DEMAND_RELATIVE * float(plain.demand.sum())
-    wrong = np.zeros(sizes.size, dtype=bool)
-    if plain.size_min is not None:
-        wrong |= sizes < plain.size_min - slack
-    if plain.size_max is not None:
-        wrong |= sizes > plain.size_max + slack
-    return np.flatnonzero(wrong)
+    low, high = plain.widened_bounds
+    return np.flatnonzero((sizes < low) | (sizes > high))
 
 
 def _count(links: Any) -> int:

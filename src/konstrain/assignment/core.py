@@ -34,6 +34,9 @@ def solve_core(
     constant += float(problem.costs[fixed, labels[fixed]].sum())
     if not np.isfinite(constant):
         return CoreAnswer(None, np.inf, "infeasible")
+    if not core.size:
+        status = "optimal" if problem.is_feasible(labels) else "infeasible"
+        return CoreAnswer(labels, constant, status) if status == "optimal" else CoreAnswer(None, np.inf, status)
     model = _core_model(problem, labels, fixed, core, costs, links)
     answer = model.solve(time_limit=time_limit, start=None if start is None else start[core])
     if answer.labels is None:
@@ -85,9 +88,8 @@ def _core_model(
         weights=None if problem.demand is None else problem.demand[fixed],
         minlength=problem.n_clusters,
     )
-    low, high = problem.bounds
+    low, high = problem.widened_bounds
     at_least: NDArray[np.float64] | None = None
     if problem.nonempty:
         at_least = np.ones(problem.n_clusters) - np.bincount(labels[fixed], minlength=problem.n_clusters)
-    slack = problem.demand_slack
-    return AssignmentModel(costs, links, demand, low - held - slack, high - held + slack, at_least)
+    return AssignmentModel(costs, links, demand, low - held, high - held, at_least)

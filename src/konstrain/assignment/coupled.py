@@ -54,11 +54,12 @@ def solve(
 
 def refuse_impossible_sums(problem: AssignmentProblem) -> None:
     """Raise when the sizes cannot add up, whatever the labels."""
-    low, high = problem.bounds
-    total, slack = problem.total_demand, problem.demand_slack
+    low, high = problem.widened_bounds
+    total = problem.total_demand
+    slack = problem.demand_rounding * total
     sums = {"sum_min": float(low.sum()), "sum_max": float(high.sum()), "total": total}
     reason = "sizes" if problem.demand is None else "demand"
-    crossed = np.flatnonzero(low > high + slack)
+    crossed = np.flatnonzero(low > high)
     if crossed.size:
         j = int(crossed[0])
         message = f"cluster {j} must hold at least {low[j]:g}, but at most {high[j]:g} of a total of {total:g} fit"
@@ -140,7 +141,8 @@ def _worth_trying(search: Lagrangian, regret: NDArray[np.float64]) -> NDArray[np
         return np.ones(regret.shape, dtype=bool)
     slack = search.best.relaxed.slack()
     gap = search.cost - search.best.bound
-    rounding = PROOF_RELATIVE * max(abs(search.cost), search.problem.largest_cost)
+    # A little more than can matter: the sums behind gap and slack are rounded.
+    rounding = 4 * search.problem.rounding(search.cost) + PROOF_RELATIVE * abs(gap)
     allowed: NDArray[np.bool_] = regret <= (gap + slack + rounding)[:, None]
     allowed[np.arange(regret.shape[0]), search.labels] = True
     return allowed

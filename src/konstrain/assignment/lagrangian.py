@@ -118,7 +118,8 @@ class Lagrangian:
         self.repair(self.best or point)
 
     def _gap(self) -> float:
-        return float((self.cost - self.bound) / max(abs(self.bound), self.problem.largest_cost, 1e-300))
+        """What labels and bound differ by, relative to what the labels pay beyond the least costs."""
+        return float((self.cost - self.bound) / max(self.problem.excess(self.cost), 1e-300))
 
     def _next_prices(self, point: PricePoint, length: float) -> NDArray[np.float64]:
         target = self.cost if np.isfinite(self.cost) else self.bound + 0.01 * abs(self.bound)
@@ -138,14 +139,14 @@ class Lagrangian:
         held = np.bincount(fixed, weights=demand, minlength=problem.n_clusters)
         counts = np.bincount(fixed, minlength=problem.n_clusters)
         unit = 1.0 if problem.demand is None else float(problem.demand[movable][0])
-        low = self.low - held
+        low, high = (bounds - held for bounds in problem.widened_bounds)
         if problem.nonempty:
             low = np.where(counts > 0, low, np.maximum(low, unit))
         part = AssignmentProblem(
             costs=np.ascontiguousarray(problem.costs[movable]),
             demand=None if problem.demand is None else np.ascontiguousarray(problem.demand[movable]),
-            size_min=low - problem.demand_slack,
-            size_max=self.high - held + problem.demand_slack,
+            size_min=low,
+            size_max=high,
         )
         warm = Assignment(fixed, 0.0, 0.0, False, "", prices=point.prices)
         try:

@@ -17,6 +17,7 @@ from konstrain.constraints.inputs import read_time_limit
 from konstrain.constraints.soft import SoftLinks
 from konstrain.constraints.tables import is_sparse
 from konstrain.links import LinkGraph
+from konstrain.rounding import demand_rounding, widened
 from konstrain.stop import Deadline
 
 
@@ -270,10 +271,20 @@ class Problem:
             costs=costs,
             links=self.conflicts if violation_cost is None else self.links_at(violation_cost),
             demand=None if self._has_unit_demand else self.demand,
-            size_min=self.size_min,
-            size_max=self.size_max,
+            size_min=None if self.size_min is None else self.widened_bounds[0],
+            size_max=None if self.size_max is None else self.widened_bounds[1],
             nonempty=self.nonempty,
         )
+
+    @cached_property
+    def widened_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Bounds as sizes are compared with them, 0 and infinity where nothing was asked.
+
+        Each gives way by what adding up the demands of all rows may round, at its own magnitude.
+        """
+        low = np.zeros(self.n_clusters) if self.size_min is None else self.size_min
+        high = np.full(self.n_clusters, np.inf) if self.size_max is None else self.size_max
+        return widened(low, high, demand_rounding(self.demand, self.n_samples))
 
     @cached_property
     def has_unit_weight(self) -> bool:

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from konstrain._tolerances import DEMAND_RELATIVE, SDP_ROUNDING
+from konstrain._tolerances import SDP_ROUNDING
 from konstrain.constraints.problem import Problem
 from konstrain.constraints.tables import is_sparse
+from konstrain.rounding import demand_rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,5 +210,5 @@ def _size_range(problem: Problem) -> tuple[float, float]:
     # What the other clusters must take or cannot take tightens each cluster's own bounds.
     least = np.maximum(low, total - (high.sum() - high)).min()
     most = np.minimum(high, total - (low.sum() - low)).max()
-    slack = DEMAND_RELATIVE * total
+    slack = demand_rounding(problem.demand, problem.n_samples) * total
     return max(float(least) - slack, 0.0), float(most) + slack
