@@ -4,8 +4,8 @@
 # equal. Not relative to the cost itself: one far row, whose cost all labels pay, would excuse any labels of the rest.
 PROOF_RELATIVE = 1e-9
 
-# Rounding of one operation in double precision, 2^-53, doubled: sums of the same n terms taken in another order differ
-# by at most n times that share of the sum of magnitudes.
+# Rounding of one operation in double precision, 2^-53, doubled: sums of the same n terms taken in another order
+# differ by at most n times that share of the sum of magnitudes.
 SUM_RELATIVE = 2.3e-16
 
 # Sums of n real-valued demands are compared with a size bound up to n times this share of that bound (0.1 + 0.2 must

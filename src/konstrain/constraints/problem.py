@@ -224,8 +224,8 @@ class Problem:
 
     @cached_property
     def has_soft_links(self) -> bool:
-        """Whether some link may be broken at a price."""
-        return self.links is not None and not self.links.is_hard
+        """Whether some link may be broken at a price, or is broken by every clustering."""
+        return self.constant_penalty > 0 or (self.links is not None and not self.links.is_hard)
 
     @cached_property
     def is_free(self) -> bool:
@@ -240,12 +240,11 @@ class Problem:
         """Return all links with soft ones priced at this cost per unit of confidence; None when there are none."""
         if not (np.isfinite(violation_cost) and violation_cost >= 0):
             raise ValueError(f"violation_cost must be finite and not negative, got {violation_cost!r}")
-        if not self.has_soft_links or violation_cost == 1.0:
+        if self.links is None or self.links.is_hard or violation_cost == 1.0:
             return self.links
         if violation_cost == 0.0:
             return self.conflicts
         if violation_cost not in self._scaled:
-            assert self.links is not None
             assert self.links.weights is not None
             # One entry: a k-means loop asks for the same price in every iteration.
             self._scaled.clear()

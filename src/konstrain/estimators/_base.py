@@ -25,6 +25,7 @@ from konstrain.estimators._conventions import (
     warn_not_converged,
 )
 from konstrain.estimators._restarts import Restarts, default_threads
+from konstrain.estimators._weightless import place_weightless
 from konstrain.exceptions import NotProvenWarning
 from konstrain.metrics import Violations, count_violations
 from konstrain.result import Clustering
@@ -107,7 +108,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         if not self._takes_confidences:
             refuse_confidences(type(self).__name__, X.shape[0], **links)
         problem = self._build_problem(X, y, sample_weight, demand=demand, **links)
-        best = self._search(X, problem, deadline)
+        best = place_weightless(problem, self._search(X, problem, deadline), deadline)
         self._keep(X, problem, best)
         self._report(count_violations(self.labels_, **links))
         return self
@@ -209,7 +210,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             New rows.
         size_min, size_max, must_link, cannot_link, demand : optional
             Constraints on the new rows, as in `fit`. With none of them each row goes to its nearest center; with any,
-            the assignment of all rows together is solved exactly.
+            the assignment of all rows together is solved exactly. Where a `time_limit` ends that before it is
+            proved, a `NotProvenWarning` says so.
 
         Returns
         -------
@@ -232,7 +234,17 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             nonempty=False,
         )
         costs = distances.block_costs(problem.mean, problem.weight, centers, n_threads=default_threads())
-        price = float(costs.mean()) if problem.has_soft_links else None
+        price = self._price_of_new_links(costs) if problem.has_soft_links else None
         answer = assign(problem.assignment_problem(costs, price), time_limit=self.time_limit)
+        if not answer.proven:
+            warn_caller(
+                "the time limit ended the assignment of the new rows before it was proved optimal: labels are "
+                f"feasible, and cost at most {answer.gap:.2g} of their cost too much; raise time_limit",
+                NotProvenWarning,
+            )
         labels: NDArray[np.int32] = problem.expand(answer.labels)
         return labels
+
+    def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
+        """What breaking a soft link of confidence 1 costs in `predict`: the mean of all costs."""
+        return float(costs.mean())

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import distances
-from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment import Assignment, AssignmentProblem, assign
 from konstrain.constraints import Problem
 from konstrain.estimators._linked_part import LinkedPart
@@ -94,14 +93,20 @@ class Lloyd:
         labels, cost, sums, weights = distances.nearest_pass(
             self.problem.mean, self._weight, centers, n_threads=self.n_threads
         )
-        bound, engine = cost, "nearest"
-        if self._part is not None:
-            rise, proved = self._part.settle(labels, sums, weights, centers, self.deadline, self.n_threads)
-            cost, bound, engine = cost + rise, cost + proved, "components"
-        if self.problem.nonempty and not (weights > 0).all():
+        if self._part is None:
+            answer = Assignment(labels, cost, cost, True, "nearest")
+        else:
+            settled = self._part.settle(labels, centers, self.deadline, self.n_threads)
+            if not settled.move(sums, weights):
+                sums, weights = self._summed(labels, len(centers))
+            answer = replace(
+                settled.answer, labels=labels, cost=cost + settled.rise, lower_bound=cost + settled.proved_rise
+            )
+        # Clusters without weight may still hold blocks, of weight zero.
+        if self.problem.nonempty and not ((weights > 0).all() or np.bincount(labels, minlength=len(centers)).all()):
             return None
         self._sums = (labels, sums, weights)
-        return Assignment(labels, cost, bound, cost - bound <= PROOF_RELATIVE * abs(cost), engine)
+        return answer
 
     @cached_property
     def _part(self) -> LinkedPart | None:
@@ -141,13 +146,15 @@ class Lloyd:
         if self._sums is not None and self._sums[0] is labels:
             _, sums, weights = self._sums  # the sweep that found these labels has summed them up already
         else:
-            sums, weights = distances.center_sums(
-                self.problem.mean, self._weight, labels, len(previous), n_threads=self.n_threads
-            )
+            sums, weights = self._summed(labels, len(previous))
         filled = weights > 0
         centers = previous.copy()
         centers[filled] = sums[filled] / weights[filled, None]
         return centers
+
+    def _summed(self, labels: NDArray[np.int32], n_clusters: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weighted sums and weights of the clusters."""
+        return distances.center_sums(self.problem.mean, self._weight, labels, n_clusters, n_threads=self.n_threads)
 
     def has_settled(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
         """Whether the centers moved so little that going on is not worth it."""
@@ -186,8 +193,12 @@ class Lloyd:
         if self.violation_cost is None:
             return 0.0
         links = self.problem.links_at(self.violation_cost)
-        constant = self.problem.constant_penalty * self.violation_cost
-        return constant + (links.penalty(labels) if links is not None else 0.0)
+        return self._constant_penalty + (links.penalty(labels) if links is not None else 0.0)
+
+    @property
+    def _constant_penalty(self) -> float:
+        """What broken soft links cost in every clustering, and no assignment step counts."""
+        return self.problem.constant_penalty * (self.violation_cost or 0.0)
 
     @property
     def _weight(self) -> NDArray[np.float64] | None:
@@ -197,7 +208,7 @@ class Lloyd:
         """Whether an answer that was cut short costs more than simply keeping the labels."""
         if new.proven:
             return False
-        return new.cost > self._own_cost(labels, centers) + self.penalty(labels)
+        return new.cost > self._own_cost(labels, centers) + self.penalty(labels) - self._constant_penalty
 
     def _own_cost(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
         """What all blocks cost in their own clusters."""

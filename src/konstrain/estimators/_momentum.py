@@ -11,6 +11,9 @@ from konstrain.estimators._lloyd import Lloyd
 from konstrain.exceptions import UndecidedError
 from konstrain.result import Clustering
 
+# Where moving the centers gains more than this share of a step's cost, what is left of it is computed anew.
+MOST_CANCELLED = 0.9
+
 
 @dataclass(frozen=True, eq=False)
 class _Reached:
@@ -70,7 +73,12 @@ class MomentumLloyd(Lloyd):
         """Take the means of a step's labels; by them the step costs less than by the centers it started from."""
         means = self.centers_of(step.labels, centers)
         weight = np.bincount(step.labels, self._weight, len(centers))
-        return _Reached(step, means, step.cost - float(weight @ ((means - centers) ** 2).sum(axis=1)))
+        gain = float(weight @ ((means - centers) ** 2).sum(axis=1))
+        if gain <= MOST_CANCELLED * step.cost:
+            return _Reached(step, means, step.cost - gain)
+        # From centers far away the difference of two large numbers would be all rounding.
+        own = self._own_cost(step.labels, means)
+        return _Reached(step, means, own + self.penalty(step.labels) - self._constant_penalty)
 
     def _beyond(self, before: _Reached | None, now: _Reached, settled: bool) -> NDArray[np.float64]:
         """Where to start the next step."""

@@ -13,6 +13,7 @@ from konstrain import local_search
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
+from konstrain.distances import block_costs
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import partial_labels_of
 from konstrain.estimators._lloyd import Lloyd
@@ -34,7 +35,7 @@ AUTO_MOST = 100
 AUTO_AGREEING = 8
 # Blocks x clusters beyond which local search and relocation cost more than they bring.
 SEARCH_LIMIT = 5_000_000
-# Rows whose differences to the mean are in memory at a time.
+# Rows whose differences to the mean, or costs at the centers, are in memory at a time.
 CHUNK = 1 << 12
 
 
@@ -61,8 +62,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     tol : float, default=1e-4
         Movement of the centers, relative to the mean variance of the features, below which a run ends.
     violation_cost : float or "auto", default="auto"
-        What breaking a soft link of confidence 1 costs. "auto": the mean of all row-to-center costs at the first
-        assignment, then fixed.
+        What breaking a soft link of confidence 1 costs, in `fit` and in `predict`. "auto": the mean of all
+        row-to-center costs at the first assignment, then fixed.
     local_search : bool or "auto", default="auto"
         Whether runs go on, after Lloyd's loop, with moves, swaps, chains of conflicting blocks and relocation of
         centers. "auto": unless X is sparse or very large, or centers were given; from given centers a brief search
@@ -236,6 +237,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         if problem.has_soft_links:
             # From the first restart's centers, for all restarts: they must minimise one and the same function.
             lloyd.violation_cost = self._price_of_links(lloyd, start.centers(lloyd, first_seed))
+        self._link_price = lloyd.violation_cost
         return Run(lloyd, start, self._way(problem))
 
     def _price_of_links(self, lloyd: Lloyd, centers: NDArray[np.float64]) -> float:
@@ -243,8 +245,21 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             return float(self.violation_cost)
         problem = lloyd.problem
         assert problem.scatter is not None
-        total = lloyd.costs(centers).sum() + problem.n_clusters * problem.scatter.sum()
-        return float(total) / (problem.n_samples * problem.n_clusters)
+        # In pieces: costs of all blocks in all clusters, of which only the sum is needed, can be large.
+        pieces = (slice(i, i + CHUNK) for i in range(0, problem.n_blocks, CHUNK))
+        total = sum(
+            float(block_costs(problem.mean[at], problem.weight[at], centers, n_threads=lloyd.n_threads).sum())
+            for at in pieces
+        )
+        total += problem.n_clusters * float(problem.scatter.sum())
+        return total / (problem.n_samples * problem.n_clusters)
+
+    def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
+        """What soft links cost in `predict`: what they cost in `fit`, if there were any."""
+        if self.violation_cost != "auto":
+            return float(self.violation_cost)
+        fitted: float | None = self._link_price
+        return super()._price_of_new_links(costs) if fitted is None else fitted
 
     def _restart_plan(self, problem: Problem) -> tuple[int, int]:
         if self.n_init != "auto":
