@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain.assignment import assign
 from konstrain.constraints.problem import Problem
 from konstrain.estimators.constrained_kmeans import ConstrainedKMeans
 from konstrain.exact.column_generation import has_real_minimum, has_unequal_maxima
@@ -69,6 +70,8 @@ def solve(question: Question, limits: Limits, labels: NDArray[np.int32] | None =
         improve=lambda node: _improve(question, node, limits, tree),
     )
     tree.offer(labels)
+    if tree.labels is None:
+        _refuse_impossible(question.problem, limits)
     try:
         _find_first_labels(question, limits, tree)
         root, verdict = _choose_root(question, limits, tree)
@@ -82,6 +85,20 @@ def solve(question: Question, limits: Limits, labels: NDArray[np.int32] | None =
             "no clustering satisfies all constraints (proved by exhausting the search tree)", reason="combination"
         )
     return tree
+
+
+def _refuse_impossible(problem: Problem, limits: Limits) -> None:
+    """Raise when sizes and conflicts do not fit together: the tree would find out by looking at every clustering."""
+    free = np.zeros((problem.n_blocks, problem.n_clusters))
+    share = FIRST_SHARE * limits.deadline.remaining() if _is_limited(limits) else None
+    try:
+        assign(problem.assignment_problem(free), time_limit=share)
+    except UndecidedError:
+        return  # the search may still find out
+    except InfeasibleError as error:
+        raise InfeasibleError(
+            f"no clustering satisfies all constraints: {error}", reason=error.reason, witness=error.witness
+        ) from None
 
 
 def _choose_root(question: Question, limits: Limits, tree: Tree) -> tuple[Node, Verdict | None]:
