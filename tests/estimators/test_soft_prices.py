@@ -35,7 +35,7 @@ def test_predict_takes_the_automatic_price_from_the_fit():
     rows = np.array([[-3.0, 0.0], [3.0, 0.0], [-3.0, 1.0], [3.0, 1.0]])
     model = ConstrainedKMeans(2, random_state=0).fit(1000 * rows, must_link=[(0, 2, 1.0)])
     # At the large rows' price no link between small ones is worth breaking.
-    labels = model.predict([*rows, 1000.0, 0.0], cannot_link=[(0, 1, 1.0)])
+    labels = model.predict(rows + np.array([1000.0, 0.0]), cannot_link=[(0, 1, 1.0)])
     assert labels[0] != labels[1]
 
 

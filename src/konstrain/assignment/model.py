@@ -10,8 +10,8 @@ from scipy.sparse import coo_array, csr_array, vstack
 
 from konstrain._highs import BinaryProgram, LinearProgram, solve_binary
 from konstrain._tolerances import SUM_RELATIVE
-from konstrain.links import LinkGraph
-from konstrain.stop import Deadline
+from konstrain.links import Edges, LinkGraph
+from konstrain.stop import NO_DEADLINE, Deadline
 
 # Rounds of cuts for sizes that an answer breaks by less than HiGHS can see; a round or two is usual.
 MOST_CUT_ROUNDS = 100
@@ -45,19 +45,18 @@ class AssignmentModel:
     """
 
     costs: NDArray[np.float64]
-    links: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None = None
+    links: Edges | None = None
     demand: NDArray[np.float64] | None = None
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
     at_least: NDArray[np.float64] | None = None
 
-    def solve(self, *, time_limit: float | None = None, start: NDArray[np.int32] | None = None) -> ModelAnswer:
-        """Solve to optimality or to the time limit; `start` is a feasible labelling, if one is known.
+    def solve(self, *, deadline: Deadline = NO_DEADLINE, start: NDArray[np.int32] | None = None) -> ModelAnswer:
+        """Solve to optimality or to the deadline; `start` is a feasible labelling, if one is known.
 
         HiGHS sees differences down to a billionth of the largest cost that it is given. So labels that it calls
         optimal tell which choices cost more than all of these labels together, and without those it is asked again.
         """
-        deadline = Deadline(time_limit)
         model = whole = self._within_sizes()
         while True:
             answer = model._solve_once(deadline, start)
@@ -99,7 +98,7 @@ class AssignmentModel:
         program = self._program(allowed, excess / scale, scale)
         x0 = None if start is None else self._encode(start, allowed, program.cost.size)
         for _ in range(MOST_CUT_ROUNDS):
-            answer = solve_binary(program, time_limit=deadline.remaining(), start=x0)
+            answer = solve_binary(program, deadline=deadline, start=x0)
             bound = float(self._least.sum() + scale * answer.bound)
             if answer.x is None:
                 return ModelAnswer(None, bound, answer.status)
@@ -231,11 +230,11 @@ class Relaxation:
 
     program: LinearProgram
 
-    def solve(self, costs: NDArray[np.float64], *, time_limit: float | None = None) -> NDArray[np.float64] | None:
+    def solve(self, costs: NDArray[np.float64], *, deadline: Deadline = NO_DEADLINE) -> NDArray[np.float64] | None:
         """Return the share of each block in each cluster; None when there is none, or none was found in time."""
         excess = costs - costs.min(axis=1, keepdims=True)
         largest = float(excess.max(initial=0.0))
-        answer = self.program.solve((excess / largest if largest > 0 else excess).ravel(), time_limit=time_limit)
+        answer = self.program.solve((excess / largest if largest > 0 else excess).ravel(), deadline=deadline)
         return answer.x.reshape(costs.shape) if answer.x is not None and answer.status == "optimal" else None
 
 
@@ -274,6 +273,6 @@ def _numbered(allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
     return variable
 
 
-def links_of(graph: LinkGraph | None) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None:
+def links_of(graph: LinkGraph | None) -> Edges | None:
     """Edges of a link graph as a model takes them."""
     return None if graph is None or graph.n_edges == 0 else graph.edges

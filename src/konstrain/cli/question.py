@@ -12,6 +12,7 @@ from konstrain._words import counted
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
 from konstrain.cli.running import note
 from konstrain.constraints import pairs_from_groups
+from konstrain.datasets.scaling import standardized
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, Table, read_links_file, read_table
 
@@ -135,15 +136,6 @@ def _together(parts: list[NDArray[Any]]) -> NDArray[Any]:
         return np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
     hard = [part if part.shape[1] == 3 else np.column_stack([part, np.full(len(part), np.inf)]) for part in parts]
     return np.concatenate(hard)
-
-
-def standardized(X: NDArray[Any]) -> NDArray[Any]:
-    """Give each feature mean 0 and variance 1, in place; a feature that is the same everywhere becomes 0."""
-    for column in X.T:
-        column -= column.mean()
-        deviation = column.std()
-        column /= deviation if deviation > 0 else 1.0
-    return X
 
 
 def distances_to_centers(X: NDArray[Any], labels: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.float64]:

@@ -62,7 +62,7 @@ class SdpModel:
         # Blocks without weight cost nothing wherever they go; leaving them out relaxes the problem.
         kept = np.flatnonzero(problem.weight > 0)
         weight = problem.weight[kept]
-        rows = _centred_rows(problem.mean[kept], weight)
+        rows = _centered_rows(problem.mean[kept], weight)
         gram = np.asarray(rows @ rows.T)
         scale = _largest_eigenvalue(gram)
         total = float(problem.scatter.sum() + np.trace(gram))
@@ -178,7 +178,7 @@ def merge_matrix(matrix: NDArray[np.float64], weight: NDArray[np.float64], i: in
     return np.ascontiguousarray(np.delete(np.delete(merged, j, 0), j, 1))
 
 
-def _centred_rows(mean: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _centered_rows(mean: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """sqrt(weight) * (mean - center of all), dense and double: squares of raw data far from 0 would be all rounding.
 
     That the center is rounded does not matter: costs of clusterings are the same around any point.

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from konstrain.comparison.records import Record
 from konstrain.experiments.declare import Row
 from konstrain.experiments.sandbox import Answer
-from konstrain.experiments.tables import Record
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS rows (
