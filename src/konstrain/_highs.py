@@ -186,6 +186,8 @@ def _run_until(deadline: Deadline, solver: Any) -> None:
     if np.isfinite(deadline.remaining()):
         # HiGHS counts from the first run of this object.
         solver.setOptionValue("time_limit", solver.getRunTime() + deadline.remaining())
+    if deadline.max_nodes is not None:
+        solver.setOptionValue("mip_max_nodes", deadline.max_nodes)
     solver.run()
 
 

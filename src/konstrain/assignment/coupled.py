@@ -33,9 +33,13 @@ def solve(
     """Bound by prices, repair, and prove with a core."""
     refuse_impossible_sums(problem)
     search = Lagrangian(problem, deadline)
-    search.run(start_prices(problem, warm))
+    try:
+        search.run(start_prices(problem, warm))
+    except UndecidedError:
+        if search.labels is None:
+            raise
     bound = search.bound
-    if not search.is_closed():
+    if not search.is_closed() and search.best is not None:
         bound = _prove(search)
     if search.labels is None:
         raise UndecidedError(
@@ -77,11 +81,15 @@ def refuse_impossible_sums(problem: AssignmentProblem) -> None:
 
 def _prove(search: Lagrangian) -> float:
     """Improve and prove by cores; returns the best bound reached."""
+    # Where branchings are limited a proof is not what is asked for; with soft links the core alone takes too long.
+    is_brief = search.deadline.max_nodes is not None
+    if is_brief and search.labels is not None and not search.problem.graph.is_hard:
+        return search.bound
     regret = _regrets(search)
     allowed = _worth_trying(search, regret)
     if allowed.sum() > regret.shape[0] + FIRST_CORE:
         _improve(search, regret)
-        if search.is_closed() or search.deadline.expired():
+        if search.is_closed() or search.deadline.expired() or (is_brief and search.labels is not None):
             return search.bound
         allowed = _worth_trying(search, regret)
     answer = _try_core(search, allowed)

@@ -27,6 +27,7 @@ from konstrain.estimators._conventions import (
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.last_step import prove_last_step
 from konstrain.kmeans.restarts import Restarts, Run, draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
@@ -145,14 +146,15 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         start = start_of(self, X)
         n_init, n_agreeing = self._restart_plan(problem, start)
         seeds = draw_seeds(check_random_state(self.random_state), n_init)
+        run = self._make_run(X, problem, start, deadline, seeds[0])
         restarts = Restarts(
-            self._make_run(X, problem, start, deadline, seeds[0]),
+            run,
             deadline,
             n_jobs=self.n_jobs,
             verbose=int(self.verbose),
             callback=self.callback,
         )
-        return restarts.best(seeds, n_agreeing)
+        return prove_last_step(run.loop, restarts.best(seeds, n_agreeing))
 
     @abstractmethod
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:

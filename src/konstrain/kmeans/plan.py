@@ -24,6 +24,8 @@ AUTO_MOST = 100
 AUTO_AGREEING = 8
 # Blocks x clusters beyond which local search and relocation cost more than they bring.
 SEARCH_LIMIT = 5_000_000
+# Branchings of the solver in one assignment step.
+STEP_NODES = 10
 # Blocks whose costs at the centers are in memory at a time.
 CHUNK = 1 << 12
 
@@ -56,6 +58,8 @@ def plan_run(
         Whether a search follows the loop; see `local_search` of `ConstrainedKMeans`.
     """
     problem = steps.problem
+    # Good steps are enough on the way; who started the search proves the last one (`last_step.py`).
+    steps = replace(steps, max_nodes=STEP_NODES)
     if problem.has_soft_links:
         # From the first restart's centers, for all restarts: they must minimise one and the same function.
         price = _mean_cost(steps, start, first_seed) if violation_cost == "auto" else float(violation_cost)

@@ -8,10 +8,14 @@ from numpy.typing import NDArray
 
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.constraints import Problem
+from konstrain.exceptions import UndecidedError
 from konstrain.kmeans import distances
 from konstrain.kmeans.linked_part import LinkedPart
 from konstrain.kmeans.result import Clustering
 from konstrain.stop import NO_DEADLINE, Deadline
+
+# Part of the time that is left for one assignment where assignments are not solved to the end.
+STEP_SHARE = 0.02
 
 
 @dataclass(eq=False)
@@ -31,12 +35,16 @@ class Steps:
         When assignments are cut short.
     n_threads : int
         Threads of the distance kernels; the result does not depend on it.
+    max_nodes : int or None
+        Most branchings of the solver in one assignment that has both sizes and what makes them hard, links or
+        unequal demand; such an assignment then also has a small share of the time that is left. None: no limit.
     """
 
     problem: Problem
     violation_cost: float | None = None
     deadline: Deadline = NO_DEADLINE
     n_threads: int = 1
+    max_nodes: int | None = None
     _known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = field(default=None, init=False, repr=False)
     _sums: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None = field(
         default=None, init=False, repr=False
@@ -100,6 +108,12 @@ class Steps:
 
     def solve(self, question: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
         """Answer a question of assignment in the time that is left."""
+        is_hard = question.has_sizes and (question.has_links or question.demand is not None)
+        if is_hard and self.max_nodes is not None:
+            try:
+                return assign_by(question, warm=warm, deadline=self.deadline.share(STEP_SHARE, self.max_nodes))
+            except UndecidedError:
+                pass  # no labels at all yet: all the time that is left may go into finding some
         return assign_by(question, warm=warm, deadline=self.deadline)
 
     def centers_of(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
