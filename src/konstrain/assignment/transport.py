@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
-from konstrain._tolerances import PROOF_RELATIVE
+from konstrain._tolerances import SUM_RELATIVE
 from konstrain.assignment.problem import Assignment, AssignmentProblem, start_prices
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import NO_DEADLINE, Deadline
@@ -68,12 +68,11 @@ def solve(
 def count_bounds(problem: AssignmentProblem) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return how many blocks each cluster must and may hold, or say why no labels can do that."""
     unit, n_blocks = _unit(problem) or 1.0, problem.n_blocks
-    low, high = problem.bounds
-    slack = problem.demand_slack
-    lower = np.maximum(np.ceil((low - slack) / unit), 1.0 if problem.nonempty else 0.0)
+    low, high = problem.widened_bounds
+    lower = np.maximum(np.ceil(low / unit), 1.0 if problem.nonempty else 0.0)
     # Beyond the number of blocks both bounds say the same as one more; this also makes infinities integers.
     lower = np.minimum(lower, n_blocks + 1).astype(np.int64)
-    upper = np.clip(np.floor((high + slack) / unit), -1, n_blocks).astype(np.int64)
+    upper = np.clip(np.floor(high / unit), -1, n_blocks).astype(np.int64)
     _refuse_impossible(lower, upper, n_blocks, unit)
     return lower, upper
 
@@ -167,8 +166,6 @@ def _kernel(
 
 def _is_proof(problem: AssignmentProblem, cost: float, bound: float, price_scale: float) -> bool:
     """Whether cost and bound differ by rounding only, at the scale of the numbers they are sums of."""
-    difference = cost - bound
-    if difference <= PROOF_RELATIVE * max(abs(cost), price_scale):
+    if cost - bound <= SUM_RELATIVE * problem.n_blocks * price_scale:
         return True
-    # Costs that cancel: looked at last, because it reads the whole matrix.
-    return difference <= PROOF_RELATIVE * float(np.abs(problem.costs).max(initial=0.0))
+    return problem.closes_gap(cost, bound)

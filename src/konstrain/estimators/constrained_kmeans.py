@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from konstrain._sklearn import Interval, StrOptions
@@ -48,8 +49,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     tol : float, default=1e-4
         Movement of the centers, relative to the mean variance of the features, below which a run ends.
     violation_cost : float or "auto", default="auto"
-        What breaking a soft link of confidence 1 costs. "auto": the mean of all row-to-center costs at the first
-        assignment, then fixed.
+        What breaking a soft link of confidence 1 costs, in `fit` and in `predict`. "auto": the mean of all
+        row-to-center costs at the first assignment, then fixed.
     local_search : bool or "auto", default="auto"
         Whether runs go on, after Lloyd's loop, with moves, swaps, chains of conflicting blocks and relocation of
         centers. "auto": unless X is sparse or very large, or centers were given; from given centers a brief search
@@ -207,7 +208,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         return certify(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked)
 
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
-        return plan_run(
+        run = plan_run(
             Steps(problem, deadline=deadline, n_threads=default_threads()),
             start,
             first_seed,
@@ -216,6 +217,15 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             violation_cost=self.violation_cost,
             search=self.local_search,
         )
+        self._link_price = run.loop.steps.violation_cost
+        return run
+
+    def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
+        """What soft links cost in `predict`: what they cost in `fit`, if there were any."""
+        if self.violation_cost != "auto":
+            return float(self.violation_cost)
+        fitted: float | None = self._link_price
+        return super()._price_of_new_links(costs) if fitted is None else fitted
 
     def _restart_plan(self, problem: Problem, start: Start) -> tuple[int, int]:
         return plan_restarts(problem, start) if self.n_init == "auto" else super()._restart_plan(problem, start)

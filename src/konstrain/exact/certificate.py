@@ -86,7 +86,7 @@ def certify(
     must_link, cannot_link, groups, size_min, size_max, demand, sample_weight
         Constraints, hard, as in `ConstrainedKMeans`.
     partial_labels : array-like of shape (n_samples,), optional
-        Known labels, -1 for unknown, that every clustering must respect.
+        Known labels, -1, None or NaN for unknown, that every clustering must respect.
     bound : {"auto", "column-generation", "sdp"}, default="auto"
         Which bound to use; see `ExactKMeans`.
     gap : float, default=1e-6

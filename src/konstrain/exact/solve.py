@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain.assignment import assign_by
 from konstrain.constraints.problem import Problem
 from konstrain.exact.column_generation import has_real_minimum, has_unequal_maxima
 from konstrain.exact.nodes import ColumnNode, Node, SemidefiniteNode, Verdict
@@ -73,6 +74,8 @@ def solve(task: ProofTask, limits: Limits, labels: NDArray[np.int32] | None = No
         improve=lambda node: _improve(task, node, limits, tree),
     )
     tree.offer(labels)
+    if tree.labels is None:
+        _refuse_impossible(task.problem, limits)
     try:
         _find_first_labels(task, limits, tree)
         root, verdict = _choose_root(task, limits, tree)
@@ -86,6 +89,20 @@ def solve(task: ProofTask, limits: Limits, labels: NDArray[np.int32] | None = No
             "no clustering satisfies all constraints (proved by exhausting the search tree)", reason="combination"
         )
     return tree
+
+
+def _refuse_impossible(problem: Problem, limits: Limits) -> None:
+    """Raise when sizes and conflicts do not fit together: the tree would find out by looking at every clustering."""
+    free = np.zeros((problem.n_blocks, problem.n_clusters))
+    share = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
+    try:
+        assign_by(problem.assignment_problem(free), deadline=share)
+    except UndecidedError:
+        return  # the search may still find out
+    except InfeasibleError as error:
+        raise InfeasibleError(
+            f"no clustering satisfies all constraints: {error}", reason=error.reason, witness=error.witness
+        ) from None
 
 
 def _choose_root(task: ProofTask, limits: Limits, tree: Tree) -> tuple[Node, Verdict | None]:
