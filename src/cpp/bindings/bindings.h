@@ -10,4 +10,5 @@ void bindDils(nanobind::module_& m);
 void bindDistances(nanobind::module_& m);
 void bindLocalSearch(nanobind::module_& m);
 void bindSdp(nanobind::module_& m);
+void bindSplitting(nanobind::module_& m);
 void bindPricing(nanobind::module_& m);

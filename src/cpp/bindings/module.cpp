@@ -10,4 +10,5 @@ NB_MODULE(_core, m) {
     bindLocalSearch(m);
     bindPricing(m);
     bindSdp(m);
+    bindSplitting(m);
 }
