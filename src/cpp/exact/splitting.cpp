@@ -12,6 +12,13 @@ namespace konstrain {
 
 namespace {
 
+// Rows that are near each other change places first: parts keep the shape of the cluster. Where that leaves
+// more of the cost than this share unbalanced, as under heavy tails, partners are sought further away.
+constexpr double unbalancedShare = 1e-4;
+constexpr std::size_t firstReach = 8;
+constexpr std::size_t lastReach = 128;
+constexpr std::size_t reachGrowth = 4;
+
 // The rows of one cluster: their sums in each part, and the rows that may still change places.
 class ClusterDeal {
 public:
@@ -32,9 +39,13 @@ public:
         stratify(0, free_.size());
         deal();
         copyMoments();
-        for (std::size_t sweep = 0; sweep != rules_.nSweeps; ++sweep)
-            for (std::size_t at = 0; at != free_.size(); ++at)
-                exchange(at);
+        for (std::size_t reach = firstReach; reach <= lastReach; reach *= reachGrowth) {
+            if (unbalanced() <= unbalancedShare * scatter_)
+                break;
+            for (std::size_t sweep = 0; sweep != rules_.nSweeps; ++sweep)
+                for (std::size_t at = 0; at != free_.size(); ++at)
+                    exchange(at, reach);
+        }
     }
 
 private:
@@ -61,12 +72,14 @@ private:
             sum(part)[f] += rows_.weight[row] * (point(row)[f] - center_[f]);
     }
 
-    // Orders the free rows so that each run of nParts of them is a stratum.
+    // Orders the free rows so that each run of nParts of them is a stratum, and rows near each other in it
+    // follow each other.
     void stratify(std::size_t begin, std::size_t end) {
-        const std::size_t nStrata = (end - begin) / rules_.nParts;
-        const std::size_t middle = begin + std::max<std::size_t>(1, nStrata / 2) * rules_.nParts;
-        if (nStrata == 0 || middle >= end)
+        const std::size_t size = end - begin;
+        if (size <= firstReach)
             return;
+        const std::size_t whole = size > rules_.nParts ? rules_.nParts : 1;
+        const std::size_t middle = begin + std::max<std::size_t>(1, size / whole / 2) * whole;
         const std::size_t feature = widestFeature(begin, end);
         const auto at = [&](std::size_t i) { return free_.begin() + static_cast<std::ptrdiff_t>(i); };
         std::nth_element(at(begin), at(middle), at(end), [&](std::size_t a, std::size_t b) {
@@ -117,8 +130,10 @@ private:
         for (std::size_t at = 0; at != free_.size(); ++at) {
             const double weight = rows_.weight[free_[at]];
             for (std::size_t f = 0; f != d_; ++f) {
-                moments_[at * d_ + f] = weight * (point(free_[at])[f] - center_[f]);
-                sum(partOf(at))[f] += moments_[at * d_ + f];
+                const double away = point(free_[at])[f] - center_[f];
+                moments_[at * d_ + f] = weight * away;
+                sum(partOf(at))[f] += weight * away;
+                scatter_ += weight * away * away;
             }
             weights_[partOf(at)] += weight;
         }
@@ -145,13 +160,14 @@ private:
                loss(p, first, second, weights_[p] + more) - loss(q, second, first, weights_[q] - more);
     }
 
-    void exchange(std::size_t at) {
-        const std::size_t begin = at / rules_.nParts * rules_.nParts;
-        const std::size_t count = std::min(rules_.nParts, free_.size() - begin);
+    void exchange(std::size_t at, std::size_t reach) {
+        const std::size_t begin = at / reach * reach;
+        const std::size_t count = std::min(reach, free_.size() - begin);
+        const bool all = count <= rules_.nPartners;
         double most = 0.0;
         std::size_t partner = at;
-        for (std::size_t trial = 0; trial != rules_.nPartners; ++trial) {
-            const std::size_t other = begin + drawBelow(count, random_);
+        for (std::size_t trial = 0; trial != std::min(count, rules_.nPartners); ++trial) {
+            const std::size_t other = begin + (all ? trial : drawBelow(count, random_));
             const double found = other == at ? 0.0 : gain(at, other);
             if (found > most) {
                 most = found;
@@ -160,6 +176,14 @@ private:
         }
         if (partner != at)
             swapParts(at, partner);
+    }
+
+    double unbalanced() {
+        const std::vector<double> nothing(d_, 0.0);
+        double total = 0.0;
+        for (std::size_t part = 0; part != rules_.nParts; ++part)
+            total += loss(part, nothing.data(), nothing.data(), weights_[part]);
+        return total;
     }
 
     void swapParts(std::size_t a, std::size_t b) {
@@ -186,6 +210,7 @@ private:
     std::vector<double> weights_;
     std::vector<std::size_t> free_;
     std::vector<double> moments_;
+    double scatter_ = 0.0;
 };
 
 } // namespace

@@ -193,7 +193,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     fit.__doc__ = BaseConstrainedKMeans.fit.__doc__
 
     def certify(
-        self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None
+        self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None, **options: Any
     ) -> "Certificate":
         """Prove how far the fitted clustering is from the best possible under the constraints it was fitted with.
 
@@ -201,12 +201,14 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         ----------
         X : array-like of shape (n_samples, n_features)
             The rows the model was fitted on.
-        bound : {"auto", "column-generation", "sdp"}, default="auto"
-            Which lower bound to use; see `ExactKMeans`.
+        bound : {"auto", "column-generation", "sdp", "parts"}, default="auto"
+            Which lower bound to use; "parts" works for any number of rows. See `lower_bound`.
         gap : float, default=1e-6
             Relative gap at which to end.
         time_limit : float, optional
             Seconds after which the bound reached is returned.
+        **options
+            Further arguments of `lower_bound`: `part_size`, `n_jobs`, `client`, `resume`, `callback`.
 
         Returns
         -------
@@ -220,7 +222,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         n_given, n_fitted = np.shape(X)[0], len(self.labels_)
         if n_given != n_fitted:
             raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")
-        return lower_bound(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked)
+        return lower_bound(
+            X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked, **options
+        )
 
     def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> "Run":
         # Without constraints, users of scikit-learn's KMeans expect Lloyd's own loop; without local search, all do.
