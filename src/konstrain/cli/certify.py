@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from konstrain.cli.options import ConstraintOptions, DataOptions, Gap, Json, Quiet, spread
+from konstrain.cli.proofs import PartOptions, tell_parts, teller
 from konstrain.cli.running import NOT_PROVED, guarded, interrupts, print_result, progress, rows_named
 
 
@@ -15,6 +16,7 @@ def certify(
     rows: DataOptions,
     labels: Annotated[Path, typer.Argument(help="Labels to judge, as 'fit' writes them: .csv or .parquet.")],
     constraints: ConstraintOptions,
+    parts: PartOptions,
     k: Annotated[
         int | None, typer.Option("-k", "--clusters", min=1, help="Number of clusters. (default: those in LABELS)")
     ] = None,
@@ -25,6 +27,8 @@ def certify(
     quiet: Quiet = False,
 ) -> None:
     """Prove how far labels are from the best clustering under the constraints.
+
+    From 900 rows on, parts that look like the whole are bounded one by one and added up.
 
     Exit code 4 when they were not proved optimal: better ones exist, or the limit came first. The gap is told in any
     case.
@@ -40,9 +44,16 @@ def certify(
     question = ask(rows, constraints, quiet=quiet, n_clusters=k)
     given = read_labels_file(labels, question.rows, column=label_column)
     n_clusters = np.unique(given).size if k is None else k
-    with rows_named(question.rows), progress("looking for a proof ...", quiet=quiet):
+    with rows_named(question.rows), progress("looking for a proof ...", quiet=quiet) as show:
         proof = lower_bound(
-            question.X, n_clusters, labels=given, gap=gap, time_limit=time_limit, **question.constraints
+            question.X,
+            n_clusters,
+            labels=given,
+            gap=gap,
+            time_limit=time_limit,
+            callback=teller(show),
+            **question.constraints,
+            **parts.arguments(),
         )
     interrupts.end_here(tell_bound(proof.lower_bound, proof.gap))
     better = proof.best_cost < proof.cost * (1 - gap)
@@ -54,8 +65,12 @@ def certify(
         lines.append(f"not optimal: one of {proof.best_cost:.6g} was found; 'konstrain exact' writes the best")
     else:
         lines.append("proved optimal" if proof.is_optimal else f"not proved optimal within {time_limit:g} s")
-    lines.append(f"{counted(proof.n_nodes, 'node')}, {proof.seconds:.1f} s")
+    lines.extend(tell_parts(proof))
+    steps = f"{proof.n_nodes} parts" if proof.n_parts else counted(proof.n_nodes, "node")
+    lines.append(f"{steps}, {proof.seconds:.1f} s")
     names = ("cost", "lower_bound", "gap", "is_optimal", "best_cost", "n_nodes", "seconds")
+    if proof.n_parts:
+        names += ("n_parts", "part_size", "projected_gap", "projected_gap_error", "left_out")
     print_result("\n".join(lines), {name: getattr(proof, name) for name in names}, as_json=json)
     if not proof.is_optimal:
         raise typer.Exit(NOT_PROVED)

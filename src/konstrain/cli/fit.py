@@ -16,6 +16,7 @@ from konstrain.cli.options import (
     Seed,
     spread,
 )
+from konstrain.cli.proofs import PartOptions
 from konstrain.cli.running import NOT_PROVED, guarded
 
 
@@ -25,6 +26,7 @@ def fit(
     rows: DataOptions,
     k: Clusters,
     constraints: ConstraintOptions,
+    parts: PartOptions,
     method: Annotated[
         str, typer.Option(help="How to cluster; 'konstrain methods' lists them.")
     ] = "constrained-kmeans",
@@ -47,7 +49,8 @@ def fit(
     from konstrain import lower_bound
     from konstrain.cli.clustering import Outputs, finish, fit_method
     from konstrain.cli.question import ask, refuse_too_few_rows
-    from konstrain.cli.running import interrupts, progress
+    from konstrain.cli.proofs import tell_parts, teller
+    from konstrain.cli.running import interrupts, note, progress
     from konstrain.methods import get_method
 
     began = time.perf_counter()
@@ -61,10 +64,20 @@ def fit(
     model = fit_method(chosen, question, k, params={}, quiet=quiet, random_state=seed, time_limit=time_limit)
     bound = getattr(model, "lower_bound_", None)
     if certify is not None:
-        with progress("looking for a proof ...", quiet=quiet):
-            proof = lower_bound(question.X, k, labels=model.labels_, time_limit=certify, **question.constraints)
+        with progress("looking for a proof ...", quiet=quiet) as show:
+            proof = lower_bound(
+                question.X,
+                k,
+                labels=model.labels_,
+                time_limit=certify,
+                callback=teller(show),
+                **question.constraints,
+                **parts.arguments(),
+            )
         interrupts.end_here()
         bound = proof.lower_bound
+        for line in tell_parts(proof):
+            note(line, quiet=quiet)
     finish(chosen, model, question, outputs, began, lower_bound=bound)
     if not getattr(model, "is_optimal_", True):
         raise typer.Exit(NOT_PROVED)

@@ -47,8 +47,8 @@ class Split:
     --------
     >>> problem = Problem.build([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]], 2)
     >>> split = Split.deal(problem, np.array([0, 0, 0, 1, 1, 1], dtype=np.int32), part_size=2, seed=0)
-    >>> [problem.mean[blocks].ravel().tolist() for blocks in split]
-    [[1.0, 8.0], [0.0, 9.0], [2.0, 7.0]]
+    >>> [split.labels[blocks].tolist() for blocks in split]
+    [[0, 1], [0, 1], [0, 1]]
     """
 
     problem: Problem
