@@ -48,8 +48,8 @@ def fit(
     """
     from konstrain import lower_bound
     from konstrain.cli.clustering import Outputs, finish, fit_method
-    from konstrain.cli.question import ask, refuse_too_few_rows
     from konstrain.cli.proofs import tell_parts, teller
+    from konstrain.cli.question import ask, refuse_too_few_rows
     from konstrain.cli.running import interrupts, note, progress
     from konstrain.methods import get_method
 
