@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from konstrain import distances
 from konstrain._tolerances import DEMAND_RELATIVE
 from konstrain._words import counted
 from konstrain.assignment import Assignment, assign
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
 from konstrain.constraints.tables import reusable
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.exact.tree import relative_gap
 from konstrain.exceptions import UndecidedError
+from konstrain.gap import relative_gap
+from konstrain.kmeans import distances
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.steps import Steps
 from konstrain.metrics import Violations, count_violations
 from konstrain.stop import Deadline
 
@@ -389,9 +389,9 @@ def _checked_labels(labels: Any, n_samples: int, n_clusters: int | None) -> NDAr
 
 def _centers(plain: Problem, labels: NDArray[np.int32]) -> tuple[NDArray[np.float64], float]:
     """Means of the clusters, and the sum of squares around them; an empty cluster's center is the origin."""
-    lloyd = Lloyd(plain, n_threads=default_threads())
-    centers = lloyd.centers_of(labels, np.zeros((plain.n_clusters, plain.mean.shape[1])))
-    return centers, lloyd.inertia(labels, centers)
+    steps = Steps(plain, n_threads=default_threads())
+    centers = steps.centers_of(labels, np.zeros((plain.n_clusters, plain.mean.shape[1])))
+    return centers, steps.inertia(labels, centers)
 
 
 def _out_of_bounds(plain: Problem, sizes: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -16,8 +16,8 @@ from sklearn.utils import check_array, check_random_state
 
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
-from konstrain.distances import block_costs
 from konstrain.estimators import ConstrainedKMeans
+from konstrain.kmeans.distances import block_costs
 
 
 def suggest_pairs(

@@ -11,8 +11,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterings import best_sse, check_clustering, fit, random_pairs, sse
 from konstrain import ConstrainedKMeans, InfeasibleError, Problem, Violations, count_violations
-from konstrain.estimators._lloyd import Lloyd
 from konstrain.exceptions import NotProvenWarning
+from konstrain.kmeans.lloyd import lloyd
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.steps import Steps
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 WINE, CULTIVAR = load_wine(return_X_y=True)
@@ -90,17 +92,17 @@ def test_the_objective_never_rises_within_a_run():
         problem = Problem.build(IRIS, 3, **constraints)
         trace = []
 
-        class Traced(Lloyd):
+        class Traced(Steps):
             def step(self, centers, warm, trace=trace):
                 answer = super().step(centers, warm)
                 after = self.centers_of(answer.labels, centers)
                 trace.append(answer.cost)
-                trace.append(self._own_cost(answer.labels, after) + self.penalty(answer.labels))
+                trace.append(self.cost_of(answer.labels, after))
                 return answer
 
-        run = Traced(problem, violation_cost=2.0 if problem.has_soft_links else None)
-        run.run(IRIS[rng.choice(150, 3, replace=False)])
-        constant = problem.constant_penalty * (run.violation_cost or 0.0)
+        steps = Traced(problem, violation_cost=2.0 if problem.has_soft_links else None)
+        Loop(lloyd, steps).run(IRIS[rng.choice(150, 3, replace=False)])
+        constant = problem.constant_penalty * (steps.violation_cost or 0.0)
         trace = np.array(trace) + np.array([constant, 0.0] * (len(trace) // 2))
         assert len(trace) > 4, name
         assert (np.diff(trace) <= 1e-9 * trace[:-1]).all(), name
@@ -344,8 +346,8 @@ def test_partial_labels_become_links_and_complete_ones_are_ignored():
 def test_an_unproved_step_is_said_aloud(monkeypatch):
     from dataclasses import replace
 
-    exact = Lloyd.assign
-    monkeypatch.setattr(Lloyd, "assign", lambda *a: replace(exact(*a), proven=False))
+    exact = Steps.assign
+    monkeypatch.setattr(Steps, "assign", lambda *a: replace(exact(*a), proven=False))
     with pytest.warns(NotProvenWarning, match="raise time_limit"):
         fit(IRIS, size_max=60, n_init=1)
 

@@ -121,3 +121,12 @@ EXPECTED_FAILURES = {
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("method", [BLPKMeans, LagrangianKMeans, MatchingKMeans, BCKMeans])
+def test_given_centers_are_run_from_once_whatever_holds_them(method):
+    X = load_iris().data
+    for init in (X[:3], X[:3].tolist()):
+        told = []
+        method(3, init=init, n_init="auto", callback=told.append).fit(X)
+        assert [progress.n_init for progress in told] == [1]

@@ -10,10 +10,10 @@ from sklearn.datasets import load_iris, load_wine
 from clusterings import best_sse, check_clustering, random_pairs, sse
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, lower_bound
 from konstrain.constraints import Problem
-from konstrain.estimators.constrained_kmeans import Run
 from konstrain.exact import MaxOverlap, MaxSize
 from konstrain.exact.solve import _is_for_columns
 from konstrain.exceptions import NotProvenWarning
+from konstrain.kmeans.restarts import Run
 from oracles import all_labelings
 
 IRIS = load_iris().data

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from konstrain import distances
 from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem, pairs_from_labels
 from konstrain.constraints.inputs import read_links
@@ -24,14 +24,15 @@ from konstrain.constraints.tables import reusable
 from konstrain.estimators._conventions import (
     ACCEPTED,
     CentersMixin,
-    draw_seeds,
     partial_labels_of,
     refuse_confidences,
     refuse_too_few_rows,
+    start_of,
     warn_not_converged,
 )
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._start import Start
+from konstrain.kmeans import distances
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.restarts import draw_seeds
 from konstrain.metrics import Violations, count_violations
 
 
@@ -198,7 +199,7 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         X = validate_data(self, X, **self._accepted)
         refuse_too_few_rows(X, self.n_clusters)
         rows = self._read(X, y, must_link=reusable(must_link), cannot_link=reusable(cannot_link))
-        seeds = draw_seeds(self.random_state, self.n_init)
+        seeds = draw_seeds(check_random_state(self.random_state), self.n_init)
         # Of equally good runs the first stays.
         self._keep(rows, min(map(self._make_run(rows), seeds), key=lambda run: run.rank))
         return self
@@ -251,7 +252,7 @@ class BaseCenterClusterer(CentersMixin, BaseRowClusterer):
 
     def _start(self, rows: LinkedRows, seed: int) -> NDArray[np.float64]:
         """Return the centers one run starts from."""
-        return Start.of(self, rows.X).drawn(rows.free, seed, rows.n_threads)
+        return start_of(self, rows.X).drawn(rows.free, seed, rows.n_threads)
 
     def _keep(self, rows: LinkedRows, best: RowClustering) -> None:
         assert best.centers is not None

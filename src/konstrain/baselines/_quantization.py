@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
+from konstrain.kmeans import distances
 
 
 class BaseQuantizer(BaseCenterClusterer):

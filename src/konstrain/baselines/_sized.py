@@ -1,15 +1,15 @@
 """What the k-means methods share that know cluster sizes but no links."""
 
-from collections.abc import Callable
 from typing import Any, Self
 
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run
-from konstrain.estimators._start import Start
-from konstrain.result import Clustering
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.lloyd import lloyd
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.restarts import Run
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
 
@@ -36,6 +36,6 @@ class BaseSizedKMeans(BaseConstrainedKMeans):
         super().fit(X, None, sample_weight)
         return self
 
-    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Callable[[int], Clustering]:
-        lloyd = Lloyd(problem, max_iter=self.max_iter, deadline=deadline, n_threads=default_threads())
-        return Run(lloyd, Start.of(self, X))
+    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
+        steps = Steps(problem, deadline=deadline, n_threads=default_threads())
+        return Run(Loop(lloyd, steps, self.max_iter), start)

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain._sklearn import StrOptions
 from konstrain.baselines._greedy import BaseGreedyClusterer, Blocks
+from konstrain.kmeans import distances
 
 
 class COPKMeans(BaseGreedyClusterer):

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain.baselines._greedy import BaseGreedyClusterer, Blocks
+from konstrain.kmeans import distances
 
 
 class GreedyKMeans(BaseGreedyClusterer):
@@ -84,7 +84,7 @@ class GreedyKMeans(BaseGreedyClusterer):
         self.random_state = random_state
 
     def _costs(self, blocks: Blocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:
-        first = blocks.problem.block_rows[blocks.problem.block_indptr[:-1]]
+        first = blocks.problem.first_rows
         return distances.block_costs(blocks.rows.X[first], None, centers, n_threads=blocks.rows.n_threads)
 
     def _order(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.int32]:

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import _core, distances
+from konstrain import _core
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
 from konstrain.baselines._neighborhoods import Neighborhoods
+from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 
 

@@ -68,7 +68,7 @@ def certify(
     lines.extend(tell_parts(proof))
     steps = f"{proof.n_nodes} parts" if proof.n_parts else counted(proof.n_nodes, "node")
     lines.append(f"{steps}, {proof.seconds:.1f} s")
-    names = ("cost", "lower_bound", "gap", "is_optimal", "best_cost", "n_nodes", "seconds")
+    names: tuple[str, ...] = ("cost", "lower_bound", "gap", "is_optimal", "best_cost", "n_nodes", "seconds")
     if proof.n_parts:
         names += ("n_parts", "part_size", "projected_gap", "projected_gap_error", "left_out")
     print_result("\n".join(lines), {name: getattr(proof, name) for name in names}, as_json=json)

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from konstrain import distances
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import assign
@@ -18,21 +18,24 @@ from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._conventions import (
     CentersMixin,
-    draw_seeds,
     partial_labels_of,
     refuse_confidences,
     refuse_too_few_rows,
+    start_of,
     warn_not_converged,
 )
-from konstrain.estimators._restarts import Restarts, default_threads
 from konstrain.exceptions import NotProvenWarning
+from konstrain.kmeans import distances
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.restarts import Restarts, Run, draw_seeds
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.start import Start
 from konstrain.metrics import Violations, count_violations
-from konstrain.result import Clustering
 from konstrain.stop import Deadline
 
 
 class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
-    """Base of the k-means estimators; a subclass says how one run goes in `_run`."""
+    """Base of the k-means estimators; a subclass says how one run goes in `_make_run`."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -137,26 +140,27 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
 
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         """Run the restarts and return the best."""
-        n_init, n_agreeing = self._restart_plan(problem)
-        seeds = draw_seeds(self.random_state, n_init)
+        start = start_of(self, X)
+        n_init, n_agreeing = self._restart_plan(problem, start)
+        seeds = draw_seeds(check_random_state(self.random_state), n_init)
         restarts = Restarts(
-            run=self._make_run(X, problem, deadline, seeds[0]),
+            self._make_run(X, problem, start, deadline, seeds[0]),
+            deadline,
             n_jobs=self.n_jobs,
             verbose=int(self.verbose),
             callback=self.callback,
-            deadline=deadline,
         )
         return restarts.best(seeds, n_agreeing)
 
     @abstractmethod
-    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Callable[[int], Clustering]:
-        """Return the function that makes one run from a seed."""
+    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
+        """Say how one run goes: its loop, its steps, what follows."""
 
-    def _restart_plan(self, problem: Problem) -> tuple[int, int]:
+    def _restart_plan(self, problem: Problem, start: Start) -> tuple[int, int]:
         """How many restarts at most, and after how many that found the same best clustering to stop."""
-        if self.n_init == "auto":
-            return (1, 1) if hasattr(self.init, "__array__") or self.init == "k-means++" else (10, 10)
-        return int(self.n_init), int(self.n_init)
+        if self.n_init != "auto":
+            return int(self.n_init), int(self.n_init)
+        return (1, 1) if start.is_given or start.rule == "k-means++" else (10, 10)
 
     def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
         self.labels_ = problem.expand(best.block_labels)

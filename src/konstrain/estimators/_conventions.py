@@ -1,19 +1,21 @@
 """scikit-learn's conventions, met once for all estimators: what is accepted, seeds, warnings, what centers give."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from konstrain import distances
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import is_unknown, membership_values, read_links
-from konstrain.estimators._restarts import default_threads
+from konstrain.kmeans import distances
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.start import Start
 
 # What scikit-learn's validation lets through: dense C order in either precision, or compressed rows.
 ACCEPTED: dict[str, Any] = {
@@ -89,10 +91,25 @@ def weight_of(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
     return np.ascontiguousarray(Problem.build(X, 1, sample_weight=sample_weight).weight)
 
 
-def draw_seeds(random_state: Any, count: int) -> list[int]:
-    """Draw one seed per run first, so that runs may be made in any order and anywhere."""
-    seeds: list[int] = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=count).tolist()
-    return seeds
+def start_of(estimator: Any, X: Any) -> Start:
+    """Check where an estimator's `init` lets runs begin; centers that a callable draws are checked when drawn."""
+    init, shape = estimator.init, (estimator.n_clusters, X.shape[1])
+    if isinstance(init, str):
+        return Start(X, init)
+    return Start(X, partial(_checked_draw, init) if callable(init) else _checked_centers(init, *shape))
+
+
+def _checked_draw(rule: Any, X: Any, n_clusters: int, *, random_state: Any) -> NDArray[np.float64]:
+    return _checked_centers(rule(X, n_clusters, random_state=random_state), n_clusters, X.shape[1])
+
+
+def _checked_centers(centers: Any, n_clusters: int, n_features: int) -> NDArray[np.float64]:
+    checked: NDArray[np.float64] = check_array(centers, dtype=np.float64, order="C", copy=True, input_name="init")
+    if checked.shape != (n_clusters, n_features):
+        raise ValueError(
+            f"init must have shape (n_clusters, n_features) = ({n_clusters}, {n_features}), got {checked.shape}"
+        )
+    return checked
 
 
 def refuse_too_few_rows(X: Any, n_clusters: int) -> None:

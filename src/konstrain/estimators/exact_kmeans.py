@@ -13,9 +13,13 @@ from konstrain._sklearn import Interval, StrOptions
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
+from konstrain.exact.cluster_constraints import alternative_to as unlike
+from konstrain.exact.solve import Limits, solve
+from konstrain.exact.task import ProofTask
 from konstrain.exceptions import NotProvenWarning, UndecidedError
-from konstrain.result import Clustering
+from konstrain.gap import relative_gap
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
 
@@ -150,8 +154,6 @@ class ExactKMeans(BaseConstrainedKMeans):
         self
             The fitted estimator.
         """
-        from konstrain.exact.cluster_constraints import alternative_to as unlike
-
         self._rules = tuple(cluster_constraints)
         if alternative_to is not None:
             if alternative_limit is None:
@@ -167,18 +169,13 @@ class ExactKMeans(BaseConstrainedKMeans):
         return super()._build_problem(X.astype(np.float64, copy=False), y, sample_weight, **links)
 
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
-        # Imported here: the search looks for its upper bounds with the estimators of this package.
-        from konstrain.exact.question import Question
-        from konstrain.exact.solve import Limits, solve
-        from konstrain.exact.tree import relative_gap
-
         if (problem.weight == 0).any():
-            row = int(problem.block_rows[problem.block_indptr[int(np.argmin(problem.weight))]])
+            row = problem.first_rows[np.argmin(problem.weight)]
             raise ValueError(f"row {row} and all rows tied to it have weight 0; leave rows without weight out")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         limits = Limits(self.gap, deadline, self.node_limit, self.n_jobs, seed, self.bound, self._told)
         rows = (X.toarray() if hasattr(X, "toarray") else X).astype(np.float64, copy=False)
-        tree = solve(Question(rows, problem, self._rules), limits)
+        tree = solve(ProofTask(rows, problem, self._rules), limits)
         if tree.labels is None:
             raise UndecidedError(
                 "no clustering was found within the limits, and none was ruled out; raise time_limit"
@@ -188,10 +185,10 @@ class ExactKMeans(BaseConstrainedKMeans):
         self.is_optimal_ = bool(self.gap_ <= self.gap)
         self.n_nodes_, self.trace_ = tree.n_nodes, tree.trace
         self._warn_if_open(interrupted=tree.interrupted)
-        block_labels = tree.labels[problem.block_rows[problem.block_indptr[:-1]]]
-        lloyd = Lloyd(problem)
-        centers = lloyd.centers_of(block_labels, np.zeros((problem.n_clusters, rows.shape[1])))
-        return lloyd.clustering(block_labels, centers, max(1, tree.n_nodes), converged=True)
+        block_labels = tree.labels[problem.first_rows]
+        steps = Steps(problem)
+        centers = steps.centers_of(block_labels, np.zeros((problem.n_clusters, rows.shape[1])))
+        return steps.clustering(block_labels, centers, max(1, tree.n_nodes), converged=True)
 
     def _warn_if_open(self, *, interrupted: bool) -> None:
         if not self.is_optimal_:

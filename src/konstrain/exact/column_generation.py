@@ -16,6 +16,7 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
 
 from konstrain._tolerances import DEMAND_RELATIVE, FARKAS, INTEGRAL, PRICING_RELATIVE
+from konstrain.constraints.numbering import match_sizes
 from konstrain.constraints.problem import Problem
 from konstrain.exact.cluster_constraints import ClusterConstraint, ClusterRules
 from konstrain.exact.master import (
@@ -29,7 +30,10 @@ from konstrain.exact.master import (
 from konstrain.exact.pricing import Column, ExactPrice, Pricer
 from konstrain.stop import Deadline
 
-# Share of the old duals in the smoothed ones at which columns are priced.
+# Share of the old duals in the smoothed ones at which columns are priced: dual smoothing by Neame's rule, see Pessoa,
+# Sadykov, Uchoa, Vanderbeck (2018), "Automation and combination of linear-programming based stabilization techniques
+# in column generation". Without it 60 to 80 random rows in 10 to 14 clusters need 1.3 to 1.6 times as many columns;
+# shares from 0.5 to 0.85 differ little, 0.95 follows the duals too slowly.
 SMOOTHING = 0.85
 # Starts of one round of local pricing besides the columns in use; all blocks up to this many.
 MAX_STARTS = 200
@@ -476,35 +480,6 @@ def _central(corner: MasterSolution, middle: MasterSolution | None) -> MasterSol
         return corner
     most = 2.0 * corner.sigma + corner.value
     return corner.between(middle, min(1.0, most / middle.sigma) if middle.sigma > 0.0 else 1.0)
-
-
-def match_sizes(
-    sizes: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.int32] | None:
-    """Give each size bounds of its own that it keeps; None when that is impossible.
-
-    An order that fits already stays. Else, from the smallest size on, each takes, of the bounds it has reached, those
-    that end first: whoever comes later is larger and has reached them too, so what remains suits it best (Glover's
-    rule for matchings in convex graphs).
-
-    Examples
-    --------
-    >>> match_sizes(np.array([8.0, 5.0]), low=np.array([0.0, 4.0]), high=np.array([10.0, 5.0])).tolist()
-    [0, 1]
-    >>> match_sizes(np.array([8.0, 2.0]), low=np.array([0.0, 4.0]), high=np.array([10.0, 5.0])) is None
-    True
-    """
-    if ((low <= sizes) & (sizes <= high)).all():
-        return np.arange(sizes.size, dtype=np.int32)
-    chosen = np.full(sizes.size, -1, dtype=np.int32)
-    end = np.array(high)
-    for at in np.argsort(sizes, kind="stable"):
-        reached = np.flatnonzero((low <= sizes[at]) & (end >= sizes[at]))
-        if reached.size == 0:
-            return None
-        chosen[at] = reached[end[reached].argmin()]
-        end[chosen[at]] = -np.inf  # taken
-    return chosen
 
 
 def _split(columns: list[Column], n_clusters: int) -> list[Column]:

@@ -57,7 +57,7 @@ class SdpModel:
         # Blocks without weight cost nothing wherever they go; leaving them out relaxes the problem.
         kept = np.flatnonzero(problem.weight > 0)
         weight = problem.weight[kept]
-        gram = _centred_gram(problem.mean[kept], weight)
+        gram = _centered_gram(problem.mean[kept], weight)
         scale = _largest_eigenvalue(gram)
         least, most = _size_range(problem)
         block_of = np.full(problem.n_blocks, -1, dtype=np.int32)
@@ -169,8 +169,8 @@ def merge_matrix(matrix: NDArray[np.float64], weight: NDArray[np.float64], i: in
     return np.ascontiguousarray(np.delete(np.delete(merged, j, 0), j, 1))
 
 
-def _centred_gram(mean: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Gram matrix of sqrt(weight) * (mean - center of all): centred first, since raw data can be far from 0."""
+def _centered_gram(mean: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Gram matrix of sqrt(weight) * (mean - center of all): centered first, since raw data can be far from 0."""
     root = np.sqrt(weight)
     if is_sparse(mean):
         rows = mean.astype(np.float64).multiply(root[:, None]).tocsr()

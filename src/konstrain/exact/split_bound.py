@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from konstrain._words import counted
 from konstrain.constraints.problem import Problem
-from konstrain.estimators.constrained_kmeans import ConstrainedKMeans
-from konstrain.exact.question import Question
+from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.split_file import PartFile
 from konstrain.exact.split_ledger import Ledger, Projection
 from konstrain.exact.split_task import PartTask
 from konstrain.exact.split_workers import Workers
 from konstrain.exact.splitting import Split, cluster_means, largest_size, merge_equal
-from konstrain.exact.tree import relative_gap
-from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.exact.task import ProofTask
+from konstrain.exceptions import UndecidedError
+from konstrain.gap import relative_gap
 from konstrain.stop import Deadline
 
 # From this many blocks on, the semidefinite bound of the whole takes hours.
@@ -95,12 +95,12 @@ class PartsResult:
     interrupted: bool
 
 
-def bound_by_parts(question: Question, limits: PartsLimits, labels: NDArray[np.int32] | None = None) -> PartsResult:
+def bound_by_parts(task: ProofTask, limits: PartsLimits, labels: NDArray[np.int32] | None = None) -> PartsResult:
     """Bound the cost of every clustering by parts.
 
     Parameters
     ----------
-    question : Question
+    task : ProofTask
         Rows and constraints.
     limits : PartsLimits
         Gap, time, size of parts, workers, file.
@@ -111,7 +111,7 @@ def bound_by_parts(question: Question, limits: PartsLimits, labels: NDArray[np.i
     -------
     PartsResult
     """
-    return _PartsSearch(question, limits).run(labels)
+    return _PartsSearch(task, limits).run(labels)
 
 
 @dataclass(eq=False)
@@ -135,11 +135,11 @@ class _Dealt:
 class _PartsSearch:
     """Labels, then parts of the size that pays, then all of them."""
 
-    def __init__(self, question: Question, limits: PartsLimits) -> None:
-        self._question, self._limits = question, limits
+    def __init__(self, task: ProofTask, limits: PartsLimits) -> None:
+        self._task, self._limits = task, limits
         self._file = None if limits.resume is None else PartFile(limits.resume)
         self._workers = Workers(limits.n_jobs, limits.client)
-        self._reduced, self._of_block = merge_equal(question.problem)
+        self._reduced, self._of_block = merge_equal(task.problem)
         self._target = max(limits.gap, LEAST_GAP)
         self._began = time.perf_counter()
         self._is_limited = bool(np.isfinite(limits.deadline.remaining()))
@@ -161,7 +161,7 @@ class _PartsSearch:
         return self._result(interrupted=interrupted)
 
     def _result(self, *, interrupted: bool) -> PartsResult:
-        problem = self._question.problem
+        problem = self._task.problem
         assert problem.scatter is not None
         if not self._dealt:
             floor = float(problem.scatter.sum())
@@ -189,7 +189,7 @@ class _PartsSearch:
         return found
 
     def _offer(self, labels: NDArray[np.int32]) -> bool:
-        cost = self._question.cost_of(labels)
+        cost = self._task.cost_of(labels)
         is_better = cost < self._cost
         if is_better:
             self._labels, self._cost = labels, cost
@@ -197,15 +197,10 @@ class _PartsSearch:
 
     def _cluster(self, centers: NDArray[np.float64] | None, share: float) -> NDArray[np.int32] | None:
         """Cluster the whole, from some centers or from scratch; None when nothing feasible turns up in time."""
-        problem = self._question.problem
-        init, n_init = ("k-means++", "auto") if centers is None else (centers, 1)
-        model = ConstrainedKMeans(
-            problem.n_clusters, init=init, n_init=n_init, tol=0.0, random_state=self._limits.seed
-        )
+        problem = self._task.problem
         deadline = Deadline(share * self._limits.deadline.remaining()) if self._is_limited else Deadline(None)
-        try:
-            best = model._search(self._question.X, problem, deadline)
-        except (InfeasibleError, UndecidedError):
+        best = find_clustering(self._task.X, problem, deadline, seed=self._limits.seed, centers=centers)
+        if best is None:
             return None
         if best.interrupted:
             raise KeyboardInterrupt
@@ -246,7 +241,7 @@ class _PartsSearch:
 
     def _sizes(self) -> Iterator[int]:
         """Sizes to try, up to the first that holds everything; never fewer rows than clusters need to show."""
-        n, k = self._reduced.n_blocks, self._question.problem.n_clusters
+        n, k = self._reduced.n_blocks, self._task.problem.n_clusters
         sizes = [size for size in PART_SIZES if size >= 5 * k] or [PART_SIZES[-1]]
         for size in sizes:
             yield size
@@ -263,7 +258,7 @@ class _PartsSearch:
         return dealt
 
     def _deal(self, size: int) -> _Dealt:
-        problem = self._question.problem
+        problem = self._task.problem
         labels = np.empty(self._reduced.n_blocks, dtype=np.int32)
         labels[self._of_block] = self._labels[problem.block_rows[problem.block_indptr[:-1]]]
         split = Split.deal(self._reduced, labels, size, self._limits.seed)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.constraints.problem import Problem
-from konstrain.estimators.constrained_kmeans import ConstrainedKMeans
+from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.sdp_bound import SdpBound
 from konstrain.exact.sdp_spectral import one_blas_thread_always
 from konstrain.stop import Deadline
@@ -123,9 +123,8 @@ class PartTask:
         if problem.n_blocks <= k:
             return float(problem.scatter.sum()), None
         best, centers = self.cost, None
-        for init, n_init in ((self.centers, 1), ("k-means++", N_RESTARTS)):
-            model = ConstrainedKMeans(k, init=init, n_init=n_init, tol=0.0, random_state=0)
-            found = model._search(problem.mean, problem, deadline)
-            if found.inertia < best * (1 - BETTER):
+        for start, n_init in ((self.centers, 1), (None, N_RESTARTS)):
+            found = find_clustering(problem.mean, problem, deadline, centers=start, n_init=n_init)
+            if found is not None and found.inertia < best * (1 - BETTER):
                 best, centers = found.inertia, found.centers
         return best, centers

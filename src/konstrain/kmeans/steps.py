@@ -1,4 +1,4 @@
-"""Lloyd's loop with an exact assignment step: the shared heart of the k-means methods."""
+"""The steps of k-means over a problem: what each costs where, who goes where, and where the centers move."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -6,41 +6,35 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment import Assignment, AssignmentProblem, assign
 from konstrain.constraints import Problem
-from konstrain.estimators._linked_part import LinkedPart
-from konstrain.exceptions import UndecidedError
-from konstrain.result import Clustering
+from konstrain.kmeans import distances
+from konstrain.kmeans.linked_part import LinkedPart
+from konstrain.kmeans.result import Clustering
 from konstrain.stop import Deadline
 
 
 @dataclass(eq=False)
-class Lloyd:
-    """One k-means run: costs, exact assignment, centers, until nothing changes.
+class Steps:
+    """What an iteration of k-means is made of: costs, an exact assignment, new centers.
 
-    Methods of the papers override `costs`, `assign`, `centers_of` or `has_settled`: what a paper changes, no more.
+    A method of a paper is a subclass that overrides what the paper changes of `costs`, `assign` or `centers_of`;
+    the order in which steps are taken, and when to end, is a loop's business (`lloyd.py`, `momentum.py`).
 
     Parameters
     ----------
     problem : Problem
         Blocks, links and bounds.
-    max_iter : int
-        Most assignment steps.
-    tol : float
-        Squared movement of all centers together below which the run ends; 0: only when labels stop changing.
     violation_cost : float or None
         What breaking a soft link of confidence 1 costs; None when there are no soft links.
     deadline : Deadline
-        When it passes, the run ends with what it has.
+        When assignments are cut short.
     n_threads : int
         Threads of the distance kernels; the result does not depend on it.
     """
 
     problem: Problem
-    max_iter: int = 300
-    tol: float = 0.0
     violation_cost: float | None = None
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
     n_threads: int = 1
@@ -48,38 +42,6 @@ class Lloyd:
     _sums: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None = field(
         default=None, init=False, repr=False
     )
-
-    def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
-        """Run from these centers; the objective never rises from one step to the next."""
-        labels: NDArray[np.int32] | None = None
-        proven, converged, n_iter = True, False, 0
-        while n_iter < self.max_iter:
-            n_iter += 1
-            try:
-                warm = self.step(centers, warm)
-            except UndecidedError:
-                if labels is None:
-                    raise
-                break  # out of time within a step: the last complete one stands
-            if labels is not None and self._got_worse(centers, labels, warm):
-                break
-            proven &= warm.proven
-            unchanged = labels is not None and np.array_equal(labels, warm.labels)
-            labels = warm.labels
-            if unchanged:
-                converged = True
-                break
-            moved, centers = centers, self.centers_of(labels, centers)
-            if self.has_settled(moved, centers):
-                # Labels once more for the centers that will be reported, then the means of just these labels.
-                warm = self.step(centers, warm)
-                labels, converged = warm.labels, True
-                centers = self.centers_of(labels, centers)
-                break
-            if self.deadline.expired():
-                break
-        assert labels is not None
-        return self.clustering(labels, centers, n_iter, converged=converged, proven=proven, warm=warm)
 
     def step(self, centers: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Solve one assignment step."""
@@ -96,7 +58,7 @@ class Lloyd:
         )
         bound, engine = cost, "nearest"
         if self._part is not None:
-            rise, proved = self._part.settle(labels, sums, weights, centers, self.deadline, self.n_threads)
+            rise, proved = self._part.settle(labels, sums, weights, centers, self.solve, self.n_threads)
             cost, bound, engine = cost + rise, cost + proved, "components"
         if self.problem.nonempty and not (weights > 0).all():
             return None
@@ -122,13 +84,17 @@ class Lloyd:
 
     def assign(self, costs: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Put blocks into clusters at least total cost."""
-        question: AssignmentProblem = self.problem.assignment_problem(costs, self.violation_cost)
+        question = self.problem.assignment_problem(costs, self.violation_cost)
         anyhow = replace(question, nonempty=False)
         if question.nonempty and not anyhow.has_sizes:
             # Non-emptiness alone couples all blocks, and is rarely in the way: look first what happens without it.
-            answer = assign(anyhow, warm=warm, time_limit=self.remaining_seconds())
+            answer = self.solve(anyhow, warm)
             if (np.bincount(answer.labels, minlength=question.n_clusters) > 0).all():
                 return answer
+        return self.solve(question, warm)
+
+    def solve(self, question: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
+        """Answer a question of assignment in the time that is left."""
         return assign(question, warm=warm, time_limit=self.remaining_seconds())
 
     def remaining_seconds(self) -> float | None:
@@ -141,17 +107,8 @@ class Lloyd:
         if self._sums is not None and self._sums[0] is labels:
             _, sums, weights = self._sums  # the sweep that found these labels has summed them up already
         else:
-            sums, weights = distances.center_sums(
-                self.problem.mean, self._weight, labels, len(previous), n_threads=self.n_threads
-            )
-        filled = weights > 0
-        centers = previous.copy()
-        centers[filled] = sums[filled] / weights[filled, None]
-        return centers
-
-    def has_settled(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
-        """Whether the centers moved so little that going on is not worth it."""
-        return self.tol > 0 and float(((after - before) ** 2).sum()) <= self.tol
+            sums, weights = self.sums_of(labels)
+        return centers_from(sums, weights, previous)
 
     def clustering(
         self,
@@ -189,16 +146,32 @@ class Lloyd:
         constant = self.problem.constant_penalty * self.violation_cost
         return constant + (links.penalty(labels) if links is not None else 0.0)
 
+    def cost_of(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
+        """What labels cost in an assignment step at these centers, broken soft links included."""
+        return self._own_cost(labels, centers) + self.penalty(labels)
+
+    def cluster_weights(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Total weight of each cluster."""
+        return np.bincount(labels, self._weight, self.problem.n_clusters).astype(np.float64, copy=False)
+
+    def sums_of(self, labels: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weighted sum of the blocks of each cluster, and its weight."""
+        return distances.center_sums(
+            self.problem.mean, self._weight, labels, self.problem.n_clusters, n_threads=self.n_threads
+        )
+
     @property
     def _weight(self) -> NDArray[np.float64] | None:
         return None if self.problem.has_unit_weight else self.problem.weight
 
-    def _got_worse(self, centers: NDArray[np.float64], labels: NDArray[np.int32], new: Assignment) -> bool:
-        """Whether an answer that was cut short costs more than simply keeping the labels."""
-        if new.proven:
-            return False
-        return new.cost > self._own_cost(labels, centers) + self.penalty(labels)
-
     def _own_cost(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
         """What all blocks cost in their own clusters."""
         return distances.own_costs(self.problem.mean, self._weight, labels, centers, n_threads=self.n_threads)
+
+
+def centers_from(
+    sums: NDArray[np.float64], weights: NDArray[np.float64], previous: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Divide sums of clusters by their weights; a cluster without weight keeps its center."""
+    # Not in place: callers keep the previous centers to measure how far they moved.
+    return np.divide(sums, weights[:, None], out=previous.copy(), where=weights[:, None] > 0)

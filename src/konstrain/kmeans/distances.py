@@ -12,6 +12,7 @@ Shapes, dtypes, layout and the range of labels and columns are checked here; NaN
 fit.
 """
 
+import os
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,14 @@ from konstrain import _core
 _kernels: Any = _core
 
 Weight = NDArray[np.float64] | None
+
+
+def default_threads() -> int:
+    """Threads for these sweeps: OMP_NUM_THREADS if set, else the processors this process may use."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def block_costs(

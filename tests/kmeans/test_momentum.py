@@ -1,14 +1,18 @@
 """Lloyd's loop with momentum: what it keeps of Lloyd's own loop, and where it ends."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pytest
 
 from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._momentum import MomentumLloyd
+from konstrain.kmeans import plan
+from konstrain.kmeans.lloyd import lloyd
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.momentum import lloyd_with_momentum
+from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
 
@@ -30,7 +34,7 @@ def problems(seed):
 
 
 @dataclass(eq=False)
-class Recorded(MomentumLloyd):
+class Recorded(Steps):
     """Notes what the labels of each step cost with their own means."""
 
     objectives: list = field(default_factory=list)
@@ -46,11 +50,11 @@ class Recorded(MomentumLloyd):
 def test_the_lowest_step_is_kept_and_no_step_of_lloyds_own_loop_leads_on(seed):
     for problem in problems(seed):
         price = 1.0 if problem.has_soft_links else None
-        loop = Recorded(problem, violation_cost=price)
-        end = loop.run(problem.mean[:5].astype(float))
+        steps = Recorded(problem, violation_cost=price)
+        end = Loop(lloyd_with_momentum, steps).run(problem.mean[:5].astype(float))
         assert end.converged
-        assert end.objective == pytest.approx(min(loop.objectives), rel=1e-9)
-        after = Lloyd(problem, violation_cost=price).run(end.centers)
+        assert end.objective == pytest.approx(min(steps.objectives), rel=1e-9)
+        after = Loop(lloyd, Steps(problem, violation_cost=price)).run(end.centers)
         assert after.objective == pytest.approx(end.objective, rel=1e-9)
 
 
@@ -58,31 +62,33 @@ def test_momentum_takes_fewer_steps_and_ends_lower_on_clusters_that_overlap():
     steps, objectives = np.zeros((2, 10)), np.zeros((2, 10))
     for seed in range(10):
         problem = Problem.build(overlapping_blobs(seed, 3000), 5, size_min=500, size_max=700)
-        for loop, kind in enumerate((Lloyd, MomentumLloyd)):
-            end = kind(problem, tol=1e-4, max_iter=1000).run(problem.mean[:5])
-            steps[loop, seed], objectives[loop, seed] = end.n_iter, end.objective
+        for row, function in enumerate((lloyd, lloyd_with_momentum)):
+            end = Loop(function, Steps(problem), max_iter=1000, tol=1e-4).run(problem.mean[:5])
+            steps[row, seed], objectives[row, seed] = end.n_iter, end.objective
     assert steps[1].mean() < 0.7 * steps[0].mean()
     assert objectives[1].mean() < objectives[0].mean()
 
 
 def test_without_momentum_it_is_lloyds_own_loop():
     problem = Problem.build(overlapping_blobs(0), 5, size_min=100, size_max=140)
-    own, other = Lloyd(problem).run(problem.mean[:5]), MomentumLloyd(problem, momentum=0.0).run(problem.mean[:5])
+    functions = lloyd, partial(lloyd_with_momentum, momentum=0.0)
+    own, other = (Loop(function, Steps(problem)).run(problem.mean[:5]) for function in functions)
     np.testing.assert_array_equal(own.block_labels, other.block_labels)
 
 
 def test_limits_end_it_with_what_it_has():
     problem = Problem.build(overlapping_blobs(1), 5, size_min=100, size_max=140)
-    for loop in (MomentumLloyd(problem, max_iter=3), MomentumLloyd(problem, deadline=Deadline(0.0))):
+    in_haste = Steps(problem, deadline=Deadline(0.0))
+    for loop in (Loop(lloyd_with_momentum, Steps(problem), max_iter=3), Loop(lloyd_with_momentum, in_haste)):
         end = loop.run(problem.mean[:5])
         assert not end.converged
         assert end.n_iter <= 3
-        np.testing.assert_allclose(end.centers, loop.centers_of(end.block_labels, end.centers), atol=1e-12)
+        np.testing.assert_allclose(end.centers, loop.steps.centers_of(end.block_labels, end.centers), atol=1e-12)
 
 
 def test_the_front_door_uses_it_where_there_are_constraints_and_search_is_not_ruled_out(monkeypatch):
     used = []
-    monkeypatch.setattr(MomentumLloyd, "run", lambda self, *args: used.append(1) or Lloyd.run(self, *args))
+    monkeypatch.setattr(plan, "lloyd_with_momentum", lambda *args: used.append(1) or lloyd_with_momentum(*args))
     X = overlapping_blobs(2)
     ConstrainedKMeans(5, init=X[:5]).fit(X)
     ConstrainedKMeans(5, 100, 140, init=X[:5], local_search=False).fit(X)

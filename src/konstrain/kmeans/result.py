@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.assignment import Assignment
 
 
@@ -46,3 +47,8 @@ class Clustering:
     assignment: Assignment | None = None
     n_violations: int = 0
     interrupted: bool = False
+
+
+def is_lower(new: float, old: float) -> bool:
+    """Whether one objective is below another by more than rounding."""
+    return new < old - SAME_OBJECTIVE * abs(old)

@@ -1,29 +1,60 @@
 """Restarts: seeds drawn first, runs anywhere, one best kept whole."""
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
 from rich.console import Console
 
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain._warnings import warn_caller
-from konstrain.result import Clustering
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.start import Start
 from konstrain.stop import Deadline
 
 # Restarts between two looks at whether to go on. Fixed, so that the answer does not depend on the number of workers.
 BATCH = 8
 
 
-def default_threads() -> int:
-    """Threads of the distance kernels: OMP_NUM_THREADS if set, else the processors this process may use."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+# From a loop and centers to a clustering, by a seed: the loop, and what follows it.
+Way = Callable[[Loop, NDArray[np.float64], int], Clustering]
+
+
+def draw_seeds(rng: np.random.RandomState, count: int) -> list[int]:
+    """Draw one seed per run first, so that runs may be made in any order and anywhere."""
+    seeds: list[int] = rng.randint(np.iinfo(np.int32).max, size=count).tolist()
+    return seeds
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run from a seed.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop it runs.
+    start : Start
+        Where it begins.
+    way : callable or None
+        How it gets from its start to a clustering; None: by the loop, and no more.
+    """
+
+    loop: Loop
+    start: Start
+    way: Way | None = None
+
+    def __call__(self, seed: int) -> Clustering:
+        """Make the run."""
+        # What steps remember is their own: runs may share a process.
+        loop = replace(self.loop, steps=replace(self.loop.steps))
+        centers = self.start.centers(loop.steps, seed)
+        return loop.run(centers) if self.way is None else self.way(loop, centers, seed)
 
 
 @dataclass(frozen=True)
@@ -45,21 +76,21 @@ class Restarts:
     ----------
     run : callable
         Makes one clustering from a seed.
+    deadline : Deadline
+        No restart begins after it.
     n_jobs : int or None
         Workers, in joblib's sense; any number gives the same answer.
     verbose : int
         1: a line per batch on standard error; 0: quiet.
     callback : callable or None
         Told a `Progress` after each restart; ends the search by returning True.
-    deadline : Deadline
-        No restart begins after it.
     """
 
     run: Callable[[int], Clustering]
-    n_jobs: int | None
-    verbose: int
-    callback: Callable[[Progress], Any] | None
     deadline: Deadline
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Callable[[Progress], Any] | None = None
 
     def best(self, seeds: list[int], n_agreeing: int) -> Clustering:
         """Return the best run of these seeds; ends early once `n_agreeing` of them found the same best."""

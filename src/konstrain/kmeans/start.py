@@ -1,13 +1,55 @@
-"""Where k-means starts: block-aware k-means++ (Jia et al. 2023, Algorithm 1) and random blocks."""
+"""Where runs begin: block-aware k-means++ (Jia et al. 2023, Algorithm 1), random blocks, a rule, given centers."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.constraints import Problem
-from konstrain.distances import candidate_distances
+from konstrain.kmeans.distances import candidate_distances
+from konstrain.kmeans.steps import Steps
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where runs begin.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n_samples, n_features)
+        The rows, for rules that look at them.
+    rule : {"k-means++", "random"}, callable or ndarray of float64, shape (n_clusters, n_features)
+        How centers are drawn, by name or as ``callable(X, n_clusters, random_state=...)``, or the centers themselves.
+    n_trials : int or None
+        Draws per step of k-means++; None: as scikit-learn.
+    """
+
+    X: Any
+    rule: str | Callable[..., NDArray[np.float64]] | NDArray[np.float64]
+    n_trials: int | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the centers are given, so that every run begins at the same ones."""
+        return isinstance(self.rule, np.ndarray)
+
+    def centers(self, steps: Steps, seed: int) -> NDArray[np.float64]:
+        """Return the centers one run starts from."""
+        return self.drawn(steps.problem, seed, steps.n_threads)
+
+    def drawn(self, problem: Problem, seed: int, n_threads: int) -> NDArray[np.float64]:
+        """Return centers for the blocks of a problem."""
+        if isinstance(self.rule, np.ndarray):
+            return self.rule.copy()
+        if callable(self.rule):
+            return self.rule(self.X, problem.n_clusters, random_state=np.random.RandomState(seed))
+        rng = np.random.default_rng(seed)
+        if self.rule == "random":
+            return rows_of_means(problem, random_blocks(problem, rng))
+        return rows_of_means(problem, plus_plus(problem, rng, n_trials=self.n_trials, n_threads=n_threads))
 
 
 def plus_plus(

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain._tolerances import DEMAND_RELATIVE
-from konstrain.distances import block_costs, center_sums
+from konstrain.kmeans.distances import block_costs, center_sums
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.steps import Steps
 from konstrain.links import LinkGraph
 from konstrain.stop import Deadline
 
@@ -63,7 +65,7 @@ def improve(
     size_max: NDArray[np.float64] | None = None,
     nonempty: bool = True,
     max_passes: int = MAX_PASSES,
-    time_limit: float | None = None,
+    deadline: Deadline | None = None,
     seed: int = 0,
     movable: NDArray[np.int32] | None = None,
 ) -> LocalSearchResult:
@@ -89,8 +91,8 @@ def improve(
         Whether no cluster may lose its last block. Otherwise clusters may also be emptied for a lower penalty.
     max_passes : int
         Limit on the number of passes over all blocks or all pairs of clusters.
-    time_limit : float or None
-        Seconds after which the labels reached so far are returned.
+    deadline : Deadline or None
+        When the labels reached so far are returned; None: no limit.
     seed : int
         Order in which blocks are visited. The same seed gives the same labels.
     movable : ndarray of int32, or None
@@ -131,11 +133,33 @@ def improve(
         DEMAND_RELATIVE * total,
         nonempty,
         max_passes,
-        Deadline(time_limit).remaining(),
+        (deadline or Deadline(None)).remaining(),
         seed,
         movable=movable,
     )
     return LocalSearchResult(labels=found, cost=cost, n_moves=n_moves)
+
+
+def improve_clustering(
+    steps: Steps, clustering: Clustering, seed: int, max_passes: int, movable: NDArray[np.int32] | None = None
+) -> LocalSearchResult:
+    """Lower the objective of a clustering by `improve`, under the constraints of its problem and in the time left."""
+    problem = steps.problem
+    return improve(
+        problem.mean,
+        problem.weight,
+        clustering.block_labels,
+        problem.n_clusters,
+        links=problem.links_at(steps.violation_cost),
+        demand=problem.demand,
+        size_min=problem.size_min,
+        size_max=problem.size_max,
+        nonempty=problem.nonempty,
+        max_passes=max_passes,
+        deadline=steps.deadline,
+        seed=seed,
+        movable=movable,
+    )
 
 
 def relocation_candidates(

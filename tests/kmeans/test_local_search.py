@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from konstrain import AssignmentProblem, _core
+from konstrain.kmeans.local_search import improve, joint_relocations, relocation_candidates, supports
 from konstrain.links import LinkGraph
-from konstrain.local_search import improve, joint_relocations, relocation_candidates, supports
+from konstrain.stop import Deadline
 from problems import random_links
 
 pytestmark = pytest.mark.engine
@@ -265,7 +266,7 @@ def test_data_far_from_the_origin_ends_and_is_not_worse():
 
 def test_limits_stop_the_search_early():
     case = next(cases(9, 1, 300, 301))
-    assert case.improve(time_limit=0.0).n_moves == 0
+    assert case.improve(deadline=Deadline(0.0)).n_moves == 0
     assert case.improve(max_passes=0).n_moves == 0
     assert case.improve(max_passes=1).cost >= case.improve().cost
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from konstrain.distances import block_costs, candidate_distances, center_sums, nearest_pass, own_costs
+from konstrain.kmeans.distances import block_costs, candidate_distances, center_sums, nearest_pass, own_costs
 
 pytestmark = pytest.mark.engine
 

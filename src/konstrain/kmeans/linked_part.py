@@ -1,16 +1,16 @@
 """The blocks that have links, as a problem of their own: where only links couple blocks, all others are free."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
-from konstrain.assignment import AssignmentProblem, assign
+from konstrain.assignment import Assignment, AssignmentProblem
 from konstrain.constraints import Problem
+from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
-from konstrain.stop import Deadline
 
 # Below this many costs, or above this share of linked blocks, one matrix for all blocks is as fast.
 MIN_COSTS = 100_000
@@ -32,7 +32,7 @@ class LinkedPart:
     @classmethod
     def of(cls, problem: Problem, violation_cost: float | None) -> "LinkedPart | None":
         """Take the linked blocks out of a problem without sizes; None when that would not pay."""
-        links = problem.conflicts if violation_cost is None else problem.links_at(violation_cost)
+        links = problem.links_at(violation_cost)
         if links is None or links.n_edges == 0 or problem.n_blocks * problem.n_clusters < MIN_COSTS:
             return None
         blocks = np.flatnonzero(links.is_linked)
@@ -47,17 +47,15 @@ class LinkedPart:
         sums: NDArray[np.float64],
         weights: NDArray[np.float64],
         centers: NDArray[np.float64],
-        deadline: Deadline,
+        solve: Callable[[AssignmentProblem], Assignment],
         n_threads: int,
     ) -> tuple[float, float]:
         """Replace the nearest labels of linked blocks by the best that keep the links; sums follow, in place.
 
-        Returns by how much the cost and its lower bound rose.
+        `solve` answers the question of assignment. Returns by how much the cost and its lower bound rose.
         """
         costs = distances.block_costs(self.mean, self.weight, centers, n_threads=n_threads)
-        limit = deadline.remaining()
-        question = AssignmentProblem(costs, self.links)
-        answer = assign(question, time_limit=limit if np.isfinite(limit) else None)
+        answer = solve(AssignmentProblem(costs, self.links))
         nearest = labels[self.blocks]
         before = float(costs[np.arange(nearest.size), nearest].sum())
         moved = np.flatnonzero(nearest != answer.labels)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from konstrain.constraints.problem import Problem
-from konstrain.exact.question import Question
 from konstrain.exact.solve import BOUNDS, Limits, solve
 from konstrain.exact.split_bound import MANY_BLOCKS, PartsLimits, bound_by_parts
-from konstrain.exact.tree import relative_gap
+from konstrain.exact.task import ProofTask
+from konstrain.gap import relative_gap
 from konstrain.stop import Deadline
 
 
@@ -69,7 +69,7 @@ class Certificate:
     left_out: tuple[str, ...] = ()
 
 
-def lower_bound(
+def certify(
     X: Any,
     n_clusters: int,
     *,
@@ -92,7 +92,7 @@ def lower_bound(
     resume: Any = None,
     callback: Callable[[Any], object] | None = None,
 ) -> Certificate:
-    """Bound the cost of every clustering from below and say how good given labels are.
+    """Bound the cost of every clustering from below and say how good given labels are; also called `lower_bound`.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def lower_bound(
     n_clusters : int
         Number of clusters.
     labels : array-like of shape (n_samples,), optional
-        The clustering in question; default: the best one found.
+        The clustering asked about; default: the best one found.
     must_link, cannot_link, groups, size_min, size_max, demand, sample_weight
         Constraints, hard, as in `ConstrainedKMeans`.
     partial_labels : array-like of shape (n_samples,), optional
@@ -135,9 +135,9 @@ def lower_bound(
     Examples
     --------
     >>> X = [[0.0], [0.1], [5.0], [5.2], [9.0]]
-    >>> lower_bound(X, 2, labels=[0, 0, 1, 1, 1]).is_optimal
+    >>> certify(X, 2, labels=[0, 0, 1, 1, 1]).is_optimal
     True
-    >>> lower_bound(X, 2, labels=[0, 1, 1, 1, 1]).gap > 0.5
+    >>> certify(X, 2, labels=[0, 1, 1, 1, 1]).gap > 0.5
     True
     """
     began = time.perf_counter()
@@ -165,16 +165,16 @@ def lower_bound(
     )
     if problem.has_soft_links:
         raise ValueError("a bound is proved for hard links only; leave the confidences out")
-    question = Question(X, problem)
-    asked = None if labels is None else _checked_labels(question, labels)
+    task = ProofTask(X, problem)
+    asked = None if labels is None else _checked_labels(task, labels)
     if bound == "parts" or (bound == "auto" and problem.n_blocks >= MANY_BLOCKS):
         parts = PartsLimits(gap, Deadline(time_limit), size, n_jobs, client, resume, random_state, callback)
-        return _certificate_by_parts(question, parts, asked, began)
+        return _certificate_by_parts(task, parts, asked, began)
     if client is not None or resume is not None or size is not None:
         raise ValueError(f"part_size, client and resume are for bound='parts'; {_why_not_parts(bound, problem)}")
     limits = Limits(gap, Deadline(time_limit), None, n_jobs, random_state, bound, callback)
-    tree = solve(question, limits, asked)
-    cost = tree.upper_bound if asked is None else question.cost_of(asked)
+    tree = solve(task, limits, asked)
+    cost = tree.upper_bound if asked is None else task.cost_of(asked)
     proved = min(tree.lower_bound, tree.upper_bound)
     distance = relative_gap(proved, cost)
     return Certificate(
@@ -189,11 +189,15 @@ def lower_bound(
     )
 
 
+# The name of the first releases. What it returns is a certificate, of which the bound is one number.
+lower_bound = certify
+
+
 def _certificate_by_parts(
-    question: Question, limits: PartsLimits, asked: NDArray[np.int32] | None, began: float
+    task: ProofTask, limits: PartsLimits, asked: NDArray[np.int32] | None, began: float
 ) -> Certificate:
-    found = bound_by_parts(question, limits, asked)
-    cost = found.upper_bound if asked is None else question.cost_of(asked)
+    found = bound_by_parts(task, limits, asked)
+    cost = found.upper_bound if asked is None else task.cost_of(asked)
     distance = relative_gap(found.lower_bound, cost)
     return Certificate(
         lower_bound=found.lower_bound,
@@ -229,8 +233,8 @@ def _why_not_parts(bound: str, problem: Problem) -> str:
     return f"'auto' takes another bound below {MANY_BLOCKS} blocks, and here are {problem.n_blocks}"
 
 
-def _checked_labels(question: Question, labels: Any) -> NDArray[np.int32]:
-    n_samples, k = question.problem.n_samples, question.problem.n_clusters
+def _checked_labels(task: ProofTask, labels: Any) -> NDArray[np.int32]:
+    n_samples, k = task.problem.n_samples, task.problem.n_clusters
     values = np.asarray(labels)
     if values.shape != (n_samples,):
         raise ValueError(f"labels must have one value per row, shape ({n_samples},), got {values.shape}")
@@ -241,29 +245,29 @@ def _checked_labels(question: Question, labels: Any) -> NDArray[np.int32]:
     are_numbers = values.dtype.kind in "iu" and found[0] >= 0 and found[-1] < k
     numbered = values if are_numbers else np.searchsorted(found, values)
     checked: NDArray[np.int32] = numbered.astype(np.int32)
-    if not np.isfinite(question.cost_of(checked)):
+    if not np.isfinite(task.cost_of(checked)):
         raise ValueError(
-            f"labels do not satisfy the constraints they are to be certified under: {_fault(question, checked)}"
+            f"labels do not satisfy the constraints they are to be certified under: {_fault(task, checked)}"
         )
     return checked
 
 
-def _fault(question: Question, labels: NDArray[np.int32]) -> str:
+def _fault(task: ProofTask, labels: NDArray[np.int32]) -> str:
     """Say what labels break first."""
-    problem = question.problem
-    heads = problem.block_rows[problem.block_indptr[:-1]]
-    apart = np.flatnonzero(problem.expand(labels[heads]) != labels)
+    problem = task.problem
+    first_rows = problem.first_rows
+    apart = np.flatnonzero(problem.expand(labels[first_rows]) != labels)
     if apart.size:
-        first = int(problem.expand(heads)[apart[0]])
+        first = int(problem.expand(first_rows)[apart[0]])
         return f"rows {first} and {apart[0]} must share a cluster, but do not"
     if problem.conflicts is not None:
         a, b, _ = problem.conflicts.edges
-        together = np.flatnonzero(labels[heads[a]] == labels[heads[b]])
+        together = np.flatnonzero(labels[first_rows[a]] == labels[first_rows[b]])
         if together.size:
-            rows = sorted((int(heads[a[together[0]]]), int(heads[b[together[0]]])))
+            rows = sorted((int(first_rows[a[together[0]]]), int(first_rows[b[together[0]]])))
             return f"rows {rows[0]} and {rows[1]} must not share a cluster, but do"
     rows_in = np.bincount(labels, minlength=problem.n_clusters)
     if problem.nonempty and not rows_in.all():
         return f"there are {problem.n_clusters} clusters to fill, but labels fill {np.count_nonzero(rows_in)}"
-    sizes = np.bincount(labels[heads], problem.demand, problem.n_clusters)
+    sizes = np.bincount(labels[first_rows], problem.demand, problem.n_clusters)
     return f"size_min and size_max are not kept by the sizes {', '.join(f'{size:g}' for size in sizes)}"

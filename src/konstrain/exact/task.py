@@ -1,4 +1,4 @@
-"""What an exact search asks: rows, constraints, and the further links of a branch."""
+"""What an exact search is given: rows, constraints, and the further links of a branch."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Branch:
-    """Links that a node of the tree adds to the question, as pairs of rows."""
+    """Links that a node of the tree adds to the problem, as pairs of rows."""
 
     must: tuple[Pair, ...] = ()
     cannot: tuple[Pair, ...] = ()
@@ -30,7 +30,7 @@ class Branch:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class ProofTask:
     """Rows and constraints, from which the problem of every node is made.
 
     Parameters
@@ -66,12 +66,12 @@ class Question:
 
     def first_row(self, block: int) -> int:
         """Return the row that stands for a block of the root's problem."""
-        return int(self.problem.block_rows[self.problem.block_indptr[block]])
+        return int(self.problem.first_rows[block])
 
     def cost_of(self, labels: NDArray[np.int32]) -> float:
         """Sum of squares of labels, one per row; infinite when they break a constraint."""
         problem = self.problem
-        block_labels = labels[problem.block_rows[problem.block_indptr[:-1]]]
+        block_labels = labels[problem.first_rows]
         if not np.array_equal(problem.expand(block_labels), labels) or not self._is_allowed(labels, block_labels):
             return float("inf")
         weight = np.ones(problem.n_samples) if problem.sample_weight is None else problem.sample_weight

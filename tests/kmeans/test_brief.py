@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from clusterings import sse
-from konstrain import ConstrainedKMeans, local_search
+from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
-from konstrain.estimators import _search
-from konstrain.estimators._lloyd import Lloyd
+from konstrain.kmeans import brief as brief_way
+from konstrain.kmeans import local_search
+from konstrain.kmeans.steps import Steps
 
 
 def blobs_with_a_poor_start(seed):
@@ -59,9 +60,9 @@ def overlapping_blobs_with_a_poor_start(seed):
 
 def steps_taken(monkeypatch, X, start, *, early_look):
     taken = []
-    step = Lloyd.step
-    monkeypatch.setattr(_search, "EARLY_LOOK", early_look)
-    monkeypatch.setattr(Lloyd, "step", lambda self, *args: taken.append(1) or step(self, *args))
+    step = Steps.step
+    monkeypatch.setattr(brief_way, "EARLY_LOOK", early_look)
+    monkeypatch.setattr(Steps, "step", lambda self, *args: taken.append(1) or step(self, *args))
     ConstrainedKMeans(8, 100, 400, init=start, random_state=0).fit(X)
     monkeypatch.undo()
     return len(taken)
@@ -81,7 +82,7 @@ def test_an_early_look_at_relocations_spares_iterations(monkeypatch):
 )
 def test_sizes_without_room_get_no_early_look(sizes, fixed):
     X, _ = blobs_with_a_poor_start(0)
-    assert _search._are_sizes_fixed(Problem.build(X, 5, size_min=sizes[0], size_max=sizes[1])) is fixed
+    assert brief_way._are_sizes_fixed(Problem.build(X, 5, size_min=sizes[0], size_max=sizes[1])) is fixed
 
 
 def test_a_relocation_that_leads_back_is_given_up(monkeypatch):
