@@ -28,9 +28,11 @@ from konstrain.stop import Deadline
 # From this many blocks on, the semidefinite bound of the whole takes hours.
 MANY_BLOCKS = 900
 # Blocks per part that "auto" tries, smallest first: the work for all of them grows with the square.
-PART_SIZES = (50, 100, 200, 300, 450, 650)
+PART_SIZES = (100, 200, 300, 450, 650)
 # Parts bounded before it is decided whether larger ones are worth it.
-N_PILOT = 4
+N_PILOT = 6
+# Standard errors by which the projected gap has to stay below the one asked for.
+SURE = 2.0
 # Parts can hardly reach less: what they lose to clusters of their own falls with their size, at the cube of the work.
 LEAST_GAP = 1e-3
 # Each part ends when its own gap is this share of the one asked for.
@@ -59,6 +61,7 @@ class PartsPoint(NamedTuple):
     part_size: int
     projected_gap: float
     projected_gap_error: float
+    processor_seconds: float
 
     @property
     def gap(self) -> float:
@@ -232,9 +235,10 @@ class _PartsSearch:
             worth = (1 - gap) * min(1.0, self._budget / max(seconds, np.finfo(float).tiny))
             if best is None or worth > most:
                 best, most = dealt, worth
-            fits = seconds <= self._budget
+            # The pilot is a small sample: only what holds beyond its error counts as reached.
+            reached = gap + SURE * dealt.ledger.projection().error / self._cost <= self._target
             # The next size costs about the square of what it is larger by.
-            if (fits and gap <= self._target) or 2 * seconds > self._budget or self._is_over():
+            if (reached and seconds <= self._budget) or 2 * seconds > self._budget or self._is_over():
                 break
         assert best is not None
         return best
@@ -327,6 +331,7 @@ class _PartsSearch:
             part_size=dealt.part_size,
             projected_gap=self._projected_gap(dealt),
             projected_gap_error=projection.error / max(self._cost, np.finfo(float).tiny),
+            processor_seconds=sum(a.seconds for other in self._dealt for a in other.ledger.answers.values()),
         )
         self._is_stopped |= bool(self._limits.on_progress(point))
 

@@ -22,6 +22,10 @@ N_RESTARTS = 2
 BETTER = 1e-9
 
 
+# Cost of a clustering, and its centers unless it is the one the part was given.
+_Best = tuple[float, NDArray[np.float64] | None]
+
+
 @dataclass(frozen=True, eq=False)
 class PartAnswer:
     """What is proved about one part.
@@ -98,16 +102,20 @@ class PartTask:
         deadline = self._deadline()
         # One thread: the last digits must not depend on how many there are.
         with one_blas_thread_always():
-            upper, centers = self._best_clustering(deadline)
+            upper, centers = self._improved((self.cost, None), deadline, self.centers, 1)
             bound = SdpBound(self.problem, deadline)
-            result = bound.run(upper, self.gap)
+            result = bound.run(upper, self.gap, max_rounds=1)
+            if result.status == "stalled":
+                # Not closed at once: perhaps because the part has a better clustering.
+                upper, centers = self._improved((upper, centers), deadline, None, N_RESTARTS)
+                result = bound.run(upper, self.gap)
         if result.interrupted:
             raise KeyboardInterrupt
         return PartAnswer(
             lower_bound=min(result.lower_bound, upper),
             upper_bound=upper,
             is_finished=result.status != "limit",
-            work=float(result.n_iterations) * self.problem.n_blocks**3,
+            work=float(bound.n_iterations) * self.problem.n_blocks**3,
             seconds=time.process_time() - began,
             centers=centers,
         )
@@ -117,14 +125,11 @@ class PartTask:
             return Deadline(self.seconds)
         return Deadline(min(self.seconds, max(0.0, self.until - time.time())))
 
-    def _best_clustering(self, deadline: Deadline) -> tuple[float, NDArray[np.float64] | None]:
-        problem, k = self.problem, self.problem.n_clusters
-        assert problem.scatter is not None
-        if problem.n_blocks <= k:
-            return float(problem.scatter.sum()), None
-        best, centers = self.cost, None
-        for start, n_init in ((self.centers, 1), (None, N_RESTARTS)):
-            found = find_clustering(problem.mean, problem, deadline, centers=start, n_init=n_init)
-            if found is not None and found.inertia < best * (1 - BETTER):
-                best, centers = found.inertia, found.centers
-        return best, centers
+    def _improved(self, best: _Best, deadline: Deadline, start: NDArray[np.float64] | None, n_init: int) -> _Best:
+        """Cost and centers of the best clustering so far and of one that is looked for."""
+        if self.problem.n_blocks <= self.problem.n_clusters:
+            return best
+        found = find_clustering(self.problem.mean, self.problem, deadline, centers=start, n_init=n_init)
+        if found is None or found.inertia >= best[0] * (1 - BETTER):
+            return best
+        return found.inertia, found.centers
