@@ -79,6 +79,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         Weighted squared distances of rows to their centers.
     objective_ : float
         `inertia_` plus what broken soft links cost.
+    violation_cost_ : float or None
+        What breaking a soft link of confidence 1 costs; None where there are none.
     n_iter_ : int
         Iterations of the best run.
     violations_ : Violations
@@ -171,6 +173,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
                 "sample_weight": sample_weight,
                 "size_min": self.size_min,
                 "size_max": self.size_max,
+                "violation_cost": self.violation_cost_,
                 **links,
             }
         )
@@ -189,13 +192,13 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         X : array-like of shape (n_samples, n_features)
             The rows the model was fitted on.
         bound : {"auto", "column-generation", "sdp", "parts"}, default="auto"
-            Which lower bound to use; "parts" works for any number of rows. See `lower_bound`.
+            Which lower bound to use; "parts" works for any number of rows. See `konstrain.certify`.
         gap : float, default=1e-6
             Relative gap at which to end.
         time_limit : float, optional
             Seconds after which the bound reached is returned.
         **options
-            Further arguments of `lower_bound`: `part_size`, `n_jobs`, `client`, `resume`, `callback`.
+            Further arguments of `konstrain.certify`: `part_size`, `n_jobs`, `client`, `resume`, `callback`.
 
         Returns
         -------
@@ -209,7 +212,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         return certify(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked, **options)
 
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
-        return plan_run(
+        run = plan_run(
             Steps(problem, deadline=deadline, n_threads=default_threads()),
             start,
             first_seed,
@@ -218,6 +221,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             violation_cost=self.violation_cost,
             search=self.local_search,
         )
+        self.violation_cost_ = run.loop.steps.violation_cost
+        return run
 
     def _restart_plan(self, problem: Problem, start: Start) -> tuple[int, int]:
         return plan_restarts(problem, start) if self.n_init == "auto" else super()._restart_plan(problem, start)

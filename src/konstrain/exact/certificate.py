@@ -25,9 +25,10 @@ class Certificate:
     Parameters
     ----------
     lower_bound : float
-        No clustering that satisfies the constraints has a smaller sum of squares; safe against rounding.
+        No clustering that satisfies the constraints has a smaller cost; safe against rounding.
     cost : float
-        Sum of squares of the labels asked about, or of the best clustering found when none were given.
+        Sum of squares, and what broken soft links cost, of the labels asked about, or of the best clustering found
+        when none were given.
     gap : float
         ``(cost - lower_bound) / cost``: how much better any clustering can be at most.
     is_optimal : bool
@@ -82,6 +83,7 @@ def certify(
     size_max: Any = None,
     demand: Any = None,
     sample_weight: Any = None,
+    violation_cost: float | None = None,
     bound: str = "auto",
     gap: float = 1e-6,
     time_limit: float | None = None,
@@ -103,9 +105,12 @@ def certify(
     labels : array-like of shape (n_samples,), optional
         The clustering asked about; default: the best one found.
     must_link, cannot_link, groups, size_min, size_max, demand, sample_weight
-        Constraints, hard, as in `ConstrainedKMeans`.
+        Constraints as in `ConstrainedKMeans`; links may be soft.
     partial_labels : array-like of shape (n_samples,), optional
         Known labels, -1 for unknown, that every clustering must respect.
+    violation_cost : float, optional
+        What breaking a soft link of confidence 1 costs; needed when there are soft links. A fitted
+        `ConstrainedKMeans` has it in `violation_cost_`.
     bound : {"auto", "column-generation", "sdp", "parts"}, default="auto"
         Which bound to use; see `ExactKMeans`. "parts": parts that look like the whole are bounded one by one and
         added up, which works for any number of rows; "auto" does so from 900 blocks on.
@@ -164,8 +169,8 @@ def certify(
         sample_weight=sample_weight,
     )
     if problem.has_soft_links:
-        raise ValueError("a bound is proved for hard links only; leave the confidences out")
-    task = ProofTask(X, problem)
+        _check_soft(problem, violation_cost, bound)
+    task = ProofTask(X, problem, violation_cost=violation_cost if problem.has_soft_links else None)
     asked = None if labels is None else _checked_labels(task, labels)
     if bound == "parts" or (bound == "auto" and problem.n_blocks >= MANY_BLOCKS):
         parts = PartsLimits(gap, Deadline(time_limit), size, n_jobs, client, resume, random_state, callback)
@@ -214,6 +219,19 @@ def _certificate_by_parts(
         projected_gap_error=found.projection.error / max(cost, np.finfo(float).tiny),
         left_out=found.left_out,
     )
+
+
+def _check_soft(problem: Problem, violation_cost: float | None, bound: str) -> None:
+    """Refuse soft links without a price, or where they cannot be bounded."""
+    if violation_cost is None:
+        raise ValueError("there are soft links: give violation_cost, the price of breaking one of confidence 1")
+    if not (np.isfinite(violation_cost) and violation_cost >= 0):
+        raise ValueError(f"violation_cost must be finite and not negative, got {violation_cost!r}")
+    if bound == "column-generation":
+        raise ValueError("column generation bounds hard links only; take another bound, or leave the confidences out")
+    if (problem.weight == 0).any():
+        row = int(problem.first_rows[int(np.argmin(problem.weight))])
+        raise ValueError(f"row {row} has weight 0, and there are soft links; leave rows without weight out")
 
 
 def _checked_part_size(part_size: Any, n_clusters: int) -> int | None:

@@ -24,6 +24,7 @@ def find_clustering(
     seed: int = 0,
     centers: NDArray[np.float64] | None = None,
     n_init: int | None = None,
+    violation_cost: float | None = None,
 ) -> Clustering | None:
     """Cluster a problem heuristically; None when no feasible labels turn up in time.
 
@@ -41,12 +42,15 @@ def find_clustering(
         Where to start; default: k-means++.
     n_init : int, optional
         Number of restarts; default: as many as `ConstrainedKMeans` makes by itself.
+    violation_cost : float, optional
+        What breaking a soft link of confidence 1 costs; needed when there are soft links.
     """
     start = Start(X, "k-means++" if centers is None else centers)
     most, n_agreeing = plan_restarts(problem, start) if n_init is None else (n_init, n_init)
     seeds = draw_seeds(np.random.RandomState(seed), most)
     steps = Steps(problem, deadline=deadline, n_threads=default_threads())
     try:
-        return Restarts(plan_run(steps, start, seeds[0]), deadline).best(seeds, n_agreeing)
+        run = plan_run(steps, start, seeds[0], violation_cost=0.0 if violation_cost is None else violation_cost)
+        return Restarts(run, deadline).best(seeds, n_agreeing)
     except (InfeasibleError, UndecidedError):
         return None

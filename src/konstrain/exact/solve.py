@@ -90,7 +90,7 @@ def _choose_root(task: ProofTask, limits: Limits, tree: Tree) -> tuple[Node, Ver
     "auto" lets column generation try first where it is strong.
     """
     problem = task.problem
-    if limits.bound == "sdp":
+    if limits.bound == "sdp" or problem.has_soft_links:
         return SemidefiniteNode.root(task), None
     if limits.bound == "column-generation" or task.cluster_constraints:
         return ColumnNode.root(task, limits.seed, tree.labels), None
@@ -139,7 +139,7 @@ def _kmeans(
     task: ProofTask, problem: Problem, n_init: int | None, seed: int, deadline: Deadline, tree: Tree
 ) -> NDArray[np.int32] | None:
     """Labels of rows by `find_clustering`; None when no feasible ones turn up in time."""
-    best = find_clustering(task.X, problem, deadline, seed=seed, n_init=n_init)
+    best = find_clustering(task.X, problem, deadline, seed=seed, n_init=n_init, violation_cost=task.violation_cost)
     if best is None:
         return None
     labels: NDArray[np.int32] = problem.expand(best.block_labels)

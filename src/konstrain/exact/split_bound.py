@@ -167,18 +167,18 @@ class _PartsSearch:
         problem = self._task.problem
         assert problem.scatter is not None
         if not self._dealt:
-            floor = float(problem.scatter.sum())
+            floor = float(problem.scatter.sum()) + self._task.certain_penalty
             return PartsResult(floor, self._cost, self._labels, 0, 0, 0, Projection(floor, np.inf), (), interrupted)
         # Each split has a bound of its own, and the best of them holds.
         best = max(self._dealt, key=lambda dealt: dealt.ledger.lower_bound)
         return PartsResult(
-            lower_bound=min(best.ledger.lower_bound, self._cost),
+            lower_bound=min(best.ledger.lower_bound + self._task.certain_penalty, self._cost),
             upper_bound=self._cost,
             labels=self._labels,
             n_parts=best.ledger.n_parts,
             n_done=len(best.ledger.answers),
             part_size=best.part_size,
-            projection=best.ledger.projection(),
+            projection=self._projection(best),
             left_out=tuple(_left_out(problem, best.split)),
             interrupted=interrupted or self._is_stopped,
         )
@@ -202,7 +202,14 @@ class _PartsSearch:
         """Cluster the whole, from some centers or from scratch; None when nothing feasible turns up in time."""
         problem = self._task.problem
         deadline = Deadline(share * self._limits.deadline.remaining()) if self._is_limited else Deadline(None)
-        best = find_clustering(self._task.X, problem, deadline, seed=self._limits.seed, centers=centers)
+        best = find_clustering(
+            self._task.X,
+            problem,
+            deadline,
+            seed=self._limits.seed,
+            centers=centers,
+            violation_cost=self._task.violation_cost,
+        )
         if best is None:
             return None
         if best.interrupted:
@@ -313,7 +320,11 @@ class _PartsSearch:
         return (ledger.n_parts - len(ledger.answers)) * ledger.mean_seconds / self._workers.count
 
     def _projected_gap(self, dealt: _Dealt) -> float:
-        return relative_gap(dealt.ledger.projection().bound, self._cost)
+        return relative_gap(self._projection(dealt).bound, self._cost)
+
+    def _projection(self, dealt: _Dealt) -> Projection:
+        bound, error = dealt.ledger.projection()
+        return Projection(bound + self._task.certain_penalty, error)
 
     def _is_over(self) -> bool:
         return self._is_stopped or self._limits.deadline.expired()
@@ -324,7 +335,7 @@ class _PartsSearch:
         ledger, projection = dealt.ledger, dealt.ledger.projection()
         point = PartsPoint(
             seconds=time.perf_counter() - self._began,
-            lower_bound=max(other.ledger.lower_bound for other in self._dealt),
+            lower_bound=max(other.ledger.lower_bound for other in self._dealt) + self._task.certain_penalty,
             upper_bound=self._cost,
             n_done=len(ledger.answers),
             n_parts=ledger.n_parts,
@@ -341,6 +352,8 @@ def _left_out(problem: Problem, split: Split) -> Iterator[str]:
     if split.n_torn:
         assert problem.conflicts is not None
         yield f"{split.n_torn} of {counted(problem.conflicts.n_edges, 'cannot-link')}, between parts"
+    if problem.has_soft_links:
+        yield "soft links, but for those that no clustering can keep"
     if problem.size_min is not None and problem.size_min.max() > 0:
         yield "size_min"
     largest = largest_size(problem)
