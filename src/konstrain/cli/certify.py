@@ -21,6 +21,9 @@ def certify(
         int | None, typer.Option("-k", "--clusters", min=1, help="Number of clusters. (default: those in LABELS)")
     ] = None,
     label_column: Annotated[str, typer.Option(help="The column of LABELS that holds them.")] = "label",
+    violation_cost: Annotated[
+        float | None, typer.Option(min=0, help="What breaking a soft link of confidence 1 costs.")
+    ] = None,
     gap: Gap = 1e-6,
     time_limit: Annotated[float, typer.Option(min=0, help="Seconds to look for a proof.")] = 60.0,
     json: Json = False,
@@ -51,6 +54,7 @@ def certify(
             labels=given,
             gap=gap,
             time_limit=time_limit,
+            violation_cost=violation_cost,
             callback=teller(show),
             **question.constraints,
             **parts.arguments(),
@@ -58,7 +62,7 @@ def certify(
     interrupts.end_here(tell_bound(proof.lower_bound, proof.gap))
     better = proof.best_cost < proof.cost * (1 - gap)
     lines = [
-        f"SSE of {labels}: {proof.cost:.6g}",
+        f"{'SSE and broken soft links' if question.has_soft_links else 'SSE'} of {labels}: {proof.cost:.6g}",
         tell_bound(proof.lower_bound, proof.gap),
     ]
     if better:

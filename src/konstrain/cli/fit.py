@@ -52,6 +52,7 @@ def fit(
     from konstrain.cli.question import ask, refuse_too_few_rows
     from konstrain.cli.running import interrupts, note, progress
     from konstrain.methods import get_method
+    from konstrain.report import tell_bound
 
     began = time.perf_counter()
     outputs = Outputs(output, plot, json, quiet)
@@ -59,8 +60,8 @@ def fit(
     chosen = get_method(method)
     question = ask(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
     refuse_too_few_rows(rows, question, k)
-    if certify is not None and question.has_soft_links:
-        raise ValueError("a bound is proved for hard links only; leave out the confidences, or --certify")
+    if certify is not None and question.has_soft_links and method != "constrained-kmeans":
+        raise ValueError(f"{method} puts no price on soft links, so there is no cost to bound; leave out --certify")
     model = fit_method(chosen, question, k, params={}, quiet=quiet, random_state=seed, time_limit=time_limit)
     bound = getattr(model, "lower_bound_", None)
     if certify is not None:
@@ -70,12 +71,17 @@ def fit(
                 k,
                 labels=model.labels_,
                 time_limit=certify,
+                violation_cost=getattr(model, "violation_cost_", None),
                 callback=teller(show),
                 **question.constraints,
                 **parts.arguments(),
             )
         interrupts.end_here()
-        bound = proof.lower_bound
+        if question.has_soft_links:
+            # The report speaks of the sum of squares, the bound of what broken soft links cost as well.
+            note(f"with broken soft links {proof.cost:.6g}; {tell_bound(proof.lower_bound, proof.gap)}", quiet=quiet)
+        else:
+            bound = proof.lower_bound
         for line in tell_parts(proof):
             note(line, quiet=quiet)
     finish(chosen, model, question, outputs, began, lower_bound=bound)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from konstrain.cli.words import for_the_command_line
+
 if TYPE_CHECKING:
     from konstrain import Certificate
 
@@ -62,4 +64,4 @@ def tell_parts(proof: "Certificate") -> Iterator[str]:
     if proof.n_nodes < proof.n_parts and proof.projected_gap is not None:
         yield f"estimate, not proved: gap {proof.projected_gap:.2g} ± {proof.projected_gap_error:.1g} with all parts"
     if proof.left_out:
-        yield f"not seen by the bound: {'; '.join(proof.left_out)}"
+        yield for_the_command_line(f"not seen by the bound: {'; '.join(proof.left_out)}")

@@ -11,6 +11,8 @@ _OPTIONS = {
     "cannot_link": "cannot-link",
     "sample_weight": "--weight",
     "time_limit": "--time-limit",
+    "part_size": "--part-size",
+    "violation_cost": "--violation-cost",
 }
 _ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})\b(=(?=\d))?")
 

@@ -342,7 +342,7 @@ class _PartsSearch:
             part_size=dealt.part_size,
             projected_gap=self._projected_gap(dealt),
             projected_gap_error=projection.error / max(self._cost, np.finfo(float).tiny),
-            processor_seconds=sum(a.seconds for other in self._dealt for a in other.ledger.answers.values()),
+            processor_seconds=sum(other.ledger.seconds for other in self._dealt),
         )
         self._is_stopped |= bool(self._limits.on_progress(point))
 

@@ -43,9 +43,18 @@ class Ledger:
     floors: NDArray[np.float64]
     answers: dict[int, PartAnswer] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # Numbers of the answers side by side: they are summed after every part, and there may be thousands.
+        self._proved = self.floors.copy()
+        self._is_done = np.zeros(self.n_parts, dtype=bool)
+        self._seconds, self._work = np.zeros(self.n_parts), np.zeros(self.n_parts)
+
     def take(self, part: int, answer: PartAnswer) -> None:
         """Write down what is known of a part."""
         self.answers[part] = answer
+        self._proved[part] = max(self.floors[part], answer.lower_bound)
+        self._is_done[part] = True
+        self._seconds[part], self._work[part] = answer.seconds, answer.work
 
     @property
     def n_parts(self) -> int:
@@ -60,21 +69,23 @@ class Ledger:
     @property
     def lower_bound(self) -> float:
         """No clustering of the whole costs less."""
-        proved = self.floors.copy()
-        for part, answer in self.answers.items():
-            proved[part] = max(proved[part], answer.lower_bound)
         # Exactly rounded, so that the order in which parts came in does not show.
-        return math.fsum(proved)
+        return math.fsum(self._proved)
+
+    @property
+    def seconds(self) -> float:
+        """Processor time of all parts that are done."""
+        return math.fsum(self._seconds)
 
     @property
     def mean_seconds(self) -> float:
         """Processor time of a part, on average."""
-        return math.fsum(a.seconds for a in self.answers.values()) / max(1, len(self.answers))
+        return self.seconds / max(1, len(self.answers))
 
     @property
     def mean_work(self) -> float:
         """Work of a part, on average; the same on every machine."""
-        return math.fsum(a.work for a in self.answers.values()) / max(1, len(self.answers))
+        return math.fsum(self._work) / max(1, len(self.answers))
 
     def projection(self) -> Projection:
         """Estimate the bound when all parts are done.
@@ -83,12 +94,10 @@ class Ledger:
         """
         if self.is_complete or not self.answers:
             return Projection(self.lower_bound, 0.0 if self.is_complete else math.inf)
-        done = np.array(sorted(self.answers))
-        bounds = np.array([self.answers[part].lower_bound for part in done])
-        costs = self.costs[done]
+        bounds, costs = self._proved[self._is_done], self.costs[self._is_done]
         rest = math.fsum(self.costs) - math.fsum(costs)
         ratio = math.fsum(bounds) / max(math.fsum(costs), np.finfo(float).tiny)
-        n = done.size
+        n = bounds.size
         spread = math.sqrt(math.fsum((bounds - ratio * costs) ** 2) / (n - 1)) if n > 1 else math.inf
         error = rest / max(float(costs.mean()), np.finfo(float).tiny) * spread / math.sqrt(n)
         return Projection(math.fsum(bounds) + ratio * rest, error)
