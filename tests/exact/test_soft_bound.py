@@ -5,11 +5,14 @@ import pytest
 
 from konstrain import ConstrainedKMeans, InfeasibleError, certify
 from konstrain.constraints.problem import Problem
+from konstrain.exact.nodes import SemidefiniteNode
+from konstrain.exact.task import ProofTask
+from konstrain.stop import Deadline
 from oracles import all_labelings
 
 
-def least_cost(problem: Problem, violation_cost: float) -> float:
-    """Least sum of squares plus broken soft links over all labelings."""
+def costs_of_all(problem: Problem, violation_cost: float) -> tuple[np.ndarray, np.ndarray]:
+    """Every labeling of the blocks, and its sum of squares plus broken soft links."""
     labelings = all_labelings(problem.n_blocks, problem.n_clusters)
     mean = problem.mean - problem.weight @ problem.mean / problem.weight.sum()
     cost = np.full(len(labelings), problem.scatter.sum() + (problem.weight @ mean**2).sum())
@@ -22,7 +25,12 @@ def least_cost(problem: Problem, violation_cost: float) -> float:
         weight = inside @ problem.weight
         cost -= ((inside @ (problem.weight[:, None] * mean)) ** 2).sum(axis=1) / np.where(weight > 0, weight, 1.0)
         cost[~inside.any(axis=1)] = np.inf
-    return float(cost.min())
+    return labelings, cost
+
+
+def least_cost(problem: Problem, violation_cost: float) -> float:
+    """Least cost over all labelings."""
+    return float(costs_of_all(problem, violation_cost)[1].min())
 
 
 def soft_problem(seed: int):
@@ -56,6 +64,30 @@ def test_the_tree_proves_the_enumerated_optimum(seed):
     np.testing.assert_allclose(proof.best_cost, best, rtol=1e-7)
     assert proof.is_optimal
     assert proof.lower_bound <= best * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_no_node_claims_more_than_the_best_clustering_of_its_branch_costs(seed):
+    X, _, _, problem, price = soft_problem(seed)
+    labelings, costs = costs_of_all(problem, price)
+    nodes = [SemidefiniteNode.root(ProofTask(X, problem, violation_cost=price))]
+    n_settled = 0
+    for _ in range(30):
+        if not nodes:
+            break
+        node = nodes.pop()
+        node.run(np.inf, 1e-3, Deadline(None))
+        labels = labelings[:, problem.block_of]
+        is_in = np.isfinite(costs)
+        for i, j in node.branch.must:
+            is_in &= labels[:, i] == labels[:, j]
+        for i, j in node.branch.cannot:
+            is_in &= labels[:, i] != labels[:, j]
+        assert node.lower_bound <= costs[is_in].min(initial=np.inf) * (1 + 1e-9)
+        pair = node.pair()
+        n_settled += pair is None
+        nodes += [] if pair is None else node.children(pair)
+    assert n_settled or nodes
 
 
 @pytest.mark.parametrize("seed", range(40))
