@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 
 from konstrain._tolerances import DEMAND_RELATIVE
 from konstrain._words import counted
-from konstrain.assignment import Assignment, assign
+from konstrain.assignment import Assignment, assign_by
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
 from konstrain.constraints.tables import reusable
@@ -294,7 +294,7 @@ class _Prices:
             return None
         costs = distances.block_costs(problem.mean, problem.weight, self._centers, n_threads=default_threads())
         try:
-            answer = assign(problem.assignment_problem(costs), time_limit=self._deadline.remaining())
+            answer = assign_by(problem.assignment_problem(costs), deadline=self._deadline)
         except UndecidedError:
             return None
         return answer if answer.proven else None

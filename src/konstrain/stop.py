@@ -30,3 +30,7 @@ class Deadline:
     def expired(self) -> bool:
         """Whether no time is left."""
         return self.remaining() <= 0.0
+
+
+# For work that may take as long as it wants. Never changes, so that everyone can share it.
+NO_DEADLINE = Deadline(None)

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 
-from fits import check_fit
+from checks import check_fit
 from konstrain import BCKMeans, InfeasibleError, Problem
 from konstrain._highs import BinaryProgram, LinearProgram
 from konstrain.assignment.milp import whole_model

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, load_wine
 
-from fits import check_fit
+from checks import check_fit
 from konstrain import BLPKMeans, Problem
 from konstrain.assignment import milp
 from konstrain.datasets import sample_babaki

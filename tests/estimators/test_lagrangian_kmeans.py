@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.metrics import normalized_mutual_info_score
 
-from fits import check_fit
+from checks import check_fit
 from konstrain import LagrangianKMeans, Problem
 from konstrain.datasets import sample_babaki, sample_ganji
 from konstrain.estimators.lagrangian_kmeans import CannotLinks, LagrangianSteps, PartitionStart

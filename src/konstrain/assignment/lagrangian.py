@@ -6,7 +6,8 @@ which `solve_linked` answers exactly:
     L(prices) = min over labels that keep the links of  cost + sum_j price_j * size_j
                 - sum_j (price_j > 0 ? price_j * size_max_j : price_j * size_min_j)
 
-is a lower bound for any prices, and nearly tight at the best ones.
+is a lower bound for any prices, and nearly tight at the best ones. The steps towards those are Polyak's (1969), of a
+length that is halved when they fail several times in a row (Held, Wolfe and Crowder 1974).
 """
 
 from dataclasses import dataclass
@@ -27,12 +28,17 @@ PATIENCE = 4
 # Steps end early when a window of them raised the bound by less than this share of the gap that is left.
 STALL_WINDOW = 10
 STALL_GAIN = 0.1
-# Relative gap at which start prices are not worth refining.
+# While no labels are known a step aims this share above the bound, since the gap it would close is unknown.
+AIM = 0.01
+# Relative gap above which start prices are too far off to be refined: those of the problem without links are better.
 FAR_OFF = 1e-3
-# Between two attempts to turn the labels at the current prices into feasible ones.
+# Steps between two attempts to turn the labels at the current prices into feasible ones.
 REPAIR_EVERY = 5
 # Rows of costs handed to the transport kernel for a start; more would cost memory and change the prices little.
 MAX_START_ENTRIES = 5_000_000
+# Whole demands are repeated unit by unit up to this many units per block on average; beyond, and for fractions, a
+# unit is half of the mean demand, so that a block becomes two rows on average.
+MOST_UNITS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +127,7 @@ class Lagrangian:
         return float((self.cost - self.bound) / max(abs(self.bound), self.problem.largest_cost, 1e-300))
 
     def _next_prices(self, point: PricePoint, length: float) -> NDArray[np.float64]:
-        target = self.cost if np.isfinite(self.cost) else self.bound + 0.01 * abs(self.bound)
+        target = self.cost if np.isfinite(self.cost) else self.bound + AIM * abs(self.bound)
         step = length * max(target - point.bound, 0.0) / float(point.direction @ point.direction)
         prices = point.prices + step * point.direction
         # The bound has a kink at zero: a price that would change sign stops there first.
@@ -149,7 +155,7 @@ class Lagrangian:
         )
         warm = Assignment(fixed, 0.0, 0.0, False, "", prices=point.prices)
         try:
-            answer = transport.solve(part, warm=warm, time_limit=self.deadline.remaining())
+            answer = transport.solve(part, warm=warm, deadline=self.deadline)
         except InfeasibleError:
             return  # the blocks that stay already break a bound; other prices may place them better
         labels = point.relaxed.labels.copy()
@@ -180,7 +186,7 @@ class Lagrangian:
         if not part.n_blocks:
             return zero
         try:
-            answer = transport.solve(part, time_limit=self.deadline.remaining())
+            answer = transport.solve(part, deadline=self.deadline)
         except InfeasibleError:
             return zero  # rounding to units crossed the bounds; the steps start from nothing instead
         return zero if answer.prices is None else answer.prices / unit
@@ -210,7 +216,7 @@ def _movable(problem: AssignmentProblem) -> NDArray[np.bool_]:
 def _units(demand: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
     """Return a unit of demand and how many of them each block holds: exact for small integers, else rounded."""
     whole = np.round(demand)
-    if (whole == demand).all() and whole.sum() <= 4 * max(demand.size, 1):
+    if (whole == demand).all() and whole.sum() <= MOST_UNITS * max(demand.size, 1):
         return 1.0, whole.astype(np.int64)
     unit = max(float(demand.mean()) / 2.0, 1e-300)
     return unit, np.maximum(1, np.round(demand / unit)).astype(np.int64)

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, vstack
 
 from konstrain._highs import BinaryProgram, LinearProgram, solve_binary
-from konstrain.links import LinkGraph
+from konstrain.links import Edges, LinkGraph
+from konstrain.stop import NO_DEADLINE, Deadline
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +40,14 @@ class AssignmentModel:
     """
 
     costs: NDArray[np.float64]
-    links: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None = None
+    links: Edges | None = None
     demand: NDArray[np.float64] | None = None
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
     at_least: NDArray[np.float64] | None = None
 
-    def solve(self, *, time_limit: float | None = None, start: NDArray[np.int32] | None = None) -> ModelAnswer:
-        """Solve to optimality or to the time limit; `start` is a feasible labelling, if one is known."""
+    def solve(self, *, deadline: Deadline = NO_DEADLINE, start: NDArray[np.int32] | None = None) -> ModelAnswer:
+        """Solve to optimality or to the deadline; `start` is a feasible labelling, if one is known."""
         allowed = np.isfinite(self.costs)
         if not allowed.any(axis=1).all():
             return ModelAnswer(None, np.inf, "infeasible")
@@ -56,7 +57,7 @@ class AssignmentModel:
         scale = self._scale(excess)
         program = self._program(allowed, excess / scale, scale)
         x0 = None if start is None else self._encode(start, allowed, program.cost.size)
-        answer = solve_binary(program, time_limit=time_limit, start=x0)
+        answer = solve_binary(program, deadline=deadline, start=x0)
         bound = float(least.sum() + scale * answer.bound)
         if answer.x is None:
             return ModelAnswer(None, bound, answer.status)
@@ -139,11 +140,11 @@ class Relaxation:
 
     program: LinearProgram
 
-    def solve(self, costs: NDArray[np.float64], *, time_limit: float | None = None) -> NDArray[np.float64] | None:
+    def solve(self, costs: NDArray[np.float64], *, deadline: Deadline = NO_DEADLINE) -> NDArray[np.float64] | None:
         """Return the share of each block in each cluster; None when there is none, or none was found in time."""
         excess = costs - costs.min(axis=1, keepdims=True)
         largest = float(excess.max(initial=0.0))
-        answer = self.program.solve((excess / largest if largest > 0 else excess).ravel(), time_limit=time_limit)
+        answer = self.program.solve((excess / largest if largest > 0 else excess).ravel(), deadline=deadline)
         return answer.x.reshape(costs.shape) if answer.x is not None and answer.status == "optimal" else None
 
 
@@ -175,6 +176,6 @@ class _Rows:
         return csr_array(vstack(matrices)), np.concatenate(self._low), np.concatenate(self._high)
 
 
-def links_of(graph: LinkGraph | None) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None:
+def links_of(graph: LinkGraph | None) -> Edges | None:
     """Edges of a link graph as a model takes them."""
     return None if graph is None or graph.n_edges == 0 else graph.edges

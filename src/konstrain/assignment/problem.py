@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from konstrain._tolerances import DEMAND_RELATIVE, PROOF_RELATIVE
 from konstrain.links import LinkGraph
+from konstrain.stop import NO_DEADLINE, Deadline
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +120,10 @@ class AssignmentProblem:
         """By how much a sum of demands may miss a bound: rounding only."""
         return DEMAND_RELATIVE * self.total_demand
 
+    def costs_at(self, prices: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Costs of blocks that also pay the price of their cluster for each unit of demand."""
+        return self.costs + (prices if self.demand is None else self.demand[:, None] * prices)
+
     def sizes(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
         """Sum of demands in each cluster."""
         return np.bincount(labels, weights=self.demand, minlength=self.n_clusters).astype(np.float64)
@@ -191,6 +196,13 @@ class Assignment:
         return 0.0 if self.proven or difference == 0.0 else difference / max(abs(self.cost), 1e-300)
 
 
+def start_prices(problem: AssignmentProblem, warm: Assignment | None) -> NDArray[np.float64] | None:
+    """Return the prices of a similar problem's answer, if there is a finite one for each cluster of this problem."""
+    if warm is None or warm.prices is None or warm.prices.shape != (problem.n_clusters,):
+        return None
+    return np.ascontiguousarray(warm.prices, dtype=np.float64) if np.isfinite(warm.prices).all() else None
+
+
 class Engine(Protocol):
     """What `assign` asks of an engine."""
 
@@ -201,9 +213,9 @@ class Engine(Protocol):
         ...
 
     def solve(
-        self, problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
+        self, problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
     ) -> Assignment:
-        """Answer it; `warm` is the answer to a similar problem, `time_limit` is in seconds."""
+        """Answer it by the deadline; `warm` is the answer to a similar problem."""
         ...
 
 

@@ -1,10 +1,10 @@
 """Engine for size bounds without links: cluster prices and cheapest paths between clusters.
 
 Every cluster has a price that is added to the costs of its column; at the right prices the cheapest column of
-each row gives sizes within bounds, up to ties. The kernel (``src/cpp/transport.h``) starts from any prices, takes
-the cheapest columns and then moves rows along cheapest paths from clusters that hold too many rows to clusters
-that hold too few. The prices it ends with prove the answer: they are a feasible solution of the dual of the
-transportation problem.
+each row gives sizes within bounds, up to ties. The kernel (``src/cpp/assignment/transport/transport.h``) starts from
+any prices, takes the cheapest columns and then moves rows along cheapest paths from clusters that hold too many rows
+to clusters that hold too few. The prices it ends with prove the answer: they are a feasible solution of the dual of
+the transportation problem.
 
 Costs are used as they are, in double precision: nothing is scaled or rounded to integers.
 """
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain._tolerances import PROOF_RELATIVE
-from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.assignment.problem import Assignment, AssignmentProblem, start_prices
 from konstrain.exceptions import InfeasibleError
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
 
 name = "transport"
 
@@ -29,7 +29,7 @@ def supports(problem: AssignmentProblem) -> bool:
 
 
 def solve(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
+    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
 ) -> Assignment:
     """Find labels of least cost with all sizes within bounds.
 
@@ -39,8 +39,7 @@ def solve(
         When no sizes within the bounds add up to the number of blocks.
     """
     lower, upper = count_bounds(problem)
-    deadline = Deadline(time_limit)
-    start = _start_prices(problem, warm)
+    start = _block_prices(problem, warm)
     answer = _run(problem, lower, upper, start, deadline)
     if not answer.proven and start is not None and not deadline.expired():
         # Prices of another magnitude than the costs swallow the costs' last digits: start over without them.
@@ -86,12 +85,10 @@ def _unit(problem: AssignmentProblem) -> float | None:
     return unit if unit > 0 and bool((problem.demand == unit).all()) else None
 
 
-def _start_prices(problem: AssignmentProblem, warm: Assignment | None) -> NDArray[np.float64] | None:
-    if warm is None or warm.prices is None or warm.prices.shape != (problem.n_clusters,):
-        return None
-    unit = _unit(problem) or 1.0
-    prices = np.ascontiguousarray(warm.prices, dtype=np.float64) * unit
-    return prices if np.isfinite(prices).all() else None
+def _block_prices(problem: AssignmentProblem, warm: Assignment | None) -> NDArray[np.float64] | None:
+    """Prices per block, which the kernel counts; those of an assignment are per unit of demand."""
+    prices = start_prices(problem, warm)
+    return None if prices is None else prices * (_unit(problem) or 1.0)
 
 
 def _run(

@@ -209,7 +209,7 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         if not self._takes_confidences:
             refuse_confidences(type(self).__name__, n_samples, **links)
         labels = partial_labels_of(y, n_samples)
-        # No labels imply no links; as an array of unknowns they take the same way.
+        # Without labels every row is unknown, and unknown rows imply no links.
         same, different = pairs_from_labels(np.full(n_samples, -1) if labels is None else labels)
         return LinkedRows(
             X,
@@ -249,6 +249,21 @@ class BaseCenterClusterer(CentersMixin, BaseRowClusterer):
 
     init: Any
     cluster_centers_: NDArray[Any]
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "random",
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     def _start(self, rows: LinkedRows, seed: int) -> NDArray[np.float64]:
         """Return the centers one run starts from."""

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +12,6 @@ from konstrain.kmeans import distances
 
 class BaseQuantizer(BaseCenterClusterer):
     """Base of CVQE and LCVQE: a subclass settles links, says what broken ones cost, and how they pull centers."""
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "random",
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     @abstractmethod
     def _settle(

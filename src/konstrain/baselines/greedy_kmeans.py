@@ -76,12 +76,8 @@ class GreedyKMeans(BaseGreedyClusterer):
         max_iter: int = 300,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.on_failure = on_failure
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _costs(self, blocks: Blocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         first = blocks.problem.first_rows

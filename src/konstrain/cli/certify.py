@@ -40,29 +40,29 @@ def certify(
 
     from konstrain import lower_bound
     from konstrain._words import counted
-    from konstrain.cli.question import ask
+    from konstrain.cli.given import read_given
     from konstrain.files import read_labels_file
     from konstrain.report import tell_bound
 
-    question = ask(rows, constraints, quiet=quiet, n_clusters=k)
-    given = read_labels_file(labels, question.rows, column=label_column)
-    n_clusters = np.unique(given).size if k is None else k
-    with rows_named(question.rows), progress("looking for a proof ...", quiet=quiet) as show:
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k)
+    judged = read_labels_file(labels, given.rows, column=label_column)
+    n_clusters = np.unique(judged).size if k is None else k
+    with rows_named(given.rows), progress("looking for a proof ...", quiet=quiet) as show:
         proof = lower_bound(
-            question.X,
+            given.X,
             n_clusters,
-            labels=given,
+            labels=judged,
             gap=gap,
             time_limit=time_limit,
             violation_cost=violation_cost,
             callback=teller(show),
-            **question.constraints,
+            **given.constraints,
             **parts.arguments(),
         )
     interrupts.end_here(tell_bound(proof.lower_bound, proof.gap))
     better = proof.best_cost < proof.cost * (1 - gap)
     lines = [
-        f"{'SSE and broken soft links' if question.has_soft_links else 'SSE'} of {labels}: {proof.cost:.6g}",
+        f"{'SSE and broken soft links' if given.has_soft_links else 'SSE'} of {labels}: {proof.cost:.6g}",
         tell_bound(proof.lower_bound, proof.gap),
     ]
     if better:

@@ -48,8 +48,8 @@ def fit(
     """
     from konstrain import lower_bound
     from konstrain.cli.clustering import Outputs, finish, fit_method
+    from konstrain.cli.given import read_given, refuse_too_few_rows
     from konstrain.cli.proofs import tell_parts, teller
-    from konstrain.cli.question import ask, refuse_too_few_rows
     from konstrain.cli.running import interrupts, note, progress
     from konstrain.methods import get_method
     from konstrain.report import tell_bound
@@ -58,32 +58,32 @@ def fit(
     outputs = Outputs(output, plot, json, quiet)
     outputs.refuse_impossible()
     chosen = get_method(method)
-    question = ask(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
-    refuse_too_few_rows(rows, question, k)
-    if certify is not None and question.has_soft_links and method != "constrained-kmeans":
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output, plot])
+    refuse_too_few_rows(rows, given, k)
+    if certify is not None and given.has_soft_links and method != "constrained-kmeans":
         raise ValueError(f"{method} puts no price on soft links, so there is no cost to bound; leave out --certify")
-    model = fit_method(chosen, question, k, params={}, quiet=quiet, random_state=seed, time_limit=time_limit)
+    model = fit_method(chosen, given, k, params={}, quiet=quiet, random_state=seed, time_limit=time_limit)
     bound = getattr(model, "lower_bound_", None)
     if certify is not None:
         with progress("looking for a proof ...", quiet=quiet) as show:
             proof = lower_bound(
-                question.X,
+                given.X,
                 k,
                 labels=model.labels_,
                 time_limit=certify,
                 violation_cost=getattr(model, "violation_cost_", None),
                 callback=teller(show),
-                **question.constraints,
+                **given.constraints,
                 **parts.arguments(),
             )
         interrupts.end_here()
-        if question.has_soft_links:
+        if given.has_soft_links:
             # The report speaks of the sum of squares, the bound of what broken soft links cost as well.
             note(f"with broken soft links {proof.cost:.6g}; {tell_bound(proof.lower_bound, proof.gap)}", quiet=quiet)
         else:
             bound = proof.lower_bound
         for line in tell_parts(proof):
             note(line, quiet=quiet)
-    finish(chosen, model, question, outputs, began, lower_bound=bound)
+    finish(chosen, model, given, outputs, began, lower_bound=bound)
     if not getattr(model, "is_optimal_", True):
         raise typer.Exit(NOT_PROVED)

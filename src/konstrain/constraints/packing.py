@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.assignment import AssignmentProblem, assign
+from konstrain.assignment import AssignmentProblem, assign_by
 from konstrain.constraints.closure import Blocks
 from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.sizes import whole_sizes
@@ -29,7 +29,7 @@ def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, dea
         nonempty=constraints.nonempty,
     )
     try:
-        assign(question, time_limit=deadline.remaining())
+        assign_by(question, deadline=deadline)
     except InfeasibleError:
         return False
     except UndecidedError:

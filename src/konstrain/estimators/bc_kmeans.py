@@ -255,7 +255,7 @@ class PenaltySteps(Steps):
             # Bounds as given: the rounding that whole labels are forgiven would leave shares just off 0 and 1.
             low, high = question.bounds
             self._relaxation = replace(whole_model(question), low=low, high=high).relaxation()
-        return self._relaxation.solve(costs, time_limit=self.remaining_seconds())
+        return self._relaxation.solve(costs, deadline=self.deadline)
 
 
 def penalised_costs(

@@ -28,7 +28,7 @@ from konstrain.exact.master import (
     togetherness,
 )
 from konstrain.exact.pricing import Column, ExactPrice, Pricer
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
 
 # Share of the old duals in the smoothed ones at which columns are priced: dual smoothing by Neame's rule, see Pessoa,
 # Sadykov, Uchoa, Vanderbeck (2018), "Automation and combination of linear-programming based stabilization techniques
@@ -140,7 +140,7 @@ class ColumnGenerationBound:
         problem: Problem,
         cluster_constraints: Sequence[ClusterConstraint] = (),
         columns: Iterable[Sequence[int] | NDArray[Any]] = (),
-        deadline: Deadline | None = None,
+        deadline: Deadline = NO_DEADLINE,
         seed: int = 0,
         *,
         relax: bool = False,
@@ -159,7 +159,7 @@ class ColumnGenerationBound:
         self.incumbent_cost = np.inf
         self.n_iterations = 0
         self.n_pricer_nodes = 0
-        self._deadline = Deadline(None) if deadline is None else deadline
+        self._deadline = deadline
         self._node_limit = node_limit
         self._rng = np.random.default_rng(seed)
         self._solution: MasterSolution | None = None
@@ -217,7 +217,7 @@ class ColumnGenerationBound:
             status = "closed" if self._is_closed(gap) and status != "limit" else status
         return self._result(status, labels)
 
-    def round_up(self, deadline: Deadline | None = None) -> float:
+    def round_up(self, deadline: Deadline = NO_DEADLINE) -> float:
         """Look for a better clustering among the columns (the integer master); return the cost of the best known."""
         solution = self._solution
         chosen = np.arange(len(self.pool))

@@ -17,7 +17,7 @@ from konstrain.kmeans.distances import block_costs, center_sums
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.steps import Steps
 from konstrain.links import LinkGraph
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
 
 # A pass that moves nothing ends the search; this many are reached on data where improvements are tiny and endless.
 MAX_PASSES = 1000
@@ -65,7 +65,7 @@ def improve(
     size_max: NDArray[np.float64] | None = None,
     nonempty: bool = True,
     max_passes: int = MAX_PASSES,
-    deadline: Deadline | None = None,
+    deadline: Deadline = NO_DEADLINE,
     seed: int = 0,
     movable: NDArray[np.int32] | None = None,
 ) -> LocalSearchResult:
@@ -91,8 +91,8 @@ def improve(
         Whether no cluster may lose its last block. Otherwise clusters may also be emptied for a lower penalty.
     max_passes : int
         Limit on the number of passes over all blocks or all pairs of clusters.
-    deadline : Deadline or None
-        When the labels reached so far are returned; None: no limit.
+    deadline : Deadline
+        When the labels reached so far are returned.
     seed : int
         Order in which blocks are visited. The same seed gives the same labels.
     movable : ndarray of int32, or None
@@ -133,7 +133,7 @@ def improve(
         DEMAND_RELATIVE * total,
         nonempty,
         max_passes,
-        (deadline or Deadline(None)).remaining(),
+        deadline.remaining(),
         seed,
         movable=movable,
     )

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._tolerances import PROOF_RELATIVE
-from konstrain.assignment import Assignment, AssignmentProblem, assign
+from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.constraints import Problem
 from konstrain.kmeans import distances
 from konstrain.kmeans.linked_part import LinkedPart
 from konstrain.kmeans.result import Clustering
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
 
 
 @dataclass(eq=False)
@@ -36,7 +36,7 @@ class Steps:
 
     problem: Problem
     violation_cost: float | None = None
-    deadline: Deadline = field(default_factory=lambda: Deadline(None))
+    deadline: Deadline = NO_DEADLINE
     n_threads: int = 1
     _known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = field(default=None, init=False, repr=False)
     _sums: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None = field(
@@ -59,7 +59,7 @@ class Steps:
         bound, engine = cost, "nearest"
         if self._part is not None:
             rise, proved = self._part.settle(labels, sums, weights, centers, self.solve, self.n_threads)
-            cost, bound, engine = cost + rise, cost + proved, "components"
+            cost, bound, engine = cost + rise, cost + proved, "linked"
         if self.problem.nonempty and not (weights > 0).all():
             return None
         self._sums = (labels, sums, weights)
@@ -95,12 +95,7 @@ class Steps:
 
     def solve(self, question: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
         """Answer a question of assignment in the time that is left."""
-        return assign(question, warm=warm, time_limit=self.remaining_seconds())
-
-    def remaining_seconds(self) -> float | None:
-        """Time limit for one more step; None: no limit."""
-        limit = self.deadline.remaining()
-        return limit if np.isfinite(limit) else None
+        return assign_by(question, warm=warm, deadline=self.deadline)
 
     def centers_of(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted means of the clusters; a cluster without weight keeps its center."""
