@@ -51,9 +51,17 @@ def teller(show: Callable[[str], None]) -> Callable[[Any], None]:
                 f"{point.projected_gap:.2g} ± {point.projected_gap_error:.1g}; {point.seconds:.0f} s"
             )
         else:
-            show(f"gap {point.gap:.2g}, {point.n_nodes} nodes, {point.n_open} open, {point.seconds:.0f} s")
+            show(words_of_tree(point))
 
     return tell
+
+
+def words_of_tree(point: Any) -> str:
+    """Say how far a search tree is."""
+    return (
+        f"bound {point.lower_bound:.6g}, best {point.upper_bound:.6g}, gap {point.gap:.2g}, "
+        f"{point.n_nodes} nodes, {point.n_open} open, {point.seconds:.0f} s"
+    )
 
 
 def tell_parts(proof: "Certificate") -> Iterator[str]:
