@@ -12,6 +12,7 @@ import pytest
 
 from konstrain import ConstrainedKMeans, InfeasibleError, certify
 from konstrain.constraints.problem import Problem
+from konstrain.exact import split_bound
 from konstrain.exact.split_task import PartTask
 from oracles import all_labelings
 
@@ -132,10 +133,10 @@ def test_auto_takes_parts_for_many_rows_and_reaches_the_gap():
     assert proof.left_out == ()
 
 
-def test_larger_parts_are_chosen_where_small_ones_cannot_reach_the_gap():
-    X = np.random.default_rng(0).uniform(size=(1000, 2))
-    sizes = [certify(X, 4, gap=gap, time_limit=None, n_jobs=1).part_size for gap in (0.3, 0.02)]
-    assert sizes[0] == 100 < sizes[1]
+def test_larger_parts_are_chosen_where_small_ones_cannot_reach_the_gap(monkeypatch):
+    monkeypatch.setattr(split_bound, "PART_SIZES", (20, 60))
+    X = np.random.default_rng(0).uniform(size=(240, 2))
+    assert [certify(X, 3, bound="parts", gap=gap).part_size for gap in (0.5, 0.001)] == [20, 60]
 
 
 def test_any_number_of_workers_proves_the_same_bound_to_the_last_digit():
