@@ -11,4 +11,5 @@ void bindDistances(nanobind::module_& m);
 void bindListedTransport(nanobind::module_& m);
 void bindLocalSearch(nanobind::module_& m);
 void bindSdp(nanobind::module_& m);
+void bindSplitting(nanobind::module_& m);
 void bindPricing(nanobind::module_& m);

@@ -11,4 +11,5 @@ NB_MODULE(_core, m) {
     bindLocalSearch(m);
     bindPricing(m);
     bindSdp(m);
+    bindSplitting(m);
 }

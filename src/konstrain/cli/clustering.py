@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from konstrain import Report, describe
 from konstrain.cli.given import Given, distances_to_centers
 from konstrain.cli.pictures import draw_bounds, draw_clusters, refuse_undrawable
+from konstrain.cli.proofs import words_of_tree
 from konstrain.cli.running import interrupts, note, one_line, print_result, progress, rows_named
 from konstrain.cli.words import for_the_command_line
 from konstrain.files import write_labels_file
@@ -60,10 +61,7 @@ def fit_method(
 def _teller(name: str, show: Callable[[str], None]) -> Callable[[Any], None]:
     def tell(point: Any) -> None:
         if hasattr(point, "lower_bound"):
-            show(
-                f"{name}: bound {point.lower_bound:.6g}, best {point.upper_bound:.6g}, gap {point.gap:.2g}, "
-                f"{point.n_nodes} nodes, {point.n_open} open, {point.seconds:.0f} s"
-            )
+            show(f"{name}: {words_of_tree(point)}")
         else:
             show(f"{name}: restart {point.n_done} of {point.n_init}, best {point.best_objective:.6g}")
 

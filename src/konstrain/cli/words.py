@@ -11,6 +11,8 @@ _OPTIONS = {
     "cannot_link": "cannot-link",
     "sample_weight": "--weight",
     "time_limit": "--time-limit",
+    "part_size": "--part-size",
+    "violation_cost": "--violation-cost",
     "random_state": "--seed",
 }
 # What the library advises programmers to do, and what those can do who have options only.

@@ -80,6 +80,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         Weighted squared distances of rows to their centers.
     objective_ : float
         `inertia_` plus what broken soft links cost.
+    violation_cost_ : float or None
+        What breaking a soft link of confidence 1 costs; None where there are none.
     n_iter_ : int
         Iterations of the best run.
     violations_ : Violations
@@ -172,6 +174,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
                 "sample_weight": sample_weight,
                 "size_min": self.size_min,
                 "size_max": self.size_max,
+                "violation_cost": self.violation_cost_,
                 **links,
             }
         )
@@ -181,7 +184,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     fit.__doc__ = BaseConstrainedKMeans.fit.__doc__
 
     def certify(
-        self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None
+        self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None, **options: Any
     ) -> Certificate:
         """Prove how far the fitted clustering is from the best possible under the constraints it was fitted with.
 
@@ -189,12 +192,14 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         ----------
         X : array-like of shape (n_samples, n_features)
             The rows the model was fitted on.
-        bound : {"auto", "column-generation", "sdp"}, default="auto"
-            Which lower bound to use; see `ExactKMeans`.
+        bound : {"auto", "column-generation", "sdp", "parts"}, default="auto"
+            Which lower bound to use; "parts" works for any number of rows. See `konstrain.certify`.
         gap : float, default=1e-6
             Relative gap at which to end.
         time_limit : float, optional
             Seconds after which the bound reached is returned.
+        **options
+            Further arguments of `konstrain.certify`: `part_size`, `n_jobs`, `client`, `resume`, `callback`.
 
         Returns
         -------
@@ -205,7 +210,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         n_given, n_fitted = np.shape(X)[0], len(self.labels_)
         if n_given != n_fitted:
             raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")
-        return certify(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked)
+        return certify(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked, **options)
 
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
         run = plan_run(
@@ -217,14 +222,14 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             violation_cost=self.violation_cost,
             search=self.local_search,
         )
-        self._link_price = run.loop.steps.violation_cost
+        self.violation_cost_ = run.loop.steps.violation_cost
         return run
 
     def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
         """What soft links cost in `predict`: what they cost in `fit`, if there were any."""
         if self.violation_cost != "auto":
             return float(self.violation_cost)
-        fitted: float | None = self._link_price
+        fitted: float | None = self.violation_cost_
         return super()._price_of_new_links(costs) if fitted is None else fitted
 
     def _restart_plan(self, problem: Problem, start: Start) -> tuple[int, int]:

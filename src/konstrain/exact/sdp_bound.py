@@ -191,6 +191,11 @@ class SdpBound:
         self._spectral = SpectralProjection(model.n_clusters - 1)
 
     @property
+    def n_iterations(self) -> int:
+        """Iterations of all runs so far."""
+        return self._n_iterations
+
+    @property
     def block_of(self) -> NDArray[np.int32]:
         """Node block of each block of the problem; -1: left out, because it has no weight."""
         return self.model.block_of
