@@ -13,7 +13,7 @@ from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.nodes import ColumnNode, Node, SemidefiniteNode, Verdict
 from konstrain.exact.task import ProofTask
 from konstrain.exact.tree import TracePoint, Tree
-from konstrain.exceptions import InfeasibleError
+from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.stop import Deadline
 
 # What a caller may ask for.
