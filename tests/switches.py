@@ -40,6 +40,7 @@ ENGINES = {
     "konstrain.assignment.lagrangian.FAR_OFF": (0.0, 1e9),
     "konstrain.assignment.lagrangian.REPAIR_EVERY": (1, 1000),
     "konstrain.assignment.lagrangian.MAX_START_ENTRIES": (1, NEVER),
+    "konstrain.assignment.lagrangian.MOST_UNITS": (ALWAYS, 1000),
     "konstrain.assignment.model.MOST_CUT_ROUNDS": (50, 100),
 }
 # Inside the proofs: bounds may be better or worse, but never above the optimum.

@@ -27,12 +27,14 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     try:
         while not (best.proven or best.interrupted or loop.steps.max_nodes is None or exact.deadline.expired()):
             answer = exact.step(best.centers, best.assignment)
-            if not is_lower(answer.cost, exact.cost_of(best.block_labels, best.centers)):
+            means = exact.centers_of(answer.labels, best.centers)
+            better = exact.clustering(answer.labels, means, 1, converged=True, proven=False, warm=answer)
+            if not is_lower(better.objective, best.objective):
                 return replace(best, proven=answer.proven)
-            further = loop.run(exact.centers_of(answer.labels, best.centers), answer)
-            if not is_lower(further.objective, best.objective):
-                break
-            best = replace(further, n_iter=best.n_iter + further.n_iter)
+            # The loop's own first step may miss what the exact one found: then that is where to go on.
+            further = loop.run(means, answer)
+            found = further if is_lower(further.objective, better.objective) else better
+            best = replace(found, n_iter=best.n_iter + further.n_iter)
     except UndecidedError:
         pass  # out of time within the step: what was found before stands, unproved
     except KeyboardInterrupt:
