@@ -1,6 +1,7 @@
 """How far from the best possible is a clustering? A bound and a gap for any labels, within any time."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.utils import check_array
 from konstrain.constraints.problem import Problem
 from konstrain.exact.question import Question
 from konstrain.exact.solve import BOUNDS, Limits, solve
-from konstrain.exact.tree import relative_gap
+from konstrain.exact.tree import TracePoint, relative_gap
 from konstrain.stop import Deadline
 
 
@@ -71,6 +72,7 @@ def lower_bound(
     bound: str = "auto",
     gap: float = 1e-6,
     time_limit: float | None = None,
+    callback: Callable[[TracePoint], object] | None = None,
     random_state: int = 0,
 ) -> Certificate:
     """Bound the cost of every clustering from below and say how good given labels are.
@@ -93,6 +95,8 @@ def lower_bound(
         Relative gap at which to end.
     time_limit : float, optional
         Seconds after which the bound reached is returned.
+    callback : callable, optional
+        Told the bounds, the gap and the number of nodes after each round of the search; ends it by returning True.
     random_state : int, default=0
         Seed of the search for good clusterings.
 
@@ -134,7 +138,8 @@ def lower_bound(
         raise ValueError("a bound is proved for hard links only; leave the confidences out")
     question = Question(X, problem)
     asked = None if labels is None else _checked_labels(question, labels)
-    tree = solve(question, Limits(gap, Deadline(time_limit), seed=random_state, bound=bound), asked)
+    limits = Limits(gap, Deadline(time_limit), seed=random_state, bound=bound, on_progress=callback)
+    tree = solve(question, limits, asked)
     cost = tree.upper_bound if asked is None else question.cost_of(asked)
     proved = min(tree.lower_bound, tree.upper_bound)
     distance = relative_gap(proved, cost)
