@@ -8,6 +8,8 @@ const COLORS = {
   light: ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#882255", "#999933", "#555555"],
   dark: ["#56A9E0", "#E69F00", "#2CC295", "#E39AC4", "#9AD7FA", "#DB6FA3", "#C9C95B", "#B0B0B0"],
 }
+// The marks of the picture, in its order.
+const MARKS = ["●", "■", "▲", "◆", "▼", "✚", "⬢"]
 const TABS = [["ask", "Ask me"], ["links", "Links"], ["clusters", "Clusters"], ["settings", "Settings"], ["keep", "Keep"]]
 
 // Makes an element; strings become text nodes.
@@ -272,7 +274,7 @@ class Desk {
       row.max === null ? null : el("i", {class: "bound", style: `left:${share(row.max)}`, title: `at most ${row.max}`}))
     const rows = fit.sizes.map((row) => [
       el("tr", {},
-        el("th", {scope: "row"}, String(row.cluster)), el("td", {class: "wide"}, bar(row)),
+        el("th", {scope: "row"}, MARKS[row.cluster % 7], ` ${row.cluster}`), el("td", {class: "wide"}, bar(row)),
         el("td", {class: "n"}, number(row.size)),
         el("td", {class: "n hint"}, [row.min === null ? "" : `≥ ${number(row.min)}`, row.max === null ? "" : `≤ ${number(row.max)}`].join(" "))),
       row.words ? el("tr", {class: "words"}, el("td", {}), el("td", {colspan: 3, class: "hint"}, row.words)) : null,
@@ -413,7 +415,8 @@ export function render({model}) {
   const desk = new Desk(model)
   desk.plot.append(model.get_child("picture"))
   model.on("state", () => desk.draw())
-  model.on("msg:custom", (event) => event.data.download && desk.download(event.data))
+  // Some versions of Panel hand over the event, some what it carries.
+  model.on("msg:custom", (event) => desk.download(event.data ?? event))
   model.on("remove", () => document.removeEventListener("keydown", desk.onkey))
   desk.draw()
   return desk.root

@@ -16,9 +16,12 @@ from konstrain._studio.session import APART, TOGETHER, Known, Pair, Settings, or
 from konstrain.constraints.witness import MustLinkPath, UncolorableRows
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.exceptions import InfeasibleError, NotProvenWarning
+from konstrain.plotting import Projection, project
 
 # A row is at home in its cluster when the next center is so many times as far as its own.
 AT_HOME = 1.5
+# Rows that the share of rows at home is taken from; more say the same.
+LOOKED_AT = 20_000
 # Seconds after which a first look takes the best assignment so far; the fit that settles has no limit.
 GLANCE_LIMIT = 5.0
 
@@ -47,7 +50,8 @@ class Fit:
         """Share of rows whose second nearest center is clearly further than the nearest."""
         if len(self.centers) < 2:
             return 1.0
-        costs = distances.block_costs(self.X, None, np.ascontiguousarray(self.centers, dtype=np.float64))
+        rows = np.ascontiguousarray(self.X[:: max(1, len(self.X) // LOOKED_AT)])
+        costs = distances.block_costs(rows, None, np.ascontiguousarray(self.centers, dtype=np.float64))
         nearest = np.partition(costs, 1, axis=1)[:, :2]
         return float((nearest[:, 1] >= AT_HOME**2 * nearest[:, 0]).mean())
 
@@ -67,17 +71,24 @@ class Fitter:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._prepared: tuple[tuple[Any, ...], NDArray[Any]] | None = None
+        self._prepared: tuple[tuple[Any, ...], NDArray[Any], Projection] | None = None
 
     def prepared(self, settings: Settings) -> NDArray[Any]:
         """Return the columns to cluster by."""
+        return self._prepare(settings)[1]
+
+    def plane(self, settings: Settings) -> Projection:
+        """Return the rows on the main components of these columns."""
+        return self._prepare(settings)[2]
+
+    def _prepare(self, settings: Settings) -> tuple[tuple[Any, ...], NDArray[Any], Projection]:
         key = (settings.features, settings.standardize)
         # Taken once: another thread may replace it meanwhile.
         last = self._prepared
         if last is None or last[0] != key:
-            last = key, self._rows.clustered(settings.features, standardize=settings.standardize)
-            self._prepared = last
-        return last[1]
+            X = self._rows.clustered(settings.features, standardize=settings.standardize)
+            last = self._prepared = key, X, _project(X, settings.features)
+        return last
 
     def glance(self, known: Known, last: Fit | None) -> Fit:
         """Cluster fast: from the last centers where they fit the settings, else from one start."""
@@ -103,6 +114,16 @@ class Fitter:
             model.fit(X, sample_weight=self._rows.sample_weight, demand=self._rows.demand, **known.constraints)
         fit = Fit(X, settings, model.labels_, model.cluster_centers_, model.inertia_, model.cluster_sizes_, settled)
         return fit if last is None else _renumbered(fit, last)
+
+
+def _project(X: NDArray[Any], features: Sequence[str]) -> Projection:
+    if len(X) < 2:
+        return Projection(np.zeros((len(X), 2)), None, ("", ""))
+    plane = project(X)
+    # Few columns are shown as they are; they have names.
+    return (
+        plane._replace(names=(features[0], features[1] if len(features) > 1 else "")) if len(features) < 3 else plane
+    )
 
 
 def arguments(settings: Settings) -> dict[str, Any]:

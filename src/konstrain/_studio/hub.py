@@ -77,7 +77,7 @@ class Studio:
         self.is_asking_done = False
         self.fitter = Fitter(self.rows)
         self._asker = Asker(self.rows)
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._version = 0
         self._listeners: list[Callable[[], object]] = []
         self._quick = ThreadPoolExecutor(1, "konstrain-studio-fit")
@@ -95,7 +95,7 @@ class Studio:
 
     def answer_question(self, kind: str) -> None:
         """Answer the question that is asked."""
-        with self._lock:
+        with self.lock:
             pair = self.question
             if pair is not None:
                 guess = None if self.fit is None else self.fit.guess(pair)
@@ -107,35 +107,35 @@ class Studio:
 
     def set(self, **changes: Any) -> None:
         """Change settings: `n_clusters`, `features`, `size_min`, `size_max`, `standardize`."""
-        with self._lock:
+        with self.lock:
             self._do(Setting(replace(self.session.known.settings, **changes)))
 
     def undo(self) -> None:
         """Take the last action back; a question whose answer it was is asked again."""
-        with self._lock:
+        with self.lock:
             action = self.session.undo()
-            if isinstance(action, Answer) and len(action.pairs) == 1:
+            if isinstance(action, Answer) and action.guess is not None:
                 self._asker.ask_again(action.pairs[0])
             if action is not None:
                 self._start_over()
 
     def redo(self) -> None:
         """Do again what was taken back last."""
-        with self._lock:
+        with self.lock:
             if self.session.redo() is not None:
                 self._start_over()
 
     def open_text(self, text: str, source: str) -> None:
         """Go on with a session that was saved."""
         session, note = read_session(text, self.rows, source)
-        with self._lock:
+        with self.lock:
             self.session, self.note = session, note
             self._asker = Asker(self.rows)
             self._start_over()
 
     def prove(self, time_limit: float = 60.0) -> None:
         """Start to look for a proof of how far from the best possible the clustering is."""
-        with self._lock:
+        with self.lock:
             fit = self.fit
             if fit is None or (self.proof is not None and self.proof.state.status == "running"):
                 return
@@ -175,7 +175,7 @@ class Studio:
     def wait(self) -> None:
         """Wait until the clustering, its prices and the next question are there."""
         while True:
-            with self._lock:
+            with self.lock:
                 self._pending = [job for job in self._pending if not job.done()]
                 pending = list(self._pending)
             if not pending:
@@ -191,7 +191,7 @@ class Studio:
     def close(self) -> None:
         """End everything that runs, and save."""
         self.stop_proof()
-        with self._lock:
+        with self.lock:
             self._version += 1
         self._quick.shutdown()
         self._slow.shutdown()
@@ -223,13 +223,13 @@ class Studio:
     # How it hangs together.
 
     def _do(self, action: Any) -> None:
-        with self._lock:
+        with self.lock:
             self.session.do(action)
             self._start_over()
 
     def _start_over(self) -> None:
         """Cluster again after a change, and look for the next question."""
-        with self._lock:
+        with self.lock:
             self._version += 1
             version, known = self._version, self.session.known
             old_proof, self.proof = self.proof, None
@@ -250,7 +250,7 @@ class Studio:
             trouble = explain(error, self.rows, known)
         except (UndecidedError, ValueError) as error:
             trouble = Trouble(str(error), "undecided" if isinstance(error, UndecidedError) else "input")
-        with self._lock:
+        with self.lock:
             if self._is_stale(version):
                 return
             self.trouble = trouble
@@ -270,7 +270,10 @@ class Studio:
     def _settle(self, version: int, known: Known) -> None:
         if self._is_stale(version):
             return
-        fit = self.fitter.settle(known, self.fit, lambda: self._is_stale(version))
+        try:
+            fit = self.fitter.settle(known, self.fit, lambda: self._is_stale(version))
+        except UndecidedError:
+            return  # the first look stays
         self._publish(version, fit=fit)
 
     def _price(self, version: int, known: Known) -> None:
@@ -284,8 +287,12 @@ class Studio:
     def _look(self, version: int, known: Known) -> None:
         if self._is_stale(version):
             return
-        pairs = self._asker.look(self.fitter.prepared(known.settings), known)
-        with self._lock:
+        try:
+            pairs = self._asker.look(self.fitter.prepared(known.settings), known)
+        except (UndecidedError, ValueError):
+            # A sample of the rows may be impossible to cluster where all of them are not: then nothing is asked.
+            pairs = []
+        with self.lock:
             if self._is_stale(version):
                 return
             self._asker.replace(pairs)
@@ -293,7 +300,7 @@ class Studio:
         self._publish(version, question=question, is_asking_done=question is None)
 
     def _publish(self, version: int, **found: Any) -> None:
-        with self._lock:
+        with self.lock:
             if self._is_stale(version):
                 return
             for name, value in found.items():
@@ -302,7 +309,7 @@ class Studio:
 
     def _take_proof(self, proof: Proof) -> None:
         better = proof.state.better
-        with self._lock:
+        with self.lock:
             if self.proof is proof and better is not None and self.fit is not None:
                 self._take_labels(*better)
         self._tell()
@@ -334,7 +341,7 @@ class Studio:
         return version != self._version
 
     def _text(self) -> str:
-        with self._lock:
+        with self.lock:
             return self.session.to_json()
 
     def _tell(self) -> None:

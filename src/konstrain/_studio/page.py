@@ -1,7 +1,6 @@
 """One open page: messages from the browser become actions, changes of the studio become what it shows."""
 
 import base64
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,22 +8,21 @@ from typing import Any, ClassVar
 import panel as pn
 import param
 from bokeh.document import Document
-from bokeh.events import SelectionGeometry, Tap
+from bokeh.events import DoubleTap, SelectionGeometry, Tap
 from panel.custom import Child, JSComponent
 
 from konstrain._studio import exporting
 from konstrain._studio.hub import Studio
-from konstrain._studio.picture import DARK, LIGHT, MAIN, Picture
+from konstrain._studio.picture import DARK, LIGHT, Picture
 from konstrain._studio.session import ANSWERS, Size
 from konstrain._studio.view import view
+from konstrain.plotting import Projection
 
 HERE = Path(__file__).parent
 # Rows of a lasso that may be linked at once.
 MOST_PICKED = 2_000
 # Milliseconds between looks at a running proof.
 PROOF_EVERY = 500
-
-log = logging.getLogger(__name__)
 
 
 class Desk(JSComponent):
@@ -50,19 +48,22 @@ class Page:
         self.studio = studio
         self.picture = Picture(studio.rows)
         self.picked: list[int] = []
-        self.axes: str | tuple[str, str] = MAIN
+        self.axes: tuple[str, str] | None = None
         self.error = ""
         self._drawn: dict[str, Any] = {}
+        self._document: Document | None = None
         self.desk = Desk(
             picture=pn.pane.Bokeh(self.picture.figure, sizing_mode="stretch_both"), sizing_mode="stretch_both"
         )
         self.desk.on_msg(self._receive)
         self.picture.figure.on_event(Tap, self._tap)
+        self.picture.figure.on_event(DoubleTap, self._tap)
         self.picture.figure.on_event(SelectionGeometry, self._select)
         self.refresh()
 
     def attach(self, document: Document) -> None:
         """Follow the studio for as long as the page is open."""
+        self._document = document
         waiting = {"is": False}
 
         def refresh() -> None:
@@ -95,8 +96,9 @@ class Page:
 
     def refresh(self) -> None:
         """Show the studio as it is now."""
-        self._draw()
-        state = view(self.studio, self.picked, n_drawn=len(self.picture.drawn), axes=self.axes)
+        with self.studio.lock:
+            self._draw()
+            state = view(self.studio, self.picked, n_drawn=len(self.picture.drawn), axes=self.axes)
         self.desk.state = {**state, "error": self.error}
 
     def _draw(self) -> None:
@@ -104,10 +106,10 @@ class Page:
         studio, picture = self.studio, self.picture
         fit, known, trouble = studio.fit, studio.session.known, studio.trouble
         if fit is not None:
-            key = (self.axes, *([] if self.axes != MAIN else [fit.settings.features, fit.settings.standardize]))
-            placed = self._once("place", key, lambda: picture.place(fit.X, self.axes, key))
-            if placed:
-                self._drawn = {"place": key}
+            plane = studio.fitter.plane(fit.settings) if self.axes is None else self._columns(*self.axes)
+            if self._once("place", plane.rows if self.axes is None else self.axes, lambda: picture.place(plane)):
+                # Everything stands elsewhere now.
+                self._drawn = {"place": self._drawn["place"]}
             self._once("color", fit, lambda: picture.color(fit.labels, fit.settings.n_clusters))
         links = [(link.pair, link.kind) for link in known.links.values()]
         self._once("links", links, lambda: picture.link(links))
@@ -116,8 +118,13 @@ class Page:
         self._once("picked", list(self.picked), lambda: picture.pick(self.picked))
         self._once("question", studio.question, lambda: picture.ask(studio.question))
 
+    def _columns(self, *names: str) -> Projection:
+        rows = self.studio.rows
+        at = [rows.features.index(name) for name in names]
+        return Projection(rows.X[:, at], None, (names[0], names[1]))
+
     def _once(self, layer: str, value: Any, draw: Callable[[], object]) -> bool:
-        if layer in self._drawn and (self._drawn[layer] is value or self._drawn[layer] == value):
+        if layer in self._drawn and _same(self._drawn[layer], value):
             return False
         draw()
         self._drawn[layer] = value
@@ -125,8 +132,13 @@ class Page:
 
     def _receive(self, event: Any) -> None:
         message = getattr(event, "data", event)
-        if isinstance(message, dict):
+        if not isinstance(message, dict):
+            return
+        if self._document is None:
             self.act(message)
+        else:
+            # Messages arrive without the lock that changes to a document need; the next tick has it.
+            self._document.add_next_tick_callback(lambda: self.act(message))
 
     def _watch_proof(self) -> None:
         proof = self.studio.proof
@@ -135,11 +147,14 @@ class Page:
 
     def _tap(self, event: Any) -> None:
         row = self.picture.row_at(event.x, event.y)
-        if row is not None:
-            self.picked = (
-                [other for other in self.picked if other != row] if row in self.picked else [*self.picked, row]
-            )
-            self.refresh()
+        if row is None:
+            return
+        if row not in self.picked:
+            self.picked = [*self.picked, row]
+        elif isinstance(event, Tap):
+            # Two quick clicks on two rows come as a double one: that only ever adds.
+            self.picked = [other for other in self.picked if other != row]
+        self.refresh()
 
     def _select(self, event: Any) -> None:
         if not event.final:
@@ -211,10 +226,7 @@ class Page:
     def _set_axes(self, message: dict[str, Any]) -> None:
         axes = message["axes"]
         features = self.studio.rows.features
-        if axes is None:
-            self.axes = MAIN
-        else:
-            self.axes = (_one_of(features, axes[0]), _one_of(features, axes[1]))
+        self.axes = None if axes is None else (_one_of(features, axes[0]), _one_of(features, axes[1]))
 
     def _theme(self, message: dict[str, Any]) -> None:
         self.picture.wear(DARK if message["dark"] else LIGHT)
@@ -249,6 +261,11 @@ class Page:
         "stop": lambda page, _: page.studio.stop_proof(),
         "open": lambda page, message: page.studio.open_text(str(message["text"]), str(message["name"])),
     }
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Whether nothing has to be drawn again; arrays and clusterings are replaced, never changed."""
+    return first is second or (isinstance(first, list | tuple) and bool(first == second))
 
 
 def _one_of(allowed: tuple[str, ...], value: Any) -> str:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from konstrain._studio.data import Rows
 from konstrain._studio.session import APART, TOGETHER, Pair
-from konstrain.plotting import project
+from konstrain.plotting import Projection
 from konstrain.plotting._style import BROKEN, COLORS
 
 # More rows than this are drawn by a sample: what a browser draws fluidly.
@@ -35,7 +35,6 @@ MOST_HOVERED = 12
 MOST_LINKS = 500
 # Pixels around a click within which a row counts as meant.
 REACH = 14
-MAIN = "main components"
 # Bokeh's marks in the order of those of the plots.
 MARKS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus", "hex")
 # On dark ground the colours of the plots are too dim; the same hues, lighter.
@@ -70,7 +69,6 @@ class Picture:
         self._rows = rows
         self.drawn = _sample(rows.n_samples)
         self._place: NDArray[Any] = np.zeros((rows.n_samples, 2))
-        self._axes_key: tuple[Any, ...] | None = None
         n = len(self.drawn)
         self._is_marked = n <= MOST_MARKED
         zeros = np.zeros(n)
@@ -161,20 +159,10 @@ class Picture:
         self._numbers.glyph.text_color = self._asked_names.glyph.text_color = look.ink
         self._badges.glyph.fill_color, self._badges.glyph.line_color = look.ground, look.faint
 
-    def place(self, X: NDArray[Any], axes: tuple[str, str] | str, key: tuple[Any, ...]) -> None:
-        """Put the rows on their main components, or on two columns; nothing happens while `key` stays the same."""
-        if key == self._axes_key:
-            return
-        self._axes_key = key
-        if isinstance(axes, tuple):
-            at = [self._rows.features.index(name) for name in axes]
-            self._place, names = np.ascontiguousarray(self._rows.X[:, at], dtype=np.float64), axes
-        else:
-            plane = project(X) if len(X) > 1 else None
-            self._place = np.zeros((1, 2)) if plane is None else plane.rows.astype(np.float64)
-            names = ("", "") if plane is None else plane.names
-        # Text of an axis is never read as TeX: it may come from a file.
-        self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = (_plain(name) for name in names)
+    def place(self, plane: Projection) -> None:
+        """Put the rows where they are on a plane."""
+        self._place = plane.rows.astype(np.float64, copy=False)
+        self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = (_plain(name) for name in plane.names)
         shown = self._place[self.drawn]
         self.points.data.update({"x": shown[:, 0].copy(), "y": shown[:, 1].copy()})
         self._fit_ranges(shown)

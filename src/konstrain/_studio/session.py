@@ -341,8 +341,12 @@ def _settings_from(values: Any) -> Settings:
     whole = (settings.n_clusters, settings.random_state)
     if not all(isinstance(value, int) for value in whole) or not isinstance(settings.standardize, bool):
         raise ValueError(f"{values} are no settings")
-    sizes = {name: _size_from(getattr(settings, name)) for name in ("size_min", "size_max")}
-    return replace(settings, features=tuple(map(str, settings.features)), **sizes)
+    return replace(
+        settings,
+        features=tuple(map(str, settings.features)),
+        size_min=_size_from(settings.size_min),
+        size_max=_size_from(settings.size_max),
+    )
 
 
 def _size_from(value: Any) -> Size:

@@ -25,7 +25,7 @@ PICTURES = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif", b"RIFF":
 LARGEST_PICTURE = 2_000_000
 
 
-def view(studio: Studio, picked: Sequence[int], *, n_drawn: int, axes: str | tuple[str, str]) -> dict[str, Any]:
+def view(studio: Studio, picked: Sequence[int], *, n_drawn: int, axes: tuple[str, str] | None) -> dict[str, Any]:
     """Return everything on the page but the picture."""
     rows, session = studio.rows, studio.session
     known = session.known
@@ -34,7 +34,7 @@ def view(studio: Studio, picked: Sequence[int], *, n_drawn: int, axes: str | tup
         "note": studio.note,
         "rows": rows.n_samples,
         "drawn": n_drawn,
-        "axes": list(axes) if isinstance(axes, tuple) else None,
+        "axes": None if axes is None else list(axes),
         "settings": _settings(rows, session),
         "picked": [record(rows, row) for row in picked[:2]],
         "pickedNames": [rows.names.name_of(row) for row in picked[:MOST_LISTED]],
