@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from konstrain._studio.fitting import arguments, starts
 from konstrain._studio.hub import Studio
 from konstrain._studio.session import APART, TOGETHER, UNSURE
 from konstrain.files.links import questions_text
@@ -31,10 +32,9 @@ def labels_text(studio: Studio) -> str:
 
 def python_lines(studio: Studio) -> str:
     """Return lines that, run on the same rows, give the same clustering."""
-    from konstrain._studio.fitting import arguments
-
     settings = studio.session.known.settings
-    given = ", ".join(f"{name}={value!r}" for name, value in arguments(settings).items())
+    made_with = {**arguments(settings), "n_init": starts(studio.fitter.prepared(settings), settings)}
+    given = ", ".join(f"{name}={value!r}" for name, value in made_with.items())
     constraints = studio.session.known.constraints
     lines = ["import numpy as np", "", "from konstrain import ConstrainedKMeans", ""]
     lines.append(f"# X: the rows of {studio.rows.title!r} as an array of these columns, in this order:")

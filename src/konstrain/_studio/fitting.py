@@ -15,6 +15,7 @@ from konstrain._studio.data import Rows
 from konstrain._studio.session import APART, TOGETHER, Known, Pair, Settings, ordered
 from konstrain.constraints.witness import MustLinkPath, UncolorableRows
 from konstrain.estimators import ConstrainedKMeans
+from konstrain.estimators.constrained_kmeans import AUTO_ITERATIONS, AUTO_WORK
 from konstrain.exceptions import InfeasibleError, NotProvenWarning
 from konstrain.plotting import Projection, project
 
@@ -22,6 +23,8 @@ from konstrain.plotting import Projection, project
 AT_HOME = 1.5
 # Rows that the share of rows at home is taken from; more say the same.
 LOOKED_AT = 20_000
+# Runs that settle a clustering at most: further ones seldom help, and the person waits.
+MOST_STARTS = 8
 # Seconds after which a first look takes the best assignment so far; the fit that settles has no limit.
 GLANCE_LIMIT = 5.0
 
@@ -103,7 +106,8 @@ class Fitter:
     def settle(self, known: Known, last: Fit | None, is_stale: Callable[[], bool]) -> Fit:
         """Cluster from scratch: what the seed gives, however the person got here; ends early when stale."""
         X = self.prepared(known.settings)
-        return self._fit(X, known, {"callback": lambda _: is_stale()}, last, settled=True)
+        params = {"n_init": starts(X, known.settings), "callback": lambda _: is_stale()}
+        return self._fit(X, known, params, last, settled=True)
 
     def _fit(self, X: NDArray[Any], known: Known, params: dict[str, Any], last: Fit | None, *, settled: bool) -> Fit:
         settings = known.settings
@@ -124,6 +128,12 @@ def _project(X: NDArray[Any], features: Sequence[str]) -> Projection:
     return (
         plane._replace(names=(features[0], features[1] if len(features) > 1 else "")) if len(features) < 3 else plane
     )
+
+
+def starts(X: NDArray[Any], settings: Settings) -> int:
+    """Return how many runs settle a clustering: as many as `ConstrainedKMeans` would make, but only a few."""
+    work = X.size * settings.n_clusters * AUTO_ITERATIONS
+    return int(np.clip(AUTO_WORK // work, 1, MOST_STARTS))
 
 
 def arguments(settings: Settings) -> dict[str, Any]:

@@ -82,6 +82,7 @@ class Studio:
         self._listeners: list[Callable[[], object]] = []
         self._quick = ThreadPoolExecutor(1, "konstrain-studio-fit")
         self._slow = ThreadPoolExecutor(1, "konstrain-studio-settle")
+        self._looking = ThreadPoolExecutor(1, "konstrain-studio-ask")
         self._pending: list[Future[None]] = []
         self._server: Any = None
         self.saver = None if path is None else Saver(path, self._text, self._tell)
@@ -195,6 +196,7 @@ class Studio:
             self._version += 1
         self._quick.shutdown()
         self._slow.shutdown()
+        self._looking.shutdown()
         if self._server is not None:
             self._server.stop()
             self._server = None
@@ -256,16 +258,10 @@ class Studio:
             self.trouble = trouble
             if fit is not None:
                 self.fit, self.report = fit, None
-                self._pending.append(self._slow.submit(self._follow, version, known))
+                # What may come later than the new picture.
+                self._pending.append(self._slow.submit(self._settle, version, known))
+                self._pending.append(self._looking.submit(self._look, version, known))
         self._tell()
-
-    def _follow(self, version: int, known: Known) -> None:
-        """What may come later than the new picture: questions, the settled clustering, prices."""
-        if self.question is None:
-            self._look(version, known)
-        self._settle(version, known)
-        self._price(version, known)
-        self._look(version, known)
 
     def _settle(self, version: int, known: Known) -> None:
         if self._is_stale(version):
@@ -275,6 +271,7 @@ class Studio:
         except UndecidedError:
             return  # the first look stays
         self._publish(version, fit=fit)
+        self._price(version, known)
 
     def _price(self, version: int, known: Known) -> None:
         fit = self.fit

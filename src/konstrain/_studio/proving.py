@@ -79,8 +79,10 @@ class Proof:
     def stop(self) -> None:
         """End the search; the bound it had reached stays."""
         self._stopped = True
-        self._box.interrupt()
-        self._thread.join()
+        while self._thread.is_alive():
+            # More than once: the process may not have begun.
+            self._box.interrupt()
+            self._thread.join(0.05)
 
     def _run(self, *work: Any) -> None:
         answer = self._box.run(prove, *work, wall_limit=self.time_limit + GRACE, memory_limit=MEMORY_LIMIT)
