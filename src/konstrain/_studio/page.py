@@ -265,7 +265,7 @@ class Page:
 
 def _same(first: Any, second: Any) -> bool:
     """Whether nothing has to be drawn again; arrays and clusterings are replaced, never changed."""
-    return first is second or (isinstance(first, list | tuple) and bool(first == second))
+    return first is second or (isinstance(first, list | tuple) and type(first) is type(second) and first == second)
 
 
 def _one_of(allowed: tuple[str, ...], value: Any) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from bokeh.core.property.descriptors import UnsetValueError
 from bokeh.models import (
     BoxSelectTool,
     ColumnDataSource,
@@ -208,7 +209,10 @@ class Picture:
         """Return the drawn row nearest to a click, if it is near."""
         p = self.figure
         ranges = np.array([p.x_range.end - p.x_range.start, p.y_range.end - p.y_range.start], dtype=float)
-        pixels = np.array([p.inner_width or 600, p.inner_height or 500]) / ranges
+        try:
+            pixels = np.array([p.inner_width, p.inner_height]) / ranges
+        except UnsetValueError:
+            return None  # nobody has seen the picture yet
         away = (((self._place[self.drawn] - [x, y]) * pixels) ** 2).sum(axis=1)
         nearest = int(away.argmin())
         return int(self.drawn[nearest]) if away[nearest] <= REACH**2 else None

@@ -35,25 +35,22 @@ def make_server(studio: "Studio", port: int = 0) -> tuple[Any, str]:
         page.attach(pn.state.curdoc)
         return page.desk
 
-    port = port or _free_port()
-    try:
-        server = get_server(
-            {f"/{token}": open_page},
-            port=port,
-            address=HOST,
-            websocket_origin=[f"{HOST}:{port}"],
-            title={f"/{token}": f"{studio.rows.title} - konstrain studio"},
-            # Without this the list of all pages, tokens included, would be at the root.
-            use_index=False,
-            redirect_root=False,
-            sign_sessions=True,
-            secret_key=secrets.token_urlsafe(32).encode(),
-            generate_session_ids=True,
-            # A session file that is opened comes through the socket.
-            websocket_max_message_size=200 * 2**20,
-        )
-    except OSError as error:
-        raise FileError(f"cannot serve on port {port}: {error.strerror or error}") from None
+    port = _bindable(port)
+    server = get_server(
+        {f"/{token}": open_page},
+        port=port,
+        address=HOST,
+        websocket_origin=[f"{HOST}:{port}"],
+        title={f"/{token}": f"{studio.rows.title} - konstrain studio"},
+        # Without this the list of all pages, tokens included, would be at the root.
+        use_index=False,
+        redirect_root=False,
+        sign_sessions=True,
+        secret_key=secrets.token_urlsafe(32).encode(),
+        generate_session_ids=True,
+        # A session file that is opened comes through the socket.
+        websocket_max_message_size=200 * 2**20,
+    )
     return server, f"http://{HOST}:{port}/{token}"
 
 
@@ -63,11 +60,16 @@ def refuse_missing() -> None:
         raise FileError("the page needs Panel and Bokeh; run: pip install 'konstrain[studio]'")
 
 
-def _free_port() -> int:
+def _bindable(port: int) -> int:
+    """Return the port if it can be served on; 0: one that is free."""
     with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise FileError(f"cannot serve on port {port}: {error.strerror or error}") from None
+        found: int = probe.getsockname()[1]
+        return found
 
 
 class BackgroundServer:
