@@ -60,6 +60,19 @@ class OpenPage:
         """The cluster by which each row is coloured."""
         return self.page.evaluate(f"() => Array.from({_POINTS}.get_column('cluster'))")
 
+    def time_to_new_colours(self, button: str) -> float:
+        """Seconds from a click to the next frame drawn after new colours have arrived."""
+        milliseconds = self.page.locator(button).evaluate(
+            f"""(button) => new Promise((done) => {{
+              const points = {_POINTS}, before = points.get_column('cluster'), began = performance.now()
+              const look = () => points.get_column('cluster') === before ? setTimeout(look, 1)
+                : requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - began)))
+              button.click()
+              look()
+            }})"""
+        )
+        return milliseconds / 1000
+
     def lines_of_the_clash(self) -> int:
         """How many lines are drawn for what makes links impossible."""
         return self.page.evaluate(

@@ -51,6 +51,9 @@ def connect(address, token, **headers):
             return error.code
         said = await line.read_message()
         line.close()
+        if said is not None:
+            while await line.read_message() is not None:
+                pass  # until it is closed on both sides
         return said
 
     return asyncio.run(talk())

@@ -87,18 +87,21 @@ class BackgroundServer:
             raise self._problem
 
     def _run(self, studio: "Studio", port: int) -> None:
-        asyncio.set_event_loop(asyncio.new_event_loop())
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
         try:
             server, self.address = make_server(studio, port)
         except Exception as error:  # handed to who waits for the server
             self._problem = error
             self._started.set()
+            loop.close()
             return
         server.start()
         self._loop = server.io_loop
         self._loop.add_callback(self._started.set)
         self._loop.start()
         server.stop()
+        self._loop.close(all_fds=True)
 
     def stop(self) -> None:
         """End the server and wait for it."""
