@@ -25,7 +25,8 @@ ANSWERS = 9
 
 def main() -> None:
     """Print one line per number of rows."""
-    print(f"{'rows':>9} {'server, median':>15} {'most':>7} {'browser, median':>16} {'most':>7}   seconds, {ANSWERS} answers")
+    titles = f"{'rows':>9} {'server, median':>15} {'most':>7} {'browser, median':>16} {'most':>7}"
+    print(f"{titles}   seconds, {ANSWERS} answers")
     for n in SIZES:
         X, _ = make_blobs(n, centers=10, n_features=10, cluster_std=5.0, random_state=0)
         desk = studio(X, 10)

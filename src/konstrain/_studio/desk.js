@@ -26,6 +26,18 @@ function el(tag, attributes = {}, ...children) {
   return node
 }
 
+// A bin, drawn: fonts without pictures show a box instead of the sign.
+function bin() {
+  const space = "http://www.w3.org/2000/svg"
+  const icon = document.createElementNS(space, "svg")
+  const path = document.createElementNS(space, "path")
+  for (const [name, value] of Object.entries({viewBox: "0 0 16 16", width: "16", height: "16", "aria-hidden": "true"})) icon.setAttribute(name, value)
+  path.setAttribute("d", "M2.5 4h11M6 4V2.5h4V4M4 4l.7 9.5h6.6L12 4M6.6 6.5v4.7M9.4 6.5v4.7")
+  for (const [name, value] of Object.entries({fill: "none", stroke: "currentColor", "stroke-width": "1.3"})) path.setAttribute(name, value)
+  icon.append(path)
+  return icon
+}
+
 const number = (value) => Number(value.toPrecision(6)).toLocaleString("en", {maximumFractionDigits: 6})
 const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`
 
@@ -249,7 +261,7 @@ class Desk {
       el("button", {
         id: `bin-${where}-${link.pair.join("-")}`, class: "quiet bin", title: "remove this link",
         "aria-label": `remove: ${link.a} ${link.kind} ${link.b}`, onclick: () => this.send("remove", {pair: link.pair}),
-      }, "🗑"))
+      }, bin()))
   }
 
   links(s) {

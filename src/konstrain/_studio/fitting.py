@@ -21,8 +21,8 @@ from konstrain.plotting import Projection, project
 
 # A row is at home in its cluster when the next center is so many times as far as its own.
 AT_HOME = 1.5
-# Rows that the share of rows at home is taken from; more say the same.
-LOOKED_AT = 20_000
+# Rows that the share of rows at home is taken from: it is told in whole percents.
+LOOKED_AT = 4_000
 # Runs that settle a clustering at most: further ones seldom help, and the person waits.
 MOST_STARTS = 8
 # Seconds after which a first look takes the best assignment so far; the fit that settles has no limit.

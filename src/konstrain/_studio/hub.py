@@ -35,6 +35,8 @@ from konstrain.constraints.inputs import read_links
 from konstrain.exceptions import FileError, InfeasibleError, UndecidedError
 from konstrain.report import Report, describe
 
+# Seconds that the work behind a new picture waits for it to be shown: threads share the processor.
+HEAD_START = 0.25
 # Seconds for the prices of links and bounds.
 PRICES_LIMIT = 3.0
 
@@ -78,7 +80,8 @@ class Studio:
         self.fitter = Fitter(self.rows)
         self._asker = Asker(self.rows)
         self.lock = threading.RLock()
-        self._version = 0
+        self._version = self._looked_at = 0
+        self._closing = threading.Event()
         self._listeners: list[Callable[[], object]] = []
         self._quick = ThreadPoolExecutor(1, "konstrain-studio-fit")
         self._slow = ThreadPoolExecutor(1, "konstrain-studio-settle")
@@ -173,6 +176,11 @@ class Studio:
         links: NDArray[Any] = self.session.known.constraints.get(kind, np.zeros((0, 2), dtype=np.int64))
         return links
 
+    @property
+    def is_fitting(self) -> bool:
+        """Whether a first look at the latest change is still to come."""
+        return self._looked_at != self._version
+
     def wait(self) -> None:
         """Wait until the clustering, its prices and the next question are there."""
         while True:
@@ -192,6 +200,7 @@ class Studio:
     def close(self) -> None:
         """End everything that runs, and save."""
         self.stop_proof()
+        self._closing.set()
         with self.lock:
             self._version += 1
         self._quick.shutdown()
@@ -256,6 +265,7 @@ class Studio:
             if self._is_stale(version):
                 return
             self.trouble = trouble
+            self._looked_at = version
             if fit is not None:
                 self.fit, self.report = fit, None
                 # What may come later than the new picture.
@@ -264,6 +274,7 @@ class Studio:
         self._tell()
 
     def _settle(self, version: int, known: Known) -> None:
+        self._closing.wait(HEAD_START)
         if self._is_stale(version):
             return
         try:
@@ -282,6 +293,8 @@ class Studio:
         self._publish(version, report=report)
 
     def _look(self, version: int, known: Known) -> None:
+        if self.question is not None:
+            self._closing.wait(HEAD_START)
         if self._is_stale(version):
             return
         try:

@@ -97,7 +97,9 @@ class Page:
     def refresh(self) -> None:
         """Show the studio as it is now."""
         with self.studio.lock:
-            self._draw()
+            # Drawing takes the browser longest: links wait for the clustering that comes with them.
+            if not self.studio.is_fitting:
+                self._draw()
             state = view(self.studio, self.picked, n_drawn=len(self.picture.drawn), axes=self.axes)
         self.desk.state = {**state, "error": self.error}
 

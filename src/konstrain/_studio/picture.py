@@ -30,6 +30,8 @@ from konstrain.plotting._style import BROKEN, COLORS
 MOST_DRAWN = 100_000
 # Up to so many rows clusters also differ by their marks; beyond, marks are too small to tell apart.
 MOST_MARKED = 5_000
+# Up to so many rows a browser draws as fast without its graphics card, and it needs none.
+MOST_ON_CANVAS = 20_000
 # Columns that a hover shows at most.
 MOST_HOVERED = 12
 # Lines of links drawn at most, the latest ones.
@@ -92,7 +94,7 @@ class Picture:
         p = figure(
             sizing_mode="stretch_both",
             min_height=320,
-            output_backend="webgl",
+            output_backend="canvas" if len(self.drawn) <= MOST_ON_CANVAS else "webgl",
             x_range=Range1d(0.0, 1.0),
             y_range=Range1d(0.0, 1.0),
             tools=[],
@@ -145,7 +147,7 @@ class Picture:
         """Take the colours of a light or a dark page."""
         p = self.figure
         p.background_fill_color = p.border_fill_color = look.ground
-        p.outline_line_color = None
+        p.outline_line_color = p.border_line_color = None
         for axis in p.axis:
             axis.axis_label_text_color = axis.major_label_text_color = look.faint
             axis.axis_line_color = axis.major_tick_line_color = axis.minor_tick_line_color = look.line
