@@ -62,7 +62,7 @@ class Studio:
     >>> desk = studio([[0.0], [0.2], [5.0], [5.2], [9.0]], 2)
     >>> desk.answer([(2, 4)], "apart")
     >>> desk.wait()
-    >>> desk.labels_[2] == desk.labels_[4], desk.cannot_link.tolist()
+    >>> bool(desk.labels_[2] == desk.labels_[4]), desk.cannot_link.tolist()
     (False, [[2, 4]])
     >>> desk.close()
     """

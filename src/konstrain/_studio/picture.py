@@ -146,8 +146,9 @@ class Picture:
     def wear(self, look: Look) -> None:
         """Take the colours of a light or a dark page."""
         p = self.figure
-        p.background_fill_color = p.border_fill_color = look.ground
-        p.outline_line_color = p.border_line_color = None
+        p.background_fill_color = look.ground
+        # The page's own ground shows around it; filled, its edges would shimmer.
+        p.border_fill_color = p.outline_line_color = None
         for axis in p.axis:
             axis.axis_label_text_color = axis.major_label_text_color = look.faint
             axis.axis_line_color = axis.major_tick_line_color = axis.minor_tick_line_color = look.line
