@@ -19,12 +19,12 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror src/cpp/*/*.h src/cpp/*/*.cpp
+	$(BIN)/clang-format --dry-run --Werror $(filter %.h %.cpp,$(SOURCES))
 
 format: $(VENV)/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i src/cpp/*/*.h src/cpp/*/*.cpp
+	$(BIN)/clang-format -i $(filter %.h %.cpp,$(SOURCES))
 
 # The engine tests against kernels built with asserts, address and undefined-behaviour checks.
 sanitize: $(VENV)/.installed

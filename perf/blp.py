@@ -32,13 +32,14 @@ from threadpoolctl import threadpool_limits
 
 from konstrain import BLPKMeans, Problem
 from konstrain.assignment import Assignment, milp
-from konstrain.estimators.blp_kmeans import DistanceLloyd
+from konstrain.estimators.blp_kmeans import DistanceSteps, while_distance_falls
+from konstrain.kmeans.loop import Loop
 from report import table_of
 from sections.blp_sets import set_rows
 from timing import cpu_seconds
 
 
-class BlockLloyd(DistanceLloyd):
+class BlockSteps(DistanceSteps):
     """Each step as one binary program over blocks."""
 
     def assign(self, costs: np.ndarray, warm: Assignment | None) -> Assignment:
@@ -46,7 +47,7 @@ class BlockLloyd(DistanceLloyd):
         return milp.solve(self.problem.assignment_problem(costs))
 
 
-class PrintedLloyd(DistanceLloyd):
+class PrintedSteps(DistanceSteps):
     """Each step as the program of the paper, over rows."""
 
     links: dict[str, np.ndarray]
@@ -54,8 +55,8 @@ class PrintedLloyd(DistanceLloyd):
     def assign(self, costs: np.ndarray, warm: Assignment | None) -> Assignment:
         """Hand the whole step to HiGHS, must-links as equations."""
         distances = self._buffer
-        rows = solve_printed(distances, **PrintedLloyd.links).reshape(distances.shape).argmax(axis=1)
-        labels = rows[self.problem.block_rows[self.problem.block_indptr[:-1]]].astype(np.int32)
+        rows = solve_printed(distances, **PrintedSteps.links).reshape(distances.shape).argmax(axis=1)
+        labels = rows[self.problem.first_rows].astype(np.int32)
         return Assignment(labels, np.nan, np.nan, True, "printed")
 
 
@@ -117,15 +118,16 @@ def cs10(y: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
 def time_start(X: np.ndarray, y: np.ndarray, start: int) -> dict[str, float]:
     """CPU seconds of one start by each way; raises if two ways do not cost the same."""
     k, rng = np.unique(y).size, np.random.default_rng(start)
-    links = PrintedLloyd.links = cs10(y, rng)
+    links = PrintedSteps.links = cs10(y, rng)
     centers = X[rng.choice(len(X), k, replace=False)]
     problem = Problem.build(X, k, **links)
     seconds = {"fit": cpu_seconds(lambda: BLPKMeans(k, init=centers).fit(X, **links), repeats=9)[0]}
-    loops: dict[str, type[DistanceLloyd]] = {"run": DistanceLloyd, "blocks": BlockLloyd, "printed": PrintedLloyd}
+    kinds: dict[str, type[DistanceSteps]] = {"run": DistanceSteps, "blocks": BlockSteps, "printed": PrintedSteps}
     costs = []
-    for way, loop in loops.items():
+    for way, steps in kinds.items():
         repeats = 9 if way == "run" else 3
-        seconds[way], found = cpu_seconds(partial(loop(problem, rows=X).run, centers), repeats)
+        loop = Loop(while_distance_falls, steps(problem, rows=X))
+        seconds[way], found = cpu_seconds(partial(loop.run, centers), repeats)
         costs.append(found.objective)
     np.testing.assert_allclose(costs, costs[0], rtol=1e-7)
     return seconds

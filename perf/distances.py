@@ -1,4 +1,4 @@
-"""Times of the sweeps in `konstrain.distances`, and of one k-means iteration beside scikit-learn's.
+"""Times of the sweeps in `konstrain.kmeans.distances`, and of one k-means iteration beside scikit-learn's.
 
 Run it as `python perf/distances.py [--quick]`. Each line is the best of several runs, taken in turns with its peer;
 CPU time is given too, because wall time on a busy machine says little. scikit-learn's time is that of a whole fit
@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from konstrain import distances
+from konstrain.kmeans import distances
 
 Times = NDArray[np.float64]
 N_ITERATIONS = 10

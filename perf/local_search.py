@@ -13,8 +13,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from konstrain import AssignmentProblem, assign
+from konstrain.kmeans.local_search import improve, relocation_candidates
 from konstrain.links import LinkGraph
-from konstrain.local_search import improve, relocation_candidates
 
 METHODS = ("lloyd", "search", "relocate")
 

@@ -1,4 +1,4 @@
-"""What every fitted clustering must satisfy, checked from scratch, and the best clustering by enumeration."""
+"""What clusterings cost, the best one by enumeration, and links to draw for them."""
 
 import numpy as np
 
@@ -22,29 +22,6 @@ def sse(X, labels, weight=None):
 def keeps_links(labels, must_link=(), cannot_link=()):
     """Whether all links hold."""
     return all(labels[i] == labels[j] for i, j in must_link) and all(labels[i] != labels[j] for i, j in cannot_link)
-
-
-def check_clustering(
-    model, X, *, must_link=(), cannot_link=(), weight=None, demand=None, size_min=None, size_max=None, rtol=1e-7
-):
-    """Links hold, sizes are within bounds, centers are means, inertia is what labels cost, no cluster is empty."""
-    X = np.asarray(X, dtype=float)
-    labels = model.labels_
-    k = model.n_clusters
-    assert labels.shape == (len(X),)
-    assert labels.dtype == np.int32
-    assert set(np.unique(labels)) == set(range(k))
-    assert keeps_links(labels, must_link, cannot_link)
-    sizes = np.bincount(labels, weights=demand, minlength=k)
-    assert (sizes >= (0 if size_min is None else np.asarray(size_min)) - 1e-9).all()
-    assert (sizes <= (np.inf if size_max is None else np.asarray(size_max)) + 1e-9).all()
-    np.testing.assert_allclose(model.cluster_sizes_, sizes)
-    w = np.ones(len(X)) if weight is None else np.asarray(weight)
-    for j in range(k):
-        if w[labels == j].sum() > 0:
-            mean = np.average(X[labels == j], axis=0, weights=w[labels == j])
-            np.testing.assert_allclose(model.cluster_centers_[j], mean, rtol=rtol, atol=rtol * np.abs(X).max())
-    np.testing.assert_allclose(model.inertia_, sse(X, labels, weight), rtol=rtol, atol=rtol * (X**2).sum() * 1e-3)
 
 
 def best_sse(X, k, *, must_link=(), cannot_link=(), size_min=0, size_max=np.inf):

@@ -1,10 +1,13 @@
-"""Shared fixtures: the seed, the data folder beside the checkout, Hypothesis profiles."""
+"""Shared fixtures: the checker of fits, the seed, the data folder beside the checkout, Hypothesis profiles."""
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from checks import every_fit_checked
 
 # Deadlines off: the machine that runs the tests may be slow, and a timed assertion is not a test.
 settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -16,6 +19,29 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def _checked_fits(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have every fit end in the checker, unless the test is marked `unchecked`."""
+    if request.node.get_closest_marker("unchecked"):
+        yield
+        return
+    with every_fit_checked():
+        yield
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let whoever runs the tests choose the seeds."""
+    parser.addoption("--seeds", default="0", help="seeds of tests with the fixture `seed`: one, or FIRST-LAST")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give the tests that ask for a `seed`, and do not list their own, one by default and all of `--seeds`."""
+    lists = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "seed" in metafunc.fixturenames and not any(names == "seed" or "seed" in [*names] for names in lists):
+        first, _, last = metafunc.config.getoption("--seeds").partition("-")
+        metafunc.parametrize("seed", range(int(first), int(last or first) + 1))
 
 
 @pytest.fixture(scope="session")

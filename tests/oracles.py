@@ -3,9 +3,11 @@
 import itertools
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
-from konstrain.assignment import Assignment, AssignmentProblem
+from konstrain.assignment import Assignment, AssignmentProblem, Engine
+from konstrain.exceptions import InfeasibleError
 
 
 def all_labelings(n_blocks: int, n_clusters: int) -> NDArray[np.int32]:
@@ -23,11 +25,11 @@ def best_cost(problem: AssignmentProblem) -> float:
             together = labelings[:, u] == labelings[:, v]
             cost = cost + np.where(together if w > 0 else ~together, abs(w), 0.0)
     demand = np.ones(problem.n_blocks) if problem.demand is None else problem.demand
-    low, high = problem.bounds
+    low, high = problem.widened_bounds
     for j in range(problem.n_clusters):
         inside = labelings == j
         size = inside @ demand
-        fits = (size >= low[j] - problem.demand_slack) & (size <= high[j] + problem.demand_slack)
+        fits = (size >= low[j]) & (size <= high[j])
         if problem.nonempty:
             fits &= inside.any(axis=1)
         cost = np.where(fits, cost, np.inf)
@@ -53,3 +55,16 @@ def check_assignment(problem: AssignmentProblem, answer: Assignment) -> None:
     assert answer.lower_bound <= answer.cost + tolerance
     if answer.proven:
         np.testing.assert_allclose(answer.lower_bound, answer.cost, rtol=1e-8, atol=tolerance)
+
+
+def check_engine(engine: Engine, problem: AssignmentProblem, expected: float) -> None:
+    """An engine proves the least cost, or refuses where it is infinite because no labels are feasible."""
+    if np.isinf(expected):
+        with pytest.raises(InfeasibleError):
+            engine.solve(problem)
+        return
+    answer = engine.solve(problem)
+    check_assignment(problem, answer)
+    assert answer.proven
+    assert answer.engine == engine.name
+    np.testing.assert_allclose(answer.cost, expected, rtol=1e-9, atol=cost_tolerance(problem))

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import matplotlib
+import polars as pl
 import pytest
 from matplotlib import pyplot as plt
 
@@ -46,6 +47,15 @@ def test_pictures_are_small_and_shown():
     for picture in pictures:
         assert picture.stat().st_size < SMALL, picture.name
         assert f"pictures/{picture.name}" in pages, picture.name
+
+
+def test_reports_of_experiments_lie_beside_their_raw_rows_and_nothing_is_there_twice():
+    reports = sorted((DOCS / "results").glob("*.md"))
+    assert reports
+    for report in reports:
+        done = re.search(r"(\d+) of \d+ rows are done", report.read_text())
+        assert pl.read_parquet(report.with_suffix(".parquet")).height == int(done[1])
+    assert {path.suffix for path in (DOCS / "results").iterdir()} == {".md", ".parquet", ".png"}
 
 
 def test_the_table_of_methods_has_a_row_for_each_with_what_it_takes(monkeypatch):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from konstrain.comparison.measures import CLOCKED
 from konstrain.experiments import Case, Contender, Experiment, Instance
-from konstrain.experiments.measures import CLOCKED
 
 MEASURES = ("ari", "nmi", "sse", "broken", "sizes", *CLOCKED)
 

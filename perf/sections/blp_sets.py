@@ -10,9 +10,11 @@ import numpy as np
 from konstrain import Problem
 from konstrain.assignment import Assignment, milp
 from konstrain.datasets import load, sample_baumann
-from konstrain.estimators.blp_kmeans import DistanceLloyd, distinct_rows
+from konstrain.estimators.blp_kmeans import DistanceSteps, distinct_rows, while_distance_falls
 from konstrain.exceptions import UndecidedError
 from konstrain.experiments.papers.baumann2020 import DATA, SHARES
+from konstrain.kmeans.loop import Loop
+from konstrain.stop import Deadline
 from report import Row
 from timing import cpu_seconds
 
@@ -22,7 +24,7 @@ SEED = 100
 
 
 @dataclass(eq=False)
-class RefereedLloyd(DistanceLloyd):
+class RefereedSteps(DistanceSteps):
     """Our run, each step of which HiGHS solves too until it runs out of time once."""
 
     time_limit: float = 60.0
@@ -32,13 +34,13 @@ class RefereedLloyd(DistanceLloyd):
 
     def assign(self, costs: np.ndarray, warm: Assignment | None) -> Assignment:
         """Time both; raises if their costs differ. The run goes on with our labels: ties would part the runs."""
-        seconds, answer = cpu_seconds(lambda: super(RefereedLloyd, self).assign(costs, warm), repeats=1)
+        seconds, answer = cpu_seconds(lambda: super(RefereedSteps, self).assign(costs, warm), repeats=1)
         if self.ran_out:
             return answer
         self.own_seconds += seconds
         begun = time.process_time()
         try:
-            referee = milp.solve(self.problem.assignment_problem(costs), time_limit=self.time_limit)
+            referee = milp.solve(self.problem.assignment_problem(costs), deadline=Deadline(self.time_limit))
             self.ran_out = not referee.proven
         except UndecidedError:
             self.ran_out = True
@@ -72,8 +74,8 @@ def set_rows(*, folder: Path | None, time_limit: float, quick: bool) -> Iterator
 def _time_run(X: np.ndarray, problem: Problem, time_limit: float) -> tuple[float, str]:
     """CPU seconds of one run, and how many times as long it takes with HiGHS in every step."""
     centers = distinct_rows(X, problem.n_clusters, random_state=np.random.RandomState(SEED))
-    seconds, _ = cpu_seconds(lambda: DistanceLloyd(problem, rows=X).run(centers))
-    refereed = RefereedLloyd(problem, rows=X, time_limit=time_limit)
-    refereed.run(centers)
+    seconds, _ = cpu_seconds(lambda: Loop(while_distance_falls, DistanceSteps(problem, rows=X)).run(centers))
+    refereed = RefereedSteps(problem, rows=X, time_limit=time_limit)
+    Loop(while_distance_falls, refereed).run(centers)
     ratio = (seconds - refereed.own_seconds + refereed.highs_seconds) / seconds
     return seconds, f"{'>= ' if refereed.ran_out else ''}{ratio:.0f}"

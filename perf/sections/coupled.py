@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from konstrain.assignment import coupled, milp
+from konstrain.stop import Deadline
 from linked_cases import digits
 from report import Row
 from timing import cpu_seconds
@@ -21,7 +22,9 @@ def coupled_rows(*, quick: bool, full: bool) -> Iterator[Row]:
                 "proven": str(answer.proven),
             }
             if not quick:
-                slow, referee = cpu_seconds(lambda problem=problem: milp.solve(problem, time_limit=120), repeats=1)
+                slow, referee = cpu_seconds(
+                    lambda problem=problem: milp.solve(problem, deadline=Deadline(120)), repeats=1
+                )
                 row |= {
                     "HiGHS ms": f"{1e3 * slow:.0f}",
                     "ratio": f"{slow / seconds:.1f}",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         LagrangianKMeans,
         MatchingKMeans,
     )
-    from konstrain.exact.certify import Certificate, lower_bound
+    from konstrain.exact.certificate import Certificate, certify, lower_bound
     from konstrain.exceptions import DeadEndError, FileError, InfeasibleError, NotProvenWarning, UndecidedError
     from konstrain.metrics import Violations, count_violations
     from konstrain.report import Report, describe
@@ -57,7 +57,7 @@ _HOME_OF = {
             "LagrangianKMeans",
             "MatchingKMeans",
         ),
-        "exact.certify": ("Certificate", "lower_bound"),
+        "exact.certificate": ("Certificate", "certify", "lower_bound"),
         "exceptions": ("DeadEndError", "FileError", "InfeasibleError", "NotProvenWarning", "UndecidedError"),
         "metrics": ("Violations", "count_violations"),
         "report": ("Report", "describe"),
@@ -88,6 +88,7 @@ __all__ = [
     "UndecidedError",
     "Violations",
     "assign",
+    "certify",
     "check",
     "compare",
     "count_violations",

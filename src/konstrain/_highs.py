@@ -1,15 +1,15 @@
 """The only module that talks to HiGHS: arrays in, one result object out, statuses turned into words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import highspy
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from konstrain._tolerances import HIGHS_FEASIBILITY
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +21,15 @@ class BinaryProgram:
     row_low: NDArray[np.float64]
     row_high: NDArray[np.float64]
     integer: NDArray[np.bool_]
+
+    def with_rows(self, rows: csr_array, low: NDArray[np.float64], high: NDArray[np.float64]) -> "BinaryProgram":
+        """Return the program with further rows."""
+        return replace(
+            self,
+            rows=csr_array(vstack([self.rows, rows])),
+            row_low=np.concatenate([self.row_low, low]),
+            row_high=np.concatenate([self.row_high, high]),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,20 +49,19 @@ class LinearProgram:
         self._solver = _solver(program)
         self._columns = np.arange(program.cost.size, dtype=np.int32)
 
-    def solve(self, cost: NDArray[np.float64], *, time_limit: float | None = None) -> BinaryAnswer:
+    def solve(self, cost: NDArray[np.float64], *, deadline: Deadline = NO_DEADLINE) -> BinaryAnswer:
         """Solve for these costs, starting from the last solution, which stays feasible."""
         self._solver.changeColsCost(self._columns.size, self._columns, np.ascontiguousarray(cost))
-        return _run(self._solver, Deadline(time_limit))
+        return _run(self._solver, deadline)
 
 
 def solve_binary(
-    program: BinaryProgram, *, time_limit: float | None = None, start: NDArray[np.float64] | None = None
+    program: BinaryProgram, *, deadline: Deadline, start: NDArray[np.float64] | None = None
 ) -> BinaryAnswer:
-    """Solve a binary program to proved optimality or to the time limit.
+    """Solve a binary program to proved optimality or to the deadline.
 
     The linear relaxation comes first: it is often integral already and then costs a fraction of a branch and bound.
     """
-    deadline = Deadline(time_limit)
     solver = _solver(program)
     relaxed = _run(solver, deadline)
     if relaxed.status != "optimal" or relaxed.x is None:
@@ -123,9 +131,7 @@ class GrowingProgram:
         nothing = np.zeros(0)
         if deadline.expired():
             return LinearAnswer(nothing, nothing, np.inf, "limit")
-        if np.isfinite(deadline.remaining()):
-            self._solver.setOptionValue("time_limit", self._solver.getRunTime() + deadline.remaining())
-        self._solver.run()
+        _run_until(deadline, self._solver)
         status = self._solver.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
             return LinearAnswer(nothing, nothing, np.inf, "infeasible")
@@ -176,13 +182,19 @@ def _give_start(solver: Any, start: NDArray[np.float64]) -> None:
     solver.setSolution(solution)
 
 
-def _run(solver: Any, deadline: Deadline) -> BinaryAnswer:
-    if deadline.expired():
-        return BinaryAnswer(None, np.inf, -np.inf, "limit")
+def _run_until(deadline: Deadline, solver: Any) -> None:
     if np.isfinite(deadline.remaining()):
         # HiGHS counts from the first run of this object.
         solver.setOptionValue("time_limit", solver.getRunTime() + deadline.remaining())
+    if deadline.max_nodes is not None:
+        solver.setOptionValue("mip_max_nodes", deadline.max_nodes)
     solver.run()
+
+
+def _run(solver: Any, deadline: Deadline) -> BinaryAnswer:
+    if deadline.expired():
+        return BinaryAnswer(None, np.inf, -np.inf, "limit")
+    _run_until(deadline, solver)
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kInfeasible:
         return BinaryAnswer(None, np.inf, np.inf, "infeasible")

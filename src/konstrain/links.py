@@ -1,13 +1,16 @@
-"""The link graph over blocks: who may not, should not, or should share a cluster."""
+"""The link graph over blocks: which of them may not, should not, or should share a cluster."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
+
+# First end, second end and weight of each link.
+Edges: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,7 @@ class LinkGraph:
 
     @classmethod
     def without_edges(cls, n_blocks: int) -> Self:
-        """Make a graph in which nobody is linked."""
+        """Make a graph in which no two blocks are linked."""
         return cls(np.zeros(n_blocks + 1, dtype=np.int64), np.zeros(0, dtype=np.int32))
 
     @property
@@ -72,7 +75,7 @@ class LinkGraph:
         return self.weights is None or bool(np.isposinf(self.weights).all())
 
     @cached_property
-    def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    def edges(self) -> Edges:
         """Each edge once: smaller end, larger end, weight (infinite when hard)."""
         rows = np.repeat(np.arange(self.n_blocks, dtype=np.int32), np.diff(self.indptr))
         once = rows < self.indices
@@ -98,15 +101,20 @@ class LinkGraph:
         return LinkGraph.from_edges(self.n_blocks, u[hard], v[hard])
 
     def restricted_to(self, blocks: NDArray[np.int32]) -> "LinkGraph":
-        """Return the graph among these blocks (ascending), renumbered in their order; all edges as hard."""
+        """Return the graph among these blocks (ascending), renumbered in their order; edges keep their weights."""
         local = np.full(self.n_blocks, -1, dtype=np.int32)
         local[blocks] = np.arange(blocks.size, dtype=np.int32)
-        u, v, _ = self.edges
+        u, v, w = self.edges
         inside = (local[u] >= 0) & (local[v] >= 0)
-        return LinkGraph.from_edges(blocks.size, local[u[inside]], local[v[inside]])
+        weights = None if self.weights is None else w[inside]
+        return LinkGraph.from_edges(blocks.size, local[u[inside]], local[v[inside]], weights)
 
     def penalty(self, labels: NDArray[np.int32]) -> float:
         """Sum of what the labels pay: infinite when a hard link is broken."""
         u, v, w = self.edges
-        together = labels[u] == labels[v]
-        return float(w[together & (w > 0)].sum() - w[~together & (w < 0)].sum())
+        return paid(w, labels[u] == labels[v])
+
+
+def paid(weights: NDArray[np.float64], together: NDArray[np.bool_]) -> float:
+    """Sum of what links of these weights pay, given which of them join two blocks of one cluster."""
+    return float(weights[together & (weights > 0)].sum() - weights[~together & (weights < 0)].sum())

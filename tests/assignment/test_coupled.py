@@ -5,6 +5,7 @@ import pytest
 
 from konstrain.assignment import AssignmentProblem, coupled, linked
 from konstrain.links import LinkGraph
+from konstrain.stop import NO_DEADLINE
 
 
 def clique_under_sizes(seed, n_clusters=20, n_free=160):
@@ -47,7 +48,7 @@ def no_solver(monkeypatch):
 @pytest.mark.parametrize("seed", range(5))
 def test_a_cluster_nobody_wants_gets_its_one_block_without_a_solver(seed, no_solver):
     problem = linked_with_an_unloved_cluster(seed)
-    free = linked.solve_linked(problem, coupled.Deadline(None))
+    free = linked.solve_linked(problem, NO_DEADLINE)
     assert not (free.labels == 3).any()
     answer = coupled.solve(problem)
     assert answer.proven
@@ -67,7 +68,7 @@ def test_a_clique_that_fills_all_clusters_is_matched_whole_without_a_solver(seed
 def test_slack_of_a_matched_clique_is_what_keeping_apart_costs():
     costs = np.array([[0.0, 3.0, 9.0], [0.0, 1.0, 9.0], [5.0, 0.0, 9.0], [7.0, 9.0, 4.0]])
     problem = AssignmentProblem(costs=costs, links=LinkGraph.from_edges(4, [0], [1]))
-    answer = linked.solve_linked(problem, coupled.Deadline(None))
+    answer = linked.solve_linked(problem, NO_DEADLINE)
     assert linked.has_crowded_cliques(problem.graph, 3)
     np.testing.assert_array_equal(answer.labels, [0, 1, 1, 2])
     np.testing.assert_allclose(answer.slack(), [1.0, 1.0, 0.0, 0.0])

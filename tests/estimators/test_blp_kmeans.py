@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, load_wine
 
-from fits import check_fit
+from checks import check_fit
 from konstrain import BLPKMeans, Problem
 from konstrain.assignment import milp
 from konstrain.datasets import sample_babaki
-from konstrain.estimators.blp_kmeans import DistanceLloyd, distinct_rows
+from konstrain.estimators.blp_kmeans import DistanceSteps, distinct_rows
 
 
 def distances_to(X, centers):
@@ -42,8 +42,8 @@ def test_run_equals_the_whole_program_in_highs_step_by_step(load, seed, monkeypa
     start = X[rng.choice(len(X), 3, replace=False)] + rng.normal(scale=1e-3, size=(3, X.shape[1]))
     totals, labels = reference_run(X, 3, links, start)
     seen = []
-    original = DistanceLloyd.total_of
-    monkeypatch.setattr(DistanceLloyd, "total_of", lambda *args: seen.append(original(*args)) or seen[-1])
+    original = DistanceSteps.total_of
+    monkeypatch.setattr(DistanceSteps, "total_of", lambda *args: seen.append(original(*args)) or seen[-1])
     model = BLPKMeans(3, init=start).fit(X, **links)
     assert_allclose(seen, totals, rtol=1e-9)
     assert model.n_iter_ == len(totals)

@@ -9,17 +9,20 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from clusterings import best_sse, check_clustering, fit, random_pairs, sse
+from checks import check_fit
+from clusterings import best_sse, fit, random_pairs, sse
 from konstrain import ConstrainedKMeans, InfeasibleError, Problem, Violations, count_violations
-from konstrain.estimators._lloyd import Lloyd
 from konstrain.exceptions import NotProvenWarning
+from konstrain.kmeans.lloyd import lloyd
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.steps import Steps
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 WINE, CULTIVAR = load_wine(return_X_y=True)
 
 
-def test_everything_at_once_holds():
-    rng = np.random.default_rng(0)
+def test_everything_at_once_holds(seed):
+    rng = np.random.default_rng(seed)
     must, cannot = random_pairs(rng, SPECIES, 60)
     weight = rng.integers(1, 4, 150).astype(float)
     model = fit(
@@ -28,24 +31,24 @@ def test_everything_at_once_holds():
         size_max=[55, 60, 52],
         fit_arguments={"must_link": must, "cannot_link": cannot, "sample_weight": weight},
     )
-    check_clustering(
-        model, IRIS, must_link=must, cannot_link=cannot, weight=weight, size_min=45, size_max=[55, 60, 52]
+    check_fit(
+        model, IRIS, must_link=must, cannot_link=cannot, sample_weight=weight, size_min=45, size_max=[55, 60, 52]
     )
     assert model.n_violations_ == 0
 
 
 def test_balanced_iris_is_the_published_optimum():
     model = ConstrainedKMeans(3, size_min=50, size_max=50, random_state=0).fit(IRIS)
-    check_clustering(model, IRIS, size_min=50, size_max=50)
+    check_fit(model, IRIS, size_min=50, size_max=50)
     assert model.inertia_ == pytest.approx(81.2778, abs=1e-4)
 
 
-def test_demand_is_what_sizes_count():
-    rng = np.random.default_rng(1)
+def test_demand_is_what_sizes_count(seed):
+    rng = np.random.default_rng(seed)
     demand = rng.uniform(0.5, 3.0, 150)
     limit = 1.05 * demand.sum() / 3
     model = fit(IRIS, size_max=limit, fit_arguments={"demand": demand})
-    check_clustering(model, IRIS, demand=demand, size_max=limit)
+    check_fit(model, IRIS, demand=demand, size_max=limit)
 
 
 @pytest.mark.parametrize("kind", ["links", "sizes", "both"])
@@ -66,7 +69,7 @@ def test_tiny_problems_are_solved_to_the_best_there_is(kind):
                 model.fit(X, **links)
             continue
         model.fit(X, **links)
-        check_clustering(model, X, **links, **sizes)
+        check_fit(model, X, **links, **sizes)
         assert model.inertia_ >= best - 1e-9
         missed += model.inertia_ > best + 1e-9
         solved += 1
@@ -74,8 +77,8 @@ def test_tiny_problems_are_solved_to_the_best_there_is(kind):
     assert missed <= 0.05 * solved
 
 
-def test_the_objective_never_rises_within_a_run():
-    rng = np.random.default_rng(3)
+def test_the_objective_never_rises_within_a_run(seed):
+    rng = np.random.default_rng(seed)
     must, cannot = random_pairs(rng, SPECIES, 60)
     wrong = random_pairs(rng, rng.permutation(SPECIES), 60)[1]
     confidence = np.column_stack([wrong, rng.uniform(0.1, 1.0, len(wrong))])
@@ -90,25 +93,25 @@ def test_the_objective_never_rises_within_a_run():
         problem = Problem.build(IRIS, 3, **constraints)
         trace = []
 
-        class Traced(Lloyd):
+        class Traced(Steps):
             def step(self, centers, warm, trace=trace):
                 answer = super().step(centers, warm)
                 after = self.centers_of(answer.labels, centers)
                 trace.append(answer.cost)
-                trace.append(self._own_cost(answer.labels, after) + self.penalty(answer.labels))
+                trace.append(self.cost_of(answer.labels, after))
                 return answer
 
-        run = Traced(problem, violation_cost=2.0 if problem.has_soft_links else None)
-        run.run(IRIS[rng.choice(150, 3, replace=False)])
-        constant = problem.constant_penalty * (run.violation_cost or 0.0)
+        steps = Traced(problem, violation_cost=2.0 if problem.has_soft_links else None)
+        Loop(lloyd, steps).run(IRIS[rng.choice(150, 3, replace=False)])
+        constant = problem.constant_penalty * (steps.violation_cost or 0.0)
         trace = np.array(trace) + np.array([constant, 0.0] * (len(trace) // 2))
         assert len(trace) > 4, name
         assert (np.diff(trace) <= 1e-9 * trace[:-1]).all(), name
 
 
 class TestSoftLinks:
-    def test_objective_is_inertia_plus_the_price_of_broken_links(self):
-        rng = np.random.default_rng(4)
+    def test_objective_is_inertia_plus_the_price_of_broken_links(self, seed):
+        rng = np.random.default_rng(seed)
         pairs = rng.integers(0, 150, (80, 2))
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         confidence = rng.uniform(0.1, 1.0, len(pairs))
@@ -187,7 +190,7 @@ class TestDropIn:
             copy_x=True,
             n_jobs=1,
         ).fit(IRIS)
-        check_clustering(model, IRIS, size_min=30, size_max=70)
+        check_fit(model, IRIS, size_min=30, size_max=70)
 
 
 class TestInit:
@@ -204,10 +207,10 @@ class TestInit:
         assert len(set(seeds)) == 4
 
     @pytest.mark.parametrize("init", ["random", "k-means++"])
-    def test_named_starts_work_with_links(self, init):
-        must, cannot = random_pairs(np.random.default_rng(5), SPECIES, 40)
+    def test_named_starts_work_with_links(self, init, seed):
+        must, cannot = random_pairs(np.random.default_rng(seed), SPECIES, 40)
         model = fit(IRIS, init=init, fit_arguments={"must_link": must, "cannot_link": cannot})
-        check_clustering(model, IRIS, must_link=must, cannot_link=cannot)
+        check_fit(model, IRIS, must_link=must, cannot_link=cannot)
 
     def test_centers_of_another_shape_are_refused(self):
         with pytest.raises(ValueError, match=r"init must have shape .* = \(3, 4\), got \(2, 4\)"):
@@ -261,10 +264,10 @@ class TestRestarts:
 
         with pytest.warns(RuntimeWarning, match="interrupted after 2 of 9 restarts"):
             model = fit(IRIS, n_init=9, callback=interrupt)
-        check_clustering(model, IRIS)
+        check_fit(model, IRIS)
 
-    def test_a_time_limit_returns_a_feasible_clustering(self):
-        must, cannot = random_pairs(np.random.default_rng(7), SPECIES, 40)
+    def test_a_time_limit_returns_a_feasible_clustering(self, seed):
+        must, cannot = random_pairs(np.random.default_rng(seed), SPECIES, 40)
         model = ConstrainedKMeans(3, time_limit=0.0, n_init=50, random_state=0)
         model.fit(IRIS, must_link=must, cannot_link=cannot)
         assert count_violations(model.labels_, must_link=must, cannot_link=cannot).total == 0
@@ -344,8 +347,8 @@ def test_partial_labels_become_links_and_complete_ones_are_ignored():
 def test_an_unproved_step_is_said_aloud(monkeypatch):
     from dataclasses import replace
 
-    exact = Lloyd.assign
-    monkeypatch.setattr(Lloyd, "assign", lambda *a: replace(exact(*a), proven=False))
+    exact = Steps.assign
+    monkeypatch.setattr(Steps, "assign", lambda *a: replace(exact(*a), proven=False))
     with pytest.warns(NotProvenWarning, match="raise time_limit"):
         fit(IRIS, size_max=60, n_init=1)
 
@@ -355,9 +358,9 @@ def test_broken_links_are_counted_by_kind():
     assert model.violations_ == Violations(must_link=0, cannot_link=1)
 
 
-def test_inertia_of_single_precision_rows_far_from_the_origin_is_that_of_the_rows():
+def test_inertia_of_single_precision_rows_far_from_the_origin_is_that_of_the_rows(seed):
     """At 1e5 the means of must-linked rows are rounded to 0.008; the inertia must not be."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     X = (1e5 + 0.05 * rng.normal(size=(200, 4))).astype(np.float32)
     model = ConstrainedKMeans(3, n_init=1, random_state=0).fit(X, must_link=rng.permutation(200).reshape(-1, 2))
     assert model.inertia_ == pytest.approx(sse(X.astype(np.float64), model.labels_), rel=1e-4)
@@ -365,9 +368,9 @@ def test_inertia_of_single_precision_rows_far_from_the_origin_is_that_of_the_row
 
 
 @pytest.mark.parametrize("as_given", [np.asarray, csr_array], ids=["dense", "sparse"])
-def test_centers_of_single_precision_rows_are_their_means_rounded_once(as_given):
+def test_centers_of_single_precision_rows_are_their_means_rounded_once(as_given, seed):
     """Means of must-linked rows are rounded to 0.008 at 1e5; the mean of such means must not carry that on."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     X = (1e5 + rng.normal(size=(60, 30))).astype(np.float32)
     links = rng.permutation(60).reshape(-1, 3)
     model = ConstrainedKMeans(3, n_init=1, random_state=0)

@@ -4,17 +4,17 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.metrics import normalized_mutual_info_score
 
-from fits import check_fit
+from checks import check_fit
 from konstrain import LagrangianKMeans, Problem
 from konstrain.datasets import sample_babaki, sample_ganji
-from konstrain.estimators.lagrangian_kmeans import Conflicts, LagrangianLloyd, PartitionStart
+from konstrain.estimators.lagrangian_kmeans import CannotLinks, LagrangianSteps, PartitionStart
 from konstrain.metrics import count_violations
 
 
-def loop_for(X, k, cannot, must=(), **options):
+def steps_for(X, k, cannot, must=(), **options):
     soft = np.column_stack([np.array(cannot), np.ones(len(cannot))])
     problem = Problem.build(X, k, cannot_link=soft, must_link=list(must))
-    return LagrangianLloyd(problem, conflicts=Conflicts.of(problem), **options)
+    return LagrangianSteps(problem, conflicts=CannotLinks.of(problem), **options)
 
 
 def literal_pass(X, weight, conflicts, centers, labels, lam, alpha):
@@ -65,16 +65,16 @@ def test_passes_and_centers_follow_the_pseudo_code(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(25, 2))
     cannot = [tuple(rng.choice(25, 2, replace=False)) for _ in range(40)]
-    loop = loop_for(X, 3, cannot, must=[(0, 1), (2, 3)], growth=2.0)
-    problem, found = loop.problem, loop.conflicts
+    steps = steps_for(X, 3, cannot, must=[(0, 1), (2, 3)], growth=2.0)
+    problem, found = steps.problem, steps.conflicts
     conflicts = list(zip(found.first.tolist(), found.second.tolist(), strict=True))
     centers = expected_centers = rng.normal(size=(3, 2))
-    labels = expected = loop.costs(centers).argmin(axis=1).astype(np.int32)
+    labels = expected = steps.costs(centers).argmin(axis=1).astype(np.int32)
     multipliers, lam = [1.0] * len(conflicts), [1.0] * len(conflicts)
     n_pulls = 0
     for _ in range(8):
-        labels, pulls = loop.one_pass(loop.costs(centers), labels, multipliers)
-        centers = loop.pulled_centers(labels, centers, pulls, multipliers)
+        labels, pulls = steps.one_pass(steps.costs(centers), labels, multipliers)
+        centers = steps.pulled_centers(labels, centers, pulls, multipliers)
         expected, expected_centers = literal_pass(
             problem.mean, problem.weight, conflicts, expected_centers, expected, lam, 2.0
         )
@@ -87,9 +87,9 @@ def test_passes_and_centers_follow_the_pseudo_code(seed):
 
 def test_conflict_set_members_pull_with_weight_times_multiplier():
     X = np.array([[0.0], [2.0], [10.0]])
-    loop = loop_for(X, 2, [(0, 1)])
+    steps = steps_for(X, 2, [(0, 1)])
     labels = np.array([0, 0, 1], dtype=np.int32)
-    centers = loop.pulled_centers(labels, np.zeros((2, 1)), {(1, 1, 0)}, [4.0])
+    centers = steps.pulled_centers(labels, np.zeros((2, 1)), {(1, 1, 0)}, [4.0])
     assert_allclose(centers, [[1.0], [(10.0 + 4 * 2.0) / 5]])
 
 
@@ -149,17 +149,17 @@ def test_links_that_cannot_all_be_kept_are_reported():
 def test_given_pairs_are_counted_not_pairs_of_blocks():
     X = np.arange(6.0)[:, None]
     problem = Problem.build(X, 2, must_link=[(0, 1)], cannot_link=[(0, 2, 1.0), (1, 2, 1.0), (3, 4, 1.0)])
-    conflicts = Conflicts.of(problem)
+    conflicts = CannotLinks.of(problem)
     assert conflicts.n_violated(np.zeros(problem.n_blocks, dtype=np.int32)) == 3
 
 
 def test_a_run_starts_at_the_means_of_a_random_assignment():
     X, _ = load_iris(return_X_y=True)
-    loop = LagrangianLloyd(Problem.build(X, 3))
-    centers = PartitionStart(X, "random-partition").centers(loop, 0)
+    steps = LagrangianSteps(Problem.build(X, 3))
+    centers = PartitionStart(X, "random-partition").centers(steps, 0)
     spread = np.abs(centers - X.mean(axis=0)).max()
     assert 0 < spread < 1
-    everyone = PartitionStart(X[:3], "random-partition").centers(LagrangianLloyd(Problem.build(X[:3], 3)), 0)
+    everyone = PartitionStart(X[:3], "random-partition").centers(LagrangianSteps(Problem.build(X[:3], 3)), 0)
     assert sorted(everyone.tolist()) == sorted(X[:3].tolist())
 
 
@@ -171,9 +171,9 @@ def test_one_cluster_breaks_every_cannot_link():
 def test_repair_moves_the_block_that_saves_most_then_the_cheapest():
     """Block 1 breaks two links and goes to the nearer cluster; of 3 and 4, which break one, 4 has the shorter way."""
     X = np.array([[0.0], [0.1], [0.2], [4.0], [5.2], [9.0]])
-    loop = loop_for(X, 3, [(0, 1), (1, 2), (3, 4)])
+    steps = steps_for(X, 3, [(0, 1), (1, 2), (3, 4)])
     labels = np.array([0, 0, 0, 1, 1, 2], dtype=np.int32)
-    repaired = loop.repaired(labels, loop.centers_of(labels, np.zeros((3, 1))))
+    repaired = steps.repaired(labels, steps.centers_of(labels, np.zeros((3, 1))))
     assert repaired.tolist() == [0, 1, 0, 1, 2, 2]
     assert labels.tolist() == [0, 0, 0, 1, 1, 2]
 
@@ -184,16 +184,16 @@ def test_after_repair_no_single_block_can_move_and_break_less(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(20, 2))
     cannot = [tuple(rng.choice(20, 2, replace=False)) for _ in range(60)]
-    loop = loop_for(X, 3, cannot, must=[(0, 1), (2, 3), (3, 4)])
-    labels = rng.integers(3, size=loop.problem.n_blocks).astype(np.int32)
-    repaired = loop.repaired(labels, rng.normal(size=(3, 2)))
-    n_violated = loop.conflicts.n_violated(repaired)
-    assert n_violated < loop.conflicts.n_violated(labels)
+    steps = steps_for(X, 3, cannot, must=[(0, 1), (2, 3), (3, 4)])
+    labels = rng.integers(3, size=steps.problem.n_blocks).astype(np.int32)
+    repaired = steps.repaired(labels, rng.normal(size=(3, 2)))
+    n_violated = steps.conflicts.n_violated(repaired)
+    assert n_violated < steps.conflicts.n_violated(labels)
     for block in range(labels.size):
         for cluster in range(3):
             moved = repaired.copy()
             moved[block] = cluster
-            assert loop.conflicts.n_violated(moved) >= n_violated
+            assert steps.conflicts.n_violated(moved) >= n_violated
 
 
 def test_repair_lets_go_of_the_violations_that_runs_stick_at():
@@ -224,6 +224,6 @@ def test_a_run_that_would_end_with_empty_clusters_fills_them(repair):
 
 def test_filling_an_empty_cluster_leaves_no_other_one_empty():
     X = np.array([[0.0], [1.0], [50.0]])
-    loop = LagrangianLloyd(Problem.build(X, 3))
+    steps = LagrangianSteps(Problem.build(X, 3))
     labels = np.array([0, 0, 1], dtype=np.int32)
-    assert sorted(loop.filled(labels, np.array([[0.4], [0.0], [99.0]])).tolist()) == [0, 1, 2]
+    assert sorted(steps.filled(labels, np.array([[0.4], [0.0], [99.0]])).tolist()) == [0, 1, 2]

@@ -5,19 +5,19 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, load_wine
 
-from fits import check_fit
+from checks import check_fit
 from konstrain import InfeasibleError, MatchingKMeans, Problem
 from konstrain.datasets import sample_babaki
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.seeding import plus_plus
+from konstrain.kmeans.start import plus_plus
+from konstrain.kmeans.steps import Steps
 
 
 @pytest.fixture
 def steps(monkeypatch):
     """Collect the answer of every assignment step."""
     seen = []
-    original = Lloyd.step
-    monkeypatch.setattr(Lloyd, "step", lambda *args: seen.append(original(*args)) or seen[-1])
+    original = Steps.step
+    monkeypatch.setattr(Steps, "step", lambda *args: seen.append(original(*args)) or seen[-1])
     return seen
 
 
@@ -66,7 +66,7 @@ def test_one_step_equals_brute_force_matching_of_each_set(seed):
         ways = itertools.permutations(range(4), len(group))
         best += min(costs[list(group), list(way)].sum() for way in ways)
     problem = Problem.build(X, 4, cannot_link=pairs, nonempty=False)
-    assert_allclose(Lloyd(problem).step(centers, None).cost, best, rtol=1e-12)
+    assert_allclose(Steps(problem).step(centers, None).cost, best, rtol=1e-12)
 
 
 def test_a_set_larger_than_the_number_of_clusters_is_refused():
@@ -83,7 +83,7 @@ def test_seeding_uses_one_draw_per_step_unless_told(monkeypatch):
         trials.append(n_trials)
         return plus_plus(problem, rng, n_trials=n_trials, n_threads=n_threads)
 
-    monkeypatch.setattr("konstrain.estimators._start.plus_plus", spy)
+    monkeypatch.setattr("konstrain.kmeans.start.plus_plus", spy)
     MatchingKMeans(3, random_state=0).fit(X)
     MatchingKMeans(3, n_local_trials=None, random_state=0).fit(X)
     assert trials == [1, None]

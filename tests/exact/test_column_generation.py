@@ -1,12 +1,9 @@
 """Column generation against enumeration of all clusterings, with a small branch and bound where it is fractional."""
 
 from dataclasses import dataclass, field, replace
-from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
@@ -19,7 +16,6 @@ from konstrain.exact import (
     MaxSoftViolations,
     alternative_to,
 )
-from konstrain.exact.column_generation import match_sizes
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline
 
@@ -282,18 +278,6 @@ def test_what_is_not_anti_monotone_is_refused_or_relaxed(arguments, message):
     if result.incumbent_labels is not None:
         sizes = np.bincount(result.incumbent_labels)
         assert "size_min" not in arguments or sizes.min() >= 2
-
-
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=5))
-def test_sizes_are_matched_to_bounds_where_any_order_fits(drawn):
-    low, width, sizes = np.array(drawn, dtype=float).T
-    high = low + width
-    fits = any((np.array(order) >= low).all() and (np.array(order) <= high).all() for order in permutations(sizes))
-    chosen = match_sizes(sizes, low, high)
-    assert (chosen is not None) == fits
-    if chosen is not None:
-        assert sorted(chosen) == list(range(sizes.size))
-        assert ((low[chosen] <= sizes) & (sizes <= high[chosen])).all()
 
 
 def test_sizes_that_suit_only_one_of_two_clusters_make_no_clustering():

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
-from clusterings import best_sse, check_clustering, random_pairs, sse
+from checks import check_fit
+from clusterings import best_sse, random_pairs, sse
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, lower_bound
 from konstrain.constraints import Problem
-from konstrain.estimators.constrained_kmeans import Run
 from konstrain.exact import MaxOverlap, MaxSize
 from konstrain.exact.solve import _is_for_columns
 from konstrain.exceptions import NotProvenWarning
+from konstrain.kmeans.restarts import Run
 from oracles import all_labelings
 
 IRIS = load_iris().data
@@ -55,7 +56,7 @@ def test_the_optimum_equals_enumeration_or_is_proved_infeasible(bound, kind):
                 model.fit(X, **links)
             continue
         model.fit(X, **links)
-        check_clustering(model, X, **links, **sizes)
+        check_fit(model, X, **links, **sizes)
         assert model.is_optimal_
         assert model.lower_bound_ <= best + 1e-9
         np.testing.assert_allclose(model.inertia_, best, rtol=1e-5, atol=1e-9)
@@ -76,7 +77,7 @@ def test_bounds_of_single_clusters_equal_enumeration(bound):
                 model.fit(X)
             continue
         model.fit(X)
-        check_clustering(model, X, **sizes)
+        check_fit(model, X, **sizes)
         assert model.is_optimal_
         np.testing.assert_allclose(model.inertia_, best, rtol=1e-5, atol=1e-9)
 
@@ -218,7 +219,7 @@ class TestLimits:
             model.fit(X)
         assert len(told) == model.n_nodes_ == 2
         assert told[-1].lower_bound == model.lower_bound_ < model.inertia_
-        check_clustering(model, X, size_min=[2, 5, 8], size_max=[2, 5, 8])
+        check_fit(model, X, size_min=[2, 5, 8], size_max=[2, 5, 8])
 
     @pytest.mark.parametrize("during", ["the first search", "the search at a node"])
     def test_an_interrupt_ends_everything_and_proves_nothing(self, during, monkeypatch):
@@ -240,7 +241,7 @@ class TestLimits:
                 model.fit(X)
         assert not model.is_optimal_
         assert model.n_nodes_ == 1
-        check_clustering(model, X, size_min=[2, 5, 8], size_max=[2, 5, 8])
+        check_fit(model, X, size_min=[2, 5, 8], size_max=[2, 5, 8])
 
     def test_progress_names_bound_incumbent_gap_and_nodes(self, capsys):
         ExactKMeans(3, random_state=0, verbose=1).fit(IRIS[::3])

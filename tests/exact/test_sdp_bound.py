@@ -81,7 +81,7 @@ def random_problems(count: int, seed: int = 0):
 
 
 def tolerance(problem: Problem, best: float) -> float:
-    # Sums of squares of uncentred rows lose digits in the oracle itself.
+    # Sums of squares of uncentered rows lose digits in the oracle itself.
     return RELATIVE * abs(best) + 1e-12 * float((problem.weight @ problem.mean**2).sum())
 
 

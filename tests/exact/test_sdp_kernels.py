@@ -25,8 +25,8 @@ def random_stars(rng, m, count):
     stars = np.full((count, 6), -1, dtype=np.int32)
     for star in stars:
         size = rng.integers(1, 6)
-        centre, *members = rng.permutation(m)[: size + 1]
-        star[0], star[1 : size + 1] = centre, sorted(members)
+        center, *members = rng.permutation(m)[: size + 1]
+        star[0], star[1 : size + 1] = center, sorted(members)
     return stars
 
 

@@ -1,15 +1,17 @@
 """The report: published numbers beside ours, totals over the same lines, files that are whole."""
 
-import csv
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from konstrain.experiments import list_experiments, write_report
+from konstrain.experiments.document import Grid, Heading, Paragraph, Picture, as_markdown
 from konstrain.experiments.lines import cells_of, grid_of, totals_of
+from konstrain.experiments.published import Claim, Column, Figure, Published, Table, Verdict
+from konstrain.experiments.report import as_parquet
 from konstrain.experiments.sandbox import Answer
 from konstrain.experiments.store import Started, open_store
-from konstrain.experiments.tables import Claim, Column, Figure, Published, Table, Verdict
 from toy_experiments import toy
 
 TABLE = Table(
@@ -71,7 +73,7 @@ def test_the_grid_shows_published_ours_and_difference():
 def reported():
     return replace(
         toy(),
-        title="Blobs & <balls>",
+        title="Blobs and balls",
         tables=(Table("Table 1", ("data",), (Column("plain", "plain", "ari"), Column("ours", "ours", "sse"))),),
         figures=(Figure("curve", "Fig. 1", "set", "ari", "data", ("plain", "ours"), {"blobs": {"x": [(0, 1)]}}),),
         claims=(Claim("there are rows", lambda records: Verdict(str(len(records)), len(records) > 0)),),
@@ -98,19 +100,25 @@ def test_a_report_has_claims_tables_pictures_failures_machine_and_raw_rows(tmp_p
     )
     for words in (*expected, "ValueError: not today", "    konstrain bench run toy", "10 of 24 rows"):
         assert words in page
-    html = (tmp_path / "out" / "toy.html").read_text()
-    assert "Blobs &amp; &lt;balls&gt;" in html
-    assert "data:image/png;base64," in html
-    with (tmp_path / "out" / "toy.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = pl.read_parquet(tmp_path / "out" / "toy.parquet").to_dicts()
     assert len(rows) == 10
-    assert (rows[0]["ari"], rows[9]["status"], rows[9]["ari"]) == ("0.5", "failed", "")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "toy-curve.png",
-        "toy.csv",
-        "toy.html",
-        "toy.md",
+    assert (rows[0]["ari"], rows[9]["status"], rows[9]["ari"]) == (0.5, "failed", None)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["toy-curve.png", "toy.md", "toy.parquet"]
+
+
+def test_raw_rows_keep_every_value_and_its_type():
+    records = [
+        {"key": "a", "links": 10, "sizes": [2.0, 1.0], "sse": 0.1 + 0.2, "proved": None, "reason": None},
+        {"key": "b", "links": 20, "sizes": [3.0, 0.0], "sse": 1e-300, "proved": True, "reason": None, "noise": 3},
     ]
+    read = pl.read_parquet(as_parquet(records))
+    assert read.columns == [*records[0], "noise"]
+    assert read.to_dicts() == [{**records[0], "noise": None}, records[1]]
+
+
+def test_a_field_that_is_a_number_here_and_text_there_is_written_as_text():
+    read = pl.read_parquet(as_parquet([{"k": 3, "sse": 1}, {"k": "many", "sse": 0.5}]))
+    assert read.to_dicts() == [{"k": "3", "sse": 1.0}, {"k": "many", "sse": 0.5}]
 
 
 def test_a_report_without_rows_names_the_file(tmp_path, reported):
@@ -142,3 +150,23 @@ def test_declarations_agree_with_themselves(experiment):
 @pytest.mark.parametrize("experiment", list_experiments(), ids=lambda experiment: experiment.name)
 def test_claims_judge_nothing_without_rows(experiment):
     assert all(claim.judge([]).holds is None for claim in experiment.claims)
+
+
+def test_markdown_shows_text_as_it_is():
+    blocks = [
+        Heading("a < b & c"),
+        Paragraph("<script>"),
+        Grid(["m|n", "reason"], [["<b>", "two\nlines | one"]]),
+        Picture("p.png", "<i>", b""),
+    ]
+    assert as_markdown(blocks).splitlines() == [
+        "## a &lt; b &amp; c",
+        "",
+        "&lt;script&gt;",
+        "",
+        r"| m\|n | reason |",
+        "| --- | ---: |",
+        r"| &lt;b&gt; | two lines \| one |",
+        "",
+        "![&lt;i&gt;](p.png)",
+    ]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import toy_experiments
+from konstrain.comparison.measures import CLOCKED
 from konstrain.experiments import run_experiment, sandbox
-from konstrain.experiments.measures import CLOCKED
 from konstrain.experiments.sandbox import Sandbox
 from konstrain.experiments.store import open_store
 from toy_experiments import toy, troubled

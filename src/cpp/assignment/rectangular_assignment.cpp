@@ -2,14 +2,14 @@
 
 #include <cassert>
 #include <cstddef>
-#include <limits>
 #include <vector>
+
+#include "infinity.h"
 
 namespace konstrain {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
 class Matching {

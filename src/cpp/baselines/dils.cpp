@@ -1,7 +1,6 @@
 #include "dils.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <utility>
 
@@ -35,10 +34,7 @@ public:
     }
 
 private:
-    bool mayEvaluate() const {
-        return nEvaluations_ < options_.maxEvaluations &&
-               std::chrono::steady_clock::now() < options_.deadline;
-    }
+    bool mayEvaluate() const { return nEvaluations_ < options_.maxEvaluations && !isPast(options_.deadline); }
 
     std::int32_t drawLabel() { return static_cast<std::int32_t>(drawBelow(nClusters_, random_)); }
 

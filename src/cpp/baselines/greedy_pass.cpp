@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <vector>
+
+#include "infinity.h"
 
 namespace konstrain {
 
 namespace {
 
-constexpr double forbidden = std::numeric_limits<double>::infinity();
+constexpr double forbidden = infinity;
 
 std::int32_t cheapest(std::span<const double> totals, std::int32_t present) {
     const auto best = std::ranges::min_element(totals);

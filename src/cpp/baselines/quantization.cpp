@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <vector>
+
+#include "infinity.h"
 
 namespace konstrain {
 
@@ -61,7 +62,7 @@ template <typename Visit> void forEachPair(std::span<const std::int32_t> pairs, 
 template <typename Penalty>
 void moveBoth(const Costs& costs, const RowPair& link, Penalty penalty, std::span<std::int32_t> labels) {
     const auto nClusters = static_cast<std::int32_t>(costs.nClusters());
-    double least = std::numeric_limits<double>::infinity();
+    double least = infinity;
     for (std::int32_t a = 0; a != nClusters; ++a) {
         for (std::int32_t b = 0; b != nClusters; ++b) {
             const double cost = costs.at(link.first, a) + costs.at(link.second, b) + penalty(a, b);

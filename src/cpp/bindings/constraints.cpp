@@ -2,6 +2,9 @@
 #include "bindings.h"
 #include "blocks.h"
 #include "coloring.h"
+#include "deadline.h"
+#include "greedy_clique.h"
+#include "uncolorable.h"
 
 namespace {
 
@@ -15,9 +18,9 @@ template <typename T> void bindBlockMeans(nb::module_& m) {
             const konstrain::StridedRows<T> matrix{x.data(), x.stride(0), x.stride(1), x.shape(1)};
             {
                 nb::gil_scoped_release release;
-                konstrain::blockMeans<T>(matrix, view<std::int64_t>(indptr), view<std::int32_t>(rows),
-                                         view<double>(weights), {means.data(), means.size()},
-                                         {scatter.data(), scatter.size()});
+                konstrain::averageBlocks<T>(matrix, view<std::int64_t>(indptr), view<std::int32_t>(rows),
+                                            view<double>(weights), {means.data(), means.size()},
+                                            {scatter.data(), scatter.size()});
             }
             return scatter;
         },
@@ -35,7 +38,7 @@ template <typename T, typename Index> void bindBlockMeansSparse(nb::module_& m) 
             konstrain::SparseMeans<T> means;
             {
                 nb::gil_scoped_release release;
-                means = konstrain::blockMeansSparse<T, Index>(
+                means = konstrain::averageBlocksSparse<T, Index>(
                     view<Index>(xIndptr), view<Index>(xIndices), view<T>(xData), nColumns,
                     view<std::int64_t>(indptr), view<std::int32_t>(rows), view<double>(weights),
                     {scatter.data(), scatter.size()});
@@ -110,8 +113,9 @@ void bindColoring(nb::module_& m) {
             std::vector<std::int32_t> clique;
             {
                 nb::gil_scoped_release release;
-                clique = konstrain::greedyClique({view<std::int64_t>(indptr), view<std::int32_t>(indices)},
-                                                 seconds);
+                clique = konstrain::coloring::greedyClique(
+                    {view<std::int64_t>(indptr), view<std::int32_t>(indices)},
+                    konstrain::deadlineIn(seconds));
             }
             return adoptVector(std::move(clique));
         },
@@ -120,11 +124,12 @@ void bindColoring(nb::module_& m) {
     m.def(
         "color_components",
         [](Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std::int32_t nColors, double seconds) {
-            konstrain::ComponentVerdicts result;
+            konstrain::coloring::ComponentVerdicts result;
             {
                 nb::gil_scoped_release release;
-                result = konstrain::colorComponents({view<std::int64_t>(indptr), view<std::int32_t>(indices)},
-                                                    nColors, seconds);
+                result = konstrain::coloring::colorComponents(
+                    {view<std::int64_t>(indptr), view<std::int32_t>(indices)}, nColors,
+                    konstrain::deadlineIn(seconds));
             }
             return std::make_pair(adoptVector(std::move(result.component)),
                                   adoptVector(std::move(result.verdict)));
@@ -136,12 +141,12 @@ void bindColoring(nb::module_& m) {
         "shrink_uncolorable",
         [](Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Vector<std::int32_t> members,
            std::int32_t nColors, double seconds) {
-            konstrain::UncolorableSet result;
+            konstrain::coloring::UncolorableSet result;
             {
                 nb::gil_scoped_release release;
-                result =
-                    konstrain::shrinkUncolorable({view<std::int64_t>(indptr), view<std::int32_t>(indices)},
-                                                 view<std::int32_t>(members), nColors, seconds);
+                result = konstrain::coloring::shrinkUncolorable(
+                    {view<std::int64_t>(indptr), view<std::int32_t>(indices)}, view<std::int32_t>(members),
+                    nColors, konstrain::deadlineIn(seconds));
             }
             return std::make_pair(adoptVector(std::move(result.members)), result.irreducible);
         },

@@ -29,8 +29,8 @@ template <typename T>
 auto searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> start,
                    std::optional<Vector<std::int64_t>> indptr, std::optional<Vector<std::int32_t>> indices,
                    std::optional<Vector<double>> linkWeights, std::optional<Vector<double>> demand,
-                   Vector<double> sizeMin, Vector<double> sizeMax, double slack, bool nonempty,
-                   std::size_t maxPasses, double timeLimit, std::uint64_t seed, bool keepRecords,
+                   Vector<double> sizeMin, Vector<double> sizeMax, bool nonempty, std::size_t maxPasses,
+                   double timeLimit, std::uint64_t seed, bool keepRecords,
                    std::optional<Vector<std::int32_t>> movable) {
     const konstrain::SearchProblem problem{{means.data(), means.shape(0), means.shape(1)},
                                            view<double>(weight),
@@ -40,7 +40,6 @@ auto searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> 
                                            viewOrEmpty<double>(demand),
                                            view<double>(sizeMin),
                                            view<double>(sizeMax),
-                                           slack,
                                            nonempty};
     konstrain::LocalSearchOptions options{maxPasses, seed, {}, keepRecords};
     options.deadline = konstrain::deadlineIn(timeLimit);
@@ -57,14 +56,14 @@ auto searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> 
 
 template <typename T>
 auto estimateRelocations(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> labels,
-                         Matrix<double> centres, Matrix<double> costs, std::uint64_t seed) {
+                         Matrix<double> centers, Matrix<double> costs, std::uint64_t seed) {
     konstrain::RelocationEstimates result;
     {
         nb::gil_scoped_release release;
         const konstrain::BlockMeans blocks{means.data(), means.shape(0), means.shape(1)};
         result = konstrain::estimateRelocations({blocks, view<double>(weight), view<std::int32_t>(labels),
-                                                 view<double>(centres), view<double>(costs)},
-                                                centres.shape(0), seed);
+                                                 view<double>(centers), view<double>(costs)},
+                                                centers.shape(0), seed);
     }
     return std::make_tuple(copyVector<double>(result.removal), copyVector<double>(result.gain),
                            copyVector<double>(result.halves));
@@ -75,13 +74,13 @@ template <typename T> void bindLocalSearchOf(nb::module_& m) {
         "search_locally", &searchLocally<T>, "means"_a.noconvert(), "weight"_a.noconvert(),
         "labels"_a.noconvert(), "indptr"_a.noconvert().none(), "indices"_a.noconvert().none(),
         "link_weights"_a.noconvert().none(), "demand"_a.noconvert().none(), "size_min"_a.noconvert(),
-        "size_max"_a.noconvert(), "slack"_a, "nonempty"_a, "max_passes"_a, "time_limit"_a, "seed"_a,
+        "size_max"_a.noconvert(), "nonempty"_a, "max_passes"_a, "time_limit"_a, "seed"_a,
         "keep_records"_a = false, "movable"_a.noconvert().none() = nb::none(),
         "Labels no move improves, their cost, the number of moves and (kind, p, q, delta, start, blocks) of "
         "each when records are kept.");
     m.def("estimate_relocations", &estimateRelocations<T>, "means"_a.noconvert(), "weight"_a.noconvert(),
-          "labels"_a.noconvert(), "centres"_a.noconvert(), "costs"_a.noconvert(), "seed"_a,
-          "Cost of removing each cluster, gain of splitting each, centres of the two halves (flat).");
+          "labels"_a.noconvert(), "centers"_a.noconvert(), "costs"_a.noconvert(), "seed"_a,
+          "Cost of removing each cluster, gain of splitting each, centers of the two halves (flat).");
 }
 
 } // namespace

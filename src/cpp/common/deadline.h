@@ -16,4 +16,15 @@ inline TimePoint deadlineIn(double seconds) {
            std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::max(0.0, seconds)));
 }
 
+// Whether the moment has come. Without a limit the clock is not read.
+inline bool isPast(TimePoint end) {
+    return end != TimePoint::max() && std::chrono::steady_clock::now() >= end;
+}
+
+// The moment at which half of the time left will be over.
+inline TimePoint halfwayTo(TimePoint end) {
+    const TimePoint now = std::chrono::steady_clock::now();
+    return end == TimePoint::max() ? end : now + (end - now) / 2;
+}
+
 } // namespace konstrain

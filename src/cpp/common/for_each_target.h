@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "infinity.h"
 #include "lane_width.h"
 
 // Vectors are passed between functions that are always inlined, so how a call would pass them does not

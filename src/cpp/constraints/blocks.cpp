@@ -160,9 +160,9 @@ std::span<const std::int32_t> rowsOf(std::span<const std::int64_t> indptr, std::
 } // namespace
 
 template <typename T>
-void blockMeans(const StridedRows<T>& x, std::span<const std::int64_t> indptr,
-                std::span<const std::int32_t> rows, std::span<const double> weights, std::span<T> means,
-                std::span<double> scatter) {
+void averageBlocks(const StridedRows<T>& x, std::span<const std::int64_t> indptr,
+                   std::span<const std::int32_t> rows, std::span<const double> weights, std::span<T> means,
+                   std::span<double> scatter) {
     std::vector<double> mean(x.nColumns);
     const auto value = [&](std::int32_t row, std::size_t column) {
         return static_cast<double>(
@@ -200,10 +200,10 @@ void blockMeans(const StridedRows<T>& x, std::span<const std::int64_t> indptr,
 }
 
 template <typename T, typename Index>
-SparseMeans<T> blockMeansSparse(std::span<const Index> xIndptr, std::span<const Index> xIndices,
-                                std::span<const T> xData, std::size_t nColumns,
-                                std::span<const std::int64_t> indptr, std::span<const std::int32_t> rows,
-                                std::span<const double> weights, std::span<double> scatter) {
+SparseMeans<T> averageBlocksSparse(std::span<const Index> xIndptr, std::span<const Index> xIndices,
+                                   std::span<const T> xData, std::size_t nColumns,
+                                   std::span<const std::int64_t> indptr, std::span<const std::int32_t> rows,
+                                   std::span<const double> weights, std::span<double> scatter) {
     SparseMeans<T> means;
     means.indptr.assign(1, 0);
     std::vector<double> mean(nColumns, 0.0);
@@ -257,18 +257,18 @@ SparseMeans<T> blockMeansSparse(std::span<const Index> xIndptr, std::span<const 
     return means;
 }
 
-template void blockMeans(const StridedRows<double>&, std::span<const std::int64_t>,
-                         std::span<const std::int32_t>, std::span<const double>, std::span<double>,
-                         std::span<double>);
-template void blockMeans(const StridedRows<float>&, std::span<const std::int64_t>,
-                         std::span<const std::int32_t>, std::span<const double>, std::span<float>,
-                         std::span<double>);
+template void averageBlocks(const StridedRows<double>&, std::span<const std::int64_t>,
+                            std::span<const std::int32_t>, std::span<const double>, std::span<double>,
+                            std::span<double>);
+template void averageBlocks(const StridedRows<float>&, std::span<const std::int64_t>,
+                            std::span<const std::int32_t>, std::span<const double>, std::span<float>,
+                            std::span<double>);
 
 #define KONSTRAIN_BLOCK_MEANS_SPARSE(T, Index)                                                               \
-    template SparseMeans<T> blockMeansSparse(std::span<const Index>, std::span<const Index>,                 \
-                                             std::span<const T>, std::size_t, std::span<const std::int64_t>, \
-                                             std::span<const std::int32_t>, std::span<const double>,         \
-                                             std::span<double>)
+    template SparseMeans<T> averageBlocksSparse(                                                             \
+        std::span<const Index>, std::span<const Index>, std::span<const T>, std::size_t,                     \
+        std::span<const std::int64_t>, std::span<const std::int32_t>, std::span<const double>,               \
+        std::span<double>)
 KONSTRAIN_BLOCK_MEANS_SPARSE(double, std::int32_t);
 KONSTRAIN_BLOCK_MEANS_SPARSE(double, std::int64_t);
 KONSTRAIN_BLOCK_MEANS_SPARSE(float, std::int32_t);

@@ -41,9 +41,9 @@ template <typename T> struct StridedRows {
 // Sums are kept in double whatever T is. `weights` has one element per row or is empty (1 each); a block
 // without weight gets its plain mean and no scatter.
 template <typename T>
-void blockMeans(const StridedRows<T>& x, std::span<const std::int64_t> indptr,
-                std::span<const std::int32_t> rows, std::span<const double> weights, std::span<T> means,
-                std::span<double> scatter);
+void averageBlocks(const StridedRows<T>& x, std::span<const std::int64_t> indptr,
+                   std::span<const std::int32_t> rows, std::span<const double> weights, std::span<T> means,
+                   std::span<double> scatter);
 
 template <typename T> struct SparseMeans {
     std::vector<std::int64_t> indptr;
@@ -53,9 +53,9 @@ template <typename T> struct SparseMeans {
 
 // The same for a matrix in compressed rows (no repeated entries); the means come back in compressed rows.
 template <typename T, typename Index>
-SparseMeans<T> blockMeansSparse(std::span<const Index> xIndptr, std::span<const Index> xIndices,
-                                std::span<const T> xData, std::size_t nColumns,
-                                std::span<const std::int64_t> indptr, std::span<const std::int32_t> rows,
-                                std::span<const double> weights, std::span<double> scatter);
+SparseMeans<T> averageBlocksSparse(std::span<const Index> xIndptr, std::span<const Index> xIndices,
+                                   std::span<const T> xData, std::size_t nColumns,
+                                   std::span<const std::int64_t> indptr, std::span<const std::int32_t> rows,
+                                   std::span<const double> weights, std::span<double> scatter);
 
 } // namespace konstrain

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
+
+#include "infinity.h"
 
 // Branch and bound over sets of blocks (Babaki, Guns, Nijssen 2014, Algorithm 1), with three stronger tests.
 // Let X be part of a best set X* with mean z and weight w* at most w. Rules are anti-monotone, so any member
@@ -21,7 +22,6 @@ namespace konstrain {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Geometric tests leave room for rounding in squared distances: they only ever keep more.
 constexpr double kSlack = 1.0 + 1e-9;
 constexpr std::size_t kMaxWeightSteps = 256;
@@ -38,7 +38,7 @@ public:
             if (!(profit[b] > 0.0) || !blocks.rules().allow({}, static_cast<std::int32_t>(b)))
                 continue;
             const double w = costless ? 0.0 : blocks.weight(b);
-            radius_[b] = w > 0.0 ? std::sqrt(profit[b] / w) : kInfinity;
+            radius_[b] = w > 0.0 ? std::sqrt(profit[b] / w) : infinity;
             active_.push_back(b);
         }
         for (const auto b : active_)
@@ -90,7 +90,7 @@ struct Progress {
         if (nNodes > limits.nodes || (firstFind >= 0 && nNodes > firstFind + limits.nodesAfterFind))
             throw Stop{};
         if (nNodes % kNodesPerClock == 0) {
-            if (std::chrono::steady_clock::now() >= limits.deadline)
+            if (isPast(limits.deadline))
                 throw Stop{};
             if (limits.poll)
                 limits.poll();
@@ -115,7 +115,7 @@ struct Node {
     double profit = 0.0;
     double shed = 0.0;            // sum of profit times weight
     double lightest = 0.0;        // total weight that better sets below have at least ...
-    double heaviest = kInfinity;  // ... and at most
+    double heaviest = infinity;   // ... and at most
     std::vector<double> reach;    // per local block: sum over members of weight times squared distance
     std::vector<std::size_t> in;  // candidates
     std::vector<std::size_t> out; // blocks decided against that no member conflicts with
@@ -233,7 +233,7 @@ private:
 
     void dropFarCandidates(Node& node) const {
         const double region = regionRadius(node);
-        if (region == kInfinity)
+        if (region == infinity)
             return;
         std::erase_if(node.in, [&](std::size_t j) {
             const double share = std::max(0.0, 1.0 - weight_[j] / node.heaviest);
@@ -248,7 +248,7 @@ private:
 
     // Where the mean of a best set around the members can be: this far from the members' mean.
     static double regionRadius(const Node& node) {
-        return node.weight > 0.0 ? std::sqrt(std::max(0.0, excess(node) / node.weight)) : kInfinity;
+        return node.weight > 0.0 ? std::sqrt(std::max(0.0, excess(node) / node.weight)) : infinity;
     }
 
     static double meanDistance(const Node& node, std::size_t j) {
@@ -405,15 +405,15 @@ private:
 
     // Most weight that capacities leave room for.
     double roomForWeight(const Node& node) const {
-        double most = kInfinity;
+        double most = infinity;
         for (const auto& capacity : blocks_.rules().capacities()) {
-            double room = capacity.limit, ratio = kInfinity;
+            double room = capacity.limit, ratio = infinity;
             for (const auto member : members_)
                 room -= capacity.amount[static_cast<std::size_t>(member)];
             for (const auto j : node.in)
                 if (weight_[j] > 0.0)
                     ratio = std::min(ratio, capacity.amount[local_[j]] / weight_[j]);
-            if (ratio > 0.0 && ratio < kInfinity)
+            if (ratio > 0.0 && ratio < infinity)
                 most = std::min(most, std::max(0.0, room) / ratio * kSlack);
         }
         return most;
@@ -456,7 +456,7 @@ private:
         if (weight <= 0.0)
             return 0.0;
         if (weight > weights[size] * kSlack)
-            return kInfinity;
+            return infinity;
         const auto above =
             static_cast<std::size_t>(std::lower_bound(weights, weights + size + 1, weight) - weights);
         if (above > size)
@@ -477,7 +477,7 @@ private:
     double knapsackBound(const Node& node) {
         const Steps steps = prepare(node);
         // Candidates without weight may be all that joins.
-        double bound = weightless_ > 0.0 ? node.value() - weightless_ : kInfinity;
+        double bound = weightless_ > 0.0 ? node.value() - weightless_ : infinity;
         for (std::size_t step = steps.first; step != steps.last; ++step)
             bound = std::min(bound, boundAt(node, steps, step));
         return bound;
@@ -495,12 +495,12 @@ private:
             if (weight_[j] <= 0.0 || weight_[j] > most)
                 continue;
             const double partners = partnerCost(k, m, least - weight_[j]);
-            if (partners < kInfinity)
+            if (partners < infinity)
                 items_.push_back(
                     {(node.reach[j] + 0.5 * partners) / total - profit_[j] / weight_[j], weight_[j]});
         }
         const double packed = pack(least, most);
-        return packed == kInfinity ? kInfinity : node.pairs / total - node.profit - weightless_ + packed;
+        return packed == infinity ? infinity : node.pairs / total - node.profit - weightless_ + packed;
     }
 
     struct Item {
@@ -520,7 +520,7 @@ private:
             sum += taken * item.price;
             weight += taken;
         }
-        return weight * kSlack < least ? kInfinity : sum;
+        return weight * kSlack < least ? infinity : sum;
     }
 
     const PricingBlocks& blocks_;
@@ -551,7 +551,7 @@ ExactPrice priceExactly(const PricingBlocks& blocks, std::span<const double> pro
         rank[order[i]] = i;
     Progress progress{cutoff, {}, 0, -1, limits};
     ExactPrice result{{}, 0.0, true, 0};
-    double open = kInfinity; // least bound of a branch that is not finished
+    double open = infinity; // least bound of a branch that is not finished
     for (const auto root : order) {
         Branch branch(blocks, profit, compatible, costless, root, rank, progress);
         if (result.finished) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "cluster_rules.h"
+#include "deadline.h"
 
 namespace konstrain {
 
@@ -50,7 +50,7 @@ std::vector<Column> priceLocally(const PricingBlocks& blocks, std::span<const do
 struct PricingLimits {
     std::int64_t nodes;
     std::int64_t nodesAfterFind; // nodes to go on for once a set below the cutoff was found
-    std::chrono::steady_clock::time_point deadline;
+    TimePoint deadline;
     std::function<void()> poll; // called now and then; may throw to stop
 };
 

@@ -152,7 +152,7 @@ private:
     std::vector<Found> found_;
 };
 
-// Z in full, and for the centre at hand the blocks that share its cluster to some degree, most first.
+// Z in full, and for the center at hand the blocks that share its cluster to some degree, most first.
 class Separator {
 public:
     Separator(LowerMatrix y, std::span<const double> weight, const StarSet& known,
@@ -206,10 +206,10 @@ private:
         }
     }
 
-    static Star makeStar(std::size_t centre, std::span<const std::int32_t> members) {
+    static Star makeStar(std::size_t center, std::span<const std::int32_t> members) {
         Star star;
         star.fill(-1);
-        star[0] = static_cast<std::int32_t>(centre);
+        star[0] = static_cast<std::int32_t>(center);
         // Insertion keeps the members ascending: they are five at most.
         for (std::size_t count = 0; count != members.size(); ++count) {
             std::size_t at = count + 1;
@@ -295,7 +295,7 @@ private:
     Violated pairs_;
     Violated triangles_;
     Violated larger_;
-    double own_ = 0.0;               // Z_ii of the centre i at hand,
+    double own_ = 0.0;               // Z_ii of the center i at hand,
     std::vector<std::int32_t> near_; // the blocks near it, most first,
     std::vector<double> nearZ_;      // their Z_ij,
     std::vector<double> between_;    // and Z among them

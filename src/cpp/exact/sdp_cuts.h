@@ -9,7 +9,7 @@
 namespace konstrain {
 
 // A star cut: sum_{j in T} Z_ij - sum_{j<l in T} Z_jl <= Z_ii with |T| from 1 (pair) over 2 (triangle) to 5.
-// The centre i comes first, then T ascending, then -1 up to the end.
+// The center i comes first, then T ascending, then -1 up to the end.
 inline constexpr std::size_t starWidth = 6;
 using Star = std::array<std::int32_t, starWidth>;
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 
+#include "infinity.h"
 #include "multiversion.h"
 
 namespace konstrain {
@@ -71,7 +71,7 @@ inline void settle(const Entry& at, std::size_t j, double low, double high, Sums
 }
 
 KONSTRAIN_MULTIVERSION void settleRow(std::size_t count, const Entry& row, Sums& sums) {
-    const double high = std::numeric_limits<double>::infinity();
+    const double high = infinity;
     const Entry at = row;
     Sums local = sums;
     std::size_t j = 0;
@@ -189,7 +189,7 @@ DualMatrix dualMatrix(const Polyhedron& polyhedron, std::span<const double> c, s
     std::ranges::fill(m, 0.0);
     addCuts(polyhedron.cuts, mu, 1.0, m);
     for (const std::int32_t position : polyhedron.forbidden)
-        m[static_cast<std::size_t>(position)] = std::numeric_limits<double>::infinity();
+        m[static_cast<std::size_t>(position)] = infinity;
     DualMatrix result{0.0, 0.0, 0.0};
     for (std::size_t t = 0; t != polyhedron.cuts.count(); ++t)
         result.limits -= rho * mu[t] * polyhedron.cuts.limit[t];

@@ -30,10 +30,10 @@ inline double laneSum(const double* a, const double* b, std::size_t n) {
 }
 
 KONSTRAIN_MULTIVERSION
-void distancesToChosen(const double* row, const double* centres, std::size_t n, const std::size_t* chosen,
+void distancesToChosen(const double* row, const double* centers, std::size_t n, const std::size_t* chosen,
                        std::size_t nChosen, double* out) {
     for (std::size_t i = 0; i != nChosen; ++i)
-        out[i] = laneSum(row, centres + chosen[i] * n, n);
+        out[i] = laneSum(row, centers + chosen[i] * n, n);
 }
 
 // A macro, because the compiler makes no clones of templates. Side by side for the same reason as above.
@@ -74,9 +74,9 @@ double squaredDistance(const double* a, const double* b, std::size_t nFeatures) 
     return laneSum(a, b, nFeatures);
 }
 
-void squaredDistances(const double* row, const double* centres, std::size_t nFeatures,
+void squaredDistances(const double* row, const double* centers, std::size_t nFeatures,
                       std::span<const std::size_t> chosen, double* out) {
-    distancesToChosen(row, centres, nFeatures, chosen.data(), chosen.size(), out);
+    distancesToChosen(row, centers, nFeatures, chosen.data(), chosen.size(), out);
 }
 
 } // namespace konstrain

@@ -6,7 +6,7 @@
 namespace konstrain {
 
 // The mean of each block, one row each, in single or double precision. Whatever the precision of the rows,
-// everything made from them (sums, centres, distances) is in double precision.
+// everything made from them (sums, centers, distances) is in double precision.
 class BlockMeans {
 public:
     BlockMeans(const double* rows, std::size_t nBlocks, std::size_t nFeatures)
@@ -30,8 +30,8 @@ private:
 
 double squaredDistance(const double* a, const double* b, std::size_t nFeatures);
 
-// Squared distances of one row to the chosen rows of `centres`, in the order of `chosen`.
-void squaredDistances(const double* row, const double* centres, std::size_t nFeatures,
+// Squared distances of one row to the chosen rows of `centers`, in the order of `chosen`.
+void squaredDistances(const double* row, const double* centers, std::size_t nFeatures,
                       std::span<const std::size_t> chosen, double* out);
 
 } // namespace konstrain

@@ -148,7 +148,7 @@ inline void nearestOfTile(const double* tile, const double* centers, std::size_t
                           std::size_t nColumns, double* distance, std::int64_t* center) {
     KeepNearest keep;
     for (std::size_t v = 0; v != fullTile; ++v) {
-        keep.distance[v] = Lanes{} + std::numeric_limits<double>::infinity();
+        keep.distance[v] = Lanes{} + infinity;
         keep.center[v] = Indices{};
     }
     takeAllPoints<fullTile>(tile, centers, nCenters, nColumns, keep);

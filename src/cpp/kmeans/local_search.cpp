@@ -49,7 +49,7 @@ LocalSearchResult searchLocally(const SearchProblem& problem, std::span<std::int
     Partition partition(problem, labels);
     const double startCost = partition.cost();
     SearchState state(partition, startCost, options.deadline, options.keepRecords);
-    CentreDistances distances(partition);
+    CenterDistances distances(partition);
     SingleMoves singles(state, distances);
     PairMoves pairs(state);
     Random random(options.seed);

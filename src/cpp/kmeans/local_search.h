@@ -1,11 +1,11 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "deadline.h"
 #include "search_state.h"
 
 namespace konstrain {
@@ -13,7 +13,7 @@ namespace konstrain {
 struct LocalSearchOptions {
     std::size_t maxPasses = 100;
     std::uint64_t seed = 0;
-    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+    TimePoint deadline = TimePoint::max();
     bool keepRecords = false;
     // Blocks that may move, one at a time: nothing else is tried. Unset: all blocks, and sets of them too.
     std::optional<std::span<const std::int32_t>> movable = std::nullopt;

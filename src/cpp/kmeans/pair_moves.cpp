@@ -30,7 +30,7 @@ bool PairMoves::explore(std::size_t p, std::size_t q) {
     const std::int64_t before = partition_.now();
     p_ = p;
     q_ = q;
-    bool moved = partition_.hasCentre(p) || partition_.hasCentre(q);
+    bool moved = partition_.hasCenter(p) || partition_.hasCenter(q);
     for (int round = 0; moved && round != mostRounds && !state_.expired(); ++round) {
         build(false);
         moved = moveOne(MoveKind::kempe) || moveTwo();
@@ -43,20 +43,20 @@ bool PairMoves::explore(std::size_t p, std::size_t q) {
     return partition_.now() != before;
 }
 
-// Distance of each member to its own centre, kept until the cluster changes.
+// Distance of each member to its own center, kept until the cluster changes.
 void PairMoves::refreshOwnDistances(std::size_t cluster) {
     if (ownDistancesAt_[cluster] >= partition_.changed(cluster))
         return;
     for (const std::int32_t block : partition_.members(cluster)) {
         const double* row = problem_.means.row(static_cast<std::size_t>(block), buffer_);
         ownDistance_[static_cast<std::size_t>(block)] =
-            std::sqrt(squaredDistance(row, partition_.centre(cluster), problem_.means.nFeatures()));
+            std::sqrt(squaredDistance(row, partition_.center(cluster), problem_.means.nFeatures()));
     }
     ownDistancesAt_[cluster] = partition_.now();
 }
 
-// Bounds on a single block's key and lengths from its distance r to its own centre and the distance D of the
-// centres: the other centre is no nearer than D - r and no farther than D + r.
+// Bounds on a single block's key and lengths from its distance r to its own center and the distance D of the
+// centers: the other center is no nearer than D - r and no farther than D + r.
 void PairMoves::boundBlock(Group& group, double apart) const {
     const auto block = static_cast<std::size_t>(blocks_[group.start]);
     const bool fromP = partition_.label(block) == p_;
@@ -75,7 +75,7 @@ void PairMoves::dropHopeless() {
     refreshOwnDistances(p_);
     refreshOwnDistances(q_);
     const double apart =
-        std::sqrt(squaredDistance(partition_.centre(p_), partition_.centre(q_), problem_.means.nFeatures()));
+        std::sqrt(squaredDistance(partition_.center(p_), partition_.center(q_), problem_.means.nFeatures()));
     for (Group& group : groups_)
         boundBlock(group, apart);
     const auto middle = groups_.begin() + static_cast<std::ptrdiff_t>(partition_.members(p_).size());
@@ -98,7 +98,7 @@ void PairMoves::build(bool joinSoft) {
         for (const std::int32_t block : partition_.members(cluster))
             if (seen_[static_cast<std::size_t>(block)] != builds_)
                 grow(static_cast<std::size_t>(block), joinSoft);
-    if (!problem_.hasLinks() && partition_.hasCentre(p_) && partition_.hasCentre(q_))
+    if (!problem_.hasLinks() && partition_.hasCenter(p_) && partition_.hasCenter(q_))
         dropHopeless();
     const std::size_t nFeatures = problem_.means.nFeatures();
     sums_.assign(groups_.size() * nFeatures, 0.0);
@@ -236,7 +236,7 @@ bool PairMoves::moveTwo() {
 }
 
 // Tries the pairs of an outgoing and an incoming group in order of the sum of their keys, as far as the bound
-// on what the centres gain by following leaves hope.
+// on what the centers gain by following leaves hope.
 bool PairMoves::scanOpposite(std::vector<std::size_t>& out, std::vector<std::size_t>& in) {
     const auto keepPromising = [&](std::vector<std::size_t>& groups, const Extremes& others) {
         std::erase_if(groups, [&](std::size_t i) { return !promising(groups_[i], others); });
@@ -292,7 +292,7 @@ void PairMoves::Extremes::include(const Group& group) {
     mostWeight = std::max(mostWeight, group.load.weight);
 }
 
-// At most what the centres gain by following when sets with these lengths go; infinite when a cluster may run
+// At most what the centers gain by following when sets with these lengths go; infinite when a cluster may run
 // out of weight.
 double PairMoves::following(double lengthP, double lengthQ, double weight) const {
     const double restP = Partition::remainder(partition_.weight(p_), weight);

@@ -88,7 +88,7 @@ private:
     std::int64_t evaluations_ = 0;
 
     std::vector<std::int64_t> lastLook_;       // per pair of clusters, in moves made
-    std::vector<double> ownDistance_;          // of each block to its centre; empty when there are links
+    std::vector<double> ownDistance_;          // of each block to its center; empty when there are links
     std::vector<std::int64_t> ownDistancesAt_; // per cluster, in moves made
     std::vector<std::int32_t> moving_;
     std::vector<double> sum_;

@@ -8,7 +8,7 @@ namespace konstrain {
 
 Partition::Partition(const SearchProblem& problem, std::span<std::int32_t> labels)
     : problem_(problem), nFeatures_(problem.means.nFeatures()), labels_(labels), weight_(problem.nClusters()),
-      demand_(problem.nClusters()), sums_(problem.nClusters() * nFeatures_), centres_(sums_.size()),
+      demand_(problem.nClusters()), sums_(problem.nClusters() * nFeatures_), centers_(sums_.size()),
       members_(problem.nClusters()), position_(labels.size()), updates_(problem.nClusters()),
       changed_(problem.nClusters()), travelled_(problem.nClusters()), buffer_(nFeatures_),
       before_(nFeatures_) {
@@ -30,8 +30,8 @@ double Partition::remainder(double whole, double part) {
 bool Partition::fits(std::size_t p, std::size_t q, const Load& load) const {
     const double sizeP = demand_[p] - load.demand;
     const double sizeQ = demand_[q] + load.demand;
-    if (sizeP < problem_.sizeMin[p] - problem_.slack || sizeP > problem_.sizeMax[p] + problem_.slack ||
-        sizeQ < problem_.sizeMin[q] - problem_.slack || sizeQ > problem_.sizeMax[q] + problem_.slack)
+    if (sizeP < problem_.sizeMin[p] || sizeP > problem_.sizeMax[p] || sizeQ < problem_.sizeMin[q] ||
+        sizeQ > problem_.sizeMax[q])
         return false;
     if (!problem_.nonempty)
         return true;
@@ -41,14 +41,14 @@ bool Partition::fits(std::size_t p, std::size_t q, const Load& load) const {
 }
 
 ExchangeTerms Partition::exchangeTerms(std::size_t p, std::size_t q, double weight, const double* sum) const {
-    // A cluster without weight has no centre; any point will do in the formula, this one keeps numbers small.
-    const double* centreP = centre(hasCentre(p) ? p : q);
-    const double* centreQ = centre(hasCentre(q) ? q : p);
+    // A cluster without weight has no center; any point will do in the formula, this one keeps numbers small.
+    const double* centerP = center(hasCenter(p) ? p : q);
+    const double* centerQ = center(hasCenter(q) ? q : p);
     ExchangeTerms terms;
     for (std::size_t i = 0; i != nFeatures_; ++i) {
-        const double u = sum[i] - weight * centreP[i];
-        const double v = sum[i] - weight * centreQ[i];
-        terms.fixed += (centreP[i] - centreQ[i]) * (u + v);
+        const double u = sum[i] - weight * centerP[i];
+        const double v = sum[i] - weight * centerQ[i];
+        terms.fixed += (centerP[i] - centerQ[i]) * (u + v);
         terms.squareP += u * u;
         terms.squareQ += v * v;
     }
@@ -102,16 +102,16 @@ void Partition::carry(std::size_t block, std::size_t cluster, double factor) {
 }
 
 void Partition::settle(std::size_t cluster, double weightBefore) {
-    const double* centre = centres_.data() + cluster * nFeatures_;
-    std::copy_n(centre, nFeatures_, before_.begin());
+    const double* center = centers_.data() + cluster * nFeatures_;
+    std::copy_n(center, nFeatures_, before_.begin());
     // As many updates as members have passed: computing anew costs no more than they did, and ends the drift.
     // Little left of a large weight: what is left may be rounding.
     if (updates_[cluster] >= members_[cluster].size() || weight_[cluster] < 1e-6 * weightBefore)
         recompute(cluster);
     else
         for (std::size_t i = 0; i != nFeatures_ && weight_[cluster] > 0.0; ++i)
-            centres_[cluster * nFeatures_ + i] = sums_[cluster * nFeatures_ + i] / weight_[cluster];
-    travelled_[cluster] += std::sqrt(squaredDistance(before_.data(), centre, nFeatures_));
+            centers_[cluster * nFeatures_ + i] = sums_[cluster * nFeatures_ + i] / weight_[cluster];
+    travelled_[cluster] += std::sqrt(squaredDistance(before_.data(), center, nFeatures_));
     changed_[cluster] = now_;
 }
 
@@ -123,7 +123,7 @@ void Partition::recompute(std::size_t cluster) {
         carry(static_cast<std::size_t>(block), cluster, 1.0);
     updates_[cluster] = 0;
     for (std::size_t i = 0; i != nFeatures_ && weight_[cluster] > 0.0; ++i)
-        centres_[cluster * nFeatures_ + i] = sum[i] / weight_[cluster];
+        centers_[cluster * nFeatures_ + i] = sum[i] / weight_[cluster];
 }
 
 double Partition::cost() {
@@ -134,7 +134,7 @@ double Partition::cost() {
         for (const std::int32_t block : members_[cluster]) {
             const auto b = static_cast<std::size_t>(block);
             const double* row = problem_.means.row(b, buffer_);
-            total += problem_.weight[b] * squaredDistance(row, centre(cluster), nFeatures_);
+            total += problem_.weight[b] * squaredDistance(row, center(cluster), nFeatures_);
         }
     }
     return total + penalty();

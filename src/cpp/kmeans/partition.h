@@ -14,11 +14,10 @@ namespace konstrain {
 struct SearchProblem {
     BlockMeans means;
     std::span<const double> weight;
-    LinkView links;                  // `indptr` empty: nobody is linked
+    LinkView links;                  // `indptr` empty: no two blocks are linked
     std::span<const double> demand;  // empty: 1 each
     std::span<const double> sizeMin; // one per cluster
     std::span<const double> sizeMax;
-    double slack; // by how much a sum of demands may miss a bound: rounding only
     bool nonempty;
 
     std::size_t nBlocks() const { return means.nBlocks(); }
@@ -46,8 +45,8 @@ struct Load {
     std::int64_t count = 0;
 };
 
-// Parts of the change of the objective when a set goes from p to q: its change while centres stay, and the
-// squared lengths of (sum - weight c) for both centres, which say how much the centres gain by following.
+// Parts of the change of the objective when a set goes from p to q: its change while centers stay, and the
+// squared lengths of (sum - weight c) for both centers, which say how much the centers gain by following.
 struct ExchangeTerms {
     double fixed = 0.0;
     double squareP = 0.0;
@@ -65,15 +64,15 @@ public:
     double weight(std::size_t cluster) const { return weight_[cluster]; }
     std::span<const std::int32_t> members(std::size_t cluster) const { return members_[cluster]; }
     // Meaningless (but finite) while the cluster holds no weight.
-    const double* centre(std::size_t cluster) const { return centres_.data() + cluster * nFeatures_; }
-    const double* centres() const { return centres_.data(); }
+    const double* center(std::size_t cluster) const { return centers_.data() + cluster * nFeatures_; }
+    const double* centers() const { return centers_.data(); }
     bool isEmpty(std::size_t cluster) const { return members_[cluster].empty(); }
-    bool hasCentre(std::size_t cluster) const { return weight_[cluster] > 0.0; }
+    bool hasCenter(std::size_t cluster) const { return weight_[cluster] > 0.0; }
 
     // Number of moves made so far, and that number when a cluster last changed.
     std::int64_t now() const { return now_; }
     std::int64_t changed(std::size_t cluster) const { return changed_[cluster]; }
-    // How far a centre has gone along its path since the beginning.
+    // How far a center has gone along its path since the beginning.
     double travelled(std::size_t cluster) const { return travelled_[cluster]; }
 
     // Whether sizes stay in their bounds and no cluster runs empty when `load` goes from p to q.
@@ -103,7 +102,7 @@ private:
     std::vector<double> weight_;
     std::vector<double> demand_;
     std::vector<double> sums_;
-    std::vector<double> centres_;
+    std::vector<double> centers_;
     std::vector<std::vector<std::int32_t>> members_;
     std::vector<std::size_t> position_; // of each block among its cluster's members
     std::vector<std::size_t> updates_;  // of each cluster since it was last computed from scratch

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "infinity.h"
 #include "random.h"
 
 namespace konstrain {
@@ -21,7 +21,7 @@ constexpr std::size_t sampleSize = 500;
 class Estimator {
 public:
     Estimator(const LabelledBlocks& blocks, std::size_t nClusters, std::uint64_t seed)
-        : means_(blocks.means), weight_(blocks.weight), labels_(blocks.labels), centres_(blocks.centres),
+        : means_(blocks.means), weight_(blocks.weight), labels_(blocks.labels), centers_(blocks.centers),
           costs_(blocks.costs), nClusters_(nClusters), d_(means_.nFeatures()), members_(nClusters),
           scatter_(nClusters), buffer_(d_), pair_(2 * d_), sums_(2 * d_), random_(seed) {
         result_.removal.assign(nClusters, 0.0);
@@ -42,7 +42,7 @@ public:
 
 private:
     const double* row(std::size_t block) { return means_.row(block, buffer_); }
-    const double* centre(std::size_t cluster) const { return centres_.data() + cluster * d_; }
+    const double* center(std::size_t cluster) const { return centers_.data() + cluster * d_; }
 
     void collectMembers() {
         std::vector<bool> hasWeight(nClusters_, false);
@@ -61,7 +61,7 @@ private:
         for (std::size_t block = 0; block != labels_.size(); ++block) {
             const auto home = static_cast<std::size_t>(labels_[block]);
             const double* cost = costs_.data() + block * nClusters_;
-            double next = std::numeric_limits<double>::infinity();
+            double next = infinity;
             for (const std::size_t cluster : present_)
                 if (cluster != home)
                     next = std::min(next, cost[cluster]);
@@ -86,7 +86,7 @@ private:
     void tryCut(std::size_t cluster) {
         if (members_[cluster].size() < 2 || !(scatter_[cluster] > 0.0))
             return;
-        std::copy_n(row(draw(centre(cluster))), d_, pair_.begin());
+        std::copy_n(row(draw(center(cluster))), d_, pair_.begin());
         std::copy_n(row(draw(pair_.data())), d_, pair_.begin() + static_cast<std::ptrdiff_t>(d_));
         for (int iteration = 1; iteration != nIterations; ++iteration)
             refine(fitted_);
@@ -104,7 +104,7 @@ private:
             return scatter_[cluster] - refine(blocks);
         double scatter = 0.0;
         for (const std::size_t block : blocks)
-            scatter += weight_[block] * squaredDistance(row(block), centre(cluster), d_);
+            scatter += weight_[block] * squaredDistance(row(block), center(cluster), d_);
         return scatter > 0.0 ? scatter_[cluster] * (1.0 - refine(blocks) / scatter) : 0.0;
     }
 
@@ -122,7 +122,7 @@ private:
         return fitted_[static_cast<std::size_t>(std::min(at, last))];
     }
 
-    // Replaces the two centres by the means of what is nearest to each; returns the cost before.
+    // Replaces the two centers by the means of what is nearest to each; returns the cost before.
     double refine(std::span<const std::size_t> blocks) {
         std::ranges::fill(sums_, 0.0);
         double total[2] = {0.0, 0.0};
@@ -146,7 +146,7 @@ private:
     const BlockMeans& means_;
     std::span<const double> weight_;
     std::span<const std::int32_t> labels_;
-    std::span<const double> centres_;
+    std::span<const double> centers_;
     std::span<const double> costs_;
     std::size_t nClusters_;
     std::size_t d_;

@@ -11,21 +11,21 @@ namespace konstrain {
 // What it would take to remove a cluster and what splitting one would give, constraints left aside.
 struct RelocationEstimates {
     std::vector<double>
-        removal;                // rise of the objective when a cluster's blocks go to their next best centres
+        removal;                // rise of the objective when a cluster's blocks go to their next best centers
     std::vector<double> gain;   // fall of the objective when a cluster is cut in two
-    std::vector<double> halves; // centres of the two halves of each cluster, two rows per cluster
+    std::vector<double> halves; // centers of the two halves of each cluster, two rows per cluster
 };
 
-// A clustering whose centres may be relocated.
+// A clustering whose centers may be relocated.
 struct LabelledBlocks {
     const BlockMeans& means;
     std::span<const double> weight;
     std::span<const std::int32_t> labels;
-    std::span<const double> centres; // row-major, the means of the clusters; anything where one has no weight
-    std::span<const double> costs;   // row-major, of each block at each centre: weight times squared distance
+    std::span<const double> centers; // row-major, the means of the clusters; anything where one has no weight
+    std::span<const double> costs;   // row-major, of each block at each center: weight times squared distance
 };
 
-// Looks at the costs once, and at up to 1000 blocks of each cluster some twenty times against two centres.
+// Looks at the costs once, and at up to 1000 blocks of each cluster some twenty times against two centers.
 RelocationEstimates estimateRelocations(const LabelledBlocks& blocks, std::size_t nClusters,
                                         std::uint64_t seed);
 

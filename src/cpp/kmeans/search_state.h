@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -9,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "deadline.h"
 #include "partition.h"
 
 namespace konstrain {
@@ -20,7 +20,7 @@ enum class MoveKind : std::int8_t {
     chain,  // all that hangs together by soft links as well changes sides
 };
 
-// One move as it was made, for whoever wants to check it.
+// One move as it was made: tests recompute what it gained.
 struct MoveRecord {
     MoveKind kind;
     std::int32_t p;
@@ -32,9 +32,7 @@ struct MoveRecord {
 // What all kinds of moves share: the partition, what counts as better, the clock, the record of moves.
 class SearchState {
 public:
-    using Clock = std::chrono::steady_clock;
-
-    SearchState(Partition& partition, double cost, Clock::time_point deadline, bool keepRecords)
+    SearchState(Partition& partition, double cost, TimePoint deadline, bool keepRecords)
         : partition_(partition), deadline_(deadline), keepRecords_(keepRecords) {
         const SearchProblem& problem = partition.problem();
         const double total = std::accumulate(problem.weight.begin(), problem.weight.end(), 0.0);
@@ -51,7 +49,7 @@ public:
     // may cycle. Rows far from the origin round more (their differences are only as exact as they are),
     // and so do sums of large penalties.
     bool improves(double delta) const { return delta < -tolerance_; }
-    bool expired() const { return Clock::now() >= deadline_; }
+    bool expired() const { return isPast(deadline_); }
 
     void make(MoveKind kind, std::size_t p, std::size_t q, std::span<const std::int32_t> blocks,
               double delta) {
@@ -64,7 +62,7 @@ public:
 
 private:
     Partition& partition_;
-    Clock::time_point deadline_;
+    TimePoint deadline_;
     bool keepRecords_;
     double tolerance_;
     std::vector<MoveRecord> records_;

@@ -4,7 +4,7 @@
 
 namespace konstrain {
 
-SingleMoves::SingleMoves(SearchState& state, const CentreDistances& distances)
+SingleMoves::SingleMoves(SearchState& state, const CenterDistances& distances)
     : state_(state), partition_(state.partition()), problem_(partition_.problem()), distances_(distances),
       lastLook_(problem_.nBlocks(), -1), charge_(problem_.nClusters()), squares_(problem_.nClusters()),
       buffer_(problem_.means.nFeatures()) {}
@@ -20,12 +20,12 @@ bool SingleMoves::tryBlock(std::size_t block) {
     const std::size_t home = partition_.label(block);
     const double weight = problem_.weight[block];
     const double* row = problem_.means.row(block, buffer_);
-    const double square = squaredDistance(row, partition_.centre(home), problem_.means.nFeatures());
+    const double square = squaredDistance(row, partition_.center(home), problem_.means.nFeatures());
     const double rest = Partition::remainder(partition_.weight(home), weight);
     chargeLinks(block);
     const double gain = charge_[home] + (rest > 0.0 ? partition_.weight(home) * weight / rest * square : 0.0);
     collectTargets(block, std::sqrt(square), gain, lastLook);
-    squaredDistances(row, partition_.centres(), problem_.means.nFeatures(), targets_, squares_.data());
+    squaredDistances(row, partition_.centers(), problem_.means.nFeatures(), targets_, squares_.data());
     const bool moved = moveToBest(block, gain);
     if (!moved)
         forgetLinks(block);
@@ -49,13 +49,13 @@ void SingleMoves::forgetLinks(std::size_t block) {
     problem_.forNeighbours(block, [&](std::size_t other, double) { charge_[partition_.label(other)] = 0.0; });
 }
 
-// Weight of the squared distance to a centre in the cost of joining its cluster.
+// Weight of the squared distance to a center in the cost of joining its cluster.
 double SingleMoves::entryFactor(std::size_t cluster, double weight) const {
     const double whole = partition_.weight(cluster);
     return whole > 0.0 ? whole * weight / (whole + weight) : 0.0;
 }
 
-// The clusters that may be worth a distance: the triangle inequality rules out those far from the own centre.
+// The clusters that may be worth a distance: the triangle inequality rules out those far from the own center.
 void SingleMoves::collectTargets(std::size_t block, double distance, double gain, std::int64_t lastLook) {
     const std::size_t home = partition_.label(block);
     const double weight = problem_.weight[block];

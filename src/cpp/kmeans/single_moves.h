@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "centre_distances.h"
+#include "center_distances.h"
 #include "search_state.h"
 
 namespace konstrain {
@@ -11,7 +11,7 @@ namespace konstrain {
 // Moves of one block to the cluster where it lowers the objective most.
 class SingleMoves {
 public:
-    SingleMoves(SearchState& state, const CentreDistances& distances);
+    SingleMoves(SearchState& state, const CenterDistances& distances);
 
     // Whether the block was moved. What cannot have changed since the block was last looked at is not looked
     // at again: a move from p to q depends on nothing but the contents of p and q.
@@ -28,7 +28,7 @@ private:
     SearchState& state_;
     const Partition& partition_;
     const SearchProblem& problem_;
-    const CentreDistances& distances_;
+    const CenterDistances& distances_;
     std::vector<std::int64_t> lastLook_; // of each block, in moves made; -1: never
     std::vector<double> charge_;         // of the current block's links, per cluster it would share with
     std::vector<std::size_t> targets_;

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from konstrain import distances
 from konstrain._studio.data import Rows
 from konstrain._studio.session import APART, TOGETHER, Known, Pair, Settings, ordered
 from konstrain.constraints.witness import MustLinkPath, UncolorableRows
 from konstrain.estimators import ConstrainedKMeans
-from konstrain.estimators.constrained_kmeans import AUTO_ITERATIONS, AUTO_WORK
 from konstrain.exceptions import InfeasibleError, NotProvenWarning
+from konstrain.kmeans import distances
+from konstrain.kmeans.plan import AUTO_ITERATIONS, AUTO_WORK
 from konstrain.plotting import Projection, project
 
 # A row is at home in its cluster when the next center is so many times as far as its own.

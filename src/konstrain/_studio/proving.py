@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._studio.fitting import Fit
-from konstrain.exact.certify import lower_bound
+from konstrain.exact.certificate import certify
 from konstrain.exact.tree import TracePoint
 from konstrain.experiments.sandbox import Sandbox
 from konstrain.files import write_whole
@@ -49,7 +49,7 @@ class Proof:
     fit : Fit
         The clustering.
     constraints : dict
-        What it has to keep, as `lower_bound` takes it.
+        What it has to keep, as `certify` takes it.
     time_limit : float
         Seconds.
     on_end : callable
@@ -117,9 +117,9 @@ def prove(
     def tell(point: TracePoint) -> None:
         if np.isfinite(point.lower_bound):
             reached = {"lower_bound": point.lower_bound, "gap": point.gap, "n_nodes": point.n_nodes}
-            write_whole(progress, lambda file: file.write_text(json.dumps(reached)))
+            write_whole(progress, json.dumps(reached).encode())
 
-    found = lower_bound(X, n_clusters, labels=labels, time_limit=time_limit, callback=tell, **constraints)
+    found = certify(X, n_clusters, labels=labels, time_limit=time_limit, callback=tell, **constraints)
     is_better = found.best_labels is not None and found.best_cost < found.cost * (1 - 1e-9)
     return Proved(
         "done",

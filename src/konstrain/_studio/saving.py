@@ -62,8 +62,7 @@ class Saver:
 
     def _try(self) -> None:
         try:
-            text = self._text()
-            write_whole(self.path, lambda file: file.write_text(text, encoding="utf-8"))
+            write_whole(self.path, self._text().encode())
             self.problem = ""
         except FileError as error:
             self.problem = str(error)

@@ -1,6 +1,6 @@
 """Which block goes to which cluster: one question, several engines, each exact on what it supports."""
 
-from konstrain.assignment.choose import ENGINES, assign, choose
+from konstrain.assignment.engines import ENGINES, assign, assign_by, choose
 from konstrain.assignment.problem import Assignment, AssignmentProblem, Engine
 
-__all__ = ["ENGINES", "Assignment", "AssignmentProblem", "Engine", "assign", "choose"]
+__all__ = ["ENGINES", "Assignment", "AssignmentProblem", "Engine", "assign", "assign_by", "choose"]

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._tolerances import PROOF_RELATIVE
-from konstrain.assignment.core import CoreAnswer, solve_core
+from konstrain.assignment.core_problem import CoreAnswer, solve_core
 from konstrain.assignment.lagrangian import Lagrangian
-from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.assignment.problem import Assignment, AssignmentProblem, start_prices
 from konstrain.exceptions import InfeasibleError, UndecidedError
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
 
 name = "coupled"
 
@@ -28,14 +28,18 @@ def supports(problem: AssignmentProblem) -> bool:
 
 
 def solve(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
+    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
 ) -> Assignment:
     """Bound by prices, repair, and prove with a core."""
     refuse_impossible_sums(problem)
-    search = Lagrangian(problem, Deadline(time_limit))
-    search.run(_start_prices(problem, warm))
+    search = Lagrangian(problem, deadline)
+    try:
+        search.run(start_prices(problem, warm))
+    except UndecidedError:
+        if search.labels is None:
+            raise
     bound = search.bound
-    if not search.is_closed():
+    if not search.is_closed() and search.best is not None:
         bound = _prove(search)
     if search.labels is None:
         raise UndecidedError(
@@ -54,11 +58,12 @@ def solve(
 
 def refuse_impossible_sums(problem: AssignmentProblem) -> None:
     """Raise when the sizes cannot add up, whatever the labels."""
-    low, high = problem.bounds
-    total, slack = problem.total_demand, problem.demand_slack
+    low, high = problem.widened_bounds
+    total = problem.total_demand
+    slack = problem.demand_rounding * total
     sums = {"sum_min": float(low.sum()), "sum_max": float(high.sum()), "total": total}
     reason = "sizes" if problem.demand is None else "demand"
-    crossed = np.flatnonzero(low > high + slack)
+    crossed = np.flatnonzero(low > high)
     if crossed.size:
         j = int(crossed[0])
         message = f"cluster {j} must hold at least {low[j]:g}, but at most {high[j]:g} of a total of {total:g} fit"
@@ -74,19 +79,17 @@ def refuse_impossible_sums(problem: AssignmentProblem) -> None:
     raise InfeasibleError(f"{message}; relax size_min or size_max", reason=reason, witness=sums)
 
 
-def _start_prices(problem: AssignmentProblem, warm: Assignment | None) -> NDArray[np.float64] | None:
-    if warm is None or warm.prices is None or warm.prices.shape != (problem.n_clusters,):
-        return None
-    return np.ascontiguousarray(warm.prices) if np.isfinite(warm.prices).all() else None
-
-
 def _prove(search: Lagrangian) -> float:
     """Improve and prove by cores; returns the best bound reached."""
+    # Where branchings are limited a proof is not what is asked for; with soft links the core alone takes too long.
+    is_brief = search.deadline.max_nodes is not None
+    if is_brief and search.labels is not None and not search.problem.graph.is_hard:
+        return search.bound
     regret = _regrets(search)
     allowed = _worth_trying(search, regret)
     if allowed.sum() > regret.shape[0] + FIRST_CORE:
         _improve(search, regret)
-        if search.is_closed() or search.deadline.expired():
+        if search.is_closed() or search.deadline.expired() or (is_brief and search.labels is not None):
             return search.bound
         allowed = _worth_trying(search, regret)
     answer = _try_core(search, allowed)
@@ -114,8 +117,7 @@ def _regrets(search: Lagrangian) -> NDArray[np.float64]:
     """What each block pays in each cluster above its cheapest one, at the best prices."""
     assert search.best is not None
     problem, prices = search.problem, search.best.prices
-    demand = np.ones(problem.n_blocks) if problem.demand is None else problem.demand
-    priced = problem.costs + demand[:, None] * prices
+    priced = problem.costs_at(prices)
     regrets: NDArray[np.float64] = priced - priced.min(axis=1, keepdims=True)
     return regrets
 
@@ -140,14 +142,15 @@ def _worth_trying(search: Lagrangian, regret: NDArray[np.float64]) -> NDArray[np
         return np.ones(regret.shape, dtype=bool)
     slack = search.best.relaxed.slack()
     gap = search.cost - search.best.bound
-    rounding = PROOF_RELATIVE * max(abs(search.cost), search.problem.largest_cost)
+    # A little more than can matter: the sums behind gap and slack are rounded.
+    rounding = 4 * search.problem.rounding(search.cost) + PROOF_RELATIVE * abs(gap)
     allowed: NDArray[np.bool_] = regret <= (gap + slack + rounding)[:, None]
     allowed[np.arange(regret.shape[0]), search.labels] = True
     return allowed
 
 
 def _try_core(search: Lagrangian, allowed: NDArray[np.bool_]) -> CoreAnswer:
-    answer = solve_core(search.problem, allowed, search.deadline.remaining(), search.labels)
+    answer = solve_core(search.problem, allowed, search.deadline, search.labels)
     if answer.labels is not None:
         search.offer(answer.labels)
     return answer

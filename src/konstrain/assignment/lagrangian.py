@@ -6,7 +6,8 @@ which `solve_linked` answers exactly:
     L(prices) = min over labels that keep the links of  cost + sum_j price_j * size_j
                 - sum_j (price_j > 0 ? price_j * size_max_j : price_j * size_min_j)
 
-is a lower bound for any prices, and nearly tight at the best ones.
+is a lower bound for any prices, and nearly tight at the best ones. The steps towards those are Polyak's (1969), of a
+length that is halved when they fail several times in a row (Held, Wolfe and Crowder 1974).
 """
 
 from dataclasses import dataclass
@@ -23,16 +24,25 @@ from konstrain.stop import Deadline
 
 # Steps after which further prices hardly raise the bound, and how many failures halve the step length.
 MAX_STEPS = 60
+# Steps where the answer need not be proved.
+FEW_STEPS = 10
+# Part of the time that is left for one relaxation: labels and a proof are to come after it.
+RELAXATION_SHARE = 0.3
 PATIENCE = 4
 # Steps end early when a window of them raised the bound by less than this share of the gap that is left.
 STALL_WINDOW = 10
 STALL_GAIN = 0.1
-# Relative gap at which start prices are not worth refining.
+# While no labels are known a step aims this share above the bound, since the gap it would close is unknown.
+AIM = 0.01
+# Relative gap above which start prices are too far off to be refined: those of the problem without links are better.
 FAR_OFF = 1e-3
-# Between two attempts to turn the labels at the current prices into feasible ones.
+# Steps between two attempts to turn the labels at the current prices into feasible ones.
 REPAIR_EVERY = 5
 # Rows of costs handed to the transport kernel for a start; more would cost memory and change the prices little.
 MAX_START_ENTRIES = 5_000_000
+# Whole demands are repeated unit by unit up to this many units per block on average; beyond, and for fractions, a
+# unit is half of the mean demand, so that a block becomes two rows on average.
+MOST_UNITS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +68,7 @@ class Lagrangian:
 
     def evaluate(self, prices: NDArray[np.float64]) -> PricePoint:
         """Solve the relaxation at these prices; remembers the best bound and any feasible labels."""
-        relaxed = solve_linked(self.problem, self.deadline, prices)
+        relaxed = solve_linked(self.problem, self.deadline.share(RELAXATION_SHARE, self.deadline.max_nodes), prices)
         sizes = self.problem.sizes(relaxed.labels)
         paid = np.where(prices > 0, prices * self.high, prices * self.low)
         limit = np.where(prices > 0, self.high, np.where(prices < 0, self.low, np.clip(sizes, self.low, self.high)))
@@ -94,14 +104,19 @@ class Lagrangian:
         The steps begin at the start prices or, when these are missing or far off, at those of the problem without
         links.
         """
-        point = self.evaluate(np.zeros(self.problem.n_clusters) if start is None else start)
+        zero = np.zeros(self.problem.n_clusters)
+        if self.problem.has_links and not self.problem.graph.is_hard:
+            # With soft links the relaxation alone is hard: labels first, by sizes alone.
+            self._place(self.problem.costs.argmin(axis=1).astype(np.int32), zero)
+        point = self.evaluate(zero if start is None else start)
         if start is not None:
             self.repair(point)
         if self._gap() > FAR_OFF:
             point = self.evaluate(self._transport_prices())
             self.repair(point)
         length, failures, checkpoint = 1.0, 0, self.bound
-        for step in range(1, MAX_STEPS + 1):
+        most_steps = MAX_STEPS if self.deadline.max_nodes is None else FEW_STEPS
+        for step in range(1, most_steps + 1):
             if self.is_closed() or self.deadline.expired() or not point.direction.any():
                 return
             before = self.bound
@@ -118,46 +133,52 @@ class Lagrangian:
         self.repair(self.best or point)
 
     def _gap(self) -> float:
-        return float((self.cost - self.bound) / max(abs(self.bound), self.problem.largest_cost, 1e-300))
+        """What labels and bound differ by, relative to what the labels pay beyond the least costs."""
+        return float((self.cost - self.bound) / max(self.problem.excess(self.cost), 1e-300))
 
     def _next_prices(self, point: PricePoint, length: float) -> NDArray[np.float64]:
-        target = self.cost if np.isfinite(self.cost) else self.bound + 0.01 * abs(self.bound)
+        target = self.cost if np.isfinite(self.cost) else self.bound + AIM * abs(self.bound)
         step = length * max(target - point.bound, 0.0) / float(point.direction @ point.direction)
         prices = point.prices + step * point.direction
         # The bound has a kink at zero: a price that would change sign stops there first.
-        return np.where(point.prices * prices < 0, 0.0, prices)
+        return np.where(np.sign(point.prices) * np.sign(prices) < 0, 0.0, prices)
 
     def repair(self, point: PricePoint) -> None:
-        """Keep linked and odd-sized blocks where the relaxation put them and place all others by transport."""
+        """Keep blocks of hard links and of odd sizes where the relaxation put them, and place all others."""
+        prices = self._place(point.relaxed.labels, point.prices)
+        # Where links and sizes hardly meet, the prices of what was moved are those of the whole.
+        if prices is not None and not self.is_closed():
+            self.evaluate(prices)
+
+    def _place(self, labels: NDArray[np.int32], prices: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Place all movable blocks by transport, soft links priced as labels have them; returns its prices."""
         problem = self.problem
         movable = _movable(problem)
         if not movable.any():
-            return
-        fixed = point.relaxed.labels[~movable]
+            return None
+        fixed = labels[~movable]
         demand = None if problem.demand is None else problem.demand[~movable]
         held = np.bincount(fixed, weights=demand, minlength=problem.n_clusters)
         counts = np.bincount(fixed, minlength=problem.n_clusters)
         unit = 1.0 if problem.demand is None else float(problem.demand[movable][0])
-        low = self.low - held
+        low, high = (bounds - held for bounds in problem.widened_bounds)
         if problem.nonempty:
             low = np.where(counts > 0, low, np.maximum(low, unit))
         part = AssignmentProblem(
-            costs=np.ascontiguousarray(problem.costs[movable]),
+            costs=np.ascontiguousarray(_with_soft_links(problem, labels)[movable]),
             demand=None if problem.demand is None else np.ascontiguousarray(problem.demand[movable]),
-            size_min=low - problem.demand_slack,
-            size_max=self.high - held + problem.demand_slack,
+            size_min=low,
+            size_max=high,
         )
-        warm = Assignment(fixed, 0.0, 0.0, False, "", prices=point.prices)
+        warm = Assignment(fixed, 0.0, 0.0, False, "", prices=prices)
         try:
-            answer = transport.solve(part, warm=warm, time_limit=self.deadline.remaining())
+            answer = transport.solve(part, warm=warm, deadline=self.deadline)
         except InfeasibleError:
-            return  # the blocks that stay already break a bound; other prices may place them better
-        labels = point.relaxed.labels.copy()
-        labels[movable] = answer.labels
-        self.offer(labels)
-        # Where links and sizes hardly meet, the prices of what was moved are those of the whole.
-        if answer.prices is not None and not self.is_closed():
-            self.evaluate(answer.prices)
+            return None  # the blocks that stay already break a bound; other prices may place them better
+        placed = labels.copy()
+        placed[movable] = answer.labels
+        self.offer(placed)
+        return answer.prices
 
     def _transport_prices(self) -> NDArray[np.float64]:
         """Prices of the problem without links and with divisible blocks: rows repeated once per unit of demand."""
@@ -180,7 +201,7 @@ class Lagrangian:
         if not part.n_blocks:
             return zero
         try:
-            answer = transport.solve(part, time_limit=self.deadline.remaining())
+            answer = transport.solve(part, deadline=self.deadline)
         except InfeasibleError:
             return zero  # rounding to units crossed the bounds; the steps start from nothing instead
         return zero if answer.prices is None else answer.prices / unit
@@ -195,9 +216,23 @@ def _priced_bounds(problem: AssignmentProblem) -> tuple[NDArray[np.float64], NDA
     return low, high
 
 
+def _with_soft_links(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Costs of blocks with what their soft links would add, if all others stayed where labels have them."""
+    if problem.links is None or problem.links.is_hard:
+        return problem.costs
+    costs = problem.costs.copy()
+    u, v, w = problem.links.edges
+    soft = np.isfinite(w)
+    for block, other in ((u[soft], v[soft]), (v[soft], u[soft])):
+        # A negative weight is paid everywhere but in the other's cluster.
+        np.add.at(costs, block, -np.minimum(w[soft], 0.0)[:, None])
+        np.add.at(costs, (block, labels[other]), w[soft])
+    return costs
+
+
 def _movable(problem: AssignmentProblem) -> NDArray[np.bool_]:
-    """Blocks without links that all have one and the same demand: the most common one."""
-    free = ~problem.graph.is_linked
+    """Blocks without hard links that all have one and the same demand: the most common one."""
+    free = ~problem.graph.hard_part().is_linked
     if problem.demand is None or not free.any():
         return free
     values, counts = np.unique(problem.demand[free & (problem.demand > 0)], return_counts=True)
@@ -210,7 +245,7 @@ def _movable(problem: AssignmentProblem) -> NDArray[np.bool_]:
 def _units(demand: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
     """Return a unit of demand and how many of them each block holds: exact for small integers, else rounded."""
     whole = np.round(demand)
-    if (whole == demand).all() and whole.sum() <= 4 * max(demand.size, 1):
+    if (whole == demand).all() and whole.sum() <= MOST_UNITS * max(demand.size, 1):
         return 1.0, whole.astype(np.int64)
     unit = max(float(demand.mean()) / 2.0, 1e-300)
     return unit, np.maximum(1, np.round(demand / unit)).astype(np.int64)

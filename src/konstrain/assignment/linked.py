@@ -1,6 +1,7 @@
-"""Links without sizes: the lazy search in C++, HiGHS for the components it gives up on.
+"""Engine for links without sizes: links taken up as they break, in C++, and HiGHS for what that search gives up on.
 
-Shared by the engines `components` (hard links), `soft` (links with a price) and `coupled` (which adds size prices).
+Cannot-links, soft links and both together are one case: leaving a link out is a relaxation, whatever breaking it
+costs. `coupled` asks the same search again and again, with prices for the sizes.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,9 @@ from konstrain.assignment.model import AssignmentModel
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.links import LinkGraph
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
+
+name = "linked"
 
 # Branchings the quick search may spend on one component before others take over: below this it is fastest, above it
 # linear programs prune better (measured on conflict graphs with two links per block and more). Where all links are
@@ -24,6 +27,25 @@ from konstrain.stop import Deadline
 NODE_LIMIT = 1000
 # Branchings the search by cliques may spend before HiGHS takes over: about half a millisecond each.
 CLIQUE_LIMIT = 10_000
+
+
+def supports(problem: AssignmentProblem) -> bool:
+    """Any links, hard or soft, and no cluster has a size to keep."""
+    return problem.has_links and not problem.has_sizes
+
+
+def solve(
+    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
+) -> Assignment:
+    """Solve the components of the broken links exactly until no other link is broken."""
+    answer = solve_linked(problem, deadline)
+    return Assignment(
+        labels=answer.labels,
+        cost=answer.cost,
+        lower_bound=answer.bound,
+        proven=problem.closes_gap(answer.cost, answer.bound),
+        engine=name,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +106,8 @@ def has_crowded_cliques(links: LinkGraph, n_clusters: int) -> bool:
 
 def match_cliques(problem: AssignmentProblem, prices: NDArray[np.float64] | None = None) -> LinkedAnswer:
     """Match each clique at least cost, prices added, and send free blocks to their cheapest cluster."""
-    links, costs = problem.graph, problem.costs
-    if prices is not None:
-        costs = costs + (prices if problem.demand is None else problem.demand[:, None] * prices)
+    links = problem.graph
+    costs = problem.costs if prices is None else problem.costs_at(prices)
     labels, cost, clash = _core.match_cliques(costs, links.indptr, links.indices)
     if clash.size:
         raise clash_error(clash, problem.n_clusters)
@@ -101,26 +122,14 @@ def match_cliques(problem: AssignmentProblem, prices: NDArray[np.float64] | None
     return LinkedAnswer(labels, cost, cost, slack)
 
 
-def solve_without_sizes(problem: AssignmentProblem, time_limit: float | None, engine: str) -> Assignment:
-    """Solve a problem that has links only, in the words of an engine."""
-    answer = solve_linked(problem, Deadline(time_limit))
-    return Assignment(
-        labels=answer.labels,
-        cost=answer.cost,
-        lower_bound=answer.bound,
-        proven=problem.closes_gap(answer.cost, answer.bound),
-        engine=engine,
-    )
-
-
 def _settle(component: Any, n_clusters: int, deadline: Deadline) -> tuple[NDArray[np.int32], float]:
     """Solve one component with HiGHS; returns its labels and a bound on its cost."""
     blocks, costs, first, second, weight, labels, value, bound = component
     start = labels if np.isfinite(value) else None
-    if start is not None and deadline.expired():
+    if start is not None and (deadline.expired() or deadline.max_nodes is not None):
         return start, bound  # only to write the model down would take long where there are many components
     model = AssignmentModel(costs.reshape(-1, n_clusters), links=(first, second, weight))
-    answer = model.solve(time_limit=deadline.remaining(), start=start)
+    answer = model.solve(deadline=deadline, start=start)
     if answer.status == "infeasible":
         raise clash_error(blocks, n_clusters)
     if answer.labels is not None:

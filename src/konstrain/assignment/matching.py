@@ -2,6 +2,7 @@
 
 from konstrain.assignment.linked import match_cliques
 from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.stop import NO_DEADLINE, Deadline
 
 name = "matching"
 
@@ -14,7 +15,7 @@ def supports(problem: AssignmentProblem) -> bool:
 
 
 def solve(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
+    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
 ) -> Assignment:
     """Send free blocks to their cheapest cluster and match each clique at least total cost."""
     answer = match_cliques(problem)

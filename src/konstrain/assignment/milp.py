@@ -5,6 +5,7 @@ import numpy as np
 from konstrain.assignment.model import AssignmentModel, links_of
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.stop import NO_DEADLINE, Deadline
 
 name = "milp"
 
@@ -16,24 +17,23 @@ def supports(problem: AssignmentProblem) -> bool:
 
 def whole_model(problem: AssignmentProblem) -> AssignmentModel:
     """Write the problem down as it stands."""
-    low, high = problem.bounds
-    slack = problem.demand_slack
+    low, high = problem.widened_bounds
     return AssignmentModel(
         costs=problem.costs,
         links=links_of(problem.links),
         demand=problem.demand,
-        low=low - slack if problem.has_sizes else None,
-        high=high + slack if problem.has_sizes else None,
+        low=low if problem.has_sizes else None,
+        high=high if problem.has_sizes else None,
         at_least=np.ones(problem.n_clusters) if problem.nonempty else None,
     )
 
 
 def solve(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
+    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
 ) -> Assignment:
     """Hand the whole problem to HiGHS."""
     start = warm.labels if warm is not None and problem.is_feasible(warm.labels) else None
-    answer = whole_model(problem).solve(time_limit=time_limit, start=start)
+    answer = whole_model(problem).solve(deadline=deadline, start=start)
     if answer.status == "infeasible":
         raise InfeasibleError(
             f"no assignment of {problem.n_blocks} blocks to {problem.n_clusters} clusters keeps all links and sizes",

@@ -2,6 +2,7 @@
 
 from konstrain import _core
 from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.stop import NO_DEADLINE, Deadline
 
 name = "nearest"
 
@@ -12,7 +13,7 @@ def supports(problem: AssignmentProblem) -> bool:
 
 
 def solve(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
+    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
 ) -> Assignment:
     """Take the first of the cheapest clusters of each block."""
     labels, cost = _core.nearest(problem.costs)

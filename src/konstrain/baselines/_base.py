@@ -14,9 +14,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_random_state
 
-from konstrain import distances
 from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem, pairs_from_labels
 from konstrain.constraints.inputs import read_links
@@ -24,14 +23,16 @@ from konstrain.constraints.tables import reusable
 from konstrain.estimators._conventions import (
     ACCEPTED,
     CentersMixin,
-    draw_seeds,
     partial_labels_of,
     refuse_confidences,
     refuse_too_few_rows,
+    start_of,
+    validated_rows,
     warn_not_converged,
 )
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._start import Start
+from konstrain.kmeans import distances
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.restarts import draw_seeds
 from konstrain.metrics import Violations, count_violations
 
 
@@ -184,8 +185,8 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to cluster.
         y : array-like of shape (n_samples,), optional
-            Partial labels, -1 for unknown: turned into as few links as imply all others (`pairs_from_labels`). A `y`
-            without any -1 is ignored, as by every clusterer in scikit-learn.
+            Partial labels, -1, None or NaN for unknown: turned into as few links as imply all others
+            (`pairs_from_labels`). A `y` without any unknown row is ignored, as by every clusterer in scikit-learn.
         must_link, cannot_link : pairs, optional
             Rows that should, or should not, share a cluster: a list, an array of shape (n_pairs, 2), a frame, or a
             sparse adjacency matrix.
@@ -195,10 +196,10 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         self
             The fitted estimator.
         """
-        X = validate_data(self, X, **self._accepted)
+        X = validated_rows(self, X)
         refuse_too_few_rows(X, self.n_clusters)
         rows = self._read(X, y, must_link=reusable(must_link), cannot_link=reusable(cannot_link))
-        seeds = draw_seeds(self.random_state, self.n_init)
+        seeds = draw_seeds(check_random_state(self.random_state), self.n_init)
         # Of equally good runs the first stays.
         self._keep(rows, min(map(self._make_run(rows), seeds), key=lambda run: run.rank))
         return self
@@ -208,7 +209,7 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         if not self._takes_confidences:
             refuse_confidences(type(self).__name__, n_samples, **links)
         labels = partial_labels_of(y, n_samples)
-        # No labels imply no links; as an array of unknowns they take the same way.
+        # Without labels every row is unknown, and unknown rows imply no links.
         same, different = pairs_from_labels(np.full(n_samples, -1) if labels is None else labels)
         return LinkedRows(
             X,
@@ -249,9 +250,24 @@ class BaseCenterClusterer(CentersMixin, BaseRowClusterer):
     init: Any
     cluster_centers_: NDArray[Any]
 
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "random",
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
     def _start(self, rows: LinkedRows, seed: int) -> NDArray[np.float64]:
         """Return the centers one run starts from."""
-        return Start.of(self, rows.X).drawn(rows.free, seed, rows.n_threads)
+        return start_of(self, rows.X).drawn(rows.free, seed, rows.n_threads)
 
     def _keep(self, rows: LinkedRows, best: RowClustering) -> None:
         assert best.centers is not None

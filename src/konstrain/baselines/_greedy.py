@@ -28,7 +28,7 @@ class Blocks:
     def of(cls, rows: LinkedRows) -> "Blocks":
         """Merge must-linked rows."""
         cannot = rows.cannot.rows
-        # As links that may break: contradictions are this method's business, not an error yet.
+        # Given as soft links, which may contradict must-links: `on_failure` decides later whether that is an error.
         soft = np.column_stack([cannot, np.ones(len(cannot))])
         problem = Problem.build(rows.X, rows.n_clusters, must_link=rows.must.rows, cannot_link=soft, nonempty=False)
         return cls(rows, problem)

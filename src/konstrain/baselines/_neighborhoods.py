@@ -8,10 +8,10 @@ from itertools import chain, repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain.baselines._base import LinkedRows, Pairs
 from konstrain.constraints import Problem
 from konstrain.constraints.pairs import MAX_PAIRS
+from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 
 # Share of each neighborhood whose mean starts a further run: the means of all its rows are the same in every run.

@@ -2,32 +2,16 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
+from konstrain.kmeans import distances
 
 
 class BaseQuantizer(BaseCenterClusterer):
     """Base of CVQE and LCVQE: a subclass settles links, says what broken ones cost, and how they pull centers."""
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "random",
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     @abstractmethod
     def _settle(

@@ -5,16 +5,40 @@ from typing import Any, Self
 
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run
-from konstrain.estimators._start import Start
-from konstrain.result import Clustering
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.lloyd import lloyd
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.restarts import Run
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
 
 class BaseSizedKMeans(BaseConstrainedKMeans):
     """Plain Lloyd's loop with an exact assignment under sizes: no local search, no links."""
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "random",
+        n_init: Any = 1,
+        max_iter: int = 300,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[Any], Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
@@ -36,6 +60,6 @@ class BaseSizedKMeans(BaseConstrainedKMeans):
         super().fit(X, None, sample_weight)
         return self
 
-    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Callable[[int], Clustering]:
-        lloyd = Lloyd(problem, max_iter=self.max_iter, deadline=deadline, n_threads=default_threads())
-        return Run(lloyd, Start.of(self, X))
+    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
+        steps = Steps(problem, deadline=deadline, n_threads=default_threads())
+        return Run(Loop(lloyd, steps, self.max_iter), start)

@@ -1,6 +1,5 @@
 """BKM (Malinen and Fränti 2014): k-means with clusters of equal size."""
 
-from collections.abc import Callable
 from typing import Any
 
 from konstrain.baselines._sized import BaseSizedKMeans
@@ -65,29 +64,6 @@ class BalancedKMeans(BaseSizedKMeans):
     >>> sorted(BalancedKMeans(n_clusters=2, random_state=0).fit(X).cluster_sizes_.tolist())
     [2.0, 3.0]
     """
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "random",
-        n_init: Any = 1,
-        max_iter: int = 300,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], Any] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
 
     def _size_bounds(self, n_samples: int) -> tuple[Any, Any]:
         return n_samples // self.n_clusters, -(-n_samples // self.n_clusters)

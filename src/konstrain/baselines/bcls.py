@@ -221,7 +221,7 @@ class Multipliers:
             objective = self.regression.objective(self.Y)
             if objective < least:
                 best, least = self.Y, objective
-        # The number of iterations is part of the method: where it ends, it is done.
+        # The method prescribes the number of iterations, so reaching it is no failure to converge.
         return RowClustering(best.argmax(axis=1).astype(np.int32), least, n_iter, converged=True)
 
     def step(self) -> None:

@@ -142,7 +142,7 @@ class ConstrainedSpectral(BaseGraphClusterer):
         if self.variant == "paper" or self.n_clusters == 2:
             Q = graph.scaled(Q)
         n_cuts = max(self.n_clusters - 1, 1)
-        # Scaled, links of rows without neighbours vanish.
+        # Scaling gives rows without neighbours the weight 0, and their links with them: none may be left.
         self.threshold_ = self._threshold(Q) if Q.any() else 0.0
         cuts, costs = feasible_cuts(graph.laplacian, Q, self.threshold_) if Q.any() else plain_cuts(graph.laplacian)
         if not cuts.shape[1]:

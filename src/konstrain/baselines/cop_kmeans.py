@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain._sklearn import StrOptions
 from konstrain.baselines._greedy import BaseGreedyClusterer, Blocks
+from konstrain.kmeans import distances
 
 
 class COPKMeans(BaseGreedyClusterer):
@@ -91,13 +91,9 @@ class COPKMeans(BaseGreedyClusterer):
         max_iter: int = 300,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.order = order
         self.on_failure = on_failure
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _costs(self, blocks: Blocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         problem = blocks.problem

@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import _core, distances
+from konstrain import _core
 from konstrain.baselines._base import LinkedRows
 from konstrain.baselines._quantization import BaseQuantizer
+from konstrain.kmeans import distances
 
 
 class CVQE(BaseQuantizer):

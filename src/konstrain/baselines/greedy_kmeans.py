@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain.baselines._greedy import BaseGreedyClusterer, Blocks
+from konstrain.kmeans import distances
 
 
 class GreedyKMeans(BaseGreedyClusterer):
@@ -76,15 +76,11 @@ class GreedyKMeans(BaseGreedyClusterer):
         max_iter: int = 300,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.on_failure = on_failure
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _costs(self, blocks: Blocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:
-        first = blocks.problem.block_rows[blocks.problem.block_indptr[:-1]]
+        first = blocks.problem.first_rows
         return distances.block_costs(blocks.rows.X[first], None, centers, n_threads=blocks.rows.n_threads)
 
     def _order(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.int32]:

@@ -122,15 +122,11 @@ default="neighborhoods"
         max_iter: int = 100,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.metric = metric
         self.violation_cost = violation_cost
         self.closure = closure
         self.least_variance = least_variance
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
         neighborhoods = Neighborhoods.of(rows)

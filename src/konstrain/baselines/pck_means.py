@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import _core, distances
+from konstrain import _core
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
 from konstrain.baselines._neighborhoods import Neighborhoods
+from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 
 
@@ -102,13 +103,9 @@ default="neighborhoods"
         max_iter: int = 300,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.violation_cost = violation_cost
         self.closure = closure
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
         neighborhoods = Neighborhoods.of(rows)
@@ -146,7 +143,7 @@ class PenaltyLoop:
             n_iter += 1
             before, labels = labels, labels.copy()
             self.assign(centers, labels, rng)
-            # The labels at the start need not be those of the centers at the start.
+            # The first labels may come from elsewhere than the first centers, so that they rest says nothing yet.
             converged = n_iter > 1 and np.array_equal(labels, before)
             centers = self.rows.means(labels, centers)
         return RowClustering(labels, self.objective(labels, centers), n_iter, converged, centers)

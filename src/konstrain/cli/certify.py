@@ -33,17 +33,15 @@ def certify(
 
     from konstrain import lower_bound
     from konstrain._words import counted
-    from konstrain.cli.question import ask
+    from konstrain.cli.given import read_given
     from konstrain.files import read_labels_file
     from konstrain.report import tell_bound
 
-    question = ask(rows, constraints, quiet=quiet, n_clusters=k)
-    given = read_labels_file(labels, question.rows, column=label_column)
-    n_clusters = np.unique(given).size if k is None else k
-    with rows_named(question.rows), progress("looking for a proof ...", quiet=quiet):
-        proof = lower_bound(
-            question.X, n_clusters, labels=given, gap=gap, time_limit=time_limit, **question.constraints
-        )
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k)
+    judged = read_labels_file(labels, given.rows, column=label_column)
+    n_clusters = np.unique(judged).size if k is None else k
+    with rows_named(given.rows), progress("looking for a proof ...", quiet=quiet):
+        proof = lower_bound(given.X, n_clusters, labels=judged, gap=gap, time_limit=time_limit, **given.constraints)
     interrupts.end_here(tell_bound(proof.lower_bound, proof.gap))
     better = proof.best_cost < proof.cost * (1 - gap)
     lines = [

@@ -46,7 +46,7 @@ def fit(
     """
     from konstrain import lower_bound
     from konstrain.cli.clustering import Outputs, finish, fit_method
-    from konstrain.cli.question import ask, refuse_too_few_rows
+    from konstrain.cli.given import read_given, refuse_too_few_rows
     from konstrain.cli.running import interrupts, progress
     from konstrain.methods import get_method
 
@@ -54,17 +54,17 @@ def fit(
     outputs = Outputs(output, plot, json, quiet)
     outputs.refuse_impossible()
     chosen = get_method(method)
-    question = ask(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
-    refuse_too_few_rows(rows, question, k)
-    if certify is not None and question.has_soft_links:
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output, plot])
+    refuse_too_few_rows(rows, given, k)
+    if certify is not None and given.has_soft_links:
         raise ValueError("a bound is proved for hard links only; leave out the confidences, or --certify")
-    model = fit_method(chosen, question, k, params={}, quiet=quiet, random_state=seed, time_limit=time_limit)
+    model = fit_method(chosen, given, k, params={}, quiet=quiet, random_state=seed, time_limit=time_limit)
     bound = getattr(model, "lower_bound_", None)
     if certify is not None:
         with progress("looking for a proof ...", quiet=quiet):
-            proof = lower_bound(question.X, k, labels=model.labels_, time_limit=certify, **question.constraints)
+            proof = lower_bound(given.X, k, labels=model.labels_, time_limit=certify, **given.constraints)
         interrupts.end_here()
         bound = proof.lower_bound
-    finish(chosen, model, question, outputs, began, lower_bound=bound)
+    finish(chosen, model, given, outputs, began, lower_bound=bound)
     if not getattr(model, "is_optimal_", True):
         raise typer.Exit(NOT_PROVED)

@@ -12,7 +12,7 @@ from konstrain.cli.running import guarded, note
 
 if TYPE_CHECKING:
     from konstrain._studio.data import Rows
-    from konstrain.cli.question import Question
+    from konstrain.cli.given import Given
 
 # Beside the data: data.csv is worked on in data.studio.json.
 SESSION_ENDING = ".studio.json"
@@ -44,27 +44,31 @@ def studio(
     from konstrain._studio.hub import given_links, open_studio, read_size
     from konstrain._studio.server import refuse_missing
     from konstrain._studio.session import Settings
-    from konstrain.cli.question import ask, refuse_too_few_rows
+    from konstrain.cli.given import read_given, refuse_too_few_rows
     from konstrain.files.outputs import refuse_unwritable
 
     refuse_missing()
     path = rows.data.with_suffix(SESSION_ENDING) if session is None else session
     # As they are in the file: the page standardises, and shows the numbers that the person knows.
-    question = ask(replace(rows, standardize=False), constraints, quiet=quiet, n_clusters=k, outputs=[path])
-    refuse_too_few_rows(rows, question, k)
+    given = read_given(replace(rows, standardize=False), constraints, quiet=quiet, n_clusters=k, outputs=[path])
+    refuse_too_few_rows(rows, given, k)
     refuse_unwritable(path)
-    given = question.constraints
-    data = _rows_of(rows, constraints, question)
+    data = _rows_of(rows, constraints, given)
     settings = Settings(
         k,
         data.features,
-        size_min=read_size(given.get("size_min")),
-        size_max=read_size(given.get("size_max")),
+        size_min=read_size(given.constraints.get("size_min")),
+        size_max=read_size(given.constraints.get("size_max")),
         standardize=rows.standardize,
         random_state=seed,
     )
     is_new = not path.exists()
-    desk = open_studio(data, settings, given_links(data, given.get("must_link"), given.get("cannot_link")), path)
+    desk = open_studio(
+        data,
+        settings,
+        given_links(data, given.constraints.get("must_link"), given.constraints.get("cannot_link")),
+        path,
+    )
     if not is_new:
         note(f"{desk.note}; its settings and links hold, not those of the options", quiet=quiet)
     try:
@@ -77,19 +81,20 @@ def studio(
         desk.close()
 
 
-def _rows_of(options: DataOptions, constraints: ConstraintOptions, question: "Question") -> "Rows":
+def _rows_of(options: DataOptions, constraints: ConstraintOptions, given: "Given") -> "Rows":
     """The rows with the columns that are only shown."""
     from konstrain._studio.data import Rows
     from konstrain.files import read_table
 
-    shown = [*names_in(options.ignore), *filter(None, [options.label, constraints.group])]
+    other = [name for name in (options.label, constraints.group) if name is not None]
+    shown = [*names_in("--ignore", options.ignore), *other]
     return Rows(
-        question.X,
-        question.features,
-        question.rows,
+        given.X,
+        given.features,
+        given.rows,
         read_table(options.data, columns=[], other=shown).extra if shown else {},
-        question.constraints.get("demand"),
-        question.constraints.get("sample_weight"),
+        given.constraints.get("demand"),
+        given.constraints.get("sample_weight"),
         options.data.name,
         options.data.parent,
     )

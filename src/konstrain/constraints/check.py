@@ -1,7 +1,7 @@
 """Are the constraints possible, and what do they imply? Asked without clustering and answered without raising."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from konstrain._words import counted
+from konstrain.constraints.arguments import ConstraintArguments, shows_constraints
 from konstrain.constraints.closure import Blocks, Conflicts
 from konstrain.constraints.coloring import ColoringVerdict, largest_clique
 from konstrain.constraints.constraints import Constraints
@@ -117,22 +118,14 @@ class CheckResult:
         return f" ({listed_rows(self.largest_block)})" if self.largest_block.size > 1 else ""
 
 
+@shows_constraints
 def check(
     X_or_n: Any,
     n_clusters: int,
     *,
-    must_link: Any = None,
-    cannot_link: Any = None,
-    groups: Any = None,
-    labels: Any = None,
-    size_min: Any = None,
-    size_max: Any = None,
-    demand: Any = None,
-    sample_weight: Any = None,
-    diameter_max: float | None = None,
-    separation_min: float | None = None,
     nonempty: bool = True,
     time_limit: float | None = 5.0,
+    **asked: Unpack[ConstraintArguments],
 ) -> CheckResult:
     """Say whether constraints can be satisfied, every reason why not, and what they imply.
 
@@ -172,21 +165,7 @@ def check(
     cluster sizes: 2 to 2
     """
     deadline = Deadline(read_time_limit(time_limit))
-    constraints = Constraints.read(
-        X_or_n,
-        n_clusters,
-        must_link=must_link,
-        cannot_link=cannot_link,
-        groups=groups,
-        labels=labels,
-        size_min=size_min,
-        size_max=size_max,
-        demand=demand,
-        sample_weight=sample_weight,
-        diameter_max=diameter_max,
-        separation_min=separation_min,
-        nonempty=nonempty,
-    )
+    constraints = Constraints.read(X_or_n, n_clusters, nonempty=nonempty, **asked)
     blocks = Blocks.merge(constraints)
     conflicts = Conflicts.find(constraints, blocks, cap=MAX_FINDINGS)
     findings, coloring = find_clashes(constraints, blocks, conflicts, deadline, cap=MAX_FINDINGS)

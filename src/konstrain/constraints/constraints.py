@@ -1,12 +1,13 @@
 """All constraints of one fit, read and checked, each remembering where it came from."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import cached_property
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._tolerances import DEMAND_RELATIVE
+from konstrain.constraints.arguments import ConstraintArguments, refuse_unknown
 from konstrain.constraints.geometry import pairs_beyond_diameter, pairs_within_separation
 from konstrain.constraints.inputs import (
     Membership,
@@ -19,6 +20,7 @@ from konstrain.constraints.inputs import (
     read_sizes,
 )
 from konstrain.constraints.pairs import representatives
+from konstrain.rounding import demand_rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,27 +61,22 @@ class Constraints:
         X_or_n: Any,
         n_clusters: Any,
         *,
-        must_link: Any,
-        cannot_link: Any,
-        groups: Any,
-        labels: Any,
-        size_min: Any,
-        size_max: Any,
-        demand: Any,
-        sample_weight: Any,
-        diameter_max: Any,
-        separation_min: Any,
         nonempty: bool,
+        **asked: Unpack[ConstraintArguments],
     ) -> Self:
         """Check every argument; what is wrong with one is a ValueError that names the row and the value."""
+        refuse_unknown(asked)
         k = read_n_clusters(n_clusters)
         n, X = read_rows(X_or_n)
-        must, cannot = read_links("must_link", must_link, n), read_links("cannot_link", cannot_link, n)
-        group_of, label_of = read_membership("groups", groups, n), read_membership("labels", labels, n)
-        low, high = read_sizes(size_min, size_max, k)
-        demands = read_amounts("demand", demand, n)
-        weights = read_amounts("sample_weight", sample_weight, n)
-        diameter, separation = read_limit("diameter_max", diameter_max), read_limit("separation_min", separation_min)
+        must = read_links("must_link", asked.get("must_link"), n)
+        cannot = read_links("cannot_link", asked.get("cannot_link"), n)
+        group_of = read_membership("groups", asked.get("groups"), n)
+        label_of = read_membership("labels", asked.get("labels"), n)
+        low, high = read_sizes(asked.get("size_min"), asked.get("size_max"), k)
+        demands = read_amounts("demand", asked.get("demand"), n)
+        weights = read_amounts("sample_weight", asked.get("sample_weight"), n)
+        diameter = read_limit("diameter_max", asked.get("diameter_max"))
+        separation = read_limit("separation_min", asked.get("separation_min"))
         if X is None and (diameter is not None or separation is not None):
             name = "diameter_max" if diameter is not None else "separation_min"
             raise ValueError(f"{name} needs the rows themselves: give X instead of their number {n}")
@@ -110,10 +107,10 @@ class Constraints:
         """What all clusters hold together."""
         return float(self.n_samples if self.demand is None else self.demand.sum())
 
-    @property
-    def demand_slack(self) -> float:
-        """By how much a sum of demands may miss a bound: rounding only."""
-        return DEMAND_RELATIVE * self.total_demand
+    @cached_property
+    def demand_rounding(self) -> float:
+        """By how much a sum of demands may miss a bound, as a share of that bound: rounding only."""
+        return demand_rounding(self.demand, self.n_samples)
 
 
 def _not_empty(*sources: Source | None) -> tuple[Source, ...]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, csr_matrix, sparray
 
 from konstrain import _core
 from konstrain.assignment.problem import AssignmentProblem
+from konstrain.constraints.arguments import ConstraintArguments, shows_constraints
 from konstrain.constraints.closure import Blocks, Conflicts
 from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.feasibility import find_clashes
@@ -17,6 +18,7 @@ from konstrain.constraints.inputs import read_time_limit
 from konstrain.constraints.soft import SoftLinks
 from konstrain.constraints.tables import is_sparse
 from konstrain.links import LinkGraph
+from konstrain.rounding import demand_rounding, widened
 from konstrain.stop import Deadline
 
 
@@ -89,23 +91,15 @@ class Problem:
     _scaled: dict[float, LinkGraph | None] = field(default_factory=dict, repr=False)
 
     @classmethod
+    @shows_constraints
     def build(
         cls,
         X_or_n: Any,
         n_clusters: int,
         *,
-        must_link: Any = None,
-        cannot_link: Any = None,
-        groups: Any = None,
-        labels: Any = None,
-        size_min: Any = None,
-        size_max: Any = None,
-        demand: Any = None,
-        sample_weight: Any = None,
-        diameter_max: float | None = None,
-        separation_min: float | None = None,
         nonempty: bool = True,
         time_limit: float | None = 1.0,
+        **asked: Unpack[ConstraintArguments],
     ) -> Self:
         """Check the constraints, merge them, and raise if no clustering can satisfy them.
 
@@ -122,7 +116,7 @@ class Problem:
         groups : array-like of shape (n_samples,), optional
             Rows of the same group must share a cluster; -1, None or NaN: no group.
         labels : array-like of shape (n_samples,), optional
-            Rows of the same label must share a cluster, rows of different labels must not; -1 or None: unknown.
+            Rows of the same label must share a cluster, rows of different labels must not; -1, None or NaN: unknown.
         size_min, size_max : float or array-like of shape (n_clusters,), optional
             Bounds on what a cluster holds, in rows or in units of demand.
         demand : array-like of shape (n_samples,), optional
@@ -151,21 +145,7 @@ class Problem:
             When no clustering satisfies the constraints; `reason` and `witness` say why.
         """
         seconds = read_time_limit(time_limit)
-        constraints = Constraints.read(
-            X_or_n,
-            n_clusters,
-            must_link=must_link,
-            cannot_link=cannot_link,
-            groups=groups,
-            labels=labels,
-            size_min=size_min,
-            size_max=size_max,
-            demand=demand,
-            sample_weight=sample_weight,
-            diameter_max=diameter_max,
-            separation_min=separation_min,
-            nonempty=nonempty,
-        )
+        constraints = Constraints.read(X_or_n, n_clusters, nonempty=nonempty, **asked)
         blocks = Blocks.merge(constraints)
         conflicts = Conflicts.find(constraints, blocks, cap=1)
         found, coloring = find_clashes(constraints, blocks, conflicts, Deadline(seconds), cap=1)
@@ -223,28 +203,42 @@ class Problem:
 
     @cached_property
     def has_soft_links(self) -> bool:
-        """Whether some link may be broken at a price."""
-        return self.links is not None and not self.links.is_hard
+        """Whether some link may be broken at a price, or is broken by every clustering."""
+        return self.constant_penalty > 0 or (self.links is not None and not self.links.is_hard)
 
     @cached_property
     def is_free(self) -> bool:
         """Whether every block may go where it likes, but for clusters that must not be empty."""
         return self.links is None and self.size_min is None and self.size_max is None
 
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The rows of the blocks as one object."""
+        return Blocks(self.block_of, self.block_indptr, self.block_rows)
+
+    @property
+    def first_rows(self) -> NDArray[np.int32]:
+        """The row that stands for each block."""
+        return self.blocks.first_rows
+
     def rows_of(self, block: int) -> NDArray[np.int32]:
         """Rows of one block, ascending."""
-        return self.block_rows[self.block_indptr[block] : self.block_indptr[block + 1]]
+        return self.blocks.rows_of(block)
 
-    def links_at(self, violation_cost: float) -> LinkGraph | None:
-        """Return all links with soft ones priced at this cost per unit of confidence; None when there are none."""
+    def links_at(self, violation_cost: float | None) -> LinkGraph | None:
+        """Return all links with soft ones priced at this cost per unit of confidence; None when there are none.
+
+        Without a price only the hard ones count.
+        """
+        if violation_cost is None:
+            return self.conflicts
         if not (np.isfinite(violation_cost) and violation_cost >= 0):
             raise ValueError(f"violation_cost must be finite and not negative, got {violation_cost!r}")
-        if not self.has_soft_links or violation_cost == 1.0:
+        if self.links is None or self.links.is_hard or violation_cost == 1.0:
             return self.links
         if violation_cost == 0.0:
             return self.conflicts
         if violation_cost not in self._scaled:
-            assert self.links is not None
             assert self.links.weights is not None
             # One entry: a k-means loop asks for the same price in every iteration.
             self._scaled.clear()
@@ -268,12 +262,31 @@ class Problem:
             raise ValueError("there are soft links: give violation_cost, the price of breaking one of confidence 1")
         return AssignmentProblem(
             costs=costs,
-            links=self.conflicts if violation_cost is None else self.links_at(violation_cost),
+            links=self.links_at(violation_cost),
             demand=None if self._has_unit_demand else self.demand,
-            size_min=self.size_min,
-            size_max=self.size_max,
+            size_min=self._block_bounds[0],
+            size_max=self._block_bounds[1],
             nonempty=self.nonempty,
         )
+
+    @cached_property
+    def widened_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Bounds as sizes are compared with them, 0 and infinity where nothing was asked.
+
+        Each gives way by what adding up the demands of all rows may round, at its own magnitude.
+        """
+        low = np.zeros(self.n_clusters) if self.size_min is None else self.size_min
+        high = np.full(self.n_clusters, np.inf) if self.size_max is None else self.size_max
+        return widened(low, high, demand_rounding(self.demand, self.n_samples))
+
+    @cached_property
+    def _block_bounds(self) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+        """Bounds for sums over blocks: widened where adding up the rows of blocks has rounded already."""
+        bounds = (self.size_min, self.size_max)
+        if demand_rounding(self.demand, self.n_samples) <= demand_rounding(self.demand, self.n_blocks):
+            return bounds
+        low, high = (None if given is None else wide for given, wide in zip(bounds, self.widened_bounds, strict=True))
+        return low, high
 
     @cached_property
     def has_unit_weight(self) -> bool:

@@ -1,19 +1,21 @@
 """scikit-learn's conventions, met once for all estimators: what is accepted, seeds, warnings, what centers give."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from konstrain import distances
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
-from konstrain.constraints.inputs import is_unknown, membership_values, read_links
-from konstrain.estimators._restarts import default_threads
+from konstrain.constraints.inputs import is_missing, membership_values, read_links, usable_rows
+from konstrain.kmeans import distances
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.start import Start
 
 # What scikit-learn's validation lets through: dense C order in either precision, or compressed rows.
 ACCEPTED: dict[str, Any] = {
@@ -73,13 +75,18 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _validate_new(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **self._accepted)
+        return validated_rows(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def validated_rows(estimator: Any, X: Any, *, reset: bool = True) -> Any:
+    """Check rows as scikit-learn asks, remembering their features when `reset`, and as the kernels need them."""
+    return usable_rows(validate_data(estimator, X, reset=reset, **estimator._accepted))
 
 
 def weight_of(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
@@ -89,10 +96,25 @@ def weight_of(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
     return np.ascontiguousarray(Problem.build(X, 1, sample_weight=sample_weight).weight)
 
 
-def draw_seeds(random_state: Any, count: int) -> list[int]:
-    """Draw one seed per run first, so that runs may be made in any order and anywhere."""
-    seeds: list[int] = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=count).tolist()
-    return seeds
+def start_of(estimator: Any, X: Any) -> Start:
+    """Check where an estimator's `init` lets runs begin; centers that a callable draws are checked when drawn."""
+    init, shape = estimator.init, (estimator.n_clusters, X.shape[1])
+    if isinstance(init, str):
+        return Start(X, init)
+    return Start(X, partial(_checked_draw, init) if callable(init) else _checked_centers(init, *shape))
+
+
+def _checked_draw(rule: Any, X: Any, n_clusters: int, *, random_state: Any) -> NDArray[np.float64]:
+    return _checked_centers(rule(X, n_clusters, random_state=random_state), n_clusters, X.shape[1])
+
+
+def _checked_centers(centers: Any, n_clusters: int, n_features: int) -> NDArray[np.float64]:
+    checked: NDArray[np.float64] = check_array(centers, dtype=np.float64, order="C", copy=True, input_name="init")
+    if checked.shape != (n_clusters, n_features):
+        raise ValueError(
+            f"init must have shape (n_clusters, n_features) = ({n_clusters}, {n_features}), got {checked.shape}"
+        )
+    return checked
 
 
 def refuse_too_few_rows(X: Any, n_clusters: int) -> None:
@@ -120,12 +142,11 @@ def refuse_confidences(method: str, n_samples: int, **links: Any) -> None:
 
 
 def partial_labels_of(y: Any, n_samples: int) -> Any:
-    """Return y if it marks unknown rows with -1 (or None), else nothing: complete labels are no constraints."""
+    """Return y if it marks unknown rows (-1, None, NaN), else nothing: complete labels are no constraints."""
     if y is None:
         return None
     values = membership_values(y)
-    unknown = values == -1 if values.dtype != object else [is_unknown(value) for value in values.ravel()]
-    if not np.any(unknown):
+    if not is_missing(values).any():
         return None
     if values.shape != (n_samples,):
         raise ValueError(f"y must have one value per row, shape ({n_samples},), got {values.shape}")

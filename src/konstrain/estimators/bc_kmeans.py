@@ -8,20 +8,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import distances
 from konstrain._sklearn import Interval
 from konstrain._tolerances import BINARY, STANDSTILL
-from konstrain.assignment import Assignment, AssignmentProblem, assign, choose, nearest, transport
+from konstrain.assignment import Assignment, AssignmentProblem, choose, nearest, transport
 from konstrain.assignment.milp import whole_model
 from konstrain.assignment.model import Relaxation
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run
-from konstrain.estimators._start import Start
-from konstrain.exceptions import UndecidedError
-from konstrain.result import Clustering
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.lloyd import lloyd
+from konstrain.kmeans.loop import Iterations, Loop
+from konstrain.kmeans.restarts import Run
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps, centers_from
 from konstrain.stop import Deadline
 
 
@@ -153,10 +153,9 @@ class BCKMeans(BaseConstrainedKMeans):
         self.callback = callback
         self.random_state = random_state
 
-    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Run:
-        lloyd = PenaltyLloyd(
+    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
+        steps = PenaltySteps(
             problem,
-            max_iter=self.max_iter,
             deadline=deadline,
             n_threads=default_threads(),
             ridge=self.ridge,
@@ -164,12 +163,33 @@ class BCKMeans(BaseConstrainedKMeans):
             kappa=self.penalty_growth,
             max_penalty_iter=self.max_penalty_iter,
         )
-        return Run(lloyd, Start.of(self, X))
+        return Run(Loop(algorithm_1, steps, self.max_iter), start)
+
+
+def algorithm_1(
+    steps: "PenaltySteps", centers: NDArray[np.float64], iterations: Iterations, warm: Assignment | None = None
+) -> Clustering:
+    """Alternate ridge centers and assignments by penalties, after plain k-means from these centers."""
+    labels = steps.plain_kmeans(centers).block_labels
+    seen, feasible, converged = {labels.tobytes()}, False, False
+    for _ in iterations:
+        centers = steps.ridge_centers(labels, centers)
+        answer = iterations.attempt(steps.update_assignment, steps.costs(centers), labels)
+        if answer is None:
+            break
+        # Labels alone decide how the run goes on, so labels that come back begin a circle (mostly of one).
+        converged = feasible and answer.labels.tobytes() in seen
+        labels, feasible = answer.labels, True
+        seen.add(labels.tobytes())
+        if converged:
+            break
+    means = steps.centers_of(labels, centers)
+    return steps.clustering(labels, means, iterations.n_iter, converged=converged, proven=iterations.proven)
 
 
 @dataclass(eq=False)
-class PenaltyLloyd(Lloyd):
-    """Algorithms 1 and 2 of the paper.
+class PenaltySteps(Steps):
+    """The steps of Algorithm 1: centers by equation (8), assignments by Algorithm 2.
 
     Parameters
     ----------
@@ -187,51 +207,22 @@ class PenaltyLloyd(Lloyd):
     max_penalty_iter: int = 100
     _relaxation: Relaxation | None = field(default=None, init=False, repr=False)
 
-    def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
-        """Algorithm 1, after plain k-means from these centers."""
-        start = self.plain_kmeans(centers)
-        labels, feasible = start.block_labels, False
-        seen, n_iter, converged, proven = {labels.tobytes()}, 0, False, True
-        while n_iter < self.max_iter and not converged:
-            n_iter += 1
-            centers = self.ridge_centers(labels, centers)
-            try:
-                answer = self.update_assignment(self.costs(centers), labels)
-            except UndecidedError:
-                if not feasible:
-                    raise
-                break  # out of time within a step: the last complete one stands
-            # Labels alone decide how the run goes on, so labels that come back begin a circle (mostly of one).
-            converged = feasible and answer.labels.tobytes() in seen
-            labels, feasible = answer.labels, True
-            seen.add(labels.tobytes())
-            proven &= answer.proven
-            if self.deadline.expired():
-                break
-        means = self.centers_of(labels, centers)
-        return self.clustering(labels, means, n_iter, converged=converged, proven=proven)
-
     def plain_kmeans(self, centers: NDArray[np.float64]) -> Clustering:
         """K-means without sizes and cannot-links."""
         free = replace(self.problem, conflicts=None, links=None, size_min=None, size_max=None)
-        return Lloyd(free, deadline=self.deadline, n_threads=self.n_threads).run(centers)
+        return Loop(lloyd, Steps(free, deadline=self.deadline, n_threads=self.n_threads)).run(centers)
 
     def ridge_centers(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
         """Equation (8): for a binary S the matrix to invert is diagonal, the weights of the clusters plus lambda."""
-        sums, weights = distances.center_sums(
-            self.problem.mean, self._weight, labels, len(previous), n_threads=self.n_threads
-        )
-        filled = weights > 0
-        centers = previous.copy()
-        centers[filled] = sums[filled] / (weights[filled, None] + self.ridge)
-        return centers
+        sums, weights = self.sums_of(labels)
+        return centers_from(sums, np.where(weights > 0, weights + self.ridge, 0.0), previous)
 
     def update_assignment(self, costs: NDArray[np.float64], labels: NDArray[np.int32]) -> Assignment:
         """Algorithm 2 from these labels; an exact assignment if it does not end binary and feasible."""
         question = self.problem.assignment_problem(costs)
         found = self.alternate(question, labels)
         if found is None or not question.is_feasible(found):
-            return assign(question, time_limit=self.remaining_seconds())
+            return self.solve(question)
         # "Proven" says here that nothing was cut short: the method does not promise the cheapest assignment.
         return Assignment(found, question.cost_of(found), -np.inf, True, "penalty")
 
@@ -259,13 +250,12 @@ class PenaltyLloyd(Lloyd):
         """The S-step: the cheapest point of the polytope (3c)-(3f); None when time is up or there is none."""
         if choose(question) in (nearest, transport):
             # All corners of the polytope are binary.
-            answer = assign(replace(question, costs=costs), time_limit=self.remaining_seconds())
-            return one_hot(answer.labels, question.n_clusters)
+            return one_hot(self.solve(replace(question, costs=costs)).labels, question.n_clusters)
         if self._relaxation is None:
             # Bounds as given: the rounding that whole labels are forgiven would leave shares just off 0 and 1.
             low, high = question.bounds
             self._relaxation = replace(whole_model(question), low=low, high=high).relaxation()
-        return self._relaxation.solve(costs, time_limit=self.remaining_seconds())
+        return self._relaxation.solve(costs, deadline=self.deadline)
 
 
 def penalised_costs(

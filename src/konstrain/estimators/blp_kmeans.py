@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from konstrain import distances
 from konstrain.assignment import Assignment
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run
-from konstrain.estimators._start import Start
-from konstrain.exceptions import UndecidedError
-from konstrain.result import Clustering
+from konstrain.kmeans import distances
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.loop import Iterations, Loop
+from konstrain.kmeans.restarts import Run
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
 
@@ -116,23 +116,40 @@ class BLPKMeans(BaseConstrainedKMeans):
         self.callback = callback
         self.random_state = random_state
 
-    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Run:
-        lloyd = DistanceLloyd(
-            problem,
-            max_iter=self.max_iter,
-            deadline=deadline,
-            n_threads=default_threads(),
-            rows=_canonical(X),
-        )
-        start = Start.of(self, X)
-        if isinstance(self.init, str) and self.init == "random":
+    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
+        steps = DistanceSteps(problem, deadline=deadline, n_threads=default_threads(), rows=_canonical(X))
+        if isinstance(start.rule, str) and start.rule == "random":
             start = replace(start, rule=distinct_rows)
-        return Run(lloyd, start)
+        return Run(Loop(while_distance_falls, steps, self.max_iter), start)
+
+
+def while_distance_falls(
+    steps: "DistanceSteps", centers: NDArray[np.float64], iterations: Iterations, warm: Assignment | None = None
+) -> Clustering:
+    """Steps (2) and (3) of the paper, as long as the total distance decreases."""
+    best: tuple[NDArray[np.int32], NDArray[np.float64]] | None = None
+    least, converged = np.inf, False
+    costs = steps.costs(centers)
+    for _ in iterations:
+        answer = iterations.attempt(steps.assign, costs, warm)
+        if answer is None:
+            break
+        warm = answer
+        centers = steps.centers_of(answer.labels, centers)
+        costs = steps.costs(centers)  # of this step's success, and for the next step
+        total = steps.total_of(costs, answer.labels)
+        converged = best is not None and not total < least
+        if converged:
+            break
+        best, least = (answer.labels, centers), total
+    assert best is not None
+    found = steps.clustering(*best, iterations.n_iter, converged=converged, proven=iterations.proven)
+    return replace(found, objective=least)
 
 
 @dataclass(eq=False)
-class DistanceLloyd(Lloyd):
-    """Lloyd's loop on plain distances, ending when their sum no longer decreases.
+class DistanceSteps(Steps):
+    """Steps on plain distances.
 
     Parameters
     ----------
@@ -142,33 +159,6 @@ class DistanceLloyd(Lloyd):
 
     rows: Any = None
     _buffer: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
-
-    def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
-        """Steps (2) and (3) of the paper, as long as the total distance decreases."""
-        best: tuple[NDArray[np.int32], NDArray[np.float64]] | None = None
-        least, n_iter, converged, proven = np.inf, 0, False, True
-        costs = self.costs(centers)
-        while n_iter < self.max_iter:
-            n_iter += 1
-            try:
-                warm = self.assign(costs, warm)
-            except UndecidedError:
-                if best is None:
-                    raise
-                break  # out of time within a step: the best complete one stands
-            centers = self.centers_of(warm.labels, centers)
-            costs = self.costs(centers)  # of this step's success, and for the next step
-            total = self.total_of(costs, warm.labels)
-            if best is not None and not total < least:
-                converged = True
-                break
-            best, least = (warm.labels, centers), total
-            proven &= warm.proven
-            if self.deadline.expired():
-                break
-        assert best is not None
-        found = self.clustering(*best, n_iter, converged=converged, proven=proven)
-        return replace(found, objective=least)
 
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost of each block in each cluster: the distances of its rows, summed up."""

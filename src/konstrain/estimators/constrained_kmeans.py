@@ -3,37 +3,25 @@
 from collections.abc import Callable
 from copy import deepcopy
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from konstrain import local_search
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import partial_labels_of
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._momentum import MomentumLloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run, Way, run_plainly
-from konstrain.estimators._search import run_briefly, run_thoroughly
-from konstrain.estimators._start import Start
+from konstrain.exact.certificate import Certificate, certify
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.plan import plan_restarts, plan_run
+from konstrain.kmeans.restarts import Run
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
-if TYPE_CHECKING:
-    from konstrain.exact.certify import Certificate
-
-# "auto" spends about this many elementary steps (blocks x clusters x features x iterations) on restarts ...
-AUTO_WORK = 2e8
-AUTO_ITERATIONS = 20
-# ... and at most so many restarts, ending early when this many agree on the best clustering.
-AUTO_MOST = 100
-AUTO_AGREEING = 8
-# Blocks x clusters beyond which local search and relocation cost more than they bring.
-SEARCH_LIMIT = 5_000_000
 # Rows whose differences to the mean are in memory at a time.
 CHUNK = 1 << 12
 
@@ -61,8 +49,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     tol : float, default=1e-4
         Movement of the centers, relative to the mean variance of the features, below which a run ends.
     violation_cost : float or "auto", default="auto"
-        What breaking a soft link of confidence 1 costs. "auto": the mean of all row-to-center costs at the first
-        assignment, then fixed.
+        What breaking a soft link of confidence 1 costs, in `fit` and in `predict`. "auto": the mean of all
+        row-to-center costs at the first assignment, then fixed.
     local_search : bool or "auto", default="auto"
         Whether runs go on, after Lloyd's loop, with moves, swaps, chains of conflicting blocks and relocation of
         centers. "auto": unless X is sparse or very large, or centers were given; from given centers a brief search
@@ -194,7 +182,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
     def certify(
         self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None
-    ) -> "Certificate":
+    ) -> Certificate:
         """Prove how far the fitted clustering is from the best possible under the constraints it was fitted with.
 
         Parameters
@@ -213,60 +201,34 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         Certificate
             Lower bound, gap, proof flag, and the best clustering met on the way.
         """
-        # Imported here: the search for proofs uses this class for its upper bounds.
-        from konstrain.exact.certify import lower_bound
-
         check_is_fitted(self)
         n_given, n_fitted = np.shape(X)[0], len(self.labels_)
         if n_given != n_fitted:
             raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")
-        return lower_bound(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked)
+        return certify(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked)
 
-    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> "Run":
-        # Without constraints, users of scikit-learn's KMeans expect Lloyd's own loop; without local search, all do.
-        loop = MomentumLloyd if self.local_search and not problem.is_free else Lloyd
-        lloyd = loop(
-            problem,
+    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
+        run = plan_run(
+            Steps(problem, deadline=deadline, n_threads=default_threads()),
+            start,
+            first_seed,
             max_iter=self.max_iter,
             tol=self.tol * _mean_variance(X) if self.tol > 0 else 0.0,
-            deadline=deadline,
-            n_threads=default_threads(),
+            violation_cost=self.violation_cost,
+            search=self.local_search,
         )
-        start = Start.of(self, X)
-        if problem.has_soft_links:
-            # From the first restart's centers, for all restarts: they must minimise one and the same function.
-            lloyd.violation_cost = self._price_of_links(lloyd, start.centers(lloyd, first_seed))
-        return Run(lloyd, start, self._way(problem))
+        self._link_price = run.loop.steps.violation_cost
+        return run
 
-    def _price_of_links(self, lloyd: Lloyd, centers: NDArray[np.float64]) -> float:
+    def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
+        """What soft links cost in `predict`: what they cost in `fit`, if there were any."""
         if self.violation_cost != "auto":
             return float(self.violation_cost)
-        problem = lloyd.problem
-        assert problem.scatter is not None
-        total = lloyd.costs(centers).sum() + problem.n_clusters * problem.scatter.sum()
-        return float(total) / (problem.n_samples * problem.n_clusters)
+        fitted: float | None = self._link_price
+        return super()._price_of_new_links(costs) if fitted is None else fitted
 
-    def _restart_plan(self, problem: Problem) -> tuple[int, int]:
-        if self.n_init != "auto":
-            return int(self.n_init), int(self.n_init)
-        if Start.is_given(self.init):
-            return 1, 1
-        work = problem.n_blocks * problem.n_clusters * problem.mean.shape[1] * AUTO_ITERATIONS
-        return int(np.clip(AUTO_WORK // work, 1, AUTO_MOST)), AUTO_AGREEING
-
-    def _way(self, problem: Problem) -> Way:
-        """How runs get from their start to a clustering."""
-        if not local_search.supports(problem.mean):
-            return run_plainly
-        if self.local_search != "auto":
-            return run_thoroughly if self.local_search else run_plainly
-        if problem.n_blocks * problem.n_clusters > SEARCH_LIMIT:
-            return run_plainly
-        if not Start.is_given(self.init):
-            return run_thoroughly
-        # Without sizes Lloyd's run is what users of scikit-learn's KMeans expect from given centers.
-        has_sizes = problem.size_min is not None or problem.size_max is not None
-        return run_briefly if has_sizes else run_plainly
+    def _restart_plan(self, problem: Problem, start: Start) -> tuple[int, int]:
+        return plan_restarts(problem, start) if self.n_init == "auto" else super()._restart_plan(problem, start)
 
 
 def _mean_variance(X: Any) -> float:

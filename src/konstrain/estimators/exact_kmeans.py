@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from sklearn.utils import check_consistent_length, check_random_state
 
@@ -13,9 +14,13 @@ from konstrain._sklearn import Interval, StrOptions
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
+from konstrain.exact.cluster_constraints import alternative_to as unlike
+from konstrain.exact.solve import Limits, solve
+from konstrain.exact.task import ProofTask
 from konstrain.exceptions import NotProvenWarning, UndecidedError
-from konstrain.result import Clustering
+from konstrain.gap import relative_gap
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
 
@@ -150,8 +155,6 @@ class ExactKMeans(BaseConstrainedKMeans):
         self
             The fitted estimator.
         """
-        from konstrain.exact.cluster_constraints import alternative_to as unlike
-
         self._rules = tuple(cluster_constraints)
         if alternative_to is not None:
             if alternative_limit is None:
@@ -163,22 +166,16 @@ class ExactKMeans(BaseConstrainedKMeans):
         return self
 
     def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
-        # In double precision: the means of blocks, rounded to single, could lift a bound above the optimum.
-        return super()._build_problem(X.astype(np.float64, copy=False), y, sample_weight, **links)
+        return super()._build_problem(_dense(X), y, sample_weight, **links)
 
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
-        # Imported here: the search looks for its upper bounds with the estimators of this package.
-        from konstrain.exact.question import Question
-        from konstrain.exact.solve import Limits, solve
-        from konstrain.exact.tree import relative_gap
-
         if (problem.weight == 0).any():
-            row = int(problem.block_rows[problem.block_indptr[int(np.argmin(problem.weight))]])
+            row = problem.first_rows[np.argmin(problem.weight)]
             raise ValueError(f"row {row} and all rows tied to it have weight 0; leave rows without weight out")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         limits = Limits(self.gap, deadline, self.node_limit, self.n_jobs, seed, self.bound, self._told)
-        rows = (X.toarray() if hasattr(X, "toarray") else X).astype(np.float64, copy=False)
-        tree = solve(Question(rows, problem, self._rules), limits)
+        rows = _dense(X)
+        tree = solve(ProofTask(rows, problem, self._rules), limits)
         if tree.labels is None:
             raise UndecidedError(
                 "no clustering was found within the limits, and none was ruled out; raise time_limit"
@@ -188,10 +185,14 @@ class ExactKMeans(BaseConstrainedKMeans):
         self.is_optimal_ = bool(self.gap_ <= self.gap)
         self.n_nodes_, self.trace_ = tree.n_nodes, tree.trace
         self._warn_if_open(interrupted=tree.interrupted)
-        block_labels = tree.labels[problem.block_rows[problem.block_indptr[:-1]]]
-        lloyd = Lloyd(problem)
-        centers = lloyd.centers_of(block_labels, np.zeros((problem.n_clusters, rows.shape[1])))
-        return lloyd.clustering(block_labels, centers, max(1, tree.n_nodes), converged=True)
+        block_labels = tree.labels[problem.first_rows]
+        steps = Steps(problem)
+        centers = steps.centers_of(block_labels, np.zeros((problem.n_clusters, rows.shape[1])))
+        return steps.clustering(block_labels, centers, max(1, tree.n_nodes), converged=True)
+
+    def _means_of_rows(self, X: Any, problem: Problem, best: Clustering) -> tuple[NDArray[np.float64], float]:
+        """Centers and inertia as they are: the problem is in double precision, whatever X is in."""
+        return best.centers, best.inertia
 
     def _warn_if_open(self, *, interrupted: bool) -> None:
         if not self.is_optimal_:
@@ -209,3 +210,13 @@ class ExactKMeans(BaseConstrainedKMeans):
                 highlight=False,
             )
         return self.callback is not None and bool(self.callback(point))
+
+
+def _dense(X: Any) -> NDArray[np.float64]:
+    """Rows as proofs need them, whatever came in.
+
+    In double precision: means of blocks, rounded to single, could lift a bound above the optimum. Dense: costs of
+    sparse rows far from the origin, computed from squared lengths, are rounded by more than a bound may be.
+    """
+    rows = X.toarray() if hasattr(X, "toarray") else X
+    return np.ascontiguousarray(rows, dtype=np.float64)

@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from konstrain import distances
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.assignment import Assignment
 from konstrain.assignment.fill import fill_empty
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run
-from konstrain.estimators._start import Start
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.loop import Iterations, Loop
+from konstrain.kmeans.restarts import Run
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps, centers_from
 from konstrain.metrics import Violations
-from konstrain.result import Clustering
 from konstrain.stop import Deadline
 
 # Beyond this a multiplier grows no more: products with weights and costs must stay finite.
@@ -172,22 +172,20 @@ default="random-partition"
             links["cannot_link"] = np.column_stack([pairs, np.ones(len(pairs))])
         return super()._build_problem(X, y, sample_weight, **links)
 
-    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Run:
-        lloyd = LagrangianLloyd(
+    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
+        steps = LagrangianSteps(
             problem,
-            max_iter=self.max_iter,
             deadline=deadline,
             n_threads=default_threads(),
-            conflicts=Conflicts.of(problem),
+            conflicts=CannotLinks.of(problem),
             multiplier=self.multiplier,
             growth=self.growth,
             patience=self.n_iter_no_change,
             repair=self.repair,
         )
-        start = Start.of(self, X)
-        if isinstance(self.init, str) and self.init == "random-partition":
-            start = PartitionStart(X, self.init)
-        return Run(lloyd, start)
+        if isinstance(start.rule, str) and start.rule == "random-partition":
+            start = PartitionStart(X, start.rule)
+        return Run(Loop(passes_and_pulls, steps, self.max_iter), start)
 
     def _report(self, violations: Violations) -> None:
         super()._report(violations)
@@ -198,18 +196,18 @@ default="random-partition"
 class PartitionStart(Start):
     """Start at the means of a random assignment of blocks (lines 1 to 3 of the paper's pseudo-code)."""
 
-    def centers(self, lloyd: Lloyd, seed: int) -> NDArray[np.float64]:
+    def centers(self, steps: Steps, seed: int) -> NDArray[np.float64]:
         """Return the centers one run starts from."""
         rng = np.random.default_rng(seed)
-        problem = lloyd.problem
+        problem = steps.problem
         labels = rng.integers(problem.n_clusters, size=problem.n_blocks).astype(np.int32)
         some = rng.permutation(problem.n_blocks)[: problem.n_clusters]
         labels[some] = np.arange(some.size)
-        return lloyd.centers_of(labels, np.zeros((problem.n_clusters, self.X.shape[1])))
+        return steps.centers_of(labels, np.zeros((problem.n_clusters, self.X.shape[1])))
 
 
 @dataclass(frozen=True, eq=False)
-class Conflicts:
+class CannotLinks:
     """The cannot-links between blocks, as one pass walks over them.
 
     Parameters
@@ -228,7 +226,7 @@ class Conflicts:
     n_contradictions: int
 
     @classmethod
-    def of(cls, problem: Problem) -> "Conflicts":
+    def of(cls, problem: Problem) -> "CannotLinks":
         """Collect the cannot-links of a problem."""
         constant = round(problem.constant_penalty)
         if problem.links is None:
@@ -264,13 +262,36 @@ class Conflicts:
 Pull = tuple[int, int, int]
 
 
+def passes_and_pulls(
+    steps: "LagrangianSteps", centers: NDArray[np.float64], iterations: Iterations, warm: Assignment | None = None
+) -> Clustering:
+    """Alternate passes over the conflicts and pulled centers; returns the best labels on the way."""
+    multipliers = [steps.multiplier] * steps.conflicts.first.size
+    labels = steps.costs(centers).argmin(axis=1).astype(np.int32)
+    best: Clustering | None = None
+    last_better = 0
+    converged = False
+    for n_iter in iterations:
+        before = labels
+        labels, pulls = steps.one_pass(steps.costs(centers), labels, multipliers)
+        best, is_better = steps.better_of(best, labels, centers)
+        last_better = n_iter if is_better else last_better
+        still = not pulls and np.array_equal(labels, before)
+        converged = (still and n_iter > 1) or n_iter - last_better >= steps.patience
+        if converged:
+            break
+        centers = steps.pulled_centers(labels, centers, pulls, multipliers)
+    assert best is not None
+    return replace(steps.finished(best), n_iter=iterations.n_iter, converged=converged)
+
+
 @dataclass(eq=False)
-class LagrangianLloyd(Lloyd):
-    """The loop of LCC.
+class LagrangianSteps(Steps):
+    """The steps of LCC: one pass over the blocks in conflict, and centers that they pull.
 
     Parameters
     ----------
-    conflicts : Conflicts
+    conflicts : CannotLinks
         Cannot-links between blocks.
     multiplier, growth : float
         Where multipliers start, and what they grow by.
@@ -280,32 +301,11 @@ class LagrangianLloyd(Lloyd):
         Whether single blocks move in the end, as long as that makes violations fewer.
     """
 
-    conflicts: Conflicts = field(default_factory=lambda: Conflicts.of(Problem.build(1, 1)))
+    conflicts: CannotLinks = field(default_factory=lambda: CannotLinks.of(Problem.build(1, 1)))
     multiplier: float = 1.0
     growth: float = 2.0
     patience: int = 25
     repair: bool = True
-
-    def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
-        """Run from these centers and return the best labels on the way."""
-        multipliers = [self.multiplier] * self.conflicts.first.size
-        labels = self.costs(centers).argmin(axis=1).astype(np.int32)
-        best: Clustering | None = None
-        n_iter = last_better = 0
-        converged = False
-        while n_iter < self.max_iter and not converged:
-            n_iter += 1
-            before = labels
-            labels, pulls = self.one_pass(self.costs(centers), labels, multipliers)
-            best, is_better = self.better_of(best, labels, centers)
-            last_better = n_iter if is_better else last_better
-            still = not pulls and np.array_equal(labels, before)
-            converged = (still and n_iter > 1) or n_iter - last_better >= self.patience
-            centers = self.pulled_centers(labels, centers, pulls, multipliers)
-            if self.deadline.expired():
-                break
-        assert best is not None
-        return replace(self.finished(best), n_iter=n_iter, converged=converged)
 
     def one_pass(
         self, costs: NDArray[np.float64], labels: NDArray[np.int32], multipliers: list[float]
@@ -378,9 +378,7 @@ class LagrangianLloyd(Lloyd):
     ) -> NDArray[np.float64]:
         """Centers by equation (3.4): members of conflict sets pull with their weight times the multiplier."""
         problem = self.problem
-        sums, weights = distances.center_sums(
-            problem.mean, self._weight, labels, len(previous), n_threads=self.n_threads
-        )
+        sums, weights = self.sums_of(labels)
         if pulls:
             # Sorted: the sums below must not depend on the order within a set.
             cluster, block, conflict = np.array(sorted(pulls)).T
@@ -389,10 +387,7 @@ class LagrangianLloyd(Lloyd):
             rows = rows.toarray() if issparse(rows) else rows
             np.add.at(sums, cluster, strength[:, None] * rows)
             np.add.at(weights, cluster, strength)
-        centers = previous.copy()
-        filled = weights > 0
-        centers[filled] = sums[filled] / weights[filled, None]
-        return centers
+        return centers_from(sums, weights, previous)
 
 
 class _Walk:

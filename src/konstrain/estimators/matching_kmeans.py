@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 from konstrain._sklearn import Interval
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._lloyd import Lloyd
-from konstrain.estimators._restarts import default_threads
-from konstrain.estimators._run import Run
-from konstrain.estimators._start import Start
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.lloyd import lloyd
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.restarts import Run
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
 
@@ -117,7 +119,6 @@ class MatchingKMeans(BaseConstrainedKMeans):
         self.callback = callback
         self.random_state = random_state
 
-    def _make_run(self, X: Any, problem: Problem, deadline: Deadline, first_seed: int) -> Run:
-        lloyd = Lloyd(problem, max_iter=self.max_iter, deadline=deadline, n_threads=default_threads())
-        start = replace(Start.of(self, X), n_trials=self.n_local_trials)
-        return Run(lloyd, start)
+    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
+        steps = Steps(problem, deadline=deadline, n_threads=default_threads())
+        return Run(Loop(lloyd, steps, self.max_iter), replace(start, n_trials=self.n_local_trials))

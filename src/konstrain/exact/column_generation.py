@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
 
-from konstrain._tolerances import DEMAND_RELATIVE, FARKAS, INTEGRAL, PRICING_RELATIVE
+from konstrain._tolerances import FARKAS, INTEGRAL, PRICING_RELATIVE
+from konstrain.constraints.numbering import match_sizes
 from konstrain.constraints.problem import Problem
 from konstrain.exact.cluster_constraints import ClusterConstraint, ClusterRules
 from konstrain.exact.master import (
@@ -27,9 +28,12 @@ from konstrain.exact.master import (
     togetherness,
 )
 from konstrain.exact.pricing import Column, ExactPrice, Pricer
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
 
-# Share of the old duals in the smoothed ones at which columns are priced.
+# Share of the old duals in the smoothed ones at which columns are priced: dual smoothing by Neame's rule, see Pessoa,
+# Sadykov, Uchoa, Vanderbeck (2018), "Automation and combination of linear-programming based stabilization techniques
+# in column generation". Without it 60 to 80 random rows in 10 to 14 clusters need 1.3 to 1.6 times as many columns;
+# shares from 0.5 to 0.85 differ little, 0.95 follows the duals too slowly.
 SMOOTHING = 0.85
 # Starts of one round of local pricing besides the columns in use; all blocks up to this many.
 MAX_STARTS = 200
@@ -136,7 +140,7 @@ class ColumnGenerationBound:
         problem: Problem,
         cluster_constraints: Sequence[ClusterConstraint] = (),
         columns: Iterable[Sequence[int] | NDArray[Any]] = (),
-        deadline: Deadline | None = None,
+        deadline: Deadline = NO_DEADLINE,
         seed: int = 0,
         *,
         relax: bool = False,
@@ -155,7 +159,7 @@ class ColumnGenerationBound:
         self.incumbent_cost = np.inf
         self.n_iterations = 0
         self.n_pricer_nodes = 0
-        self._deadline = Deadline(None) if deadline is None else deadline
+        self._deadline = deadline
         self._node_limit = node_limit
         self._rng = np.random.default_rng(seed)
         self._solution: MasterSolution | None = None
@@ -213,7 +217,7 @@ class ColumnGenerationBound:
             status = "closed" if self._is_closed(gap) and status != "limit" else status
         return self._result(status, labels)
 
-    def round_up(self, deadline: Deadline | None = None) -> float:
+    def round_up(self, deadline: Deadline = NO_DEADLINE) -> float:
         """Look for a better clustering among the columns (the integer master); return the cost of the best known."""
         solution = self._solution
         chosen = np.arange(len(self.pool))
@@ -448,9 +452,7 @@ class ColumnGenerationBound:
     def _matching_clusters(self, block_labels: NDArray[np.int32]) -> NDArray[np.int32] | None:
         """Numbers for the clusters of a relaxed problem with which each keeps the bounds on its size, if any."""
         problem, k = self.problem, self.problem.n_clusters
-        slack = DEMAND_RELATIVE * float(problem.demand.sum())
-        low = np.zeros(k) if problem.size_min is None else problem.size_min - slack
-        high = np.full(k, np.inf) if problem.size_max is None else problem.size_max + slack
+        low, high = problem.widened_bounds
         sizes = np.bincount(block_labels, problem.demand, minlength=k).astype(np.float64, copy=False)
         return match_sizes(sizes, low, high)
 
@@ -476,35 +478,6 @@ def _central(corner: MasterSolution, middle: MasterSolution | None) -> MasterSol
         return corner
     most = 2.0 * corner.sigma + corner.value
     return corner.between(middle, min(1.0, most / middle.sigma) if middle.sigma > 0.0 else 1.0)
-
-
-def match_sizes(
-    sizes: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.int32] | None:
-    """Give each size bounds of its own that it keeps; None when that is impossible.
-
-    An order that fits already stays. Else, from the smallest size on, each takes, of the bounds it has reached, those
-    that end first: whoever comes later is larger and has reached them too, so what remains suits it best (Glover's
-    rule for matchings in convex graphs).
-
-    Examples
-    --------
-    >>> match_sizes(np.array([8.0, 5.0]), low=np.array([0.0, 4.0]), high=np.array([10.0, 5.0])).tolist()
-    [0, 1]
-    >>> match_sizes(np.array([8.0, 2.0]), low=np.array([0.0, 4.0]), high=np.array([10.0, 5.0])) is None
-    True
-    """
-    if ((low <= sizes) & (sizes <= high)).all():
-        return np.arange(sizes.size, dtype=np.int32)
-    chosen = np.full(sizes.size, -1, dtype=np.int32)
-    end = np.array(high)
-    for at in np.argsort(sizes, kind="stable"):
-        reached = np.flatnonzero((low <= sizes[at]) & (end >= sizes[at]))
-        if reached.size == 0:
-            return None
-        chosen[at] = reached[end[reached].argmin()]
-        end[chosen[at]] = -np.inf  # taken
-    return chosen
 
 
 def _split(columns: list[Column], n_clusters: int) -> list[Column]:

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from konstrain._highs import BinaryProgram, GrowingProgram, solve_binary
 from konstrain._tolerances import INTEGRAL
 from konstrain.exact.pricing import Column
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
 
 
 class ColumnPool:
@@ -196,7 +196,7 @@ def integer_master(
     *,
     chosen: NDArray[np.intp] | None = None,
     scale: float = 1.0,
-    deadline: Deadline | None = None,
+    deadline: Deadline = NO_DEADLINE,
 ) -> list[Column] | None:
     """Choose whole columns: the best clustering the pool holds, or None when there is none or time ran out.
 
@@ -210,7 +210,7 @@ def integer_master(
         Which columns of the pool to choose from.
     scale : float
         Costs are divided by it.
-    deadline : Deadline, optional
+    deadline : Deadline
         When to stop; the best choice so far is returned.
 
     Returns
@@ -232,8 +232,7 @@ def integer_master(
         row_high=np.append(np.full(n_blocks, np.inf), float(n_clusters)),
         integer=np.ones(len(columns), dtype=bool),
     )
-    remaining = np.inf if deadline is None else deadline.remaining()
-    answer = solve_binary(program, time_limit=remaining if np.isfinite(remaining) else None)
+    answer = solve_binary(program, deadline=deadline)
     if answer.x is None:
         return None
     return [column for column, x in zip(columns, answer.x, strict=True) if x > 0.5]

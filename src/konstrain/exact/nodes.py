@@ -1,4 +1,4 @@
-"""Nodes of the tree: the same questions asked of either bound."""
+"""Nodes of the tree: the same asked of either bound."""
 
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from konstrain.exact.column_generation import NODE_LIMIT, ColumnGenerationBound
-from konstrain.exact.question import Branch, Pair, Question
 from konstrain.exact.sdp_bound import SdpBound
+from konstrain.exact.task import Branch, Pair, ProofTask
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline
 
@@ -28,7 +28,7 @@ class Verdict:
 class Node(Protocol):
     """What the tree asks of a node, whichever bound it uses."""
 
-    question: Question
+    task: ProofTask
     branch: Branch
 
     @property
@@ -52,13 +52,13 @@ class Node(Protocol):
 class SemidefiniteNode:
     """A node whose bound is the semidefinite one; children start from where it ended."""
 
-    def __init__(self, question: Question, branch: Branch, bound: SdpBound) -> None:
-        self.question, self.branch, self._bound = question, branch, bound
+    def __init__(self, task: ProofTask, branch: Branch, bound: SdpBound) -> None:
+        self.task, self.branch, self._bound = task, branch, bound
 
     @classmethod
-    def root(cls, question: Question) -> Self:
+    def root(cls, task: ProofTask) -> Self:
         """Make the root."""
-        return cls(question, Branch(), SdpBound(question.problem))
+        return cls(task, Branch(), SdpBound(task.problem))
 
     @property
     def lower_bound(self) -> float:
@@ -83,9 +83,9 @@ class SemidefiniteNode:
         together = 0.5 * np.minimum.outer(own, own) < Z
         n_parts, part = connected_components(together, directed=False)
         block_of = self._bound.block_of
-        if n_parts != self.question.problem.n_clusters or (block_of < 0).any():
+        if n_parts != self.task.problem.n_clusters or (block_of < 0).any():
             return None
-        labels: NDArray[np.int32] = self.question.problem.expand(part[block_of].astype(np.int32))
+        labels: NDArray[np.int32] = self.task.problem.expand(part[block_of].astype(np.int32))
         return labels
 
     def pair(self) -> Pair | None:
@@ -93,7 +93,7 @@ class SemidefiniteNode:
         chosen = self._bound.branching_pair() or self._any_pair()
         if chosen is None:
             return None
-        return self.question.first_row(chosen[0]), self.question.first_row(chosen[1])
+        return self.task.first_row(chosen[0]), self.task.first_row(chosen[1])
 
     def _any_pair(self) -> Pair | None:
         """Some two blocks that are neither together nor apart: where sizes, which the bound may not know, decide."""
@@ -109,35 +109,35 @@ class SemidefiniteNode:
 
     def children(self, pair: Pair) -> list[Node]:
         """See `Node`."""
-        i, j = (int(self.question.problem.block_of[row]) for row in pair)
+        i, j = (int(self.task.problem.block_of[row]) for row in pair)
         nodes: list[Node] = []
         for branch, make in (
             (self.branch.together(pair), self._bound.child_must_link),
             (self.branch.apart(pair), self._bound.child_cannot_link),
         ):
-            if _is_possible(self.question, branch):
-                nodes.append(SemidefiniteNode(self.question, branch, make(i, j)))
+            if _is_possible(self.task, branch):
+                nodes.append(SemidefiniteNode(self.task, branch, make(i, j)))
         return nodes
 
 
 class ColumnNode:
     """A node whose bound is column generation; children start from the columns that fit them."""
 
-    def __init__(self, question: Question, branch: Branch, bound: ColumnGenerationBound, floor: float) -> None:
-        self.question, self.branch, self._bound, self._floor = question, branch, bound, floor
+    def __init__(self, task: ProofTask, branch: Branch, bound: ColumnGenerationBound, floor: float) -> None:
+        self.task, self.branch, self._bound, self._floor = task, branch, bound, floor
         self.has_stalled = False  # whether the exact pricer gave up
 
     @classmethod
     def root(
-        cls, question: Question, seed: int, labels: NDArray[np.int32] | None = None, node_limit: int = NODE_LIMIT
+        cls, task: ProofTask, seed: int, labels: NDArray[np.int32] | None = None, node_limit: int = NODE_LIMIT
     ) -> Self:
         """Make the root; the clusters of known labels are its first columns."""
         bound = ColumnGenerationBound(
-            question.problem, question.cluster_constraints, seed=seed, relax=True, node_limit=node_limit
+            task.problem, task.cluster_constraints, seed=seed, relax=True, node_limit=node_limit
         )
         if labels is not None:
             bound.add_clustering(labels)
-        return cls(question, Branch(), bound, -np.inf)
+        return cls(task, Branch(), bound, -np.inf)
 
     @property
     def lower_bound(self) -> float:
@@ -165,13 +165,13 @@ class ColumnNode:
         nodes: list[Node] = []
         for branch in (self.branch.together(pair), self.branch.apart(pair)):
             try:
-                problem = self.question.problem_of(branch)
+                problem = self.task.problem_of(branch)
             except InfeasibleError:
                 continue
             bound = ColumnGenerationBound(
-                problem, self.question.cluster_constraints, self._bound.rows_of_columns(), relax=True
+                problem, self.task.cluster_constraints, self._bound.rows_of_columns(), relax=True
             )
-            nodes.append(ColumnNode(self.question, branch, bound, self.lower_bound))
+            nodes.append(ColumnNode(self.task, branch, bound, self.lower_bound))
         return nodes
 
 
@@ -187,9 +187,9 @@ def _undecided_pair(n_blocks: int, conflicts: object) -> Pair | None:
     return i, j
 
 
-def _is_possible(question: Question, branch: Branch) -> bool:
+def _is_possible(task: ProofTask, branch: Branch) -> bool:
     try:
-        question.problem_of(branch)
+        task.problem_of(branch)
     except InfeasibleError:
         return False
     return True

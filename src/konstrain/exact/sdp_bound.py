@@ -19,13 +19,16 @@ so with M = C + rho V
 With size bounds low_i = w_i / size_max and high_i = w_i / size_min, as Y_ii is w_i over the weight of its cluster;
 without, low_i = 0 and S_ii >= 0 is required. Last, Y = uu' + W with W u = 0, 0 <= W <= I and trace k - 1, so <M, Y>
 is at least u'Mu plus the sum of the k - 1 smallest eigenvalues of M on the complement of u (Ky Fan). V is U itself
-where U allows it, and clipped to the sum of the cuts where it does not.
+where U allows it, and clipped to the sum of the cuts where it does not. What rounding may have done to C before any
+of this is taken off beforehand (`sdp_model._rounding_guard`), what it does in the sums above is taken off here.
 
 References
 ----------
 .. [1] Peng, Wei (2007), "Approximating K-means-type clustering via semidefinite programming".
 .. [2] Piccialli, Russo Russo, Sudoso (2022), "An exact algorithm for semi-supervised minimum sum-of-squares
    clustering".
+.. [3] Wohlberg (2017), "ADMM penalty parameter selection by residual balancing": relative residuals, the root of
+   their ratio as factor, capped; after He, Yang, Wang (2000).
 """
 
 from dataclasses import dataclass
@@ -52,6 +55,11 @@ CHECK_EVERY = 10
 # Sweeps over the cuts in one projection; 1, 3 and 10 lead to the same number of iterations.
 N_SWEEPS = 3
 FIRST_RHO = 1.0
+# Residuals within this factor of each other count as balanced; beyond it rho changes by at most the second factor at
+# a time. On Iris with 3 clusters a run takes 600 iterations with 1.1, 370 with 1.6 and 340 with 2; but from 2 on the
+# multipliers jump too far for 5 clusters, and the run stalls at a gap of 4e-4 instead of closing.
+BALANCED = 2.0
+MOST_RHO_FACTOR = 1.6
 # Rounds of cuts at most; many clusters have long tails.
 MOST_ROUNDS = 60
 MOST_ROUNDS_MANY_CLUSTERS = 150
@@ -126,7 +134,7 @@ class _State:
     def start(cls, model: SdpModel) -> "_State":
         m = model.n_blocks
         u = model.direction
-        # The centre of the spectral set.
+        # The center of the spectral set.
         share = (model.n_clusters - 1) / (m - 1)
         Z = share * np.eye(m) + (1 - share) * np.outer(u, u)
         return cls(Z.copy(), Z, np.zeros((m, m)), FIRST_RHO)
@@ -286,19 +294,20 @@ class SdpBound:
         return self._step
 
     def _adapt_rho(self, step: Any) -> None:
-        """Keep primal and dual residuals within a factor of two; rho has no floor, many clusters need it small."""
+        """Balance relative residuals [3]_: rho follows the root of their ratio once that leaves a factor of two.
+
+        It has no floor: many clusters need it small.
+        """
         apart, size, moved, multiplier, _ = step
         primal, dual = apart / size, moved / max(multiplier, np.finfo(float).tiny)
-        factor = 1.0
-        if primal > 2 * dual:
-            factor = min(1.6, np.sqrt(primal / dual)) if dual > 0 else 1.6
-        elif dual > 2 * primal:
-            factor = 1 / min(1.6, np.sqrt(dual / primal)) if primal > 0 else 1 / 1.6
-        if factor != 1.0:
-            self._state.rho *= factor
-            self._state.U /= factor
-            self._cuts.mu[:] /= factor
-            self._spectral.rescale(1 / factor)
+        if max(primal, dual) <= BALANCED * min(primal, dual):
+            return
+        ratio = primal / max(dual, np.finfo(float).tiny)
+        factor = float(np.clip(np.sqrt(ratio), 1 / MOST_RHO_FACTOR, MOST_RHO_FACTOR))
+        self._state.rho *= factor
+        self._state.U /= factor
+        self._cuts.mu[:] /= factor
+        self._spectral.rescale(1 / factor)
 
     def _take_bound(self, run: "_Run") -> None:
         bound = self._safe_bound()
@@ -432,7 +441,7 @@ class _Run:
         self.gap = gap
         self.deadline = deadline
         # Costs near 0 beside the total are known to rounding only.
-        self._rounding = SDP_ROUNDING * model.n_blocks * model.total
+        self._rounding = SDP_ROUNDING * model.n_blocks * model.total + model.guard
         self.trace: list[SdpStep] = []
 
     def is_closed(self, lower_bound: float) -> bool:

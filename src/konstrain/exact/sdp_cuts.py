@@ -33,7 +33,7 @@ class Cuts:
     Parameters
     ----------
     stars : ndarray of int32, shape (n_cuts, 6)
-        Centre and members of each star; -1 fills up.
+        Center and members of each star; -1 fills up.
     parts : Parts
         The part cuts; their rows come after those of the stars.
     rows : tuple of ndarray

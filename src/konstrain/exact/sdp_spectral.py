@@ -141,10 +141,10 @@ class SpectralProjection:
     def _follow(self, matrix: NDArray[np.float64]) -> tuple[Any, Any]:
         """Ritz pairs of the followed subspace after one polynomial step; None where it degenerated."""
         lower, upper = self._floor - FLOOR_MARGIN * (self._edge - self._floor), self._edge
-        centre, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+        center, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
         shifted = matrix.T
         diagonal = matrix.reshape(-1)[:: matrix.shape[0] + 1]
-        diagonal -= centre
+        diagonal -= center
         previous = self._vectors
         current = blas.dsymm(1.0 / half, shifted, previous, lower=0)
         for _ in range(DEGREE - 1):
@@ -161,7 +161,7 @@ class SpectralProjection:
         # Ritz values below the interval: the spectrum has grown downwards and the polynomial blew up the wrong end.
         if info != 0 or values[0] < -half:
             return None, None
-        return values + centre, basis @ rotation
+        return values + center, basis @ rotation
 
 
 def _orthonormal(vectors: Any) -> Any:

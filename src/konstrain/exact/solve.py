@@ -1,4 +1,4 @@
-"""From a question to a proved answer: upper bounds first, then the tree over the bound that suits the question."""
+"""From a task to a proved answer: upper bounds first, then the tree over the bound that suits the problem."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,13 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain.assignment import assign_by
 from konstrain.constraints.problem import Problem
-from konstrain.estimators.constrained_kmeans import ConstrainedKMeans
 from konstrain.exact.column_generation import has_real_minimum, has_unequal_maxima
 from konstrain.exact.nodes import ColumnNode, Node, SemidefiniteNode, Verdict
-from konstrain.exact.question import Question
+from konstrain.exact.task import ProofTask
 from konstrain.exact.tree import TracePoint, Tree
 from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.plan import plan_restarts, plan_run
+from konstrain.kmeans.restarts import Restarts, draw_seeds
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
 # What a caller may ask for.
@@ -42,12 +47,12 @@ class Limits:
     on_progress: Callable[[TracePoint], object] | None = None
 
 
-def solve(question: Question, limits: Limits, labels: NDArray[np.int32] | None = None) -> Tree:
+def solve(task: ProofTask, limits: Limits, labels: NDArray[np.int32] | None = None) -> Tree:
     """Search for the best clustering and its proof.
 
     Parameters
     ----------
-    question : Question
+    task : ProofTask
         Rows and constraints.
     limits : Limits
         Gap, time, nodes, workers.
@@ -60,22 +65,24 @@ def solve(question: Question, limits: Limits, labels: NDArray[np.int32] | None =
         The finished search: best labels, bounds, trace.
     """
     tree = Tree(
-        question,
+        task,
         gap=limits.gap,
         deadline=limits.deadline,
         node_limit=limits.node_limit,
         n_jobs=limits.n_jobs,
         on_progress=limits.on_progress,
-        improve=lambda node: _improve(question, node, limits, tree),
+        improve=lambda node: _improve(task, node, limits, tree),
     )
     tree.offer(labels)
+    if tree.labels is None:
+        _refuse_impossible(task.problem, limits)
     try:
-        _find_first_labels(question, limits, tree)
-        root, verdict = _choose_root(question, limits, tree)
+        _find_first_labels(task, limits, tree)
+        root, verdict = _choose_root(task, limits, tree)
     except KeyboardInterrupt:
         if tree.labels is None:
             raise
-        root, verdict = SemidefiniteNode.root(question), Verdict("interrupted")
+        root, verdict = SemidefiniteNode.root(task), Verdict("interrupted")
     tree.search(root, verdict)
     if tree.labels is None and not tree.interrupted and tree.lower_bound == np.inf:
         raise InfeasibleError(
@@ -84,26 +91,40 @@ def solve(question: Question, limits: Limits, labels: NDArray[np.int32] | None =
     return tree
 
 
-def _choose_root(question: Question, limits: Limits, tree: Tree) -> tuple[Node, Verdict | None]:
+def _refuse_impossible(problem: Problem, limits: Limits) -> None:
+    """Raise when sizes and conflicts do not fit together: the tree would find out by looking at every clustering."""
+    free = np.zeros((problem.n_blocks, problem.n_clusters))
+    share = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
+    try:
+        assign_by(problem.assignment_problem(free), deadline=share)
+    except UndecidedError:
+        return  # the search may still find out
+    except InfeasibleError as error:
+        raise InfeasibleError(
+            f"no clustering satisfies all constraints: {error}", reason=error.reason, witness=error.witness
+        ) from None
+
+
+def _choose_root(task: ProofTask, limits: Limits, tree: Tree) -> tuple[Node, Verdict | None]:
     """Return the root of the bound asked for, and what it says if it was run.
 
     "auto" lets column generation try first where it is strong.
     """
-    problem = question.problem
+    problem = task.problem
     if limits.bound == "sdp":
-        return SemidefiniteNode.root(question), None
-    if limits.bound == "column-generation" or question.cluster_constraints:
-        return ColumnNode.root(question, limits.seed, tree.labels), None
+        return SemidefiniteNode.root(task), None
+    if limits.bound == "column-generation" or task.cluster_constraints:
+        return ColumnNode.root(task, limits.seed, tree.labels), None
     per_cluster = problem.n_blocks / problem.n_clusters
     if _is_for_columns(problem) and (per_cluster <= FEW_BLOCKS_PER_CLUSTER or problem.n_blocks <= FEW_BLOCKS):
-        root = ColumnNode.root(question, limits.seed, tree.labels, node_limit=RACE_NODES)
+        root = ColumnNode.root(task, limits.seed, tree.labels, node_limit=RACE_NODES)
         verdict = root.run(tree.upper_bound, limits.gap, limits.deadline)
         tree.offer(verdict.labels)
         if not root.has_stalled:
             return root, verdict
     elif problem.n_clusters >= MANY_CLUSTERS and _is_for_columns(problem):
-        _columns_for_labels(question, limits, tree)
-    return SemidefiniteNode.root(question), None
+        _columns_for_labels(task, limits, tree)
+    return SemidefiniteNode.root(task), None
 
 
 def _is_for_columns(problem: Problem) -> bool:
@@ -111,10 +132,10 @@ def _is_for_columns(problem: Problem) -> bool:
     return not has_real_minimum(problem) and not has_unequal_maxima(problem)
 
 
-def _columns_for_labels(question: Question, limits: Limits, tree: Tree) -> None:
+def _columns_for_labels(task: ProofTask, limits: Limits, tree: Tree) -> None:
     """Generate columns without proof and look for a better clustering among them."""
     share = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
-    root = ColumnNode.root(question, limits.seed, tree.labels, node_limit=1)
+    root = ColumnNode.root(task, limits.seed, tree.labels, node_limit=1)
     tree.offer(root.run(tree.upper_bound, limits.gap, share).labels)
 
 
@@ -122,26 +143,32 @@ def _is_limited(limits: Limits) -> bool:
     return bool(np.isfinite(limits.deadline.remaining()))
 
 
-def _find_first_labels(question: Question, limits: Limits, tree: Tree) -> None:
+def _find_first_labels(task: ProofTask, limits: Limits, tree: Tree) -> None:
     deadline = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
-    tree.offer(_kmeans(question, question.problem, "auto", limits.seed, deadline, tree))
+    tree.offer(_kmeans(task, task.problem, None, limits.seed, deadline, tree))
 
 
-def _improve(question: Question, node: Node, limits: Limits, tree: Tree) -> NDArray[np.int32] | None:
+def _improve(task: ProofTask, node: Node, limits: Limits, tree: Tree) -> NDArray[np.int32] | None:
     try:
-        problem = question.problem_of(node.branch)
+        problem = task.problem_of(node.branch)
     except InfeasibleError:
         return None
-    return _kmeans(question, problem, NODE_RESTARTS, limits.seed + 1, limits.deadline, tree)
+    return _kmeans(task, problem, NODE_RESTARTS, limits.seed + 1, limits.deadline, tree)
 
 
 def _kmeans(
-    question: Question, problem: Problem, n_init: object, seed: int, deadline: Deadline, tree: Tree
+    task: ProofTask, problem: Problem, n_init: int | None, seed: int, deadline: Deadline, tree: Tree
 ) -> NDArray[np.int32] | None:
-    """Cluster a problem heuristically; None when no feasible labels turn up in time."""
-    model = ConstrainedKMeans(problem.n_clusters, n_init=n_init, tol=0.0, random_state=seed)
+    """Cluster a problem heuristically; None when no feasible labels turn up in time.
+
+    `n_init` is the number of restarts; None: as many as `ConstrainedKMeans` makes by itself.
+    """
+    start = Start(task.X, "k-means++")
+    most, n_agreeing = plan_restarts(problem, start) if n_init is None else (n_init, n_init)
+    seeds = draw_seeds(np.random.RandomState(seed), most)
+    steps = Steps(problem, deadline=deadline, n_threads=default_threads())
     try:
-        best = model._search(question.X, problem, deadline)
+        best = Restarts(plan_run(steps, start, seeds[0]), deadline).best(seeds, n_agreeing)
     except (InfeasibleError, UndecidedError):
         return None
     labels: NDArray[np.int32] = problem.expand(best.block_labels)

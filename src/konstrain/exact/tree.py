@@ -12,7 +12,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from konstrain.exact.nodes import Node, Verdict
-from konstrain.exact.question import Question
+from konstrain.exact.task import ProofTask
+from konstrain.gap import relative_gap
 from konstrain.stop import Deadline
 
 
@@ -31,20 +32,13 @@ class TracePoint(NamedTuple):
         return relative_gap(self.lower_bound, self.upper_bound)
 
 
-def relative_gap(lower_bound: float, upper_bound: float) -> float:
-    """How far a cost may be above the best possible, relative to itself."""
-    if not np.isfinite(upper_bound):
-        return float("inf")
-    return max(0.0, upper_bound - lower_bound) / max(abs(upper_bound), 1e-300)
-
-
 @dataclass(eq=False)
 class Tree:
     """The search for the best clustering, and the proof that it is.
 
     Parameters
     ----------
-    question : Question
+    task : ProofTask
         What is asked.
     gap : float
         Relative gap at which a clustering counts as proved.
@@ -60,7 +54,7 @@ class Tree:
         Looks for a better clustering of a node's branch: labels of rows, or None.
     """
 
-    question: Question
+    task: ProofTask
     gap: float
     deadline: Deadline
     node_limit: int | None = None
@@ -83,7 +77,7 @@ class Tree:
         """Keep labels if they keep all constraints and cost less than what is known."""
         if labels is None:
             return
-        cost = self.question.cost_of(labels)
+        cost = self.task.cost_of(labels)
         if cost < self.upper_bound:
             self.labels, self.upper_bound = labels, cost
 
@@ -182,7 +176,7 @@ class Tree:
         return heapq.heappop(self._heap)[2]
 
     def _note(self) -> bool:
-        """Write the state down and tell it; returns whether who was told has had enough."""
+        """Write the state down and tell it to `on_progress`; returns whether that asks the search to end."""
         seconds = time.perf_counter() - self._began
         point = TracePoint(seconds, self.lower_bound, self.upper_bound, self.n_nodes, len(self._heap))
         self.trace.append(point)

@@ -6,7 +6,8 @@
 
 from pathlib import Path
 
-from konstrain.experiments.declare import Case, Contender, Experiment, Instance, Row
+from konstrain.comparison.instance import Instance
+from konstrain.experiments.declare import Case, Contender, Experiment, Row
 from konstrain.experiments.papers import PAPERS
 from konstrain.experiments.report import write_files
 from konstrain.experiments.runner import Summary, run_rows
@@ -96,8 +97,8 @@ def write_report(experiment: str | Experiment, *, db: str | Path, output: str | 
     db : path
         SQLite file that `run_experiment` wrote; rows that are not there yet are left out.
     output : path
-        Folder, made if it is not there: NAME.md with its pictures, NAME.html that needs no other file, and the raw
-        rows as NAME.csv. Each file appears whole or not at all.
+        Folder, made if it is not there: NAME.md with its pictures, and the raw rows as NAME.parquet. Each file
+        appears whole or not at all.
 
     Returns
     -------

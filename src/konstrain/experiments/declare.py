@@ -1,38 +1,17 @@
 """How an experiment is written down: problems, contenders, measures, and the published numbers beside them."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from konstrain.experiments.tables import Claim, Figure, Table
+from konstrain.comparison.instance import Instance
+from konstrain.experiments.published import Claim, Figure, Table
 from konstrain.methods import METHODS
 
 # Seconds that a row may take beyond the limit its method was given: building the problem, measuring, and slack.
 GRACE = 60.0
-
-
-@dataclass(frozen=True, eq=False)
-class Instance:
-    """One problem as methods get it, and the truth that their answers are measured with.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Rows to cluster.
-    n_clusters : int
-        Number of clusters.
-    labels : array-like of shape (n_samples,), optional
-        True classes; only measures see them.
-    constraints : mapping
-        Arguments of `konstrain.methods.Method.fit`: must_link, cannot_link, size_min, size_max, ...
-    """
-
-    X: Any
-    n_clusters: int
-    labels: Any = None
-    constraints: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -158,7 +137,7 @@ class Experiment:
     contenders : tuple of Contender
         Those whose method is not in `konstrain.methods.METHODS` are left out and named in the report.
     measures : tuple of str
-        Names in `konstrain.experiments.measures.MEASURES`.
+        Names in `konstrain.comparison.measures.MEASURES`.
     tables, figures, claims : tuple
         What the report shows.
     quick : callable

@@ -1,31 +1,16 @@
-"""A report as a list of blocks, written as Markdown or as one HTML page that needs no other file."""
+"""A report as a list of elements, written as Markdown."""
 
-import base64
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
-_STYLE = """
-body { font-family: sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; color: #222; }
-table { border-collapse: collapse; margin: 1em 0; font-size: 0.9em; }
-th, td { padding: 0.2em 0.7em; border-bottom: 1px solid #ddd; text-align: right; }
-th:first-child, td:first-child { text-align: left; }
-th { border-bottom: 2px solid #888; }
-img { max-width: 100%; }
-code { background: #f4f4f4; padding: 0.1em 0.3em; }
-"""
 
-
-class Block(Protocol):
-    """Anything that can write itself both ways."""
+class Element(Protocol):
+    """Anything that can write itself."""
 
     def markdown(self) -> str:
         """Text for a .md file."""
-
-    def html(self) -> str:
-        """An element of a page."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +22,7 @@ class Heading:
 
     def markdown(self) -> str:
         """Text for a .md file."""
-        return f"{'#' * self.level} {self.text}"
-
-    def html(self) -> str:
-        """An element of a page."""
-        return f"<h{self.level}>{html.escape(self.text)}</h{self.level}>"
+        return f"{'#' * self.level} {_escaped(self.text)}"
 
 
 @dataclass(frozen=True)
@@ -53,12 +34,8 @@ class Paragraph:
 
     def markdown(self) -> str:
         """Text for a .md file."""
-        return f"    {self.text}" if self.code else self.text
-
-    def html(self) -> str:
-        """An element of a page."""
-        text = html.escape(self.text)
-        return f"<p><code>{text}</code></p>" if self.code else f"<p>{text}</p>"
+        # Indented text is shown as it is, markup and all.
+        return f"    {self.text}" if self.code else _escaped(self.text)
 
 
 @dataclass(frozen=True)
@@ -71,43 +48,30 @@ class Grid:
     def markdown(self) -> str:
         """Text for a .md file."""
         rules = ["---", *["---:"] * (len(self.header) - 1)]
-        return "\n".join(f"| {' | '.join(line)} |" for line in [self.header, rules, *self.rows])
-
-    def html(self) -> str:
-        """An element of a page."""
-        head = _cells("th", self.header)
-        body = "\n".join(_cells("td", row) for row in self.rows)
-        return f"<table>\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+        lines = [[_escaped(cell) for cell in line] for line in [self.header, *self.rows]]
+        return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rules, *lines[1:]])
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG: beside a .md file under its name, within a page itself."""
+    """A PNG that lies beside the .md file under its name."""
 
     name: str
     title: str
     png: bytes
 
-    def save(self, path: Path) -> None:
-        """Write the picture."""
-        path.write_bytes(self.png)
-
     def markdown(self) -> str:
         """Text for a .md file."""
-        return f"![{self.title}]({self.name})"
-
-    def html(self) -> str:
-        """An element of a page."""
-        data = base64.b64encode(self.png).decode("ascii")
-        return f'<img alt="{html.escape(self.title)}" src="data:image/png;base64,{data}">'
+        return f"![{_escaped(self.title)}]({self.name})"
 
 
-def _cells(tag: str, texts: Sequence[str]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) + "</tr>"
+def _escaped(text: str) -> str:
+    """Text for Markdown in which nothing is taken for HTML, and no cell of a table ends early."""
+    return " ".join(html.escape(text, quote=False).replace("|", "\\|").split("\n"))
 
 
-def as_markdown(blocks: Sequence[Block]) -> str:
-    """Write blocks as Markdown.
+def as_markdown(elements: Sequence[Element]) -> str:
+    """Write elements as Markdown.
 
     Examples
     --------
@@ -119,11 +83,4 @@ def as_markdown(blocks: Sequence[Block]) -> str:
     | 0 | 50 |
     <BLANKLINE>
     """
-    return "\n\n".join(block.markdown() for block in blocks) + "\n"
-
-
-def as_html(title: str, blocks: Sequence[Block]) -> str:
-    """Write blocks as one HTML page that needs no other file."""
-    body = "\n".join(block.html() for block in blocks)
-    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
-    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
+    return "\n\n".join(element.markdown() for element in elements) + "\n"

@@ -4,19 +4,10 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from konstrain.comparison.measures import MEASURES
+from konstrain.comparison.records import Group, Record, groups_of, select, summed_up, values_of
 from konstrain.experiments.document import Grid
-from konstrain.experiments.measures import MEASURES
-from konstrain.experiments.tables import (
-    Column,
-    Group,
-    Published,
-    Record,
-    Table,
-    groups_of,
-    select,
-    summed_up,
-    values_of,
-)
+from konstrain.experiments.published import Column, Published, Table
 
 _NOTHING = Published(None)
 

@@ -3,9 +3,10 @@
 import io
 from collections.abc import Sequence
 
+from konstrain.comparison.measures import MEASURES
+from konstrain.comparison.records import Record, select
 from konstrain.experiments.document import Picture
-from konstrain.experiments.measures import MEASURES
-from konstrain.experiments.tables import Figure, Record, select
+from konstrain.experiments.published import Figure
 from konstrain.plotting import plot_curves
 
 

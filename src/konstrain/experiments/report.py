@@ -1,17 +1,21 @@
 """The report of an experiment: claims, tables and figures, published numbers beside ours, and how ours came about."""
 
-import csv
+import io
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+import polars
+
+from konstrain.comparison.records import Record
 from konstrain.experiments.declare import Experiment
-from konstrain.experiments.document import Block, Grid, Heading, Paragraph, Picture, as_html, as_markdown
+from konstrain.experiments.document import Element, Grid, Heading, Paragraph, Picture, as_markdown
 from konstrain.experiments.lines import grid_of
 from konstrain.experiments.store import Started, open_store
-from konstrain.experiments.tables import Record
 from konstrain.files.outputs import write_whole
 
+# The most that is still quick: rows are written once, and kept in a repository.
+_COMPRESSION = 19
 _WORDS = {True: "yes", False: "no", None: "not judged"}
 
 
@@ -23,29 +27,29 @@ def write_files(experiment: Experiment, *, db: Path, output: Path) -> Path:
     with open_store(db) as store:
         records = store.records(experiment.name, keys)
         starts = store.starts(experiment.name)
-    blocks = blocks_of(experiment, records, starts, n_rows=len(keys))
+    elements = compose_report(experiment, records, starts, n_rows=len(keys))
     output.mkdir(parents=True, exist_ok=True)
-    for picture in (block for block in blocks if isinstance(block, Picture)):
-        write_whole(output / picture.name, picture.save)
-    write_whole(output / f"{experiment.name}.csv", lambda path: write_csv(path, records))
-    write_whole(output / f"{experiment.name}.html", lambda path: path.write_text(as_html(experiment.title, blocks)))
+    for picture in (element for element in elements if isinstance(element, Picture)):
+        write_whole(output / picture.name, picture.png)
+    write_whole(output / f"{experiment.name}.parquet", as_parquet(records))
     page = output / f"{experiment.name}.md"
-    write_whole(page, lambda path: path.write_text(as_markdown(blocks)))
+    write_whole(page, as_markdown(elements).encode())
     return page
 
 
-def blocks_of(
+def compose_report(
     experiment: Experiment, records: Sequence[Record], starts: Sequence[Started], *, n_rows: int
-) -> list[Block]:
+) -> list[Element]:
     """Put the report together."""
-    blocks: list[Block] = [Heading(experiment.title, 1), Paragraph(experiment.reference + ".")]
-    blocks += [Paragraph(note) for note in experiment.notes]
-    blocks += [Heading("What was claimed and what was found"), _claims(experiment, records)] * bool(experiment.claims)
+    elements: list[Element] = [Heading(experiment.title, 1), Paragraph(experiment.reference + ".")]
+    elements += [Paragraph(note) for note in experiment.notes]
+    if experiment.claims:
+        elements += [Heading("What was claimed and what was found"), _claims(experiment, records)]
     for table in experiment.tables:
-        blocks += [Heading(table.title), grid_of(table, records)]
+        elements += [Heading(table.title), grid_of(table, records)]
     if find_spec("matplotlib") is not None:
-        blocks += _pictures(experiment, records)
-    return [*blocks, *_failures(records), *_origin(experiment, records, starts, n_rows)]
+        elements += _pictures(experiment, records)
+    return [*elements, *_failures(records), *_origin(experiment, records, starts, n_rows)]
 
 
 def _claims(experiment: Experiment, records: Sequence[Record]) -> Grid:
@@ -55,15 +59,15 @@ def _claims(experiment: Experiment, records: Sequence[Record]) -> Grid:
     )
 
 
-def _pictures(experiment: Experiment, records: Sequence[Record]) -> list[Block]:
+def _pictures(experiment: Experiment, records: Sequence[Record]) -> list[Element]:
     # Imported here: matplotlib is an extra.
     from konstrain.experiments.pictures import draw
 
     drawn = [(figure.title, draw(experiment.name, figure, records)) for figure in experiment.figures]
-    return [block for title, picture in drawn if picture is not None for block in (Heading(title), picture)]
+    return [element for title, picture in drawn if picture is not None for element in (Heading(title), picture)]
 
 
-def _failures(records: Sequence[Record]) -> list[Block]:
+def _failures(records: Sequence[Record]) -> list[Element]:
     reasons: dict[tuple[str, str], int] = {}
     for record in records:
         if record["status"] == "failed":
@@ -75,28 +79,32 @@ def _failures(records: Sequence[Record]) -> list[Block]:
     return [Heading("Rows that failed"), Grid(["method", "rows", "reason"], rows)]
 
 
-def _origin(experiment: Experiment, records: Sequence[Record], starts: Sequence[Started], n_rows: int) -> list[Block]:
+def _origin(
+    experiment: Experiment, records: Sequence[Record], starts: Sequence[Started], n_rows: int
+) -> list[Element]:
     """How the numbers came about: rows, seeds, commands, machine."""
     sets = sorted({record["set"] for record in records})
     missing = ", ".join(contender.label for contender in experiment.missing)
     texts = [
         f"{len(records)} of {n_rows} rows are done; draws of constraints (seeds): {', '.join(map(str, sets))}. The "
         "seed of a method is 1000 times the draw plus the number of the run. Each row ran on one thread in a process "
-        f"of its own. The raw rows are in {experiment.name}.csv."
+        f"of its own. The raw rows are in {experiment.name}.parquet."
     ]
     if missing:
         texts.append(f"Not run, because konstrain has no such method: {missing}.")
-    blocks: list[Block] = [Heading("How these numbers came about"), *map(Paragraph, texts)]
-    blocks += [Paragraph(command, code=True) for command in dict.fromkeys(start.command for start in starts)]
+    elements: list[Element] = [Heading("How these numbers came about"), *map(Paragraph, texts)]
+    elements += [Paragraph(command, code=True) for command in dict.fromkeys(start.command for start in starts)]
     machines = list(dict.fromkeys(tuple(start.machine.items()) for start in starts))
-    blocks += [Grid(["", "machine"], [list(item) for item in machine]) for machine in machines]
-    return blocks
+    elements += [Grid(["", "machine"], [list(item) for item in machine]) for machine in machines]
+    return elements
 
 
-def write_csv(path: Path, records: Sequence[Record]) -> None:
-    """Write records as they are, one line each; columns in order of appearance."""
+def as_parquet(records: Sequence[Record]) -> bytes:
+    """Return records as they are, one row each; columns in order of appearance."""
     names = list(dict.fromkeys(name for record in records for name in record))
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, names, restval="")
-        writer.writeheader()
-        writer.writerows(records)
+    columns = {name: [record.get(name) for record in records] for name in names}
+    # Not strict: a field may be a number in one case and text in another; its column is then text.
+    frame = polars.DataFrame(columns, strict=False)
+    file = io.BytesIO()
+    frame.write_parquet(file, compression="zstd", compression_level=_COMPRESSION)
+    return file.getvalue()

@@ -2,9 +2,7 @@
 
 import pickle
 import time
-import warnings
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -14,13 +12,14 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from konstrain.experiments.declare import GRACE, Case, Experiment, Instance, Row
+from konstrain.comparison.instance import Instance
+from konstrain.comparison.trial import fit_and_measure
+from konstrain.experiments.declare import GRACE, Case, Experiment, Row
 from konstrain.experiments.machine import command_line, describe_machine
-from konstrain.experiments.measures import Outcome, Taken, measure
 from konstrain.experiments.progress import shown
-from konstrain.experiments.sandbox import SANDBOXES, Answer, peak_megabytes, reset_peak
+from konstrain.experiments.sandbox import SANDBOXES, Answer
 from konstrain.experiments.store import Started, Store, open_store
-from konstrain.methods import Method, get_method
+from konstrain.methods import get_method
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,13 @@ def run_rows(
     return Summary(len(rows), len(rows) - len(todo), n_now, reasons, time.perf_counter() - begun)
 
 
+def count_rows(experiment: Experiment, *, db: Path, quick: bool) -> tuple[int, int]:
+    """Count the rows of an experiment that are in the file, failed or not, and all."""
+    keys = {row.key for row in experiment.rows(quick=quick)}
+    with open_store(db) as store:
+        return len(keys & store.keys(experiment.name)), len(keys)
+
+
 def _run_all(
     experiment: Experiment, todo: list[Row], store: Store, data: Path | None, *, n_jobs: int | None, quiet: bool
 ) -> int:
@@ -120,34 +126,6 @@ def run_row(row: Row, measures: tuple[str, ...], data: Path | None) -> dict[str,
         random_state=row.random_state,
         time_limit=row.contender.time_limit,
     )
-
-
-def fit_and_measure(
-    instance: Instance,
-    method: Method,
-    measures: tuple[str, ...],
-    *,
-    params: Mapping[str, Any],
-    random_state: int,
-    time_limit: float | None,
-) -> dict[str, Any]:
-    """Fit a method and measure its answer; only the fit is timed."""
-    reset_peak()
-    with warnings.catch_warnings():
-        # What a warning would say (not proved, not converged) is among the measures.
-        warnings.simplefilter("ignore")
-        begun, cpu_begun = time.perf_counter(), time.process_time()
-        model = method.fit(
-            instance.X,
-            instance.n_clusters,
-            params=params,
-            random_state=random_state,
-            time_limit=time_limit,
-            **instance.constraints,
-        )
-        taken = Taken(time.perf_counter() - begun, time.process_time() - cpu_begun, peak_megabytes())
-    outcome = Outcome(instance, model, taken)
-    return measure(outcome, measures)
 
 
 @lru_cache(maxsize=1)

@@ -185,41 +185,22 @@ def _answer(
 @contextmanager
 def memory_limited(megabytes: float | None) -> Iterator[None]:
     """Let this process ask for so much more memory and no more; a request beyond it raises MemoryError."""
-    held = _status("VmSize")
+    held = _held_bytes()
     if megabytes is None or held is None:
         yield
         return
     before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (int((held + megabytes) * _MEGABYTE), before[1]))
+    resource.setrlimit(resource.RLIMIT_AS, (held + int(megabytes * _MEGABYTE), before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-def reset_peak() -> None:
-    """Start measuring the peak of memory anew, where the system can."""
-    marks = Path("/proc/self/clear_refs")
-    if marks.exists():
-        marks.write_text("5")
-
-
-def peak_megabytes() -> float:
-    """Most memory that this process has held since `reset_peak`, or ever where that does nothing."""
-    peak = _status("VmHWM")
-    if peak is not None:
-        return peak
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes elsewhere
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / _MEGABYTE
-
-
-def _status(name: str) -> float | None:
-    """Read one figure that Linux keeps about this process, in megabytes."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return None
-    lines = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
-    return float(lines[name].split()[0]) * 1024 / _MEGABYTE
+def _held_bytes() -> int | None:
+    """Address space of this process, which is what the limit counts; None where there is no such count."""
+    pages = Path("/proc/self/statm")
+    return int(pages.read_text().split()[0]) * resource.getpagesize() if pages.exists() else None
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.exact.tree import relative_gap
+from konstrain.gap import relative_gap
 from konstrain.plotting._style import BROKEN, COLORS, axes_or_new, legend_above, remove_frame
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ def read(name: str) -> Dataset:
     """Download a data set, or take it from scikit-learn's cache; OSError when neither is possible."""
     remote = _REMOTES[name]
     with warnings.catch_warnings():
-        # One retry and no word about it: without a network load() says what else can be done.
+        # scikit-learn warns before it tries again; load() says itself what to do without a network.
         warnings.filterwarnings("ignore", message="A network error occurred")
         found = datasets.fetch_openml(name=remote.name, version=1, as_frame=False, parser="liac-arff", n_retries=1)
     kept = [at for at, feature in enumerate(found.feature_names) if feature not in remote.drop]

@@ -60,12 +60,12 @@ def carries(name: str) -> bool:
 
 def has(name: str) -> bool:
     """Say whether the package is installed and carries this data set."""
-    return carries(name) and _installed() is not None
+    return carries(name) and installed() is not None
 
 
 def read(name: str) -> Dataset:
     """Read a data set from the package's raw files."""
-    package = _installed()
+    package = installed()
     assert package is not None, "ask has() first"
     table = _TABLES[name]
     text = "\n".join(
@@ -86,7 +86,8 @@ def _cells(text: str) -> Iterator[list[str]]:
             yield [_WORDS.get(cell, cell) for cell in re.split(r"[,\s]+", line.strip())]
 
 
-def _installed() -> Distribution | None:
+def installed() -> Distribution | None:
+    """Return the package, if it is there."""
     try:
         return distribution(_PACKAGE)
     except PackageNotFoundError:

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from konstrain.experiments.tables import Group, Published
+from konstrain.comparison.records import Group
+from konstrain.experiments.published import Published
 
 
 def published(text: str) -> Published:

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from konstrain.comparison.instance import Instance
+from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.records import Group, Record, select
 from konstrain.datasets import load, sample_babaki
-from konstrain.experiments.declare import Case, Contender, Experiment, Instance, Row
-from konstrain.experiments.measures import CLOCKED
+from konstrain.experiments.declare import Case, Contender, Experiment, Row
 from konstrain.experiments.papers._reading import published
-from konstrain.experiments.tables import Claim, Column, Figure, Group, Published, Record, Table, Verdict, select
+from konstrain.experiments.published import Claim, Column, Figure, Published, Table, Verdict
 
 # Number of constraints; for k=3 and k=5: share of COP-KMeans runs that keep all, their best, the best of CCCG.
 TABLE_6 = """
@@ -46,7 +48,7 @@ TABLE_8 = """
 SOYBEAN_BEST = {("soybean", 3, 40): Published(339.0, mark="*"), ("soybean", 3, 60): Published(418.0, mark="*")}
 KINDS = {"iris": (3, 5), "wine": (3, 5), "soybean": (3, 4, 5)}
 TABLES = {"iris": TABLE_6, "wine": TABLE_7, "soybean": TABLE_8}
-# The paper has 500.
+# Runs of COP-KMeans per problem; the paper has 500.
 N_RUNS = 100
 
 SHUFFLED = "COP, random order"

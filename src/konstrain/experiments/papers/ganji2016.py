@@ -5,11 +5,13 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+from konstrain.comparison.instance import Instance
+from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.records import Record, groups_of, select, values_of
 from konstrain.datasets import flip_links, load, sample_ganji
-from konstrain.experiments.declare import Case, Contender, Experiment, Instance, Row
-from konstrain.experiments.measures import CLOCKED
+from konstrain.experiments.declare import Case, Contender, Experiment, Row
 from konstrain.experiments.papers._reading import read_lines
-from konstrain.experiments.tables import Claim, Column, Figure, Record, Table, Verdict, groups_of, select, values_of
+from konstrain.experiments.published import Claim, Column, Figure, Table, Verdict
 
 # Data set and number of constraints; broken must-links and cannot-links of CVQE, CSP and LCC.
 TABLE_2 = """

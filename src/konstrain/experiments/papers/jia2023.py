@@ -7,20 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from konstrain.comparison.instance import Instance
+from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.records import Record, groups_of, summed_up
 from konstrain.datasets import load, sample_jia
-from konstrain.experiments.declare import Case, Contender, Experiment, Instance, Row
-from konstrain.experiments.measures import CLOCKED
-from konstrain.experiments.tables import (
-    Claim,
-    Column,
-    Figure,
-    Published,
-    Record,
-    Table,
-    Verdict,
-    groups_of,
-    summed_up,
-)
+from konstrain.experiments.declare import Case, Contender, Experiment, Row
+from konstrain.experiments.published import Claim, Column, Figure, Published, Table, Verdict
 
 # Numbers of constraints, and below them milliseconds of the greedy method and of the paper's.
 TABLE_2 = {

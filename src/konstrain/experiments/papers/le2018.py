@@ -9,24 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from konstrain.comparison.instance import Instance
+from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.records import Group, Record, groups_of, select, summed_up, values_of
 from konstrain.datasets import load, make_gaussian_balls, sample_le
-from konstrain.experiments.declare import Case, Contender, Experiment, Instance, Row
-from konstrain.experiments.measures import CLOCKED
+from konstrain.experiments.declare import Case, Contender, Experiment, Row
 from konstrain.experiments.papers._reading import read_lines
-from konstrain.experiments.tables import (
-    Claim,
-    Column,
-    Figure,
-    Group,
-    Published,
-    Record,
-    Table,
-    Verdict,
-    groups_of,
-    select,
-    summed_up,
-    values_of,
-)
+from konstrain.experiments.published import Claim, Column, Figure, Published, Table, Verdict
 
 # Data set and subset; NMI of the methods in the order of `COMPARED`.
 TABLE_1_NMI = """
@@ -61,7 +50,7 @@ SIGMAS, NUMBERS = (0.1, 0.5, 0.7), (10, 20, 30, 40, 50)
 # What stands in for images: subsets of 10 classes with as many rows each.
 STAND_INS, N_SUBSETS, N_EACH = ("digits", "optdigits", "pendigits"), 3, 50
 N_SETS = 3
-# Of every method that has any; the paper names the number for k-means.
+# Starts of every method that has random ones; the paper names the number for k-means only.
 N_STARTS = 10
 
 

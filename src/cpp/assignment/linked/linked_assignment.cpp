@@ -1,0 +1,321 @@
+#include "linked_assignment.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "clique_search.h"
+#include "closure.h"
+#include "component_search.h"
+#include "dual_ascent.h"
+#include "nearest.h"
+
+namespace konstrain {
+
+void PricedCosts::row(std::size_t block, std::span<double> out) const {
+    const auto cost = costs.subspan(block * nClusters, nClusters);
+    if (prices.empty()) {
+        std::ranges::copy(cost, out.begin());
+        return;
+    }
+    const double weight = demand.empty() ? 1.0 : demand[block];
+    for (std::size_t j = 0; j != nClusters; ++j)
+        out[j] = cost[j] + weight * prices[j];
+}
+
+double PricedCosts::at(std::size_t block, std::int32_t cluster) const {
+    const auto j = static_cast<std::size_t>(cluster);
+    const double cost = costs[block * nClusters + j];
+    return prices.empty() ? cost : cost + (demand.empty() ? 1.0 : demand[block]) * prices[j];
+}
+
+LinkedAssignment::LinkedAssignment(PricedCosts costs, LinkView links, SearchLimits limits)
+    : costs_(costs), links_(links), limits_(limits), end_(deadlineIn(limits.seconds)),
+      labels_(links.indptr.size() - 1) {}
+
+void LinkedAssignment::run() {
+    assert(open_.empty());
+    if (!started_) {
+        started_ = true;
+        takeCheapest();
+        slot_.assign(labels_.size(), untouched);
+        collectAllBroken();
+    }
+    // After settling, `changed_` still holds the blocks whose links have to be looked at.
+    while (true) {
+        for (const std::int32_t block : changed_)
+            collectBrokenAt(block);
+        changed_.clear();
+        if (touched_.empty())
+            return;
+        const std::vector<std::int32_t> touched = std::move(touched_);
+        touched_.clear();
+        const std::int32_t firstWalk = walk_;
+        for (const std::int32_t slot : touched) {
+            if (visited_[static_cast<std::size_t>(slot)] <= firstWalk)
+                solveComponent(slot);
+            if (infeasible())
+                return;
+        }
+        if (!open_.empty())
+            return;
+    }
+}
+
+void LinkedAssignment::takeCheapest() {
+    if (costs_.prices.empty()) {
+        ownCosts_ = nearest(costs_.costs, costs_.nClusters, labels_);
+        return;
+    }
+    std::vector<double> row(costs_.nClusters);
+    for (std::size_t block = 0; block != labels_.size(); ++block) {
+        costs_.row(block, row);
+        const Cheapest best = cheapest(row);
+        labels_[block] = best.colour;
+        ownCosts_ += best.cost;
+    }
+}
+
+void LinkedAssignment::collectAllBroken() {
+    for (std::size_t block = 0; block != labels_.size(); ++block)
+        for (auto entry = links_.indptr[block]; entry != links_.indptr[block + 1]; ++entry) {
+            const std::int32_t other = links_.indices[static_cast<std::size_t>(entry)];
+            const double weight = weightAt(static_cast<std::size_t>(entry));
+            if (static_cast<std::size_t>(other) > block &&
+                linkPrice(weight, labels_[block], labels_[static_cast<std::size_t>(other)]) > 0)
+                takeUp(static_cast<std::int32_t>(block), other, weight);
+        }
+}
+
+void LinkedAssignment::collectBrokenAt(std::int32_t block) {
+    const auto b = static_cast<std::size_t>(block);
+    for (auto entry = links_.indptr[b]; entry != links_.indptr[b + 1]; ++entry) {
+        const std::int32_t other = links_.indices[static_cast<std::size_t>(entry)];
+        const double weight = weightAt(static_cast<std::size_t>(entry));
+        if (linkPrice(weight, labels_[b], labels_[static_cast<std::size_t>(other)]) > 0 &&
+            !takenUp(block, other))
+            takeUp(block, other, weight);
+    }
+}
+
+std::int32_t LinkedAssignment::slotOf(std::int32_t block) {
+    std::int32_t& slot = slot_[static_cast<std::size_t>(block)];
+    if (slot == untouched) {
+        slot = static_cast<std::int32_t>(block_.size());
+        block_.push_back(block);
+        active_.emplace_back();
+        doubt_.push_back(0.0);
+        visited_.push_back(walk_);
+        position_.push_back(untouched);
+    }
+    return slot;
+}
+
+void LinkedAssignment::takeUp(std::int32_t first, std::int32_t second, double weight) {
+    const std::int32_t a = slotOf(first);
+    const std::int32_t b = slotOf(second);
+    active_[static_cast<std::size_t>(a)].push_back({b, weight});
+    active_[static_cast<std::size_t>(b)].push_back({a, weight});
+    touched_.push_back(a);
+}
+
+bool LinkedAssignment::takenUp(std::int32_t first, std::int32_t second) const {
+    const std::int32_t a = slot_[static_cast<std::size_t>(first)];
+    const std::int32_t b = slot_[static_cast<std::size_t>(second)];
+    if (a == untouched || b == untouched)
+        return false;
+    return std::ranges::any_of(active_[static_cast<std::size_t>(a)],
+                               [b](const Neighbour& n) { return n.node == b; });
+}
+
+std::vector<std::int32_t> LinkedAssignment::componentOf(std::int32_t slot) {
+    ++walk_;
+    std::vector<std::int32_t> slots{slot};
+    visited_[static_cast<std::size_t>(slot)] = walk_;
+    for (std::size_t head = 0; head != slots.size(); ++head)
+        for (const Neighbour& neighbour : active_[static_cast<std::size_t>(slots[head])])
+            if (visited_[static_cast<std::size_t>(neighbour.node)] != walk_) {
+                visited_[static_cast<std::size_t>(neighbour.node)] = walk_;
+                slots.push_back(neighbour.node);
+            }
+    return slots;
+}
+
+std::vector<std::int32_t> LinkedAssignment::blocksOf(std::span<const std::int32_t> slots) const {
+    std::vector<std::int32_t> blocks(slots.size());
+    std::ranges::transform(slots, blocks.begin(),
+                           [&](std::int32_t slot) { return block_[static_cast<std::size_t>(slot)]; });
+    return blocks;
+}
+
+std::span<const std::int32_t> LinkedAssignment::neighboursOf(std::int32_t block) const {
+    const auto begin = static_cast<std::size_t>(links_.indptr[static_cast<std::size_t>(block)]);
+    const auto end = static_cast<std::size_t>(links_.indptr[static_cast<std::size_t>(block) + 1]);
+    return links_.indices.subspan(begin, end - begin);
+}
+
+Potts LinkedAssignment::makePotts(std::span<const std::int32_t> slots) {
+    Potts potts(slots.size(), costs_.nClusters);
+    for (std::size_t i = 0; i != slots.size(); ++i) {
+        const auto slot = static_cast<std::size_t>(slots[i]);
+        position_[slot] = static_cast<std::int32_t>(i);
+        costs_.row(static_cast<std::size_t>(block_[slot]), potts.cost(i));
+    }
+    for (std::size_t i = 0; i != slots.size(); ++i)
+        for (const Neighbour& neighbour : active_[static_cast<std::size_t>(slots[i])]) {
+            const std::int32_t other = position_[static_cast<std::size_t>(neighbour.node)];
+            if (static_cast<std::size_t>(other) > i)
+                potts.addLink(static_cast<std::int32_t>(i), other, neighbour.weight);
+        }
+    potts.finish();
+    return potts;
+}
+
+void LinkedAssignment::solveComponent(std::int32_t slot) {
+    const std::vector<std::int32_t> slots = componentOf(slot);
+    const Potts potts = makePotts(slots);
+    if (isHard()) {
+        if (solveQuickly(slots, potts, std::min(limits_.branchings, beforeCliques)))
+            return;
+        if (!isPast(end_) && takeUpAllOf(slots)) {
+            solveDense(componentOf(slot));
+            return;
+        }
+    }
+    if (!solveQuickly(slots, potts, limits_.branchings)) {
+        std::vector<std::int32_t> colours(slots.size());
+        const double greedy = colourGreedily(potts, colours);
+        open_.push_back(
+            {blocksOf(slots), keepNeeded(potts), std::move(colours), greedy, ascend(potts, 100).value});
+    }
+}
+
+// False when the quick search gave up.
+bool LinkedAssignment::solveQuickly(std::span<const std::int32_t> slots, const Potts& potts,
+                                    std::size_t branchings) {
+    std::vector<std::int32_t> colours(slots.size());
+    ComponentSearch search(!isPast(end_) ? branchings : 0);
+    const double value = search.solve(potts, infinity, colours);
+    if (!search.gaveUp())
+        conclude(blocksOf(slots), colours, value);
+    return !search.gaveUp();
+}
+
+// Takes up every link of these blocks: where links are many and the search is lost, all of them together
+// leave fewer choices, and cliques to see them by. False, and nothing done, when that would be too much.
+bool LinkedAssignment::takeUpAllOf(std::span<const std::int32_t> slots) {
+    std::vector<std::int32_t> blocks = blocksOf(slots);
+    for (const std::int32_t slot : slots)
+        for (const std::int32_t other : neighboursOf(block_[static_cast<std::size_t>(slot)]))
+            blocks.push_back(other);
+    std::ranges::sort(blocks);
+    const auto distinct = std::ranges::unique(blocks).begin() - blocks.begin();
+    if (static_cast<std::size_t>(distinct) > mostDense)
+        return false;
+    for (const std::int32_t slot : slots)
+        takeUpAt(block_[static_cast<std::size_t>(slot)], [](std::int32_t) { return true; });
+    // The links among the blocks that were drawn in would be broken next, at the price of another search.
+    for (const std::int32_t slot : componentOf(slots.front()))
+        takeUpAt(block_[static_cast<std::size_t>(slot)], [&](std::int32_t other) {
+            const std::int32_t otherSlot = slot_[static_cast<std::size_t>(other)];
+            return otherSlot != untouched && visited_[static_cast<std::size_t>(otherSlot)] == walk_;
+        });
+    return true;
+}
+
+// Takes up a block's links to those others that `wanted` accepts. The component is not marked as touched: the
+// caller is about to solve it.
+template <typename Wanted> void LinkedAssignment::takeUpAt(std::int32_t block, Wanted wanted) {
+    const std::size_t nTouched = touched_.size();
+    for (const std::int32_t other : neighboursOf(block))
+        if (wanted(other) && !takenUp(block, other))
+            takeUp(block, other, infinity);
+    touched_.resize(nTouched);
+}
+
+void LinkedAssignment::solveDense(std::span<const std::int32_t> slots) {
+    // The component may have grown over others that were left open in this round.
+    std::erase_if(open_, [&](const OpenComponent& component) {
+        return visited_[static_cast<std::size_t>(
+                   slot_[static_cast<std::size_t>(component.blocks.front())])] == walk_;
+    });
+    const Potts potts = keepNeeded(makePotts(slots));
+    std::vector<std::int32_t> colours(slots.size());
+    CliqueSearch search(potts, limits_.cliqueBranchings, end_);
+    const double value = search.solve(colours);
+    if (search.gaveUp())
+        open_.push_back({blocksOf(slots), potts, std::move(colours), value, search.bound()});
+    else
+        conclude(blocksOf(slots), colours, value);
+}
+
+void LinkedAssignment::conclude(std::vector<std::int32_t> blocks, std::span<const std::int32_t> colours,
+                                double value) {
+    if (value == infinity)
+        clash_ = std::move(blocks);
+    else
+        apply(blocks, colours, 0.0);
+}
+
+void LinkedAssignment::settle(std::size_t index, std::span<const std::int32_t> colours, double bound) {
+    const OpenComponent& component = open_[index];
+    assert(colours.size() == component.blocks.size());
+    apply(component.blocks, colours, std::max(0.0, total(component.potts, colours) - bound));
+    if (index + 1 == open_.size())
+        open_.clear();
+}
+
+void LinkedAssignment::apply(std::span<const std::int32_t> blocks, std::span<const std::int32_t> colours,
+                             double doubt) {
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+        const auto block = static_cast<std::size_t>(blocks[i]);
+        // The doubts of the components this one grew out of are included in its own.
+        doubt_[static_cast<std::size_t>(slot_[block])] = i == 0 ? doubt : 0.0;
+        if (labels_[block] != colours[i]) {
+            ownCosts_ += costs_.at(block, colours[i]) - costs_.at(block, labels_[block]);
+            labels_[block] = colours[i];
+            changed_.push_back(blocks[i]);
+        }
+    }
+}
+
+double LinkedAssignment::cost() const {
+    double sum = ownCosts_;
+    // Links never taken up are kept, so only those taken up can cost anything.
+    for (std::size_t slot = 0; slot != active_.size(); ++slot)
+        for (const Neighbour& neighbour : active_[slot])
+            if (static_cast<std::size_t>(neighbour.node) > slot)
+                sum += linkPrice(
+                    neighbour.weight, labels_[static_cast<std::size_t>(block_[slot])],
+                    labels_[static_cast<std::size_t>(block_[static_cast<std::size_t>(neighbour.node)])]);
+    return sum;
+}
+
+std::vector<double> LinkedAssignment::slack() {
+    std::vector<double> slack(labels_.size(), 0.0);
+    const std::int32_t firstWalk = walk_;
+    for (std::size_t root = 0; root != block_.size(); ++root) {
+        if (visited_[root] > firstWalk)
+            continue;
+        const std::vector<std::int32_t> slots = componentOf(static_cast<std::int32_t>(root));
+        const Potts potts = makePotts(slots);
+        std::vector<std::int32_t> colours(slots.size());
+        double above = 0.0;
+        for (std::size_t i = 0; i != slots.size(); ++i) {
+            colours[i] = labels_[static_cast<std::size_t>(block_[static_cast<std::size_t>(slots[i])])];
+            above -= cheapest(potts.cost(i)).cost;
+        }
+        above = std::max(0.0, above + total(potts, colours));
+        for (const std::int32_t slot : slots)
+            slack[static_cast<std::size_t>(block_[static_cast<std::size_t>(slot)])] = above;
+    }
+    return slack;
+}
+
+double LinkedAssignment::doubt() const {
+    double sum = 0.0;
+    for (const double d : doubt_)
+        sum += d;
+    return sum;
+}
+
+} // namespace konstrain

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "deadline.h"
+
+namespace konstrain {
+
+// Zero means: choose by the size of the problem. Other values serve tests, which reach every path with small
+// problems that way.
+struct TransportOptions {
+    std::size_t listLength = 0; // cheapest rows remembered per pair of clusters
+    std::size_t coreRows = 0;   // rows in the first core
+    std::size_t sampleRows = 0; // smallest sample the prices are estimated on
+    bool trustPrices = false;   // start with these prices even if they look bad on first sight
+    TimePoint deadline = TimePoint::max();
+};
+
+struct TransportResult {
+    double cost = 0.0;
+    double bound = 0.0; // no feasible labels cost less
+    bool finished = true;
+};
+
+// Labels of least total cost with between lower[j] and upper[j] rows in cluster j. Sums of bounds must allow
+// it.
+//
+// `costs` is row-major with one row per label. `prices` (one per cluster) is any start, best that of a
+// similar problem; on return it proves the result: reduced costs are cost plus price. When the deadline
+// passes first, labels are feasible, `finished` is false and `bound` is what the prices had proved by then.
+TransportResult solveTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
+                               std::span<const std::int64_t> upper, std::span<double> prices,
+                               std::span<std::int32_t> labels, const TransportOptions& options);
+
+} // namespace konstrain

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "conflict_graph.h"
+#include "deadline.h"
+
+namespace konstrain::coloring {
+
+// A large clique, ascending; not always the largest. When the time is over it returns what it has.
+std::vector<Node> greedyClique(const ConflictView& graph, TimePoint end);
+
+} // namespace konstrain::coloring

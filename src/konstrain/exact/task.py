@@ -1,0 +1,121 @@
+"""What an exact search is given: rows, constraints, and the further links of a branch."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.constraints.problem import Problem
+from konstrain.exact.cluster_constraints import ClusterConstraint
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Links that a node of the tree adds to the problem, as pairs of rows."""
+
+    must: tuple[Pair, ...] = ()
+    cannot: tuple[Pair, ...] = ()
+
+    def together(self, pair: Pair) -> "Branch":
+        """Return the branch in which these rows share a cluster too."""
+        return Branch((*self.must, pair), self.cannot)
+
+    def apart(self, pair: Pair) -> "Branch":
+        """Return the branch in which these rows are in different clusters too."""
+        return Branch(self.must, (*self.cannot, pair))
+
+
+@dataclass(frozen=True, eq=False)
+class ProofTask:
+    """Rows and constraints, from which the problem of every node is made.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The rows.
+    problem : Problem
+        The problem of the root.
+    cluster_constraints : tuple of ClusterConstraint
+        Anti-monotone constraints on single clusters.
+    """
+
+    X: Any
+    problem: Problem
+    cluster_constraints: tuple[ClusterConstraint, ...] = ()
+
+    def problem_of(self, branch: Branch) -> Problem:
+        """Make the problem of a node; raises InfeasibleError when the further links contradict the others."""
+        root = self.problem
+        if not branch.must and not branch.cannot:
+            return root
+        return Problem.build(
+            self.X,
+            root.n_clusters,
+            must_link=np.concatenate([self._chains, _pairs(branch.must)]),
+            cannot_link=np.concatenate([self._conflicts, _pairs(branch.cannot)]),
+            demand=self._row_demand,
+            sample_weight=root.sample_weight,
+            size_min=root.size_min,
+            size_max=root.size_max,
+            nonempty=root.nonempty,
+        )
+
+    def first_row(self, block: int) -> int:
+        """Return the row that stands for a block of the root's problem."""
+        return int(self.problem.first_rows[block])
+
+    def cost_of(self, labels: NDArray[np.int32]) -> float:
+        """Sum of squares of labels, one per row; infinite when they break a constraint."""
+        problem = self.problem
+        block_labels = labels[problem.first_rows]
+        if not np.array_equal(problem.expand(block_labels), labels) or not self._is_allowed(labels, block_labels):
+            return float("inf")
+        weight = np.ones(problem.n_samples) if problem.sample_weight is None else problem.sample_weight
+        total = 0.0
+        for label in np.unique(labels):
+            rows, w = np.asarray(self.X[labels == label], dtype=np.float64), weight[labels == label]
+            if w.sum() > 0:
+                total += float(w @ ((rows - w @ rows / w.sum()) ** 2).sum(axis=1))
+        return total
+
+    def _is_allowed(self, labels: NDArray[np.int32], block_labels: NDArray[np.int32]) -> bool:
+        problem = self.problem
+        costs = np.zeros((problem.n_blocks, problem.n_clusters))
+        if not problem.assignment_problem(costs).is_feasible(block_labels):
+            return False
+        nobody = np.zeros(0, dtype=np.int32)
+        return all(
+            rule.allows(nobody, np.flatnonzero(labels == label).astype(np.int32))
+            for rule in self.cluster_constraints
+            for label in np.unique(labels)
+        )
+
+    @cached_property
+    def _chains(self) -> NDArray[np.int32]:
+        """Must-links that tie the blocks of the root together: each row to the next of its block."""
+        rows, same = self.problem.block_rows, np.ones(self.problem.n_samples, dtype=bool)
+        same[self.problem.block_indptr[1:] - 1] = False
+        return np.column_stack([rows[:-1], rows[1:]])[same[:-1]]
+
+    @cached_property
+    def _conflicts(self) -> NDArray[np.int32]:
+        if self.problem.conflicts is None:
+            return _pairs(())
+        first, second, _ = self.problem.conflicts.edges
+        heads = self.problem.block_rows[self.problem.block_indptr[:-1]]
+        return np.column_stack([heads[first], heads[second]])
+
+    @cached_property
+    def _row_demand(self) -> NDArray[np.float64]:
+        """Demand per row; only sums over blocks are known, and only they matter: the first row has it all."""
+        demand = np.zeros(self.problem.n_samples)
+        demand[self.problem.block_rows[self.problem.block_indptr[:-1]]] = self.problem.demand
+        return demand
+
+
+def _pairs(pairs: tuple[Pair, ...]) -> NDArray[np.int32]:
+    return np.array(pairs, dtype=np.int32).reshape(-1, 2)

@@ -1,0 +1,93 @@
+"""Tables, figures and claims of a paper, declared over records: one record per finished run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from konstrain.comparison.records import Group, Record
+
+
+@dataclass(frozen=True)
+class Published:
+    """A number as a paper prints it, with its spread and marks such as "*" for proved."""
+
+    value: float | None
+    sd: float | None = None
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: a measure of one contender, summed up over its runs.
+
+    With `relative_to`, by how many percent it is below the same of another contender.
+    """
+
+    heading: str
+    method: str
+    measure: str
+    statistic: str = "mean"
+    digits: int | None = None
+    relative_to: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table and how ours is made.
+
+    Parameters
+    ----------
+    title : str
+        The paper's number and what it shows.
+    by : tuple of str
+        Fields of cases; each combination is one line.
+    columns : tuple of Column
+        Columns with published numbers become three: published, ours, and ours less published.
+    published : mapping
+        ``(values of by) -> heading -> Published``.
+    total : {"mean", "sum"} or None
+        A last line for each combination of the fields but the first: over all lines that have our number.
+    where : tuple of (field, value)
+        Which cases it is about; all by default.
+    """
+
+    title: str
+    by: tuple[str, ...]
+    columns: tuple[Column, ...]
+    published: Mapping[Group, Mapping[str, Published]] = field(default_factory=dict)
+    total: str | None = None
+    where: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Curves of one measure over a field: a panel per value of another field, a line per contender.
+
+    `published` holds the points that the paper's text gives: ``panel -> label -> (x, y) pairs``;
+    `where` is as in `Table`.
+    """
+
+    name: str
+    title: str
+    x: str
+    measure: str
+    panels: str
+    methods: tuple[str, ...]
+    published: Mapping[Any, Mapping[str, Sequence[tuple[float, float]]]] = field(default_factory=dict)
+    where: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found about a claim; `holds` is None where there are no rows to judge by."""
+
+    found: str
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence that rows can bear out or refute."""
+
+    text: str
+    judge: Callable[[Sequence[Record]], Verdict]

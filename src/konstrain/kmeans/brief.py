@@ -1,0 +1,145 @@
+"""The brief way: after Lloyd's loop, relocate centers and move single blocks for about as long as it took."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.constraints import Problem
+from konstrain.kmeans import local_search
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.result import Clustering, is_lower
+from konstrain.kmeans.steps import Steps
+
+# Iterations before a first look at relocations; none is taken where sizes leave less room (in mean sizes).
+EARLY_LOOK = 6
+LITTLE_ROOM = 0.2
+# Iterations between two looks at whether relocated centers lead anywhere, and for how many times the last fall
+# of the objective they are trusted to go on falling.
+PROBE = 1
+PATIENCE = 2.0
+# What estimating relocations and moving blocks cost, in iterations.
+ESTIMATE_COST = 3
+MOVES_COST = 4
+# Passes over the blocks that gain by moving, and the relative gain at which to end.
+FEW_PASSES = 5
+LEAST_GAIN = 1e-6
+
+
+def run_briefly(loop: Loop, centers: NDArray[np.float64], seed: int) -> Clustering:
+    """Run the loop, then relocate centers and move single blocks for about as many iterations as it took."""
+    clustering = _run_with_an_early_look(loop, centers, seed)
+    if not clustering.converged:
+        # `max_iter` or the time limit ended the loop itself: they leave nothing for a search after it.
+        return clustering
+    brief = _BriefSearch(loop, seed, n_left=clustering.n_iter)
+    return brief.move_blocks(brief.relocate_centers(clustering))
+
+
+def _run_with_an_early_look(loop: Loop, centers: NDArray[np.float64], seed: int) -> Clustering:
+    """Run to the end, but relocate centers after a few iterations if that already promises something."""
+    if loop.max_iter <= EARLY_LOOK or _are_sizes_fixed(loop.steps.problem):
+        return loop.run(centers)
+    early = replace(loop, max_iter=EARLY_LOOK).run(centers)
+    rest = replace(loop, max_iter=loop.max_iter - EARLY_LOOK)
+    if not early.converged:
+        early = _BriefSearch(rest, seed, n_left=EARLY_LOOK).relocate_centers(early)
+    if early.converged or early.n_iter >= loop.max_iter:
+        return early
+    end = rest.run(early.centers, early.assignment)
+    return replace(end, n_iter=early.n_iter + end.n_iter)
+
+
+def _are_sizes_fixed(problem: Problem) -> bool:
+    """Whether bounds leave clusters hardly any room: estimates that leave sizes aside then mislead early runs."""
+    if problem.size_min is None or problem.size_max is None:
+        return False
+    room = (problem.size_max - problem.size_min).min()
+    return bool(room * problem.n_clusters <= LITTLE_ROOM * problem.demand.sum())
+
+
+@dataclass(eq=False)
+class _BriefSearch:
+    """A search that counts its iterations; `n_left` of them are left."""
+
+    loop: Loop
+    seed: int
+    n_left: int
+
+    def relocate_centers(self, best: Clustering) -> Clustering:
+        """Relocate all centers that promise a gain at once, or half of them, or one, as long as that helps."""
+        problem = self.loop.steps.problem
+        improved = problem.n_clusters > 1
+        while improved and self._affords(ESTIMATE_COST):
+            improved = False
+            for centers in local_search.joint_relocations(
+                problem.mean,
+                problem.weight,
+                best.block_labels,
+                problem.n_clusters,
+                self.seed,
+                costs=self.loop.steps.costs(best.centers),
+            ):
+                found = self._follow(centers, best)
+                if is_lower(found.objective, best.objective):
+                    best, improved = replace(found, n_iter=best.n_iter + found.n_iter), True
+                if improved or not self._affords(0):
+                    break
+        return best
+
+    def _follow(self, centers: NDArray[np.float64], best: Clustering) -> Clustering:
+        """Lloyd's loop from here, given up when it looks as if it would not end below the best."""
+        probe = replace(self.loop, max_iter=PROBE)
+        found = self._counted(probe.run(centers, best.assignment))
+        while not found.converged and not is_lower(found.objective, best.objective):
+            before = found
+            found = self._continued(probe, before)
+            fall = before.objective - found.objective
+            hopeless = not is_lower(found.objective - PATIENCE * fall, best.objective)
+            if hopeless or self.loop.steps.deadline.expired():
+                return found
+        return found if found.converged else self._continued(self.loop, found)
+
+    def move_blocks(self, best: Clustering) -> Clustering:
+        """Alternate moves of single blocks with Lloyd's loop until the gain is small."""
+        gain = np.inf
+        while gain > LEAST_GAIN * best.objective and self._affords(MOVES_COST):
+            moved = local_search.improve_clustering(
+                self.loop.steps, best, self.seed, FEW_PASSES, _gaining(self.loop.steps, best)
+            )
+            if moved.n_moves == 0:
+                break
+            centers = self.loop.steps.centers_of(moved.labels, best.centers)
+            found = self._counted(self.loop.run(centers, best.assignment))
+            gain = best.objective - found.objective
+            if is_lower(found.objective, best.objective):
+                best = replace(found, n_iter=best.n_iter + found.n_iter)
+        return best
+
+    def _continued(self, loop: Loop, clustering: Clustering) -> Clustering:
+        further = self._counted(loop.run(clustering.centers, clustering.assignment))
+        return replace(further, n_iter=clustering.n_iter + further.n_iter)
+
+    def _counted(self, clustering: Clustering) -> Clustering:
+        self.n_left -= clustering.n_iter
+        return clustering
+
+    def _affords(self, cost: int) -> bool:
+        """Whether time and iterations are left for this, which is then taken off."""
+        if self.n_left <= cost or self.loop.steps.deadline.expired():
+            return False
+        self.n_left -= cost
+        return True
+
+
+def _gaining(steps: Steps, clustering: Clustering) -> NDArray[np.int32]:
+    """Blocks that would lower the sum of squares by moving alone, constraints left aside: Hartigan's test."""
+    costs, labels, weight = steps.costs(clustering.centers), clustering.block_labels, steps.problem.weight
+    cluster_weight = np.bincount(labels, weight, costs.shape[1])
+    home = (np.arange(labels.size), labels)
+    rest = cluster_weight[labels] - weight
+    gain = np.divide(costs[home] * cluster_weight[labels], rest, out=np.zeros(labels.size), where=rest > 0)
+    # The heaviest block's factor for all: where weights differ a few more blocks are looked at, none is missed.
+    entry = costs * (cluster_weight / (cluster_weight + weight.max()))
+    entry[home] = np.inf
+    return np.flatnonzero(entry.min(axis=1) < gain).astype(np.int32)

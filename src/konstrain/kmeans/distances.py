@@ -1,0 +1,353 @@
+"""The sweeps over rows that a k-means loop is made of: costs, nearest centers, sums of clusters.
+
+Rows are blocks: mean vectors `means` with a `weight` each. They are dense float64 or float32 in C order (a
+memory-mapped or read-only array will do) or a scipy CSR matrix or array of either dtype, and are never copied or
+converted; all arithmetic and every result is float64. Results do not depend on `n_threads`.
+
+The cost of a block is its weight times the squared Euclidean distance. For dense rows differences are squared as they
+are, so costs are never negative and data far from the origin keeps its digits. For sparse rows the terms of the
+absent entries come from the squared length of the center, so the absolute error is about 1e-16 times that.
+
+Shapes, dtypes, layout and the range of labels and columns are checked here; NaN is for the caller to refuse, once per
+fit.
+"""
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from konstrain import _core
+
+# The kernels are overloaded by what rows consist of; a type checker cannot follow that through `*rows`.
+_kernels: Any = _core
+
+Weight = NDArray[np.float64] | None
+
+
+def default_threads() -> int:
+    """Threads for these sweeps: OMP_NUM_THREADS if set, else the processors this process may use."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def block_costs(
+    means: Any,
+    weight: Weight,
+    centers: NDArray[np.float64],
+    *,
+    n_threads: int = 1,
+    out: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Compute what each block costs in each cluster.
+
+    Parameters
+    ----------
+    means : ndarray or CSR, shape (n_blocks, n_features)
+        Mean vector of each block.
+    weight : ndarray of float64, shape (n_blocks,), or None
+        Weight of each block; None: 1 each.
+    centers : ndarray of float64, shape (n_clusters, n_features), C-contiguous
+        Centers of the clusters.
+    n_threads : int, default=1
+        Threads to use.
+    out : ndarray of float64, shape (n_blocks, n_clusters), C-contiguous, or None
+        Where to write. A loop that hands the same array in again saves the time the system needs for fresh memory.
+
+    Returns
+    -------
+    costs : ndarray of float64, shape (n_blocks, n_clusters)
+        `weight[b] * |means[b] - centers[j]|^2`; `out` if it was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> block_costs(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([1.0, 2.0]), np.array([[0.0, 0.0], [3.0, 0.0]]))
+    array([[ 0.,  9.],
+           [50., 32.]])
+    """
+    rows = _parts(means)
+    _check_points("centers", centers, means)
+    _check_weight(weight, means)
+    shape = (means.shape[0], centers.shape[0])
+    if out is None:
+        out = np.empty(shape)
+    else:
+        _check_array("out", out, np.float64, shape)
+    _kernels.block_costs(*rows, weight, centers, _threads(n_threads), out)
+    return out
+
+
+def nearest_pass(
+    means: Any, weight: Weight, centers: NDArray[np.float64], *, n_threads: int = 1
+) -> tuple[NDArray[np.int32], float, NDArray[np.float64], NDArray[np.float64]]:
+    """Label each block with its nearest center and sum up the clusters, in one sweep.
+
+    Parameters
+    ----------
+    means, weight, centers, n_threads
+        As in `block_costs`.
+
+    Returns
+    -------
+    labels : ndarray of int32, shape (n_blocks,)
+        Nearest center; of equally near ones the first.
+    inertia : float
+        Sum of the blocks' costs.
+    sums : ndarray of float64, shape (n_clusters, n_features)
+        Weighted sum of the blocks of each cluster.
+    cluster_weight : ndarray of float64, shape (n_clusters,)
+        Total weight of each cluster; the new center is `sums / cluster_weight[:, None]` where it is not 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> means = np.array([[0.0], [1.0], [9.0]])
+    >>> labels, inertia, sums, cluster_weight = nearest_pass(means, None, np.array([[0.0], [8.0]]))
+    >>> labels.tolist(), inertia, sums.ravel().tolist(), cluster_weight.tolist()
+    ([0, 0, 1], 2.0, [1.0, 9.0], [2.0, 1.0])
+    """
+    rows = _parts(means)
+    _check_points("centers", centers, means)
+    _check_weight(weight, means)
+    labels = np.empty(means.shape[0], dtype=np.int32)
+    sums, cluster_weight = np.empty(centers.shape), np.empty(centers.shape[0])
+    inertia: float = _kernels.nearest_pass(*rows, weight, centers, _threads(n_threads), labels, sums, cluster_weight)
+    return labels, inertia, sums, cluster_weight
+
+
+def center_sums(
+    means: Any, weight: Weight, labels: NDArray[np.int32], n_clusters: int, *, n_threads: int = 1
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sum up the clusters of given labels.
+
+    Parameters
+    ----------
+    means, weight, n_threads
+        As in `block_costs`.
+    labels : ndarray of int32, shape (n_blocks,)
+        Cluster of each block, from 0 to `n_clusters - 1`.
+    n_clusters : int
+        Number of clusters.
+
+    Returns
+    -------
+    sums, cluster_weight
+        As in `nearest_pass`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> center_sums(np.array([[1.0], [2.0]]), np.array([1.0, 3.0]), np.array([0, 0], dtype=np.int32), 2)
+    (array([[7.],
+           [0.]]), array([4., 0.]))
+    """
+    rows = _parts(means)
+    _check_weight(weight, means)
+    _check_array("labels", labels, np.int32, (means.shape[0],))
+    _check_range("labels", labels, n_clusters)
+    sums, cluster_weight = np.empty((n_clusters, means.shape[1])), np.empty(n_clusters)
+    _kernels.center_sums(*rows, weight, labels, _threads(n_threads), sums, cluster_weight)
+    return sums, cluster_weight
+
+
+def own_costs(
+    means: Any, weight: Weight, labels: NDArray[np.int32], centers: NDArray[np.float64], *, n_threads: int = 1
+) -> float:
+    """Sum up what all blocks cost in their own clusters.
+
+    Parameters
+    ----------
+    means, weight, centers, n_threads
+        As in `block_costs`.
+    labels : ndarray of int32, shape (n_blocks,)
+        Cluster of each block.
+
+    Returns
+    -------
+    cost : float
+        Sum of `weight[b] * |means[b] - centers[labels[b]]|^2`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> own_costs(np.array([[0.0], [3.0]]), None, np.array([1, 0], dtype=np.int32), np.array([[2.0], [0.0]]))
+    1.0
+    """
+    rows = _parts(means)
+    _check_points("centers", centers, means)
+    _check_weight(weight, means)
+    _check_array("labels", labels, np.int32, (means.shape[0],))
+    _check_range("labels", labels, centers.shape[0])
+    cost: float = _kernels.own_costs(*rows, weight, labels, centers, _threads(n_threads))
+    return cost
+
+
+def sized_pass(
+    means: Any,
+    weight: Weight,
+    centers: NDArray[np.float64],
+    bounds: tuple[NDArray[np.int64], NDArray[np.int64]],
+    start: NDArray[np.float64] | None,
+    *,
+    list_length: int,
+    time_limit: float = np.inf,
+    n_threads: int = 1,
+) -> tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool]:
+    """Label blocks at least total cost with as many of them in each cluster as bounds allow.
+
+    Distances are taken when they are needed: no matrix of costs is made. Beyond the result each block takes
+    ``12 * list_length + 40`` bytes.
+
+    Parameters
+    ----------
+    means, weight, centers, n_threads
+        As in `block_costs`.
+    bounds : pair of ndarrays of int64, shape (n_clusters,)
+        Fewest and most blocks of each cluster; there must be numbers between them that add up.
+    start : ndarray of float64, shape (n_clusters,), or None
+        Prices of a similar problem; None: there is none.
+    list_length : int
+        Clusters that a block looks at before others are asked about.
+    time_limit : float
+        Seconds after which labels within bounds are returned with an infinite cost.
+
+    Returns
+    -------
+    labels : ndarray of int32, shape (n_blocks,)
+        Cluster of each block, within bounds.
+    prices : ndarray of float64, shape (n_clusters,)
+        Prices that prove the labels: each block is where cost plus price is least.
+    cost, lower_bound : float
+        What the labels cost, and below which no labels within bounds cost.
+    finished : bool
+        Whether these labels are cheapest; False: time was up, or too many clusters cost too many blocks the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> means, one = np.array([[0.0], [1.0], [9.0]]), np.array([1, 1])
+    >>> sized_pass(means, None, np.array([[0.0], [8.0]]), (one, 2 * one), None, list_length=2)[0].tolist()
+    [0, 0, 1]
+    """
+    rows = _parts(means)
+    _check_points("centers", centers, means)
+    _check_weight(weight, means)
+    lower, upper = bounds
+    for name, array, dtype in (("lower", lower, np.int64), ("upper", upper, np.int64)):
+        _check_array(name, array, dtype, (centers.shape[0],))
+    if start is not None:
+        _check_array("start", start, np.float64, (centers.shape[0],))
+    answer: tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool] = _kernels.listed_rows_transport(
+        *rows,
+        weight,
+        centers,
+        lower,
+        upper,
+        np.zeros(centers.shape[0]) if start is None else start,
+        time_limit=time_limit,
+        is_warm=start is not None,
+        n_threads=_threads(n_threads),
+        list_length=list_length,
+    )
+    return answer
+
+
+def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> NDArray[np.float64]:
+    """Compute the squared distances of all blocks to a few points, as k-means++ needs them.
+
+    Parameters
+    ----------
+    means, n_threads
+        As in `block_costs`.
+    candidates : ndarray of integers, shape (n_candidates,), or of float64, shape (n_candidates, n_features)
+        Numbers of blocks, or points.
+
+    Returns
+    -------
+    distances : ndarray of float64, shape (n_candidates, n_blocks)
+        Squared distances, without weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> candidate_distances(np.array([[0.0], [1.0], [3.0]]), [1])
+    array([[1., 0., 4.]])
+    """
+    rows = _parts(means)
+    points = np.asarray(candidates)
+    if points.ndim == 1:
+        chosen = means[points]
+        points = np.ascontiguousarray(chosen.toarray() if _is_sparse(chosen) else chosen, dtype=np.float64)
+    _check_points("candidates", points, means)
+    out = np.empty((points.shape[0], means.shape[0]))
+    _kernels.candidate_distances(*rows, points, _threads(n_threads), out)
+    return out
+
+
+def _parts(means: Any) -> tuple[Any, ...]:
+    """Split rows into the arrays that the kernels take, refusing what they would have to copy."""
+    if _is_sparse(means):
+        if means.format != "csr":
+            raise ValueError(f"sparse means must be in CSR format, got {means.format.upper()}; call means.tocsr()")
+        if not means.has_canonical_format:
+            raise ValueError("sparse means have repeated or unsorted columns in a row; call means.sum_duplicates()")
+        _check_dtype("means", means.dtype)
+        _check_range("columns of means", means.indices, means.shape[1])
+        return means.data, means.indices, means.indptr
+    if not isinstance(means, np.ndarray) or means.ndim != 2:
+        raise ValueError(f"means must be a matrix of shape (n_blocks, n_features), got {_describe(means)}")
+    _check_dtype("means", means.dtype)
+    if not means.flags.c_contiguous:
+        raise ValueError("means must be in C order; call numpy.ascontiguousarray(means) once, before the loop")
+    return (means,)
+
+
+def _is_sparse(value: Any) -> bool:
+    # scipy's own test narrows to a class without any of the attributes used here.
+    return bool(sparse.issparse(value))
+
+
+def _check_dtype(name: str, dtype: Any) -> None:
+    if dtype not in (np.float64, np.float32):
+        raise ValueError(f"{name} must be float64 or float32, got {dtype}")
+
+
+def _check_points(name: str, points: Any, means: Any) -> None:
+    if not isinstance(points, np.ndarray) or points.ndim != 2 or points.shape[0] == 0:
+        raise ValueError(f"{name} must be a matrix with at least one row, got {_describe(points)}")
+    _check_array(name, points, np.float64, (points.shape[0], means.shape[1]))
+
+
+def _check_weight(weight: Weight, means: Any) -> None:
+    if weight is not None:
+        _check_array("weight", weight, np.float64, (means.shape[0],))
+
+
+def _check_array(name: str, array: Any, dtype: Any, shape: tuple[int, ...]) -> None:
+    fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == shape
+    if not fits or not array.flags.c_contiguous:
+        wanted = f"{np.dtype(dtype)}, shape {shape}, C order"
+        raise ValueError(f"{name} must be an array of {wanted}; got {_describe(array)}")
+
+
+def _check_range(name: str, numbers: NDArray[Any], n: int) -> None:
+    # Kernels write where these point; two scans in numpy are little beside a sweep over the rows.
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= n):
+        raise ValueError(f"{name} must be from 0 to {n - 1}, got {numbers.min()} to {numbers.max()}")
+
+
+def _describe(value: Any) -> str:
+    if not isinstance(value, np.ndarray):
+        return type(value).__name__
+    return f"{value.dtype}, shape {value.shape}{'' if value.flags.c_contiguous else ', not C order'}"
+
+
+def _threads(n_threads: int) -> int:
+    if n_threads < 1:
+        raise ValueError(f"n_threads must be at least 1, got {n_threads}")
+    return int(n_threads)

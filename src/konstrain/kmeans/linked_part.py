@@ -1,0 +1,96 @@
+"""The blocks that have links, as a problem of their own: where only links couple blocks, all others are free."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.assignment import Assignment, AssignmentProblem
+from konstrain.constraints import Problem
+from konstrain.kmeans import distances
+from konstrain.links import LinkGraph
+
+# Below this many costs, or above this share of linked blocks, one matrix for all blocks is as fast.
+MIN_COSTS = 100_000
+MAX_SHARE = 0.5
+# Sums follow moved blocks by addition and subtraction while more than this share of a cluster's weight stays.
+LITTLE_LEFT = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedPart:
+    """Linked blocks of a large problem with their means, weights and links.
+
+    Costs are computed for these blocks only: a million rows with a few links cost little more than without.
+    """
+
+    blocks: NDArray[np.int64]
+    mean: Any
+    weight: NDArray[np.float64]
+    links: LinkGraph
+
+    @classmethod
+    def of(cls, problem: Problem, violation_cost: float | None) -> "LinkedPart | None":
+        """Take the linked blocks out of a problem without sizes; None when that would not pay."""
+        links = problem.links_at(violation_cost)
+        if links is None or links.n_edges == 0 or problem.n_blocks * problem.n_clusters < MIN_COSTS:
+            return None
+        blocks = np.flatnonzero(links.is_linked)
+        if blocks.size > MAX_SHARE * problem.n_blocks:
+            return None
+        weight = np.ascontiguousarray(problem.weight[blocks])
+        return cls(blocks, problem.mean[blocks], weight, links.restricted_to(blocks.astype(np.int32)))
+
+    def settle(
+        self,
+        labels: NDArray[np.int32],
+        centers: NDArray[np.float64],
+        solve: Callable[[AssignmentProblem], Assignment],
+        n_threads: int,
+    ) -> "Settled":
+        """Replace the nearest labels of linked blocks by the best that the links allow, in place.
+
+        `solve` answers the question of assignment.
+        """
+        costs = distances.block_costs(self.mean, self.weight, centers, n_threads=n_threads)
+        answer = solve(AssignmentProblem(costs, self.links))
+        nearest = labels[self.blocks]
+        before = float(costs[np.arange(nearest.size), nearest].sum())
+        labels[self.blocks] = answer.labels
+        return Settled(self, nearest, answer, before)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Linked blocks after `LinkedPart.settle`: their nearest clusters, and where the links have put them."""
+
+    part: LinkedPart
+    nearest: NDArray[np.int32]
+    answer: Assignment
+    before: float  # what the nearest clusters cost
+
+    @property
+    def rise(self) -> float:
+        """By how much the cost rose."""
+        return self.answer.cost - self.before
+
+    @property
+    def proved_rise(self) -> float:
+        """By how much it must rise at least."""
+        return self.answer.lower_bound - self.before
+
+    def move(self, sums: NDArray[np.float64], weights: NDArray[np.float64]) -> bool:
+        """Let sums and weights of the clusters follow, in place; False where too few digits would be left."""
+        moved = np.flatnonzero(self.nearest != self.answer.labels)
+        pull, weight = self.part.mean[moved], self.part.weight[moved]
+        pull = (pull.toarray() if hasattr(pull, "toarray") else pull) * weight[:, None]
+        lost = np.bincount(self.nearest[moved], weight, weights.size)
+        # What is left of a cluster that loses nearly all its weight is rounding, or little more.
+        if ((lost > 0) & (weights - lost <= LITTLE_LEFT * weights)).any():
+            return False
+        for sign, where in ((-1.0, self.nearest[moved]), (1.0, self.answer.labels[moved])):
+            np.add.at(sums, where, sign * pull)
+            weights += sign * np.bincount(where, weight, weights.size)
+        return True

@@ -1,0 +1,107 @@
+"""What decides how a problem is searched: which loop, what follows it, how many restarts."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from konstrain.constraints import Problem
+from konstrain.kmeans import local_search
+from konstrain.kmeans.brief import run_briefly
+from konstrain.kmeans.distances import block_costs
+from konstrain.kmeans.lloyd import lloyd
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.momentum import lloyd_with_momentum
+from konstrain.kmeans.restarts import Run, Way
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
+from konstrain.kmeans.thorough import run_thoroughly
+
+# "auto" spends about this many elementary steps (blocks x clusters x features x iterations) on restarts ...
+AUTO_WORK = 2e8
+AUTO_ITERATIONS = 20
+# ... and at most so many restarts, ending early when this many agree on the best clustering.
+AUTO_MOST = 100
+AUTO_AGREEING = 8
+# Blocks x clusters beyond which local search and relocation cost more than they bring.
+SEARCH_LIMIT = 5_000_000
+# Branchings of the solver in one assignment step.
+STEP_NODES = 10
+# Blocks whose costs at the centers are in memory at a time.
+CHUNK = 1 << 12
+
+
+def plan_run(
+    steps: Steps,
+    start: Start,
+    first_seed: int,
+    *,
+    max_iter: int = 300,
+    tol: float = 0.0,
+    violation_cost: float | str = "auto",
+    search: bool | str = "auto",
+) -> Run:
+    """Choose the loop of a problem and what follows it.
+
+    Parameters
+    ----------
+    steps : Steps
+        What an iteration is made of, but for the price of soft links.
+    start : Start
+        Where runs begin.
+    first_seed : int
+        Seed of the first run.
+    max_iter, tol
+        Limits of the loop, as in `Iterations`.
+    violation_cost : float or "auto"
+        The price of a soft link; see `ConstrainedKMeans`.
+    search : bool or "auto"
+        Whether a search follows the loop; see `local_search` of `ConstrainedKMeans`.
+    """
+    problem = steps.problem
+    # Good steps are enough on the way; who started the search proves the last one (`last_step.py`).
+    steps = replace(steps, max_nodes=STEP_NODES)
+    if problem.has_soft_links:
+        # From the first restart's centers, for all restarts: they must minimise one and the same function.
+        price = _mean_cost(steps, start, first_seed) if violation_cost == "auto" else float(violation_cost)
+        steps = replace(steps, violation_cost=price)
+    # Without constraints, users of scikit-learn's KMeans expect Lloyd's own loop; without local search, all do.
+    function = lloyd_with_momentum if search and not problem.is_free else lloyd
+    return Run(Loop(function, steps, max_iter, tol), start, _choose_way(problem, start, search))
+
+
+def plan_restarts(problem: Problem, start: Start) -> tuple[int, int]:
+    """How many restarts "auto" means at most, and how many have to agree on the best clustering to end early."""
+    if start.is_given:
+        return 1, 1
+    work = problem.n_blocks * problem.n_clusters * problem.mean.shape[1] * AUTO_ITERATIONS
+    return int(np.clip(AUTO_WORK // work, 1, AUTO_MOST)), AUTO_AGREEING
+
+
+def _mean_cost(steps: Steps, start: Start, seed: int) -> float:
+    """Mean of all row-to-center costs at a start."""
+    problem = steps.problem
+    assert problem.scatter is not None
+    centers = start.centers(steps, seed)
+    # In pieces: costs of all blocks in all clusters, of which only the sum is needed, can be large.
+    pieces = (slice(i, i + CHUNK) for i in range(0, problem.n_blocks, CHUNK))
+    total = sum(
+        float(block_costs(problem.mean[at], problem.weight[at], centers, n_threads=steps.n_threads).sum())
+        for at in pieces
+    )
+    total += problem.n_clusters * float(problem.scatter.sum())
+    return total / (problem.n_samples * problem.n_clusters)
+
+
+def _choose_way(problem: Problem, start: Start, search: bool | str) -> Way | None:
+    """How runs get from their start to a clustering; None: by the loop alone."""
+    if not search or not local_search.supports(problem.mean):
+        return None
+    if search != "auto":
+        return run_thoroughly
+    if problem.n_blocks * problem.n_clusters > SEARCH_LIMIT:
+        return None
+    if not start.is_given:
+        return run_thoroughly
+    # Without sizes Lloyd's run is what users of scikit-learn's KMeans expect from given centers.
+    has_sizes = problem.size_min is not None or problem.size_max is not None
+    return run_briefly if has_sizes else None

@@ -1,0 +1,205 @@
+"""The steps of k-means over a problem: what each costs where, who goes where, and where the centers move."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.assignment import Assignment, AssignmentProblem, assign_by
+from konstrain.constraints import Problem
+from konstrain.exceptions import UndecidedError
+from konstrain.kmeans import distances
+from konstrain.kmeans.linked_part import LinkedPart
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.sized_part import SizedPart
+from konstrain.stop import NO_DEADLINE, Deadline
+
+# Part of the time that is left for one assignment where assignments are not solved to the end.
+STEP_SHARE = 0.02
+
+
+@dataclass(eq=False)
+class Steps:
+    """What an iteration of k-means is made of: costs, an exact assignment, new centers.
+
+    A method of a paper is a subclass that overrides what the paper changes of `costs`, `assign` or `centers_of`;
+    the order in which steps are taken, and when to end, is a loop's business (`lloyd.py`, `momentum.py`).
+
+    Parameters
+    ----------
+    problem : Problem
+        Blocks, links and bounds.
+    violation_cost : float or None
+        What breaking a soft link of confidence 1 costs; None when there are no soft links.
+    deadline : Deadline
+        When assignments are cut short.
+    n_threads : int
+        Threads of the distance kernels; the result does not depend on it.
+    max_nodes : int or None
+        Most branchings of the solver in one assignment that has both sizes and what makes them hard, links or
+        unequal demand; such an assignment then also has a small share of the time that is left. None: no limit.
+    """
+
+    problem: Problem
+    violation_cost: float | None = None
+    deadline: Deadline = NO_DEADLINE
+    n_threads: int = 1
+    max_nodes: int | None = None
+    _known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = field(default=None, init=False, repr=False)
+    _sums: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None = field(
+        default=None, init=False, repr=False
+    )
+
+    def step(self, centers: NDArray[np.float64], warm: Assignment | None) -> Assignment:
+        """Solve one assignment step."""
+        if self.problem.is_free or self._part is not None:
+            answer = self._step_without_matrix(centers)
+            if answer is not None:
+                return answer
+        if self._sized is not None:
+            found = self._sized.step(centers, self._weight, warm, self.deadline, self.n_threads)
+            if found is not None:
+                answer, self._sums = found
+                return answer
+        return self.assign(self.costs(centers), warm)
+
+    def _step_without_matrix(self, centers: NDArray[np.float64]) -> Assignment | None:
+        """Send every block to its nearest center, then put the linked ones right; None if a cluster ends empty."""
+        labels, cost, sums, weights = distances.nearest_pass(
+            self.problem.mean, self._weight, centers, n_threads=self.n_threads
+        )
+        if self._part is None:
+            answer = Assignment(labels, cost, cost, True, "nearest")
+        else:
+            settled = self._part.settle(labels, centers, self.solve, self.n_threads)
+            if not settled.move(sums, weights):
+                sums, weights = self.sums_of(labels)
+            answer = replace(
+                settled.answer, labels=labels, cost=cost + settled.rise, lower_bound=cost + settled.proved_rise
+            )
+        # Clusters without weight may still hold blocks, of weight zero.
+        if self.problem.nonempty and not ((weights > 0).all() or np.bincount(labels, minlength=len(centers)).all()):
+            return None
+        self._sums = (labels, sums, weights)
+        return answer
+
+    @cached_property
+    def _part(self) -> LinkedPart | None:
+        if self.problem.size_min is not None or self.problem.size_max is not None:
+            return None
+        return LinkedPart.of(self.problem, self.violation_cost)
+
+    @cached_property
+    def _sized(self) -> SizedPart | None:
+        return SizedPart.of(self.problem, self.violation_cost)
+
+    def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Cost of each block in each cluster: its weight times the squared distance of its mean.
+
+        Good until the next call: all write to the same array, and what is in it already is not computed again.
+        """
+        if self._known is None or not np.array_equal(self._known[1], centers):
+            out = None if self._known is None else self._known[0]
+            costs = distances.block_costs(self.problem.mean, self._weight, centers, n_threads=self.n_threads, out=out)
+            self._known = costs, centers.copy()
+        return self._known[0]
+
+    def assign(self, costs: NDArray[np.float64], warm: Assignment | None) -> Assignment:
+        """Put blocks into clusters at least total cost."""
+        question = self.problem.assignment_problem(costs, self.violation_cost)
+        anyhow = replace(question, nonempty=False)
+        if question.nonempty and not anyhow.has_sizes:
+            # Non-emptiness alone couples all blocks, and is rarely in the way: look first what happens without it.
+            answer = self.solve(anyhow, warm)
+            if (np.bincount(answer.labels, minlength=question.n_clusters) > 0).all():
+                return answer
+        return self.solve(question, warm)
+
+    def solve(self, question: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
+        """Answer a question of assignment in the time that is left."""
+        is_hard = question.has_sizes and (question.has_links or question.demand is not None)
+        if is_hard and self.max_nodes is not None:
+            try:
+                return assign_by(question, warm=warm, deadline=self.deadline.share(STEP_SHARE, self.max_nodes))
+            except UndecidedError:
+                pass  # no labels at all yet: all the time that is left may go into finding some
+        return assign_by(question, warm=warm, deadline=self.deadline)
+
+    def centers_of(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weighted means of the clusters; a cluster without weight keeps its center."""
+        if self._sums is not None and self._sums[0] is labels:
+            _, sums, weights = self._sums  # the sweep that found these labels has summed them up already
+        else:
+            sums, weights = self.sums_of(labels)
+        return centers_from(sums, weights, previous)
+
+    def clustering(
+        self,
+        labels: NDArray[np.int32],
+        centers: NDArray[np.float64],
+        n_iter: int,
+        *,
+        converged: bool,
+        proven: bool = True,
+        warm: Assignment | None = None,
+    ) -> Clustering:
+        """Bundle labels and centers with the costs they have."""
+        inertia = self.inertia(labels, centers)
+        return Clustering(
+            block_labels=labels,
+            centers=centers,
+            inertia=inertia,
+            objective=inertia + self.penalty(labels),
+            n_iter=n_iter,
+            converged=converged,
+            proven=proven,
+            assignment=warm,
+        )
+
+    def inertia(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
+        """Weighted squared distances of all rows to their centers."""
+        assert self.problem.scatter is not None
+        return self._own_cost(labels, centers) + float(self.problem.scatter.sum())
+
+    def penalty(self, labels: NDArray[np.int32]) -> float:
+        """What the soft links that these labels break cost."""
+        if self.violation_cost is None:
+            return 0.0
+        links = self.problem.links_at(self.violation_cost)
+        return self._constant_penalty + (links.penalty(labels) if links is not None else 0.0)
+
+    @property
+    def _constant_penalty(self) -> float:
+        """What broken soft links cost in every clustering, and no assignment step counts."""
+        return self.problem.constant_penalty * (self.violation_cost or 0.0)
+
+    def cost_of(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
+        """What labels cost in an assignment step at these centers, broken soft links included."""
+        return self._own_cost(labels, centers) + self.penalty(labels) - self._constant_penalty
+
+    def cluster_weights(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Total weight of each cluster."""
+        return np.bincount(labels, self._weight, self.problem.n_clusters).astype(np.float64, copy=False)
+
+    def sums_of(self, labels: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weighted sum of the blocks of each cluster, and its weight."""
+        return distances.center_sums(
+            self.problem.mean, self._weight, labels, self.problem.n_clusters, n_threads=self.n_threads
+        )
+
+    @property
+    def _weight(self) -> NDArray[np.float64] | None:
+        return None if self.problem.has_unit_weight else self.problem.weight
+
+    def _own_cost(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
+        """What all blocks cost in their own clusters."""
+        return distances.own_costs(self.problem.mean, self._weight, labels, centers, n_threads=self.n_threads)
+
+
+def centers_from(
+    sums: NDArray[np.float64], weights: NDArray[np.float64], previous: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Divide sums of clusters by their weights; a cluster without weight keeps its center."""
+    # Not in place: callers keep the previous centers to measure how far they moved.
+    return np.divide(sums, weights[:, None], out=previous.copy(), where=weights[:, None] > 0)

@@ -1,0 +1,64 @@
+"""The thorough way: Lloyd's loop, moves of single blocks and relocation of centers, until none finds anything."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.kmeans import local_search
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.result import Clustering, is_lower
+
+# Relocations of a center tried in a row without success; on data with more blocks x clusters x features than the
+# second number only those whose estimated gain is positive.
+RELOCATIONS = 10
+RELOCATE_ANYWAY = 100_000
+# Passes of the local search: to the end on small problems (blocks x clusters), else only the first, which bring most.
+PASSES_TO_THE_END = 1000
+FIRST_PASSES = 10
+SMALL_PROBLEM = 100_000
+
+
+def run_thoroughly(loop: Loop, centers: NDArray[np.float64], seed: int) -> Clustering:
+    """Alternate the loop, local search and relocation of centers until none of them finds anything."""
+    return _relocate(loop, _polish(loop, loop.run(centers), seed), seed)
+
+
+def _polish(loop: Loop, clustering: Clustering, seed: int) -> Clustering:
+    """Alternate local search and the loop until neither finds anything."""
+    n_costs = loop.steps.problem.n_blocks * loop.steps.problem.n_clusters
+    max_passes = PASSES_TO_THE_END if n_costs <= SMALL_PROBLEM else FIRST_PASSES
+    while not loop.steps.deadline.expired():
+        found = local_search.improve_clustering(loop.steps, clustering, seed, max_passes)
+        if found.n_moves == 0:
+            break
+        better = loop.run(loop.steps.centers_of(found.labels, clustering.centers), clustering.assignment)
+        if not is_lower(better.objective, clustering.objective):
+            break
+        clustering = replace(better, n_iter=clustering.n_iter + better.n_iter)
+    return clustering
+
+
+def _relocate(loop: Loop, best: Clustering, seed: int) -> Clustering:
+    """Dissolve one cluster and cut another in two, as long as that leads somewhere better."""
+    problem = loop.steps.problem
+    anyway = problem.n_clusters * problem.mean.size <= RELOCATE_ANYWAY
+    improved = problem.n_clusters > 1
+    while improved:
+        improved = False
+        for centers in local_search.relocation_candidates(
+            problem.mean,
+            problem.weight,
+            best.block_labels,
+            problem.n_clusters,
+            RELOCATIONS,
+            seed,
+            least_gain=-np.inf if anyway else 0.0,
+        ):
+            if loop.steps.deadline.expired():
+                return best
+            found = _polish(loop, loop.run(centers, best.assignment), seed)
+            if is_lower(found.objective, best.objective):
+                best, improved = replace(found, n_iter=best.n_iter + found.n_iter), True
+                break
+    return best

@@ -1,0 +1,20 @@
+import inspect
+
+import pytest
+
+from konstrain import Problem, check
+from konstrain.constraints.arguments import ConstraintArguments
+
+
+@pytest.mark.parametrize("function", [Problem.build, check])
+def test_signatures_name_every_constraint_and_docstrings_explain_it(function):
+    shown = inspect.signature(function).parameters
+    assert list(shown)[:2] == ["X_or_n", "n_clusters"]
+    assert set(shown) == {"X_or_n", "n_clusters", *ConstraintArguments.__annotations__, "nonempty", "time_limit"}
+    assert all(name in function.__doc__ for name in shown)
+
+
+@pytest.mark.parametrize("function", [Problem.build, check])
+def test_a_constraint_that_does_not_exist_is_refused_by_name(function):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'must_links'; constraints are must_link, "):
+        function(4, 2, must_links=[(0, 1)])

@@ -1,0 +1,79 @@
+"""Which loop, which way and how many restarts a problem gets."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from konstrain.constraints import Problem
+from konstrain.kmeans import plan
+from konstrain.kmeans.brief import run_briefly
+from konstrain.kmeans.lloyd import lloyd
+from konstrain.kmeans.momentum import lloyd_with_momentum
+from konstrain.kmeans.plan import plan_restarts, plan_run
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
+from konstrain.kmeans.thorough import run_thoroughly
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+DRAWN, GIVEN = Start(X, "k-means++"), Start(X, X[:4])
+FREE, SIZED = Problem.build(X, 4), Problem.build(X, 4, size_max=15)
+LINKED = Problem.build(X, 4, cannot_link=[(0, 1)])
+
+
+def way(problem, start, search="auto"):
+    return plan_run(Steps(problem), start, 0, search=search).way
+
+
+@pytest.mark.parametrize("problem", [FREE, SIZED, LINKED])
+def test_from_drawn_centers_the_search_is_thorough_unless_ruled_out(problem):
+    assert way(problem, DRAWN) is run_thoroughly
+    assert way(problem, DRAWN, search=True) is run_thoroughly
+    assert way(problem, DRAWN, search=False) is None
+
+
+def test_from_given_centers_it_is_brief_and_only_under_sizes():
+    assert way(SIZED, GIVEN) is run_briefly
+    assert way(FREE, GIVEN) is way(LINKED, GIVEN) is None
+    assert way(FREE, GIVEN, search=True) is run_thoroughly
+
+
+def test_large_problems_are_searched_only_when_asked_for(monkeypatch):
+    monkeypatch.setattr(plan, "SEARCH_LIMIT", FREE.n_blocks * FREE.n_clusters - 1)
+    assert way(FREE, DRAWN) is None
+    assert way(FREE, DRAWN, search=True) is run_thoroughly
+
+
+def test_sparse_rows_are_not_searched():
+    sparse = Problem.build(csr_array(X), 4, size_max=15)
+    assert way(sparse, DRAWN) is way(sparse, DRAWN, search=True) is None
+
+
+@pytest.mark.parametrize(
+    ("problem", "search", "loop"),
+    [
+        (FREE, "auto", lloyd),
+        (FREE, True, lloyd),
+        (SIZED, "auto", lloyd_with_momentum),
+        (LINKED, "auto", lloyd_with_momentum),
+        (LINKED, False, lloyd),
+    ],
+)
+def test_centers_have_momentum_under_constraints_unless_search_is_ruled_out(problem, search, loop):
+    assert plan_run(Steps(problem), DRAWN, 0, search=search).loop.function is loop
+
+
+def test_the_price_of_soft_links_is_the_mean_cost_at_the_first_start_or_what_was_given():
+    soft = Problem.build(X, 4, must_link=[(0, 1), (1, 2)], cannot_link=[(0, 3, 0.5)])
+    mean = ((X[:, None] - X[:4]) ** 2).sum(axis=-1).mean()
+    assert plan_run(Steps(soft), GIVEN, 0).loop.steps.violation_cost == pytest.approx(mean)
+    assert plan_run(Steps(soft), GIVEN, 0, violation_cost=3).loop.steps.violation_cost == 3.0
+    assert plan_run(Steps(FREE), GIVEN, 0).loop.steps.violation_cost is None
+
+
+def test_restarts_are_one_from_given_centers_else_what_a_fixed_amount_of_work_allows(monkeypatch):
+    assert plan_restarts(FREE, GIVEN) == (1, 1)
+    assert plan_restarts(FREE, DRAWN) == (plan.AUTO_MOST, plan.AUTO_AGREEING)
+    work = 40 * 4 * 3 * plan.AUTO_ITERATIONS
+    for spent, n_restarts in ((7 * work, 7), (8 * work - 1, 7), (0, 1)):
+        monkeypatch.setattr(plan, "AUTO_WORK", spent)
+        assert plan_restarts(FREE, DRAWN)[0] == n_restarts

@@ -1,0 +1,97 @@
+"""One direction: a room of the package imports only from the rooms below it."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "konstrain"
+PAGE = ROOT / "docs" / "architecture.md"
+
+
+def rooms():
+    """The rooms as the page lists them: the number of the line each is in, from the bottom up."""
+    listed = re.search(r"## One direction\n.*?```text\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    return {room: height for height, line in enumerate(reversed(listed[1].splitlines())) for room in line.split()}
+
+
+def room_of(module):
+    """The folder or loose module right under the package; `konstrain` itself is the front door, above all."""
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def imports_of(source):
+    """Every module of the package that a source imports: at the top, late in a function, or for types only."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if room_or_nothing(alias.name))
+        elif isinstance(node, ast.ImportFrom) and node.module == "konstrain":
+            # Either a module, or a public name, which only those on top may use: it can lead anywhere.
+            yield from (f"konstrain.{alias.name}" if is_module(alias.name) else "konstrain" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and room_or_nothing(node.module or ""):
+            yield node.module
+        # Relative imports would pass this test unseen.
+        assert not (isinstance(node, ast.ImportFrom) and node.level), "relative import"
+
+
+def room_or_nothing(module):
+    return module if module.split(".")[0] == "konstrain" else None
+
+
+def is_module(name):
+    return name == "_core" or (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
+
+
+def upward(module, source):
+    """The imports of a module that lead to a room above its own, or beside it."""
+    height, own = rooms(), room_of(module)
+    return [name for name in imports_of(source) if room_of(name) != own and height[room_of(name)] >= height[own]]
+
+
+def modules():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        # A `__main__` is a door from outside, not a part of its room.
+        if parts[-1] != "__main__":
+            yield pytest.param(".".join(part for part in parts if part != "__init__"), path, id="/".join(parts[1:]))
+
+
+@pytest.mark.parametrize(("module", "path"), list(modules()))
+def test_no_module_imports_from_a_room_above_its_own(module, path):
+    assert not upward(module, path.read_text())
+
+
+def test_every_room_has_its_place_and_no_other_is_named():
+    found = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert set(rooms()) == found | {"_core"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from konstrain.estimators import ConstrainedKMeans",
+        "import konstrain.estimators._base",
+        "from konstrain import estimators",
+        "from konstrain import ConstrainedKMeans",
+        "def f():\n    from konstrain.estimators import ConstrainedKMeans",
+        "if TYPE_CHECKING:\n    from konstrain.estimators import ConstrainedKMeans",
+    ],
+)
+def test_a_way_up_is_found_however_it_is_written(source):
+    assert upward("konstrain.exact.solve", source)
+    assert not upward("konstrain.cli.fit", source)
+
+
+def test_the_k_means_engine_knows_no_scikit_learn():
+    for path in (PACKAGE / "kmeans").glob("*.py"):
+        assert "sklearn" not in {
+            name.split(".")[0]
+            for node in ast.walk(ast.parse(path.read_text()))
+            for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else _imported(node))
+        }
+
+
+def _imported(node):
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
