@@ -4,6 +4,7 @@ import asyncio
 import socket
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlparse
 
 import pytest
@@ -56,7 +57,9 @@ def connect(address, token, **headers):
                 pass  # until it is closed on both sides
         return said
 
-    return asyncio.run(talk())
+    # In a thread: the tests in a browser leave a loop running in this one.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, talk()).result()
 
 
 def test_the_page_is_only_at_its_secret_address(address):
