@@ -68,6 +68,11 @@ class PartsPoint(NamedTuple):
         """Relative distance of the bounds: proved, unlike the projected one."""
         return relative_gap(self.lower_bound, self.upper_bound)
 
+    @property
+    def n_nodes(self) -> int:
+        """Problems bounded so far, as in the points of a search tree."""
+        return self.n_done
+
 
 @dataclass(frozen=True, eq=False)
 class PartsLimits:
