@@ -33,7 +33,8 @@ GLANCE_LIMIT = 5.0
 class Fit:
     """A clustering on the page, whole: labels, centers, cost, and what it was asked to keep.
 
-    `settled` tells that it is what the seed gives from scratch, not a quick look from the last centers.
+    `settled` tells that it is what the seed gives from scratch, not a quick look from the last centers; `link_price`
+    is what breaking a link of confidence 1 cost, if there are such links.
     """
 
     X: NDArray[Any]
@@ -43,6 +44,7 @@ class Fit:
     sse: float
     sizes: NDArray[Any]
     settled: bool
+    link_price: float | None = None
 
     def guess(self, pair: Pair) -> str:
         """Whether a pair is together in this clustering."""
@@ -116,7 +118,8 @@ class Fitter:
             # A step that was not proved optimal is feasible, and the fit that settles follows.
             warnings.simplefilter("ignore", NotProvenWarning)
             model.fit(X, sample_weight=self._rows.sample_weight, demand=self._rows.demand, **known.constraints)
-        fit = Fit(X, settings, model.labels_, model.cluster_centers_, model.inertia_, model.cluster_sizes_, settled)
+        found = model.labels_, model.cluster_centers_, model.inertia_, model.cluster_sizes_
+        fit = Fit(X, settings, *found, settled, model.violation_cost_)
         return fit if last is None else _renumbered(fit, last)
 
 

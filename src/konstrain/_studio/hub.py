@@ -143,7 +143,9 @@ class Studio:
             fit = self.fit
             if fit is None or (self.proof is not None and self.proof.state.status == "running"):
                 return
-            self.proof = Proof(fit, self._constraints(), time_limit, self._take_proof)
+            self.proof = Proof(
+                fit, {**self._constraints(), "violation_cost": fit.link_price}, time_limit, self._take_proof
+            )
         self._tell()
 
     def stop_proof(self) -> None:
