@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ConstrainedKMeans,
         ExactKMeans,
         LagrangianKMeans,
+        LinkMetric,
         MatchingKMeans,
     )
     from konstrain.exact.certificate import Certificate, certify, lower_bound
@@ -53,6 +54,7 @@ _HOME_OF = {
             "ConstrainedKMeans",
             "ExactKMeans",
             "LagrangianKMeans",
+            "LinkMetric",
             "MatchingKMeans",
         ),
         "exact.certificate": ("Certificate", "certify", "lower_bound"),
@@ -78,6 +80,7 @@ __all__ = [
     "FileError",
     "InfeasibleError",
     "LagrangianKMeans",
+    "LinkMetric",
     "MatchingKMeans",
     "NotProvenWarning",
     "Problem",

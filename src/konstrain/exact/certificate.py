@@ -35,6 +35,8 @@ class Certificate:
         Nodes of the search tree looked at.
     seconds : float
         Time it took.
+    metric : str or None
+        The learned metric whose distances all costs and bounds are about; None: plain ones.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class Certificate:
     best_labels: NDArray[np.int32] | None
     n_nodes: int
     seconds: float
+    metric: str | None = None
 
 
 def certify(

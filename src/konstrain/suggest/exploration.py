@@ -16,7 +16,7 @@ def explore_consolidate(known: Known, model: ConstrainedKMeans, rng: Any) -> Que
     order = rng.permutation(len(known.X))
 
     def next_row(now: Known, distance: NDArray[np.float64]) -> int:
-        if len(now.neighborhoods) < now.n_clusters:
+        if not now.is_complete:
             return int(distance.argmax())
         return int(next(row for row in order if distance[row] >= 0))
 

@@ -16,12 +16,13 @@ class Known:
     """What answers have told so far: which rows belong together, and which do not."""
 
     X: NDArray[Any]
-    n_clusters: int
+    n_clusters: int | None
     must_link: NDArray[Any]
     cannot_link: NDArray[Any]
 
     @cached_property
     def problem(self) -> Problem:
+        """Blocks and conflicts that follow from the answers."""
         # Fewer clusters may be known to be possible than guesses ask for; here only blocks and conflicts count.
         n = len(self.X)
         return Problem.build(n, n, must_link=self.must_link, cannot_link=self.cannot_link, nonempty=False)
@@ -56,7 +57,8 @@ class Known:
         """Blocks known to be in different clusters: one of each cluster that was met so far."""
         taken: list[int] = []
         for block in self.linked_blocks:
-            if len(taken) < self.n_clusters and set(taken) <= set(self._conflicts_of(block).tolist()):
+            is_full = self.n_clusters is not None and len(taken) >= self.n_clusters
+            if not is_full and set(taken) <= set(self._conflicts_of(block).tolist()):
                 taken.append(block)
         return taken
 
@@ -72,7 +74,7 @@ class Known:
 
     @property
     def is_complete(self) -> bool:
-        """Whether there is a neighborhood of each cluster."""
+        """Whether there is a neighborhood of each cluster; never known to be when their number is unknown."""
         return len(self.neighborhoods) == self.n_clusters
 
     @cached_property

@@ -14,11 +14,11 @@ from konstrain.suggest.known import Known, Questions
 def margin(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
     """Rows between two clusters, most doubtful first, against the middle row of the nearer one, then the other."""
     del rng
-    squared = block_costs(known.X, None, np.ascontiguousarray(model.cluster_centers_, dtype=np.float64))
-    best_two = np.argsort(squared, axis=1, kind="stable")[:, : min(2, known.n_clusters)]
+    squared = squared_distances(known, model)
+    best_two = np.argsort(squared, axis=1, kind="stable")[:, :2]
     nearest, second = (np.take_along_axis(squared, best_two, axis=1)[:, i] for i in (0, -1))
     doubt = np.argsort((second - nearest) / np.maximum(second, np.finfo(float).tiny), kind="stable")
-    medoids = [_medoid(squared, model.labels_, j) for j in range(known.n_clusters)]
+    medoids = [medoid(squared, model.labels_, j) for j in range(squared.shape[1])]
 
     def questions(now: Known) -> Iterator[tuple[int, int]]:
         for row in doubt.tolist():
@@ -33,5 +33,14 @@ def margin(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
     return questions
 
 
-def _medoid(squared: NDArray[np.float64], labels: NDArray[np.int32], cluster: int) -> int:
+def squared_distances(known: Known, model: ConstrainedKMeans) -> NDArray[np.float64]:
+    """Squared distance of each row to each center, as the model measures."""
+    centers = model.cluster_centers_.astype(np.float64)
+    if model.link_metric_ is not None:
+        centers = model.link_metric_.transform(centers)
+    return block_costs(known.X, None, np.ascontiguousarray(centers))
+
+
+def medoid(squared: NDArray[np.float64], labels: NDArray[np.int32], cluster: int) -> int:
+    """The row of a cluster nearest to its center."""
     return int(np.argmin(np.where(labels == cluster, squared[:, cluster], np.inf)))

@@ -1,7 +1,7 @@
 """Normalised point-based uncertainty (Xiong, Azimi, Fern 2014): the row that tells most per expected question.
 
-A forest learns the present clusters. How often rows share a leaf with the known rows of a neighborhood says how likely
-they belong to it; the entropy of that, over the questions that finding out would take, is what a row is worth.
+A forest learns the present clusters. How often rows share a leaf with the known rows of a neighborhood says how
+likely they belong to it; the entropy of that, over the questions that finding out would take, is what a row is worth.
 
 Where the paper is silent: it starts from a random row and meets other clusters by chance. We ask about the middle row
 of each cluster nothing is known of first: `perf/asking.py` shows what that saves.
@@ -17,6 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.suggest.known import Known, Questions
+from konstrain.suggest.margin import medoid, squared_distances
 
 # As in the paper.
 N_TREES = 50
@@ -31,7 +32,10 @@ def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
         N_TREES, max_samples=min(n, ROWS_PER_TREE), random_state=rng.randint(np.iinfo(np.int32).max)
     ).fit(known.X, model.labels_)
     leaves = np.ascontiguousarray(forest.apply(known.X).T)
-    middle = middle_rows(known.X, model)
+    squared = squared_distances(known, model)
+    # Of the largest cluster first.
+    by_size = np.argsort(-np.bincount(model.labels_, minlength=squared.shape[1]), kind="stable")
+    middle = [medoid(squared, model.labels_, int(cluster)) for cluster in by_size]
 
     def questions(now: Known) -> Iterator[tuple[int, int]]:
         if not now.neighborhoods:
@@ -39,24 +43,18 @@ def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
             return
         chances = chance_of_each(leaves, now.members)
         worth = worth_of_rows(chances, now.is_complete)
+        unmet = _in_unmet_clusters(now, model.labels_, middle)
+        if now.n_clusters is None:
+            worth[unmet] = worth_of_new(chances[unmet], len(now.neighborhoods) / (len(now.told) + 1))
+        else:
+            # There are clusters of which nothing is known: these come first.
+            worth[unmet] = np.inf
+        worth[now.begun_rows()] = np.inf
         worth[now.told] = -np.inf
-        # Rows whose questions have begun come before new ones, and clusters of which nothing is known before known ones.
-        first = [*now.begun_rows(), *_in_unmet_clusters(now, model.labels_, middle)]
-        for row in [*first, *np.argsort(-worth, kind="stable")[: np.isfinite(worth).sum()].tolist()]:
+        for row in np.argsort(-worth, kind="stable")[: (worth > -np.inf).sum()].tolist():
             yield from now.against_neighborhoods(row, chances[row])
 
     return questions
-
-
-def middle_rows(X: NDArray[Any], model: ConstrainedKMeans) -> list[int]:
-    """The row nearest to the center of each cluster, of the largest cluster first."""
-    sizes = np.bincount(model.labels_, minlength=len(model.cluster_centers_))
-    rows = []
-    for cluster in np.argsort(-sizes, kind="stable"):
-        inside = np.flatnonzero(model.labels_ == cluster)
-        squared = ((X[inside] - model.cluster_centers_[cluster]) ** 2).sum(axis=1)
-        rows.append(int(inside[np.argmin(squared)]))
-    return rows
 
 
 def _in_unmet_clusters(now: Known, labels: NDArray[np.int32], middle: list[int]) -> list[int]:
@@ -67,8 +65,7 @@ def _in_unmet_clusters(now: Known, labels: NDArray[np.int32], middle: list[int])
 
 def chance_of_each(leaves: NDArray[np.int64], members: list[NDArray[Any]]) -> NDArray[np.float64]:
     """How likely each row belongs to each neighborhood: the mean share of trees that put it with its rows."""
-    n_trees, n_rows = leaves.shape
-    similarity = np.zeros((n_rows, len(members)))
+    similarity = np.zeros((leaves.shape[1], len(members)))
     for leaf_of in leaves:
         n_leaves = int(leaf_of.max()) + 1
         for i, rows in enumerate(members):
@@ -93,3 +90,15 @@ def worth_of_rows(chances: NDArray[np.float64], is_complete: bool) -> NDArray[np
         n_questions[-1] -= 1
     expected: NDArray[np.float64] = -np.sort(-chances, axis=1) @ n_questions
     return entr(chances).sum(axis=1) / expected
+
+
+def worth_of_new(chances: NDArray[np.float64], novelty: float) -> NDArray[np.float64]:
+    """Worth of rows that may belong to a cluster not met yet, with this chance; else where `chances` say.
+
+    The chance is the share of known rows that were the first of their cluster, so that looking for new clusters takes
+    fewer questions the longer none was found.
+    """
+    with_new = np.column_stack([(1.0 - novelty) * chances, np.full(len(chances), novelty)])
+    # Not with any of those known: that settles it, after as many questions as there are neighborhoods.
+    n_questions = np.minimum(np.arange(1.0, with_new.shape[1] + 1), chances.shape[1])
+    return entr(with_new).sum(axis=1) / (-np.sort(-with_new, axis=1) @ n_questions)
