@@ -94,9 +94,10 @@ class LinkMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             The fitted transformer.
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32])
-        links = [read_links(name, pairs, len(X)) for name, pairs in _named(must_link, cannot_link)]
+        must, cannot = read_links("must_link", must_link, len(X)), read_links("cannot_link", cannot_link, len(X))
         scale = _scale_of(X)
-        evidence = Evidence(np.ascontiguousarray(X / scale), *links, None if labels is None else column_or_1d(labels))
+        clusters = None if labels is None else column_or_1d(labels)
+        evidence = Evidence(np.ascontiguousarray(X / scale), must, cannot, clusters)
         self._keep(self._learned(evidence) / np.outer(scale, scale))
         return self
 
@@ -137,10 +138,6 @@ class LinkMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _named(must_link: Any, cannot_link: Any) -> tuple[tuple[str, Any], ...]:
-    return ("must_link", must_link), ("cannot_link", cannot_link)
 
 
 def _scale_of(X: NDArray[Any]) -> NDArray[np.float64]:

@@ -62,7 +62,10 @@ class Evidence:
         if self.labels is None:
             return np.eye(self.rows.shape[1])
         deviations = _deviations(self.rows, np.unique(self.labels, return_inverse=True)[1])
-        covariance: NDArray[np.float64] = ledoit_wolf(deviations, assume_centered=True)[0]
+        # With every row in a cluster of its own there is nothing to expect.
+        covariance: NDArray[np.float64] = (
+            ledoit_wolf(deviations, assume_centered=True)[0] if deviations.any() else np.eye(self.rows.shape[1])
+        )
         return covariance
 
     @cached_property
@@ -96,5 +99,5 @@ def _deviations(rows: NDArray[np.float64], group_of: NDArray[Any]) -> NDArray[np
     sums = np.zeros((sizes.size, rows.shape[1]))
     np.add.at(sums, group_of[chosen], rows[chosen])
     own = sizes[group_of[chosen]][:, None]
-    deviations: NDArray[np.float64] = rows[chosen] - sums[group_of[chosen]] / own
-    return deviations * np.sqrt(own / (own - 1))
+    deviations: NDArray[np.float64] = (rows[chosen] - sums[group_of[chosen]] / own) * np.sqrt(own / (own - 1))
+    return deviations

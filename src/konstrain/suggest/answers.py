@@ -34,11 +34,16 @@ def soften(pairs: Any, noise: float) -> NDArray[np.float64]:
     >>> soften([(0, 3)], noise=0.1).tolist()
     [[0.0, 3.0, 0.8]]
     """
-    if not 0 <= noise < 0.5:
-        raise ValueError(f"noise must be a share of wrong answers from 0 to below 0.5, got {noise!r}")
+    refuse_bad_noise(noise)
     pairs = np.asarray(pairs, dtype=np.float64).reshape(-1, 2)
     # Without noise a link is hard, which an infinite confidence says.
     return np.column_stack([pairs, np.full(len(pairs), 1 - 2 * noise if noise else np.inf)])
+
+
+def refuse_bad_noise(noise: float) -> None:
+    """Raise unless answers are expected to be right more often than not."""
+    if not 0 <= noise < 0.5:
+        raise ValueError(f"noise must be a share of wrong answers from 0 to below 0.5, got {noise!r}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ known is read off the links alone, so the answers of one round, given as links, 
 """
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.utils import check_array, check_random_state
 
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.exceptions import InfeasibleError
-from konstrain.suggest.answers import Answers
+from konstrain.suggest.answers import Answers, refuse_bad_noise
 from konstrain.suggest.exploration import explore_consolidate, min_max
 from konstrain.suggest.known import Known, Questions
 from konstrain.suggest.margin import margin
@@ -129,8 +128,7 @@ def _refuse_bad_options(ask: int, strategy: str, noise: float) -> None:
         raise ValueError(f"ask must be at least 1, got {ask}")
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy must be one of {', '.join(map(repr, STRATEGIES))}, got {strategy!r}")
-    if not (isinstance(noise, Real) and 0 <= noise < 0.5):
-        raise ValueError(f"noise must be a share of wrong answers from 0 to below 0.5, got {noise!r}")
+    refuse_bad_noise(noise)
 
 
 def _fit_with_one_more(

@@ -72,7 +72,10 @@ def chance_of_each(leaves: NDArray[np.int64], members: list[NDArray[Any]]) -> ND
             similarity[:, i] += np.bincount(leaf_of[rows], minlength=n_leaves)[leaf_of] / len(rows)
     total = similarity.sum(axis=1, keepdims=True)
     # A row that shares no leaf with any known one may be anywhere.
-    return np.divide(similarity, total, out=np.full_like(similarity, 1.0 / len(members)), where=total > 0)
+    chances: NDArray[np.float64] = np.divide(
+        similarity, total, out=np.full_like(similarity, 1.0 / len(members)), where=total > 0
+    )
+    return chances
 
 
 def worth_of_rows(chances: NDArray[np.float64], is_complete: bool) -> NDArray[np.float64]:
@@ -88,8 +91,7 @@ def worth_of_rows(chances: NDArray[np.float64], is_complete: bool) -> NDArray[np
     if is_complete and n_neighborhoods > 1:
         # Not in any other of all clusters: the last question need not be asked.
         n_questions[-1] -= 1
-    expected: NDArray[np.float64] = -np.sort(-chances, axis=1) @ n_questions
-    return entr(chances).sum(axis=1) / expected
+    return _per_question(chances, n_questions)
 
 
 def worth_of_new(chances: NDArray[np.float64], novelty: float) -> NDArray[np.float64]:
@@ -101,4 +103,10 @@ def worth_of_new(chances: NDArray[np.float64], novelty: float) -> NDArray[np.flo
     with_new = np.column_stack([(1.0 - novelty) * chances, np.full(len(chances), novelty)])
     # Not with any of those known: that settles it, after as many questions as there are neighborhoods.
     n_questions = np.minimum(np.arange(1.0, with_new.shape[1] + 1), chances.shape[1])
-    return entr(with_new).sum(axis=1) / (-np.sort(-with_new, axis=1) @ n_questions)
+    return _per_question(with_new, n_questions)
+
+
+def _per_question(chances: NDArray[np.float64], n_questions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Entropy over the expected number of questions, given how many each place in the order of chances takes."""
+    worth: NDArray[np.float64] = entr(chances).sum(axis=1) / (-np.sort(-chances, axis=1) @ n_questions)
+    return worth
