@@ -65,6 +65,8 @@ def check_fit(
     if hasattr(model, "cluster_centers_") and not isinstance(model, PULLED):
         assert_allclose(model.cluster_centers_[counted], means[counted], rtol=rtol, atol=rtol * np.abs(X).max())
     inside = weight > 0
+    if getattr(model, "link_metric_", None) is not None:
+        X, means = (rows @ model.link_metric_.components_.T for rows in (X, means))
     costs = ((X[inside] - means[labels[inside]]) ** 2).sum(axis=1)
     scale = float(weight[inside] @ (X[inside] ** 2).sum(axis=1))
     assert_allclose(model.inertia_, weight[inside] @ costs, rtol=10 * rtol, atol=1e-3 * rtol * scale)

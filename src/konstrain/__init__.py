@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ConstrainedKMeans,
         ExactKMeans,
         LagrangianKMeans,
+        LinkMetric,
         MatchingKMeans,
     )
     from konstrain.exact.certificate import Certificate, certify, lower_bound
@@ -55,6 +56,7 @@ _HOME_OF = {
             "ConstrainedKMeans",
             "ExactKMeans",
             "LagrangianKMeans",
+            "LinkMetric",
             "MatchingKMeans",
         ),
         "exact.certificate": ("Certificate", "certify", "lower_bound"),
@@ -80,6 +82,7 @@ __all__ = [
     "FileError",
     "InfeasibleError",
     "LagrangianKMeans",
+    "LinkMetric",
     "MatchingKMeans",
     "NotProvenWarning",
     "Problem",

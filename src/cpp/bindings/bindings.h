@@ -8,6 +8,7 @@ void bindBaselines(nanobind::module_& m);
 void bindConstraints(nanobind::module_& m);
 void bindDils(nanobind::module_& m);
 void bindDistances(nanobind::module_& m);
+void bindLinkMetrics(nanobind::module_& m);
 void bindListedTransport(nanobind::module_& m);
 void bindLocalSearch(nanobind::module_& m);
 void bindSdp(nanobind::module_& m);

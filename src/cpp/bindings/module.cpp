@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
     bindConstraints(m);
     bindDils(m);
     bindDistances(m);
+    bindLinkMetrics(m);
     bindListedTransport(m);
     bindLocalSearch(m);
     bindPricing(m);

@@ -111,11 +111,25 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
         if not self._takes_confidences:
             refuse_confidences(type(self).__name__, X.shape[0], **links)
-        problem = self._build_problem(X, y, sample_weight, demand=demand, **links)
-        best = place_weightless(problem, self._search(X, problem, deadline), deadline)
-        self._keep(X, problem, best)
+        self._learn_metric(X, {"y": y, "sample_weight": sample_weight, "demand": demand, **links}, deadline)
+        rows = self._measured(X)
+        problem = self._build_problem(rows, y, sample_weight, demand=demand, **links)
+        best = place_weightless(problem, self._search(rows, problem, deadline), deadline)
+        self._keep(rows, problem, best)
+        if rows is not X:
+            self._keep_centers_of(X, problem)
         self._report(count_violations(self.labels_, **links))
         return self
+
+    def _learn_metric(self, X: Any, constraints: dict[str, Any], deadline: Deadline) -> None:
+        """Settle how distances are measured, before anything else; plainly, unless an estimator says otherwise."""
+
+    def _keep_centers_of(self, X: Any, problem: Problem) -> None:
+        """Give the centers in the features of X, where rows were clustered as a metric sees them."""
+        rows, threads = (X, problem.sample_weight), default_threads()
+        sums, weights = distances.center_sums(*rows, self.labels_, self.n_clusters, n_threads=threads)
+        # A cluster of rows without weight has no mean; the metric has an inverse wherever features vary.
+        self.cluster_centers_ = (sums / weights[:, None]).astype(X.dtype, copy=False)
 
     def _report(self, violations: Violations) -> None:
         self.violations_ = violations
@@ -224,8 +238,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         labels : ndarray of int32, shape (n_samples,)
             Cluster of each row.
         """
-        X = self._validate_new(X)
-        centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
+        X, centers = self._validate_new(X), self._measured_centers()
         asked = (size_min, size_max, must_link, cannot_link, demand)
         if all(value is None for value in asked):
             return distances.nearest_pass(X, None, centers, n_threads=default_threads())[0]

@@ -45,10 +45,9 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters)
-            Euclidean distances, in the precision of X.
+            Euclidean distances, or those of a learned metric, in the precision of X.
         """
-        X = self._validate_new(X)
-        centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
+        X, centers = self._validate_new(X), self._measured_centers()
         squared = distances.block_costs(X, None, centers, n_threads=default_threads())
         return np.sqrt(squared, out=squared).astype(X.dtype, copy=False)
 
@@ -69,13 +68,19 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         score : float
             Higher is better.
         """
-        X = self._validate_new(X)
-        centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
+        X, centers = self._validate_new(X), self._measured_centers()
         return -distances.nearest_pass(X, weight_of(X, sample_weight), centers, n_threads=default_threads())[1]
 
     def _validate_new(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validated_rows(self, X, reset=False)
+        return self._measured(validated_rows(self, X, reset=False))
+
+    def _measured(self, X: Any) -> Any:
+        """Return rows in a space where Euclidean distances are the estimator's own."""
+        return X
+
+    def _measured_centers(self) -> NDArray[np.float64]:
+        return np.ascontiguousarray(self._measured(self.cluster_centers_), dtype=np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -101,7 +106,9 @@ def start_of(estimator: Any, X: Any) -> Start:
     init, shape = estimator.init, (estimator.n_clusters, X.shape[1])
     if isinstance(init, str):
         return Start(X, init)
-    return Start(X, partial(_checked_draw, init) if callable(init) else _checked_centers(init, *shape))
+    if callable(init):
+        return Start(X, partial(_checked_draw, init))
+    return Start(X, estimator._measured(_checked_centers(init, *shape)))
 
 
 def _checked_draw(rule: Any, X: Any, n_clusters: int, *, random_state: Any) -> NDArray[np.float64]:

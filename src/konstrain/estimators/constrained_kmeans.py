@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -14,6 +15,9 @@ from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import partial_labels_of
+from konstrain.estimators._learned import learned_metric, measured
+from konstrain.estimators._metric_guard import MetricChoice
+from konstrain.estimators.link_metric import LinkMetric
 from konstrain.exact.certificate import Certificate, certify
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.plan import plan_restarts, plan_run
@@ -56,6 +60,10 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         centers. "auto": unless X is sparse or very large, or centers were given; from given centers a brief search
         of about as many iterations follows under size bounds. Unless this is False, centers of runs with links or
         sizes have momentum, which takes fewer iterations and ends lower; without either the loop is Lloyd's own.
+    metric : {"learned"} or None, default=None
+        How distances are measured. None: plainly. "learned": as the links tell, by a `LinkMetric` that is learned in
+        turn with the clusters; held-out links decide whether it is a full one, a weight per feature, features on one
+        scale, or none at all. Links stay what they are: hard ones are kept. Needs dense X.
     time_limit : float or None, default=None
         Seconds after which the best clustering so far is returned.
     n_jobs : int or None, default=None
@@ -77,7 +85,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Weighted means of the clusters.
     inertia_ : float
-        Weighted squared distances of rows to their centers.
+        Weighted squared distances of rows to their centers; in the learned metric if there is one.
     objective_ : float
         `inertia_` plus what broken soft links cost.
     violation_cost_ : float or None
@@ -90,6 +98,10 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         Broken links; only soft ones can be.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Rows, or demand, in each cluster.
+    link_metric_ : LinkMetric or None
+        The metric learned; None: distances are plain.
+    metric_choice_ : MetricChoice or None
+        With ``metric="learned"``, which kind held-out links spoke for, and how clearly.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -115,8 +127,12 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         "tol": [Interval(Real, 0, None, closed="left")],
         "violation_cost": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "local_search": [StrOptions({"auto"}), "boolean"],
+        "metric": [StrOptions({"learned"}), None],
         "copy_x": ["boolean"],
     }
+
+    link_metric_: LinkMetric | None
+    metric_choice_: MetricChoice | None
 
     def __init__(
         self,
@@ -130,6 +146,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         tol: float = 1e-4,
         violation_cost: Any = "auto",
         local_search: Any = "auto",
+        metric: str | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -146,6 +163,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         self.tol = tol
         self.violation_cost = violation_cost
         self.local_search = local_search
+        self.metric = metric
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -204,13 +222,27 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         Returns
         -------
         Certificate
-            Lower bound, gap, proof flag, and the best clustering met on the way.
+            Lower bound, gap, proof flag, and the best clustering met on the way. With a learned metric all of it is
+            about distances in that metric, and `Certificate.metric` says so.
         """
         check_is_fitted(self)
         n_given, n_fitted = np.shape(X)[0], len(self.labels_)
         if n_given != n_fitted:
             raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")
-        return certify(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked, **options)
+        if self.link_metric_ is not None:
+            X = self.link_metric_.transform(X)
+        certificate = certify(
+            X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked, **options
+        )
+        return certificate if self.link_metric_ is None else replace(certificate, metric=str(self.link_metric_))
+
+    def _learn_metric(self, X: Any, constraints: dict[str, Any], deadline: Deadline) -> None:
+        self.link_metric_, self.metric_choice_ = None, None
+        if self.metric == "learned":
+            self.link_metric_, self.metric_choice_ = learned_metric(self, X, constraints, deadline)
+
+    def _measured(self, X: Any) -> Any:
+        return X if self.link_metric_ is None else measured(self.link_metric_, X)
 
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
         run = plan_run(

@@ -45,6 +45,8 @@ class Certificate:
         Of a bound by parts: an estimate, not a proof, of the gap when all parts are done, and its standard error.
     left_out : tuple of str
         Of a bound by parts: constraints that it does not see. The bound holds all the same; it could be higher.
+    metric : str or None
+        The learned metric whose distances all costs and bounds are about; None: plain ones.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Certificate:
     projected_gap: float | None = None
     projected_gap_error: float | None = None
     left_out: tuple[str, ...] = ()
+    metric: str | None = None
 
 
 def certify(

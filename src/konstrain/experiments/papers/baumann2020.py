@@ -87,10 +87,11 @@ def cases() -> Iterator[Case]:
     for name in DATA:
         for share in SHARES:
             for seed in range(N_SETS):
-                yield Case.of(partial(_instance, name, share), seed=seed, data=name, constraints=f"CS{share}")
+                yield Case.of(partial(instance_of, name, share), seed=seed, data=name, constraints=f"CS{share}")
 
 
-def _instance(name: str, share: int, folder: Path | None, seed: int) -> Instance:
+def instance_of(name: str, share: int, folder: Path | None, seed: int) -> Instance:
+    """Return a data set, as it is, under one draw of the constraint set CS_share."""
     data = load(name, data=folder)
     sample = sample_baumann(data.labels, share / 100, random_state=seed)
     return Instance(data.X, data.n_clusters, data.labels, sample.links)

@@ -1,0 +1,99 @@
+"""A metric learned from links: the 25 data sets of Baumann (2020) with few links, with the metric and without."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.records import Record, groups_of, select, summed_up
+from konstrain.experiments.declare import Case, Contender, Experiment, Row
+from konstrain.experiments.papers.baumann2020 import DATA, instance_of
+from konstrain.experiments.published import Claim, Column, Table, Verdict
+
+# Share of the rows, in percent, that the number of pairs comes from.
+SHARES = (1, 2, 5)
+N_SETS = 10
+# What is asked of the learned metric.
+LEAST_GAIN, LARGEST_LOSS = 0.05, 0.02
+PLAIN, LEARNED = "plain", "learned metric"
+
+
+def cases() -> Iterator[Case]:
+    """Every data set under every size of constraint set, `N_SETS` draws each."""
+    for name in DATA:
+        for share in SHARES:
+            for seed in range(N_SETS):
+                yield Case.of(partial(instance_of, name, share), seed=seed, data=name, constraints=f"CS{share}")
+
+
+def _gains(records: Sequence[Record], *fields: str) -> dict[str, float]:
+    """How much higher the mean ARI is with the metric, by data set and perhaps more."""
+    means = [
+        {
+            group: summed_up(runs, "ari", "mean")
+            for group, runs in groups_of(select(records, method=m), fields).items()
+        }
+        for m in (LEARNED, PLAIN)
+    ]
+    return {
+        " ".join(map(str, group)): learned - plain
+        for group, learned in means[0].items()
+        if learned is not None and (plain := means[1].get(group)) is not None
+    }
+
+
+def _judge_gain(records: Sequence[Record]) -> Verdict:
+    gains = list(_gains(records, "data", "constraints").values())
+    if not gains:
+        return Verdict("no rows", None)
+    return Verdict(f"{np.mean(gains):+.3f} over {len(gains)} lines", float(np.mean(gains)) >= LEAST_GAIN)
+
+
+def _judge_losses(fields: tuple[str, ...], records: Sequence[Record]) -> Verdict:
+    gains = _gains(records, *fields)
+    if not gains:
+        return Verdict("no rows", None)
+    lost = [f"{name} ({gain:+.3f})" for name, gain in gains.items() if gain < -LARGEST_LOSS]
+    return Verdict(f"lowest {min(gains.values()):+.3f}" + (f": {', '.join(lost)}" if lost else ""), not lost)
+
+
+def _quick(row: Row) -> bool:
+    return row.case.seed == 0
+
+
+EXPERIMENT = Experiment(
+    name="learned-metric",
+    title="A metric learned from few links, on 25 data sets",
+    reference="Davis, Kulis, Jain, Sra, Dhillon (2007), Information-Theoretic Metric Learning",
+    cases=cases,
+    contenders=(
+        Contender(PLAIN, "constrained-kmeans", time_limit=600.0),
+        Contender(LEARNED, "constrained-kmeans", params=(("metric", "learned"),), time_limit=600.0),
+    ),
+    measures=("ari", "broken", *CLOCKED),
+    tables=(
+        Table(
+            "Mean ARI",
+            ("data", "constraints"),
+            tuple(Column(name, name, "ari") for name in (PLAIN, LEARNED)),
+            total="mean",
+        ),
+        Table(
+            "Mean processor seconds of one fit",
+            ("data", "constraints"),
+            tuple(Column(name, name, "cpu_seconds") for name in (PLAIN, LEARNED)),
+            total="mean",
+        ),
+    ),
+    claims=(
+        Claim(f"Mean ARI at least {LEAST_GAIN} above that without", _judge_gain),
+        Claim(f"On no data set more than {LARGEST_LOSS} below", partial(_judge_losses, ("data",))),
+        Claim("Nor on a data set under one size of constraint set", partial(_judge_losses, ("data", "constraints"))),
+    ),
+    quick=_quick,
+    notes=(
+        "Features as they are in the files. CS_r: with q = ceil(r n / 100), q (q - 1) / 2 distinct pairs drawn "
+        "uniformly over all rows, must-link where the classes agree, else cannot-link; few or none on the smallest.",
+    ),
+)

@@ -1,0 +1,6 @@
+"""Which pairs are worth asking a person about, and what to make of the answers."""
+
+from konstrain.suggest.answers import Contradiction, clusters_met, contradictions, soften
+from konstrain.suggest.pairs import STRATEGIES, suggest_pairs
+
+__all__ = ["STRATEGIES", "Contradiction", "clusters_met", "contradictions", "soften", "suggest_pairs"]

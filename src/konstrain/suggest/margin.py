@@ -1,0 +1,46 @@
+"""Rows between two clusters, most doubtful first."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.estimators import ConstrainedKMeans
+from konstrain.kmeans.distances import block_costs
+from konstrain.suggest.known import Known, Questions
+
+
+def margin(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
+    """Rows between two clusters, most doubtful first, against the middle row of the nearer one, then the other."""
+    del rng
+    squared = squared_distances(known, model)
+    best_two = np.argsort(squared, axis=1, kind="stable")[:, :2]
+    nearest, second = (np.take_along_axis(squared, best_two, axis=1)[:, i] for i in (0, -1))
+    doubt = np.argsort((second - nearest) / np.maximum(second, np.finfo(float).tiny), kind="stable")
+    medoids = [medoid(squared, model.labels_, j) for j in range(squared.shape[1])]
+
+    def questions(now: Known) -> Iterator[tuple[int, int]]:
+        for row in doubt.tolist():
+            # A row that was asked about has been told enough of; the next one tells more.
+            if now.problem.rows_of(int(now.problem.block_of[row])).size > 1:
+                continue
+            for cluster in best_two[row].tolist():
+                anchor = medoids[cluster]
+                if row not in medoids and now.is_open(row, anchor):
+                    yield row, anchor
+
+    return questions
+
+
+def squared_distances(known: Known, model: ConstrainedKMeans) -> NDArray[np.float64]:
+    """Squared distance of each row to each center, as the model measures."""
+    centers = model.cluster_centers_.astype(np.float64)
+    if model.link_metric_ is not None:
+        centers = model.link_metric_.transform(centers)
+    return block_costs(known.X, None, np.ascontiguousarray(centers))
+
+
+def medoid(squared: NDArray[np.float64], labels: NDArray[np.int32], cluster: int) -> int:
+    """The row of a cluster nearest to its center."""
+    return int(np.argmin(np.where(labels == cluster, squared[:, cluster], np.inf)))

@@ -1,0 +1,112 @@
+"""Normalised point-based uncertainty (Xiong, Azimi, Fern 2014): the row that tells most per expected question.
+
+A forest learns the present clusters. How often rows share a leaf with the known rows of a neighborhood says how
+likely they belong to it; the entropy of that, over the questions that finding out would take, is what a row is worth.
+
+Where the paper is silent: it starts from a random row and meets other clusters by chance. We ask about the middle row
+of each cluster nothing is known of first: `perf/asking.py` shows what that saves.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+from sklearn.ensemble import RandomForestClassifier
+
+from konstrain.estimators import ConstrainedKMeans
+from konstrain.suggest.known import Known, Questions
+from konstrain.suggest.margin import medoid, squared_distances
+
+# As in the paper.
+N_TREES = 50
+# Rows that each tree learns from: more only take longer, for the clusters have simple shapes.
+ROWS_PER_TREE = 2000
+
+
+def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
+    """Rows whose neighborhood is least clear, by how soon the answers would tell."""
+    n = len(known.X)
+    forest = RandomForestClassifier(
+        N_TREES, max_samples=min(n, ROWS_PER_TREE), random_state=rng.randint(np.iinfo(np.int32).max)
+    ).fit(known.X, model.labels_)
+    leaves = np.ascontiguousarray(forest.apply(known.X).T)
+    squared = squared_distances(known, model)
+    # Of the largest cluster first.
+    by_size = np.argsort(-np.bincount(model.labels_, minlength=squared.shape[1]), kind="stable")
+    middle = [medoid(squared, model.labels_, int(cluster)) for cluster in by_size]
+
+    def questions(now: Known) -> Iterator[tuple[int, int]]:
+        if not now.neighborhoods:
+            yield from ((row, middle[0]) for row in middle[1:])
+            return
+        chances = chance_of_each(leaves, now.members)
+        worth = worth_of_rows(chances, now.is_complete)
+        unmet = _in_unmet_clusters(now, model.labels_, middle)
+        if now.n_clusters is None:
+            worth[unmet] = worth_of_new(chances[unmet], len(now.neighborhoods) / (len(now.told) + 1))
+        else:
+            # There are clusters of which nothing is known: these come first.
+            worth[unmet] = np.inf
+        worth[now.begun_rows()] = np.inf
+        worth[now.told] = -np.inf
+        for row in np.argsort(-worth, kind="stable")[: (worth > -np.inf).sum()].tolist():
+            yield from now.against_neighborhoods(row, chances[row])
+
+    return questions
+
+
+def _in_unmet_clusters(now: Known, labels: NDArray[np.int32], middle: list[int]) -> list[int]:
+    """The middle row of each cluster that has no known row, as long as there are clusters to be met."""
+    met = set(labels[now.told].tolist())
+    return [] if now.is_complete else [row for row in middle if int(labels[row]) not in met]
+
+
+def chance_of_each(leaves: NDArray[np.int64], members: list[NDArray[Any]]) -> NDArray[np.float64]:
+    """How likely each row belongs to each neighborhood: the mean share of trees that put it with its rows."""
+    similarity = np.zeros((leaves.shape[1], len(members)))
+    for leaf_of in leaves:
+        n_leaves = int(leaf_of.max()) + 1
+        for i, rows in enumerate(members):
+            similarity[:, i] += np.bincount(leaf_of[rows], minlength=n_leaves)[leaf_of] / len(rows)
+    total = similarity.sum(axis=1, keepdims=True)
+    # A row that shares no leaf with any known one may be anywhere.
+    chances: NDArray[np.float64] = np.divide(
+        similarity, total, out=np.full_like(similarity, 1.0 / len(members)), where=total > 0
+    )
+    return chances
+
+
+def worth_of_rows(chances: NDArray[np.float64], is_complete: bool) -> NDArray[np.float64]:
+    """Entropy over the expected number of questions, asked in the order of the chances.
+
+    Examples
+    --------
+    >>> worth_of_rows(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), is_complete=False).round(3).tolist()
+    [0.462, 0.0]
+    """
+    n_neighborhoods = chances.shape[1]
+    n_questions = np.arange(1.0, n_neighborhoods + 1)
+    if is_complete and n_neighborhoods > 1:
+        # Not in any other of all clusters: the last question need not be asked.
+        n_questions[-1] -= 1
+    return _per_question(chances, n_questions)
+
+
+def worth_of_new(chances: NDArray[np.float64], novelty: float) -> NDArray[np.float64]:
+    """Worth of rows that may belong to a cluster not met yet, with this chance; else where `chances` say.
+
+    The chance is the share of known rows that were the first of their cluster, so that looking for new clusters takes
+    fewer questions the longer none was found.
+    """
+    with_new = np.column_stack([(1.0 - novelty) * chances, np.full(len(chances), novelty)])
+    # Not with any of those known: that settles it, after as many questions as there are neighborhoods.
+    n_questions = np.minimum(np.arange(1.0, with_new.shape[1] + 1), chances.shape[1])
+    return _per_question(with_new, n_questions)
+
+
+def _per_question(chances: NDArray[np.float64], n_questions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Entropy over the expected number of questions, given how many each place in the order of chances takes."""
+    worth: NDArray[np.float64] = entr(chances).sum(axis=1) / (-np.sort(-chances, axis=1) @ n_questions)
+    return worth
