@@ -23,7 +23,8 @@ from konstrain.plotting import Projection, project
 AT_HOME = 1.5
 # Rows that the share of rows at home is taken from: it is told in whole percents.
 LOOKED_AT = 4_000
-# Runs that settle a clustering at most: further ones seldom help, and the person waits.
+# Runs that settle a clustering at most, because the person waits: 800 rows in 12 overlapping clusters took 1.5 s
+# with 8 and 11 s with "auto", whose SSE was 0.03% lower.
 MOST_STARTS = 8
 # Seconds after which a first look takes the best assignment so far; the fit that settles has no limit.
 GLANCE_LIMIT = 5.0

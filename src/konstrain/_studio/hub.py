@@ -35,7 +35,7 @@ from konstrain.constraints.inputs import read_links
 from konstrain.exceptions import FileError, InfeasibleError, UndecidedError
 from konstrain.report import Report, describe
 
-# Seconds that the work behind a new picture waits for it to be shown: threads share the processor.
+# Seconds that the work behind a new picture waits, so as not to compete with it; no gain showed on a loaded machine.
 HEAD_START = 0.25
 # Seconds for the prices of links and bounds.
 PRICES_LIMIT = 3.0

@@ -30,7 +30,8 @@ from konstrain.plotting._style import BROKEN, COLORS
 MOST_DRAWN = 100_000
 # Up to so many rows clusters also differ by their marks; beyond, marks are too small to tell apart.
 MOST_MARKED = 5_000
-# Up to so many rows a browser draws as fast without its graphics card, and it needs none.
+# Up to so many rows are drawn without the graphics card. Where a browser has none, 10,000 rows came sooner so (four
+# clicks each way on a loaded machine); the limit itself was not tried out.
 MOST_ON_CANVAS = 20_000
 # Columns that a hover shows at most.
 MOST_HOVERED = 12
