@@ -101,12 +101,13 @@ class LinkGraph:
         return LinkGraph.from_edges(self.n_blocks, u[hard], v[hard])
 
     def restricted_to(self, blocks: NDArray[np.int32]) -> "LinkGraph":
-        """Return the graph among these blocks (ascending), renumbered in their order; all edges as hard."""
+        """Return the graph among these blocks (ascending), renumbered in their order."""
         local = np.full(self.n_blocks, -1, dtype=np.int32)
         local[blocks] = np.arange(blocks.size, dtype=np.int32)
-        u, v, _ = self.edges
+        u, v, w = self.edges
         inside = (local[u] >= 0) & (local[v] >= 0)
-        return LinkGraph.from_edges(blocks.size, local[u[inside]], local[v[inside]])
+        weights = None if self.weights is None else w[inside]
+        return LinkGraph.from_edges(blocks.size, local[u[inside]], local[v[inside]], weights)
 
     def penalty(self, labels: NDArray[np.int32]) -> float:
         """Sum of what the labels pay: infinite when a hard link is broken."""
