@@ -6,8 +6,9 @@ which `solve_linked` answers exactly:
     L(prices) = min over labels that keep the links of  cost + sum_j price_j * size_j
                 - sum_j (price_j > 0 ? price_j * size_max_j : price_j * size_min_j)
 
-is a lower bound for any prices, and nearly tight at the best ones. The steps towards those are Polyak's (1969), of a
-length that is halved when they fail several times in a row (Held, Wolfe and Crowder 1974).
+is a lower bound for any prices, and nearly tight at the best ones. Where most blocks are free, their transport finds
+prices (`split.py`); what gap these leave is narrowed by Polyak's steps (1969), of a length that is halved when they
+fail several times in a row (Held, Wolfe and Crowder 1974).
 """
 
 from dataclasses import dataclass
@@ -18,10 +19,13 @@ from numpy.typing import NDArray
 from konstrain.assignment import transport
 from konstrain.assignment.fill import fill_empty
 from konstrain.assignment.linked import LinkedAnswer, solve_linked
-from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.assignment.problem import AssignmentProblem
+from konstrain.assignment.split import Split
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline
 
+# Rounds between the two parts after which they will hardly agree any more.
+MAX_ROUNDS = 10
 # Steps after which further prices hardly raise the bound, and how many failures halve the step length.
 MAX_STEPS = 60
 PATIENCE = 4
@@ -58,13 +62,16 @@ class Lagrangian:
         self.problem = problem
         self.deadline = deadline
         self.low, self.high = _priced_bounds(problem)
+        self.split = Split(problem, self.low, self.high)
         self.best: PricePoint | None = None
         self.labels: NDArray[np.int32] | None = None
         self.cost = np.inf
 
     def evaluate(self, prices: NDArray[np.float64]) -> PricePoint:
         """Solve the relaxation at these prices; remembers the best bound and any feasible labels."""
-        relaxed = solve_linked(self.problem, self.deadline, prices)
+        return self._remember(prices, solve_linked(self.problem, self.deadline, prices))
+
+    def _remember(self, prices: NDArray[np.float64], relaxed: LinkedAnswer) -> PricePoint:
         sizes = self.problem.sizes(relaxed.labels)
         paid = np.where(prices > 0, prices * self.high, prices * self.low)
         limit = np.where(prices > 0, self.high, np.where(prices < 0, self.low, np.clip(sizes, self.low, self.high)))
@@ -75,6 +82,8 @@ class Lagrangian:
         return point
 
     def _filled(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        if np.bincount(labels, minlength=self.problem.n_clusters).all():
+            return labels  # as nearly always: what the moves would cost takes a pass over all costs
         costs = self.problem.costs
         return fill_empty(labels, costs - np.take_along_axis(costs, labels[:, None], axis=1))
 
@@ -95,17 +104,51 @@ class Lagrangian:
         return self.problem.closes_gap(self.cost, self.bound)
 
     def run(self, start: NDArray[np.float64] | None) -> None:
-        """Raise the bound by Polyak's subgradient steps until it closes or stalls.
+        """Raise the bound until it closes or stalls: both parts in turn, then Polyak's subgradient steps.
 
-        The steps begin at the start prices or, when these are missing or far off, at those of the problem without
+        The search begins at the start prices or, when these are missing or far off, at those of the problem without
         links.
         """
-        point = self.evaluate(np.zeros(self.problem.n_clusters) if start is None else start)
         if start is not None:
-            self.repair(point)
-        if self._gap() > FAR_OFF:
-            point = self.evaluate(self._transport_prices())
-            self.repair(point)
+            self.alternate(start)
+        if start is None or self._gap() > FAR_OFF:
+            self.alternate(self._transport_prices())
+        if self.best is not None and not self.is_closed():
+            self._climb(self.best)
+
+    def alternate(self, prices: NDArray[np.float64]) -> None:
+        """Place the tied blocks at these prices, the free ones in the room that is left, and again at their prices.
+
+        Free blocks near a tie are many, so that prices hardly change with a few more or less of them: mostly the tied
+        blocks soon ask for the same room twice in a row, which closes the gap.
+        """
+        if not self.split.free.size:
+            self.evaluate(prices)
+            return
+        tied_labels = self.split.place_tied(prices, self.deadline).labels
+        asked_before: set[bytes] = set()
+        for _ in range(MAX_ROUNDS):
+            asked = self.split.held_by(tied_labels).tobytes()
+            if asked in asked_before or self.is_closed():
+                return
+            asked_before.add(asked)
+            point = self._round(tied_labels, prices)
+            if point is None:
+                self.evaluate(prices)
+                return
+            prices, tied_labels = point.prices, point.relaxed.labels[self.split.tied]
+
+    def _round(self, tied_labels: NDArray[np.int32], prices: NDArray[np.float64]) -> PricePoint | None:
+        """Place the free blocks around the tied ones and see what their prices prove; None when there is no room."""
+        placed = self.split.place_free(tied_labels, prices, self.deadline)
+        if placed is None:
+            return None
+        self.offer(self.split.joined(placed.labels, tied_labels))
+        assert placed.prices is not None
+        return self._remember(placed.prices, self.split.relaxed_around(placed, tied_labels, self.deadline))
+
+    def _climb(self, point: PricePoint) -> None:
+        """Take Polyak's steps from here."""
         length, failures, checkpoint = 1.0, 0, self.bound
         for step in range(1, MAX_STEPS + 1):
             if self.is_closed() or self.deadline.expired() or not point.direction.any():
@@ -134,36 +177,9 @@ class Lagrangian:
         return np.where(point.prices * prices < 0, 0.0, prices)
 
     def repair(self, point: PricePoint) -> None:
-        """Keep linked and odd-sized blocks where the relaxation put them and place all others by transport."""
-        problem = self.problem
-        movable = _movable(problem)
-        if not movable.any():
-            return
-        fixed = point.relaxed.labels[~movable]
-        demand = None if problem.demand is None else problem.demand[~movable]
-        held = np.bincount(fixed, weights=demand, minlength=problem.n_clusters)
-        counts = np.bincount(fixed, minlength=problem.n_clusters)
-        unit = 1.0 if problem.demand is None else float(problem.demand[movable][0])
-        low = self.low - held
-        if problem.nonempty:
-            low = np.where(counts > 0, low, np.maximum(low, unit))
-        part = AssignmentProblem(
-            costs=np.ascontiguousarray(problem.costs[movable]),
-            demand=None if problem.demand is None else np.ascontiguousarray(problem.demand[movable]),
-            size_min=low - problem.demand_slack,
-            size_max=self.high - held + problem.demand_slack,
-        )
-        warm = Assignment(fixed, 0.0, 0.0, False, "", prices=point.prices)
-        try:
-            answer = transport.solve(part, warm=warm, deadline=self.deadline)
-        except InfeasibleError:
-            return  # the blocks that stay already break a bound; other prices may place them better
-        labels = point.relaxed.labels.copy()
-        labels[movable] = answer.labels
-        self.offer(labels)
-        # Where links and sizes hardly meet, the prices of what was moved are those of the whole.
-        if answer.prices is not None and not self.is_closed():
-            self.evaluate(answer.prices)
+        """Keep tied blocks where the relaxation put them and place all others by transport."""
+        if self.split.free.size:
+            self._round(point.relaxed.labels[self.split.tied], point.prices)
 
     def _transport_prices(self) -> NDArray[np.float64]:
         """Prices of the problem without links and with divisible blocks: rows repeated once per unit of demand."""
@@ -199,18 +215,6 @@ def _priced_bounds(problem: AssignmentProblem) -> tuple[NDArray[np.float64], NDA
         smallest = 1.0 if problem.demand is None else float(problem.demand.min())
         low = np.maximum(low, smallest)
     return low, high
-
-
-def _movable(problem: AssignmentProblem) -> NDArray[np.bool_]:
-    """Blocks without links that all have one and the same demand: the most common one."""
-    free = ~problem.graph.is_linked
-    if problem.demand is None or not free.any():
-        return free
-    values, counts = np.unique(problem.demand[free & (problem.demand > 0)], return_counts=True)
-    if not values.size:
-        return np.zeros(problem.n_blocks, dtype=bool)
-    movable: NDArray[np.bool_] = free & (problem.demand == values[counts.argmax()])
-    return movable
 
 
 def _units(demand: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:

@@ -1,0 +1,122 @@
+"""A coupled problem in two parts that meet only in the sizes: blocks that transport can place, and all others.
+
+Most rows of a large table have no links. Given where the linked ones stand, `transport` places the others exactly and
+prices the clusters; at these prices the linked ones are a small problem of their own.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.assignment import transport
+from konstrain.assignment.linked import LinkedAnswer, solve_linked
+from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.exceptions import InfeasibleError
+from konstrain.stop import Deadline
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The parts of a coupled problem.
+
+    Parameters
+    ----------
+    problem : AssignmentProblem
+        With sizes.
+    low, high : ndarray of float64, shape (n_clusters,)
+        Its size bounds.
+    """
+
+    problem: AssignmentProblem
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @cached_property
+    def free(self) -> NDArray[np.intp]:
+        """Blocks without links that all have one and the same demand: the most common one."""
+        unlinked, demand = ~self.problem.graph.is_linked, self.problem.demand
+        if demand is None or not unlinked.any():
+            return np.flatnonzero(unlinked)
+        values, counts = np.unique(demand[unlinked & (demand > 0)], return_counts=True)
+        if not values.size:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(unlinked & (demand == values[counts.argmax()]))
+
+    @cached_property
+    def tied(self) -> NDArray[np.intp]:
+        """All other blocks."""
+        is_tied = np.ones(self.problem.n_blocks, dtype=bool)
+        is_tied[self.free] = False
+        return np.flatnonzero(is_tied)
+
+    def held_by(self, tied_labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Sum of the tied blocks' demands in each cluster."""
+        return self._tied_problem.sizes(tied_labels)
+
+    def place_tied(self, prices: NDArray[np.float64], deadline: Deadline) -> LinkedAnswer:
+        """Place the tied blocks at least cost, prices included; sizes are left aside."""
+        return solve_linked(self._tied_problem, deadline, prices)
+
+    def place_free(
+        self, tied_labels: NDArray[np.int32], prices: NDArray[np.float64], deadline: Deadline
+    ) -> Assignment | None:
+        """Place the free blocks by transport; None when the tied ones leave no room that would do."""
+        part = self._free_problem(tied_labels)
+        warm = Assignment(tied_labels, 0.0, 0.0, False, "", prices=prices)
+        try:
+            answer = transport.solve(part, warm=warm, deadline=deadline)
+        except InfeasibleError:
+            return None  # the tied blocks alone break a bound; other prices may place them better
+        return answer if np.isfinite(answer.lower_bound) else None
+
+    def relaxed_around(self, placed: Assignment, tied_labels: NDArray[np.int32], deadline: Deadline) -> LinkedAnswer:
+        """Solve the relaxation at the prices of placed free blocks, which are cheapest where they are.
+
+        `tied_labels` are those that the free blocks were placed around.
+        """
+        assert placed.prices is not None
+        tied = self.place_tied(placed.prices, deadline)
+        least = transport.least_priced_cost(self._free_problem(tied_labels), placed)
+
+        def slack() -> NDArray[np.float64]:
+            total = np.zeros(self.problem.n_blocks)
+            total[self.tied] = tied.slack()
+            return total
+
+        return LinkedAnswer(self.joined(placed.labels, tied.labels), tied.cost + least, tied.bound + least, slack)
+
+    def joined(self, free_labels: NDArray[np.int32], tied_labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the labels of all blocks."""
+        labels = np.empty(self.problem.n_blocks, dtype=np.int32)
+        labels[self.free], labels[self.tied] = free_labels, tied_labels
+        return labels
+
+    def _free_problem(self, tied_labels: NDArray[np.int32]) -> AssignmentProblem:
+        """Return the free blocks with the sizes that the tied ones leave them."""
+        problem = self.problem
+        costs, demand = self._free_arrays
+        held = self.held_by(tied_labels)
+        low = self.low - held
+        if problem.nonempty:
+            unit = 1.0 if demand is None else float(demand[0])
+            is_empty = np.bincount(tied_labels, minlength=problem.n_clusters) == 0
+            low = np.where(is_empty, np.maximum(low, unit), low)
+        slack = problem.demand_slack
+        return AssignmentProblem(costs, demand=demand, size_min=low - slack, size_max=self.high - held + slack)
+
+    @cached_property
+    def _free_arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Costs and demand of the free blocks."""
+        demand = self.problem.demand
+        return self.problem.costs[self.free], None if demand is None else demand[self.free]
+
+    @cached_property
+    def _tied_problem(self) -> AssignmentProblem:
+        problem, blocks = self.problem, self.tied
+        return AssignmentProblem(
+            costs=problem.costs[blocks],
+            links=problem.graph.restricted_to(blocks.astype(np.int32)),
+            demand=None if problem.demand is None else problem.demand[blocks],
+        )
