@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment.core_problem import CoreAnswer, solve_core
 from konstrain.assignment.lagrangian import Lagrangian
+from konstrain.assignment.narrow import Narrowed
 from konstrain.assignment.problem import Assignment, AssignmentProblem, start_prices
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.stop import NO_DEADLINE, Deadline
@@ -20,6 +21,8 @@ name = "coupled"
 # Choices of least regret in the first core; it grows by this factor while no feasible labels are known.
 FIRST_CORE = 200
 CORE_GROWTH = 8
+# How often what is left of a large problem is chosen anew, by the prices that the last choice led to.
+LOOKS = 3
 
 
 def supports(problem: AssignmentProblem) -> bool:
@@ -30,13 +33,53 @@ def supports(problem: AssignmentProblem) -> bool:
 def solve(
     problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
 ) -> Assignment:
-    """Bound by prices, repair, and prove with a core."""
+    """Bound by prices, repair, and prove with a core; of a large problem only what prices do not decide."""
     refuse_impossible_sums(problem)
-    search = Lagrangian(problem, deadline)
-    search.run(start_prices(problem, warm))
-    bound = search.bound
-    if not search.is_closed():
-        bound = _prove(search)
+    start = start_prices(problem, warm)
+    return _solve_narrowed(problem, start, deadline) or _solve_whole(Lagrangian(problem, deadline), start)
+
+
+def _solve_narrowed(
+    problem: AssignmentProblem, start: NDArray[np.float64] | None, deadline: Deadline
+) -> Assignment | None:
+    """Leave out what the prices decide, and look again at the prices reached; None when that leads nowhere."""
+    whole = Lagrangian(problem, deadline)
+    prices = np.zeros(problem.n_clusters) if start is None else start
+    for _ in range(LOOKS):
+        part = Narrowed.of(whole.split, prices)
+        if part is None:
+            return None
+        if not part.is_balanced:
+            part = Narrowed.of(whole.split, whole.prices_without_links(prices))
+            assert part is not None
+        search = Lagrangian(part.problem, deadline)
+        search.alternate(part.prices)
+        if search.best is None or search.labels is None:
+            return None
+        if search.cost - search.bound < part.rise(search.best.prices):
+            bound = _finish(search)
+            # Labels that move a block which was left out cost at least as much as its move adds to the bound.
+            bound = part.cost + min(bound, search.bound + part.rise(search.best.prices))
+            whole.offer(part.joined(search.labels))
+            if deadline.expired() or problem.closes_gap(whole.cost, bound):
+                return _answer(whole, bound, search.best.prices)
+        prices = search.best.prices
+    return None
+
+
+def _solve_whole(search: Lagrangian, start: NDArray[np.float64] | None) -> Assignment:
+    search.run(start)
+    bound = _finish(search)
+    return _answer(search, bound, None if search.best is None else search.best.prices)
+
+
+def _finish(search: Lagrangian) -> float:
+    """Close what gap is left; returns the best bound reached."""
+    search.climb()
+    return search.bound if search.is_closed() else _prove(search)
+
+
+def _answer(search: Lagrangian, bound: float, prices: NDArray[np.float64] | None) -> Assignment:
     if search.labels is None:
         raise UndecidedError(
             "no assignment within the size bounds was found within the time limit, and none was ruled out; "
@@ -46,9 +89,9 @@ def solve(
         labels=search.labels,
         cost=search.cost,
         lower_bound=min(bound, search.cost),
-        proven=problem.closes_gap(search.cost, bound),
+        proven=search.problem.closes_gap(search.cost, bound),
         engine=name,
-        prices=None if search.best is None else search.best.prices,
+        prices=prices,
     )
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from konstrain.assignment import transport
 from konstrain.assignment.fill import fill_empty
 from konstrain.assignment.linked import LinkedAnswer, solve_linked
-from konstrain.assignment.problem import AssignmentProblem
+from konstrain.assignment.problem import AssignmentProblem, only_prices
 from konstrain.assignment.split import Split
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline
@@ -39,7 +39,7 @@ FAR_OFF = 1e-3
 # Steps between two attempts to turn the labels at the current prices into feasible ones.
 REPAIR_EVERY = 5
 # Rows of costs handed to the transport kernel for a start; more would cost memory and change the prices little.
-MAX_START_ENTRIES = 5_000_000
+MAX_START_ENTRIES = 1_000_000
 # Whole demands are repeated unit by unit up to this many units per block on average; beyond, and for fractions, a
 # unit is half of the mean demand, so that a block becomes two rows on average.
 MOST_UNITS = 4
@@ -104,17 +104,11 @@ class Lagrangian:
         return self.problem.closes_gap(self.cost, self.bound)
 
     def run(self, start: NDArray[np.float64] | None) -> None:
-        """Raise the bound until it closes or stalls: both parts in turn, then Polyak's subgradient steps.
-
-        The search begins at the start prices or, when these are missing or far off, at those of the problem without
-        links.
-        """
+        """Find good prices and labels from the start prices or, where these are missing or far off, without any."""
         if start is not None:
             self.alternate(start)
         if start is None or self._gap() > FAR_OFF:
-            self.alternate(self._transport_prices())
-        if self.best is not None and not self.is_closed():
-            self._climb(self.best)
+            self.alternate(self.prices_without_links())
 
     def alternate(self, prices: NDArray[np.float64]) -> None:
         """Place the tied blocks at these prices, the free ones in the room that is left, and again at their prices.
@@ -147,8 +141,10 @@ class Lagrangian:
         assert placed.prices is not None
         return self._remember(placed.prices, self.split.relaxed_around(placed, tied_labels, self.deadline))
 
-    def _climb(self, point: PricePoint) -> None:
-        """Take Polyak's steps from here."""
+    def climb(self) -> None:
+        """Raise the best bound by Polyak's subgradient steps until it closes or stalls."""
+        assert self.best is not None
+        point = self.best
         length, failures, checkpoint = 1.0, 0, self.bound
         for step in range(1, MAX_STEPS + 1):
             if self.is_closed() or self.deadline.expired() or not point.direction.any():
@@ -157,14 +153,14 @@ class Lagrangian:
             point = self.evaluate(self._next_prices(point, length))
             failures = 0 if self.bound > before else failures + 1
             if failures == PATIENCE:
-                length, failures, point = length / 2, 0, self.best or point
+                length, failures, point = length / 2, 0, self.best
             if step % REPAIR_EVERY == 0:
                 self.repair(point)
             if step % STALL_WINDOW == 0:
                 if self.bound - checkpoint < STALL_GAIN * (self.cost - self.bound) and np.isfinite(self.cost):
                     break
                 checkpoint = self.bound
-        self.repair(self.best or point)
+        self.repair(self.best)
 
     def _gap(self) -> float:
         return float((self.cost - self.bound) / max(abs(self.bound), self.problem.largest_cost, 1e-300))
@@ -181,8 +177,11 @@ class Lagrangian:
         if self.split.free.size:
             self._round(point.relaxed.labels[self.split.tied], point.prices)
 
-    def _transport_prices(self) -> NDArray[np.float64]:
-        """Prices of the problem without links and with divisible blocks: rows repeated once per unit of demand."""
+    def prices_without_links(self, start: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Prices of the problem without links and with divisible blocks: rows repeated once per unit of demand.
+
+        Of a large problem those of a sample of its blocks. `start` are prices of a similar problem.
+        """
         problem = self.problem
         rows = np.arange(problem.n_blocks)
         most = max(1, MAX_START_ENTRIES // problem.n_clusters)
@@ -202,7 +201,8 @@ class Lagrangian:
         if not part.n_blocks:
             return zero
         try:
-            answer = transport.solve(part, deadline=self.deadline)
+            warm = only_prices(None if start is None else unit * start)
+            answer = transport.solve(part, warm=warm, deadline=self.deadline)
         except InfeasibleError:
             return zero  # rounding to units crossed the bounds; the steps start from nothing instead
         return zero if answer.prices is None else answer.prices / unit

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from konstrain.assignment import transport
 from konstrain.assignment.linked import LinkedAnswer, solve_linked
-from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.assignment.problem import Assignment, AssignmentProblem, only_prices
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline
 
@@ -64,9 +64,8 @@ class Split:
     ) -> Assignment | None:
         """Place the free blocks by transport; None when the tied ones leave no room that would do."""
         part = self._free_problem(tied_labels)
-        warm = Assignment(tied_labels, 0.0, 0.0, False, "", prices=prices)
         try:
-            answer = transport.solve(part, warm=warm, deadline=deadline)
+            answer = transport.solve(part, warm=only_prices(prices), deadline=deadline)
         except InfeasibleError:
             return None  # the tied blocks alone break a bound; other prices may place them better
         return answer if np.isfinite(answer.lower_bound) else None

@@ -14,7 +14,7 @@ from konstrain.exact.tree import TracePoint, Tree
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.plan import plan_restarts, plan_run
-from konstrain.kmeans.restarts import Restarts, draw_seeds
+from konstrain.kmeans.restarts import RestartPlan, Restarts, draw_seeds
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
@@ -147,11 +147,11 @@ def _kmeans(
     `n_init` is the number of restarts; None: as many as `ConstrainedKMeans` makes by itself.
     """
     start = Start(task.X, "k-means++")
-    most, n_agreeing = plan_restarts(problem, start) if n_init is None else (n_init, n_init)
-    seeds = draw_seeds(np.random.RandomState(seed), most)
+    plan = plan_restarts(problem, start) if n_init is None else RestartPlan.exactly(n_init)
+    seeds = draw_seeds(np.random.RandomState(seed), plan.most)
     steps = Steps(problem, deadline=deadline, n_threads=default_threads())
     try:
-        best = Restarts(plan_run(steps, start, seeds[0]), deadline).best(seeds, n_agreeing)
+        best = Restarts(plan_run(steps, start, seeds[0]), deadline).best(seeds, plan)
     except (InfeasibleError, UndecidedError):
         return None
     labels: NDArray[np.int32] = problem.expand(best.block_labels)
