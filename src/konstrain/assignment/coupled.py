@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment.core_problem import CoreAnswer, solve_core
 from konstrain.assignment.lagrangian import Lagrangian
-from konstrain.assignment.narrow import Narrowed
+from konstrain.assignment.narrow import Narrowed, broken_links
 from konstrain.assignment.problem import Assignment, AssignmentProblem, start_prices
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.stop import NO_DEADLINE, Deadline
@@ -22,7 +22,9 @@ name = "coupled"
 FIRST_CORE = 200
 CORE_GROWTH = 8
 # How often what is left of a large problem is chosen anew, by the prices that the last choice led to.
-LOOKS = 3
+LOOKS = 8
+# By how much more is left when what was left did not have room for feasible labels.
+WIDEN = 2.0
 
 
 def supports(problem: AssignmentProblem) -> bool:
@@ -42,28 +44,36 @@ def solve(
 def _solve_narrowed(
     problem: AssignmentProblem, start: NDArray[np.float64] | None, deadline: Deadline
 ) -> Assignment | None:
-    """Leave out what the prices decide, and look again at the prices reached; None when that leads nowhere."""
+    """Leave out what prices decide, and look again at the prices and labels reached; None when that leads nowhere."""
     whole = Lagrangian(problem, deadline)
     prices = np.zeros(problem.n_clusters) if start is None else start
+    is_taken = np.zeros(problem.graph.n_edges, dtype=bool)
+    width = 1.0
     for _ in range(LOOKS):
-        part = Narrowed.of(whole.split, prices)
+        part = Narrowed.of(problem, prices, is_taken, width)
+        if part is not None and not part.is_balanced:
+            part = Narrowed.of(problem, whole.prices_without_links(prices), is_taken, width)
         if part is None:
             return None
-        if not part.is_balanced:
-            part = Narrowed.of(whole.split, whole.prices_without_links(prices))
-            assert part is not None
         search = Lagrangian(part.problem, deadline)
         search.alternate(part.prices)
-        if search.best is None or search.labels is None:
-            return None
-        if search.cost - search.bound < part.rise(search.best.prices):
+        if search.labels is None:
+            prices, width = part.prices, WIDEN * width
+            continue
+        assert search.best is not None
+        prices = search.best.prices
+        is_broken = broken_links(problem, part.joined(search.labels)) & ~part.is_taken
+        if search.cost - search.bound > part.rise(part.prices):
+            return None  # the gap is wider than what tells apart who is left out: the next look would see the same
+        if search.cost - search.bound < part.rise(prices) and not is_broken.any():
             bound = _finish(search)
             # Labels that move a block which was left out cost at least as much as its move adds to the bound.
             bound = part.cost + min(bound, search.bound + part.rise(search.best.prices))
             whole.offer(part.joined(search.labels))
-            if deadline.expired() or problem.closes_gap(whole.cost, bound):
+            if problem.closes_gap(whole.cost, bound) or (whole.labels is not None and deadline.expired()):
                 return _answer(whole, bound, search.best.prices)
-        prices = search.best.prices
+            is_broken = broken_links(problem, part.joined(search.labels))
+        is_taken = part.is_taken | is_broken
     return None
 
 

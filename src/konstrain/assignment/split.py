@@ -36,13 +36,8 @@ class Split:
     @cached_property
     def free(self) -> NDArray[np.intp]:
         """Blocks without links that all have one and the same demand: the most common one."""
-        unlinked, demand = ~self.problem.graph.is_linked, self.problem.demand
-        if demand is None or not unlinked.any():
-            return np.flatnonzero(unlinked)
-        values, counts = np.unique(demand[unlinked & (demand > 0)], return_counts=True)
-        if not values.size:
-            return np.zeros(0, dtype=np.intp)
-        return np.flatnonzero(unlinked & (demand == values[counts.argmax()]))
+        is_free, _ = most_common_demand(self.problem.demand, ~self.problem.graph.is_linked)
+        return np.flatnonzero(is_free)
 
     @cached_property
     def tied(self) -> NDArray[np.intp]:
@@ -119,3 +114,16 @@ class Split:
             links=problem.graph.restricted_to(blocks.astype(np.int32)),
             demand=None if problem.demand is None else problem.demand[blocks],
         )
+
+
+def most_common_demand(
+    demand: NDArray[np.float64] | None, among: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], float]:
+    """Which of these blocks have their most common positive demand, and which demand that is."""
+    if demand is None:
+        return among, 1.0
+    values, counts = np.unique(demand[among & (demand > 0)], return_counts=True)
+    if not values.size:
+        return np.zeros_like(among), 1.0
+    unit = float(values[counts.argmax()])
+    return among & (demand == unit), unit
