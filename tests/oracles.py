@@ -25,11 +25,11 @@ def best_cost(problem: AssignmentProblem) -> float:
             together = labelings[:, u] == labelings[:, v]
             cost = cost + np.where(together if w > 0 else ~together, abs(w), 0.0)
     demand = np.ones(problem.n_blocks) if problem.demand is None else problem.demand
-    low, high = problem.bounds
+    low, high = problem.widened_bounds
     for j in range(problem.n_clusters):
         inside = labelings == j
         size = inside @ demand
-        fits = (size >= low[j] - problem.demand_slack) & (size <= high[j] + problem.demand_slack)
+        fits = (size >= low[j]) & (size <= high[j])
         if problem.nonempty:
             fits &= inside.any(axis=1)
         cost = np.where(fits, cost, np.inf)

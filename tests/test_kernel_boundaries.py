@@ -44,6 +44,20 @@ def test_read_only_and_empty_costs_are_fine(call):
     np.testing.assert_array_equal(frozen, COSTS)
 
 
+@pytest.mark.parametrize("part", [np.full(4, -1), np.full((4, 1), -1, dtype=np.int32), [-1] * 4])
+def test_parts_of_another_kind_are_refused(part):
+    with pytest.raises(TypeError):
+        _core.deal_rows(COSTS, np.ones(4), np.zeros(4, dtype=np.int32), 1, 2, 2, 16, 0, part)
+
+
+def test_dealt_rows_are_left_as_they_are_and_placed_ones_stay():
+    points, part = COSTS.copy(), np.array([-1, 1, -1, -1], dtype=np.int32)
+    points.flags.writeable = False
+    _core.deal_rows(points, np.ones(4), np.zeros(4, dtype=np.int32), 1, 2, 2, 16, 0, part)
+    assert part[1] == 1
+    assert sorted(part.tolist()) == [0, 0, 1, 1]
+
+
 def test_no_rows_give_no_labels():
     assert _core.nearest(np.zeros((0, 3)))[0].shape == (0,)
 

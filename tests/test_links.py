@@ -49,6 +49,10 @@ def test_the_part_among_some_blocks_is_renumbered():
     graph = LinkGraph.from_edges(5, [0, 1, 3, 4], [3, 2, 4, 1])
     part = graph.restricted_to(np.array([0, 3, 4], dtype=np.int32))
     assert [e.tolist() for e in part.edges[:2]] == [[0, 1], [1, 2]]
+    assert part.is_hard
+    weighted = LinkGraph.from_edges(5, [0, 1, 3, 4], [3, 2, 4, 1], [0.5, 1.0, -2.0, np.inf])
+    part = weighted.restricted_to(np.array([0, 3, 4], dtype=np.int32))
+    assert part.edges[2].tolist() == [0.5, -2.0]
 
 
 @pytest.mark.engine

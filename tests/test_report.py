@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 from konstrain import ConstrainedKMeans, InfeasibleError, describe
+from oracles import all_labelings
 
 IRIS = load_iris().data
 
@@ -161,3 +162,48 @@ def test_no_time_means_no_prices():
 def test_labels_that_are_none_are_refused(labels, words):
     with pytest.raises(ValueError, match=words):
         describe([[0.0], [1.0], [2.0]], labels, 2)
+
+
+@pytest.mark.parametrize("size_max", [None, 2, 3])
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6])
+def test_every_link_that_costs_something_is_told_whatever_the_unit(size_max, scale):
+    """Also links whose own rows are where they want to be, while others make way for them."""
+    rng = np.random.default_rng(0)
+    labelings = all_labelings(6, 3)
+    n_told = 0
+    for _ in range(40):
+        X = np.round(rng.normal(size=(6, 2)), 2) * scale
+        pairs = [tuple(rng.choice(6, 2, replace=False).tolist()) for _ in range(5)]
+        asked = {"must_link": pairs[:2], "cannot_link": pairs[2:]}
+        labels = rng.permutation([0, 0, 1, 1, 2, 2])
+        centers = np.array([X[labels == j].mean(axis=0) for j in range(3)])
+        costs = ((X[:, None] - centers) ** 2).sum(axis=2)[np.arange(6), labelings].sum(axis=1)
+        sizes = np.stack([(labelings == j).sum(axis=1) for j in range(3)])
+        costs[(sizes > (6 if size_max is None else size_max)).any(axis=0)] = np.inf
+
+        def best(must_link, cannot_link, costs=costs):
+            kept = np.isfinite(costs)
+            for i, j in must_link:
+                kept &= labelings[:, i] == labelings[:, j]
+            for i, j in cannot_link:
+                kept &= labelings[:, i] != labelings[:, j]
+            return costs[kept].min(initial=np.inf)
+
+        if not np.isfinite(best(**asked)):
+            continue
+        expected = set()
+        for kind, pair in [("must_link", p) for p in pairs[:2]] + [("cannot_link", p) for p in pairs[2:]]:
+            rest = {**asked, kind: [p for p in asked[kind] if set(p) != set(pair)]}
+            if best(**asked) - best(**rest) > 1e-8 * best(**asked):
+                expected.add((kind, frozenset(pair)))
+        report = describe(X, labels, 3, size_max=size_max, **asked)
+        assert {(link.kind, frozenset(link.rows)) for link in report.binding_links} == expected
+        n_told += len(expected)
+    assert n_told > 5
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_binding_sizes_are_told_whatever_the_unit(scale):
+    model = ConstrainedKMeans(3, size_min=48, random_state=0).fit(IRIS * scale)
+    tight = describe(IRIS * scale, model.labels_, 3, size_min=48)
+    assert [(bound.side, bound.bound) for bound in tight.binding_sizes] == [("min", 48.0)]

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from konstrain._studio import Studio, studio
     from konstrain.assignment import Assignment, AssignmentProblem, assign
     from konstrain.comparison import Comparison, compare
     from konstrain.constraints import (
@@ -36,6 +37,7 @@ __version__ = version("konstrain")
 _HOME_OF = {
     name: f"konstrain.{module}"
     for module, names in {
+        "_studio": ("Studio", "studio"),
         "assignment": ("Assignment", "AssignmentProblem", "assign"),
         "comparison": ("Comparison", "compare"),
         "constraints": (
@@ -82,6 +84,7 @@ __all__ = [
     "NotProvenWarning",
     "Problem",
     "Report",
+    "Studio",
     "UndecidedError",
     "Violations",
     "assign",
@@ -95,6 +98,7 @@ __all__ = [
     "pairs_from_groups",
     "pairs_from_labels",
     "pairs_within_separation",
+    "studio",
     "suggest_pairs",
 ]
 

@@ -1,12 +1,12 @@
 """The only module that talks to HiGHS: arrays in, one result object out, statuses turned into words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import highspy
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from konstrain._tolerances import HIGHS_FEASIBILITY
 from konstrain.stop import NO_DEADLINE, Deadline
@@ -21,6 +21,15 @@ class BinaryProgram:
     row_low: NDArray[np.float64]
     row_high: NDArray[np.float64]
     integer: NDArray[np.bool_]
+
+    def with_rows(self, rows: csr_array, low: NDArray[np.float64], high: NDArray[np.float64]) -> "BinaryProgram":
+        """Return the program with further rows."""
+        return replace(
+            self,
+            rows=csr_array(vstack([self.rows, rows])),
+            row_low=np.concatenate([self.row_low, low]),
+            row_high=np.concatenate([self.row_high, high]),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +186,8 @@ def _run_until(deadline: Deadline, solver: Any) -> None:
     if np.isfinite(deadline.remaining()):
         # HiGHS counts from the first run of this object.
         solver.setOptionValue("time_limit", solver.getRunTime() + deadline.remaining())
+    if deadline.max_nodes is not None:
+        solver.setOptionValue("mip_max_nodes", deadline.max_nodes)
     solver.run()
 
 

@@ -1,12 +1,18 @@
 """Every numeric tolerance of the package, named, with its reason."""
 
-# A cost and its bound that differ by less, relative to the largest magnitude involved, count as equal: two sums
-# of n terms taken in another order differ by about n * 1e-16.
+# A cost and its bound that differ by less, relative to what the cost exceeds the blocks' least costs by, count as
+# equal. Not relative to the cost itself: one far row, whose cost all labels pay, would excuse any labels of the rest.
 PROOF_RELATIVE = 1e-9
 
-# Sums of real-valued demands are compared with size bounds up to this, relative to the total demand: 0.1 + 0.2
-# must fit into 0.3.
-DEMAND_RELATIVE = 1e-9
+# Rounding of one operation in double precision, 2^-53, doubled: sums of the same n terms taken in another order
+# differ by at most n times that share of the sum of magnitudes.
+SUM_RELATIVE = 2.3e-16
+
+# Sums of n real-valued demands are compared with a size bound up to n times this share of that bound (0.1 + 0.2 must
+# fit into 0.3): four times what adding them up in another order may change. At least this many terms, for bounds are
+# sums themselves.
+DEMAND_RELATIVE = 1e-15
+DEMAND_TERMS = 10
 
 # Taken off differences of costs that were rounded to single precision, relatively: a bit is 6e-8 of a number.
 SINGLE_GUARD = 1e-6

@@ -1,5 +1,7 @@
 """How far a cost may be above the best possible."""
 
+import sys
+
 import numpy as np
 
 
@@ -14,4 +16,4 @@ def relative_gap(lower_bound: float, upper_bound: float) -> float:
     if not np.isfinite(upper_bound):
         return float("inf")
     # Data that fit k points cost nothing: the smallest normal number keeps their gap at 0 instead of NaN.
-    return max(0.0, upper_bound - lower_bound) / max(abs(upper_bound), np.finfo(float).tiny)
+    return float(max(0.0, upper_bound - lower_bound) / max(abs(upper_bound), sys.float_info.min))

@@ -101,7 +101,7 @@ class LinkGraph:
         return LinkGraph.from_edges(self.n_blocks, u[hard], v[hard])
 
     def restricted_to(self, blocks: NDArray[np.int32]) -> "LinkGraph":
-        """Return the graph among these blocks (ascending), renumbered in their order."""
+        """Return the graph among these blocks (ascending), renumbered in their order; edges keep their weights."""
         local = np.full(self.n_blocks, -1, dtype=np.int32)
         local[blocks] = np.arange(blocks.size, dtype=np.int32)
         u, v, w = self.edges

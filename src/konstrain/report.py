@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
-from konstrain._tolerances import DEMAND_RELATIVE
 from konstrain._words import counted
 from konstrain.assignment import Assignment, assign_by
+from konstrain.assignment.lagrangian import Lagrangian
 from konstrain.constraints import Problem
-from konstrain.constraints.inputs import read_links
+from konstrain.constraints.inputs import read_links, usable_rows
 from konstrain.constraints.tables import reusable
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
@@ -222,7 +224,7 @@ def describe(
     <BLANKLINE>
     Prices are in SSE, with the centers where they are; once these move, more may be saved.
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X")
+    X = usable_rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X"))
     labels = _checked_labels(labels, X.shape[0], n_clusters)
     k = int(labels.max()) + 1 if n_clusters is None else int(n_clusters)
     asked = {
@@ -308,7 +310,7 @@ class _Prices:
         for j, price in enumerate(self._answer.prices.tolist()):
             # A cluster that would take more rows has a positive price, one that must be fed a negative one.
             bounds, side = (self._problem.size_max, "max") if price > 0 else (self._problem.size_min, "min")
-            if bounds is None or abs(price) <= NO_SAVING * max(1.0, abs(self._answer.cost)):
+            if bounds is None or abs(price) * largest <= NO_SAVING * abs(self._answer.cost):
                 continue
             # Blocks come whole: a cluster is held back as soon as the largest of them finds no room.
             if abs(sizes[j] - bounds[j]) < largest:
@@ -334,17 +336,51 @@ class _Prices:
         return found[:TOLD_LINKS], len(candidates) - n_done
 
     def _candidates(self) -> list[tuple[str, int]]:
-        """Links that may cost something, the likeliest first: their rows would rather be elsewhere."""
+        """Links that may cost something, the likeliest first: their rows would rather be elsewhere.
+
+        A link whose own rows are content may still push others away: rows linked with them, or, where sizes bind in
+        a way that prices do not tell whole, any rows.
+        """
         assert self._answer is not None
         labels = self._problem.expand(self._answer.labels)
         prices = np.zeros(self._k) if self._answer.prices is None else self._answer.prices
         regret = self._regret(labels, prices)
+        anywhere = self._sizes_cost_more_than_prices_tell(prices)
+        part = self._linked_parts()
+        discontent = np.bincount(part, regret) > 0
         ranked = []
         for kind in ("must_link", "cannot_link"):
             pairs = self._asked[kind]
             wish = regret[pairs[:, 0]] + regret[pairs[:, 1]]
-            ranked += [(-wish[at], kind, int(at)) for at in np.flatnonzero(wish > 0)]
+            costs = anywhere | discontent[part[pairs[:, 0]]]
+            ranked += [(-wish[at], kind, int(at)) for at in np.flatnonzero(costs)]
         return [(kind, at) for _, kind, at in sorted(ranked)]
+
+    def _linked_parts(self) -> NDArray[np.int32]:
+        """Number of the connected part, over all links, that each row is in."""
+        pairs = np.concatenate([self._asked["must_link"], self._asked["cannot_link"]])
+        n = self._labels.size
+        part: NDArray[np.int32] = connected_components(
+            csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False
+        )[1]
+        return part
+
+    def _sizes_cost_more_than_prices_tell(self, prices: NDArray[np.float64]) -> bool:
+        """Whether the relaxation at these prices is below the answer: blocks come whole, and links stand in the way.
+
+        Where it is not, a part whose rows are all content pays nothing for its links: without one of them the
+        relaxation, and with it the cost, stay what they are.
+        """
+        assert self._answer is not None
+        if self._problem.size_min is None and self._problem.size_max is None:
+            return False
+        costs = distances.block_costs(self._problem.mean, self._problem.weight, self._centers)
+        question = self._problem.assignment_problem(costs)
+        try:
+            bound = Lagrangian(question, self._deadline).evaluate(prices).bound
+        except UndecidedError:
+            return True
+        return not question.closes_gap(self._answer.cost, bound)
 
     def _regret(self, labels: NDArray[np.int32], prices: NDArray[np.float64]) -> NDArray[np.float64]:
         """What each row costs more than in the cluster it would choose, at the prices of the sizes."""
@@ -395,13 +431,8 @@ def _centers(plain: Problem, labels: NDArray[np.int32]) -> tuple[NDArray[np.floa
 
 
 def _out_of_bounds(plain: Problem, sizes: NDArray[np.float64]) -> NDArray[np.intp]:
-    slack = DEMAND_RELATIVE * float(plain.demand.sum())
-    wrong = np.zeros(sizes.size, dtype=bool)
-    if plain.size_min is not None:
-        wrong |= sizes < plain.size_min - slack
-    if plain.size_max is not None:
-        wrong |= sizes > plain.size_max + slack
-    return np.flatnonzero(wrong)
+    low, high = plain.widened_bounds
+    return np.flatnonzero((sizes < low) | (sizes > high))
 
 
 def _count(links: Any) -> int:

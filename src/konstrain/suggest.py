@@ -16,6 +16,7 @@ from sklearn.utils import check_array, check_random_state
 
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
+from konstrain.constraints.tables import reusable
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.kmeans.distances import block_costs
 
@@ -79,7 +80,7 @@ def suggest_pairs(
         raise ValueError(f"strategy must be one of {', '.join(map(repr, STRATEGIES))}, got {strategy!r}")
     X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
     rng = check_random_state(random_state)
-    links = {"must_link": must_link, "cannot_link": cannot_link}
+    links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
     model = ConstrainedKMeans(
         n_clusters, size_min=size_min, size_max=size_max, random_state=rng.randint(np.iinfo(np.int32).max)
     ).fit(X, sample_weight=sample_weight, demand=demand, **links)

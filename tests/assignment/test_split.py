@@ -1,5 +1,7 @@
 """A coupled problem in two parts: what they prove together is what the whole would."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,7 @@ def rows_with_some_links(seed, *, with_demand, soft=False, n_blocks=300):
 
 
 def split_of(problem):
-    return Split(problem, *problem.bounds)
+    return Split(problem)
 
 
 @pytest.mark.parametrize("with_demand", [False, True])
@@ -71,8 +73,9 @@ def test_tied_blocks_that_fill_a_cluster_leave_no_room():
     problem = rows_with_some_links(0, with_demand=False)
     split = split_of(problem)
     everyone = np.zeros(split.tied.size, dtype=np.int32)
-    tight = Split(problem, np.zeros(N_CLUSTERS), np.r_[everyone.size - 1.0, np.full(N_CLUSTERS - 1, 300.0)])
-    assert split.place_free(everyone, np.zeros(N_CLUSTERS), NO_DEADLINE) is not None
+    loose = Split(replace(problem, size_max=np.full(N_CLUSTERS, 300.0)))
+    tight = Split(replace(problem, size_max=np.r_[everyone.size - 1.0, np.full(N_CLUSTERS - 1, 300.0)]))
+    assert loose.place_free(everyone, np.zeros(N_CLUSTERS), NO_DEADLINE) is not None
     assert tight.place_free(everyone, np.zeros(N_CLUSTERS), NO_DEADLINE) is None
 
 

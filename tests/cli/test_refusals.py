@@ -168,10 +168,10 @@ def test_impossible_options_are_refused_before_any_work(tmp_path, options, words
     assert words in refused(tmp_path, ROWS, "--id", "name", *options)
 
 
-def test_soft_links_cannot_be_certified_and_that_is_said_before_any_work(tmp_path):
+def test_soft_links_without_a_price_cannot_be_certified_and_that_is_said_before_any_work(tmp_path):
     (tmp_path / "soft.csv").write_text("anna,bert,0.5\n")
-    line = refused(tmp_path, ROWS, *OUTPUT, "--must-link", "soft.csv", "--certify", 1)
-    assert "hard links only; leave out the confidences, or --certify" in line
+    options = ("--must-link", "soft.csv", "--certify", 1, "--method", "pck-means")
+    assert "pck-means puts no price on soft links" in refused(tmp_path, ROWS, *OUTPUT, *options)
 
 
 def test_check_says_all_that_clashes_and_ends_with_3(tmp_path):

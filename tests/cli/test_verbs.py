@@ -120,6 +120,47 @@ def test_certify_tells_labels_that_are_not_the_best(folder):
     assert "not optimal: one of 78.8514 was found" in done.out
 
 
+@pytest.fixture
+def many_rows(tmp_path):
+    """A file of more rows than one bound can take together, and labels of them."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 1000)
+    X = rng.normal(size=(1000, 2)) + 9.0 * np.array([[0, 0], [1, 0], [0, 1]])[truth]
+    pl.DataFrame(X, schema=["x", "y"]).write_csv(tmp_path / "many.csv")
+    pl.DataFrame({"row": np.arange(1000), "label": truth}).write_csv(tmp_path / "truth.csv")
+    return tmp_path
+
+
+def test_certify_bounds_many_rows_by_parts_and_keeps_them(many_rows):
+    options = ("--gap", 0.02, "--part-size", 100, "--resume", "parts.jsonl", "--size-min", 10)
+    command = ("certify", "many.csv", "truth.csv", *options)
+    done = konstrain(*command, folder=many_rows)
+    assert done.code == 0
+    assert "bound by parts: 10 of 10 done, up to 100 blocks each" in done.out
+    assert "not seen by the bound: --size-min" in done.out
+    assert len((many_rows / "parts.jsonl").read_text().splitlines()) == 11
+    proof = json.loads(konstrain(*command, "--json", folder=many_rows).out)
+    assert proof["n_parts"] == proof["n_nodes"] == 10
+    assert proof["gap"] == proof["projected_gap"] < 0.02
+    assert proof["left_out"] == ["size_min"]
+
+
+def test_certify_out_of_time_tells_what_is_proved_and_what_is_estimated(many_rows):
+    done = konstrain("certify", "many.csv", "truth.csv", "--part-size", 100, "--time-limit", 0, folder=many_rows)
+    assert done.code == 4
+    assert "gap 1\n" in done.out
+    assert "bound by parts: 0 of 10 done" in done.out
+    assert "estimate, not proved" in done.out
+
+
+def test_fit_certifies_soft_links_with_their_price(folder):
+    (folder / "soft.csv").write_text("flower0,flower100,0.5\nflower1,flower2,0.5\n")
+    done = konstrain("fit", *IRIS_FILE, "-k", 3, "--must-link", "soft.csv", "--certify", 30, folder=folder)
+    assert done.code == 0
+    assert "note: with broken soft links" in done.err
+    assert "no clustering under these constraints is below" in done.err
+
+
 def test_suggested_pairs_are_printed_as_csv(tmp_path):
     (tmp_path / "d.csv").write_text('name,x\n"Doe, John",1\nanna,2\nbert,9\n')
     done = konstrain("suggest", "d.csv", "--id", "name", "-k", 2, "--ask", 1, folder=tmp_path)

@@ -194,7 +194,8 @@ def test_soft_links_do_not_merge_rows_and_hard_ones_win():
 def test_soft_links_inside_a_block_vanish_or_cost_a_constant():
     problem = Problem.build(4, 2, groups=[0, 0, -1, -1], must_link=[(0, 1, 0.5)], cannot_link=[(1, 0, 0.25)])
     assert problem.links is None
-    assert not problem.has_soft_links
+    assert problem.has_soft_links
+    assert problem.links_at(4.0) is None
     assert problem.constant_penalty == 0.25
 
 

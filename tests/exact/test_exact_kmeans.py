@@ -327,7 +327,9 @@ class TestCertify:
 
 
 def test_a_bound_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match="bound must be one of 'auto', 'column-generation', 'sdp', got 'SDP'"):
+    with pytest.raises(
+        ValueError, match="bound must be one of 'auto', 'column-generation', 'sdp', 'parts', got 'SDP'"
+    ):
         lower_bound(IRIS, 3, bound="SDP")
 
 

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from konstrain.experiments import list_experiments, write_report
+from konstrain.experiments.document import Grid, Heading, Paragraph, Picture, as_markdown
 from konstrain.experiments.lines import cells_of, grid_of, totals_of
 from konstrain.experiments.published import Claim, Column, Figure, Published, Table, Verdict
 from konstrain.experiments.report import as_parquet
@@ -149,3 +150,23 @@ def test_declarations_agree_with_themselves(experiment):
 @pytest.mark.parametrize("experiment", list_experiments(), ids=lambda experiment: experiment.name)
 def test_claims_judge_nothing_without_rows(experiment):
     assert all(claim.judge([]).holds is None for claim in experiment.claims)
+
+
+def test_markdown_shows_text_as_it_is():
+    blocks = [
+        Heading("a < b & c"),
+        Paragraph("<script>"),
+        Grid(["m|n", "reason"], [["<b>", "two\nlines | one"]]),
+        Picture("p.png", "<i>", b""),
+    ]
+    assert as_markdown(blocks).splitlines() == [
+        "## a &lt; b &amp; c",
+        "",
+        "&lt;script&gt;",
+        "",
+        r"| m\|n | reason |",
+        "| --- | ---: |",
+        r"| &lt;b&gt; | two lines \| one |",
+        "",
+        "![&lt;i&gt;](p.png)",
+    ]

@@ -1,5 +1,8 @@
 """Files of links: every form is read, what is written is read back, what is wrong names its line."""
 
+import os
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -82,8 +85,123 @@ def test_files_that_are_missing_or_no_text_are_refused(tmp_path):
         read_links_file(tmp_path / "latin", FOUR)
 
 
+HASHES = RowNames(4, ["#1", "#2", "b", "# c"], "id")
+
+
+@pytest.mark.parametrize("text", ["#1,#2\n", '"#1","#2"\n', "#1;b\n", "b,#1\n", "ML #1 b\n", "#1 #2\n", " #1,b\n"])
+def test_ids_that_begin_like_comments_are_ids(tmp_path, text):
+    links = read(tmp_path, text, HASHES, kind="must_link")
+    names = text.replace('"', "").replace("ML", "").replace(",", " ").replace(";", " ").split()
+    assert links.must_link.tolist() == [[HASHES.number_of(name) for name in names]]
+
+
+def test_comments_beside_ids_that_begin_like_them(tmp_path):
+    text = "## all of one kind\n#1,#2\n##\n#\n# c,b\n"
+    assert read(tmp_path, text, HASHES, kind="must_link").must_link.tolist() == [[0, 1], [3, 2]]
+    for line in ("#9,b", "# 1,b", "#1,c", "# so far"):
+        with pytest.raises(FileError, match="line 2 begins as names of rows do" if line != "#1,c" else "line 2"):
+            read(tmp_path, f"#1,#2\n{line}\n", HASHES, kind="must_link")
+
+
+def test_without_such_ids_every_line_that_begins_so_is_a_comment(tmp_path):
+    assert read(tmp_path, "#0,1\n# 1,2\n2,3\n", kind="must_link").must_link.tolist() == [[2, 3]]
+
+
+@pytest.mark.parametrize("line", ["a,b", "A,B", "b,a", "from,to", "first;second"])
+@pytest.mark.parametrize("ids", [["a", "c"], ["c", "b"], ["A", "z"], ["to", "x"], ["first", "y"]])
+def test_a_first_link_is_not_dropped_as_a_header_when_one_of_its_ids_is_there(tmp_path, line, ids):
+    rows = RowNames(2, ids, "id")
+    text = f"{line}\n{ids[0]},{ids[1]}\n"
+    # Only these pairs, in this order, are headers.
+    if {name.lower() for name in ids} & set(line.lower().replace(";", ",").split(",")):
+        with pytest.raises(FileError, match=r"may be a header or a link|there is no row"):
+            read(tmp_path, text, rows, kind="must_link")
+    elif line == "b,a":
+        with pytest.raises(FileError, match="there is no row 'b'"):
+            read(tmp_path, text, rows, kind="must_link")
+    else:
+        assert read(tmp_path, text, rows, kind="must_link").must_link.tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize("line", ["a,b,0.5", "a,b,must", "a;b;", "from,to,no"])
+def test_a_first_link_with_a_third_field_is_no_header(tmp_path, line):
+    with pytest.raises(FileError, match=r"line 1: there is no row '(a|from)'"):
+        read(tmp_path, f"{line}\n0,1\n", kind="must_link")
+    rows = RowNames(4, ["a", "b", "from", "to"], "id")
+    links = read(tmp_path, line, rows) if line != "a,b,0.5" else read(tmp_path, line, rows, kind="must_link")
+    assert len(links.must_link) + len(links.cannot_link) + links.n_open == 1
+
+
+@pytest.mark.parametrize("line", ["a,b,answer", "left,right,confidence", "x;y;weight"])
+def test_a_third_word_makes_a_header_unless_rows_are_called_like_the_others(tmp_path, line):
+    assert read(tmp_path, f"{line}\n0,1\n", kind="must_link").must_link.tolist() == [[0, 1]]
+    rows = RowNames(6, ["a", "b", "left", "right", "x", "y"], "id")
+    if line == "a,b,answer":
+        assert read(tmp_path, f"{line}\na,b,must\n", rows).must_link.tolist() == [[0, 1]]
+    else:
+        with pytest.raises(FileError, match=r"line 1: '(confidence|weight)' is neither a confidence"):
+            read(tmp_path, f"{line}\na,b\n", rows, kind="must_link")
+
+
+MEIERS = RowNames(4, ["Meier, A", "Meier, B", "x y", "new\nline"], "name")
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ('"Meier, A";"Meier, B"\n', [0, 1]),
+        ('"Meier, A","Meier, B"\n', [0, 1]),
+        ("Meier, A;Meier, B\n", [0, 1]),
+        ("Meier, A\tx y\n", [0, 2]),
+        ('ML "Meier, A" "x y"\n', [0, 2]),
+        ('"x y"  "Meier, B"\n', [2, 1]),
+        ('"new\nline","x y"\n', [3, 2]),
+        ('"x y";"new\nline";must\n', [2, 3]),
+        ('x y,"Meier, B" \n', [2, 1]),
+    ],
+)
+def test_a_line_is_split_where_that_names_rows(tmp_path, text, pair):
+    assert read(tmp_path, text, MEIERS, kind="must_link").must_link.tolist() == [pair]
+
+
+def test_lines_after_an_id_with_a_line_break_keep_their_numbers(tmp_path):
+    with pytest.raises(FileError, match="line 4: there is no row 'zoe'"):
+        read(tmp_path, 'a,b\n"new\nline","x y"\nx y,zoe\n', MEIERS, kind="must_link")
+
+
+def test_a_line_that_links_other_rows_by_another_delimiter_is_not_guessed(tmp_path):
+    rows = RowNames(4, ["a", "b;c", "a,b", "c"], "id")
+    with pytest.raises(FileError, match=r"line 1 can be read in several ways, .* put names into quotes"):
+        read(tmp_path, "a,b;c\n", rows, kind="must_link")
+    assert read(tmp_path, 'a,"b;c"\n"a,b";c\n', rows, kind="must_link").must_link.tolist() == [[0, 1], [2, 3]]
+
+
+def test_ids_with_blanks_around_them_are_told_apart(tmp_path):
+    rows = RowNames(3, [" a", "a", "b "], "id")
+    assert read(tmp_path, '" a","a"\n a,b \n', rows, kind="must_link").must_link.tolist() == [[0, 1], [0, 2]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"0,{'9' * 200_000}\n", f"0,{'9' * 5000}\n", f'"{"z" * 200_000}",1\n', '"0,1\n1,2\n', "0,1,0.5,\n", "\0,1\n"],
+)
+def test_odd_fields_are_refused_in_words(tmp_path, text):
+    with pytest.raises(FileError, match=r"links(, line 1| is UTF-16 text or no text)"):
+        read(tmp_path, text, kind="must_link")
+
+
+def test_links_come_from_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=("0,1\n",))
+    writer.start()
+    assert read_links_file(tmp_path / "pipe", FOUR, kind="must_link").must_link.tolist() == [[0, 1]]
+    writer.join()
+
+
 pairs = st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=20)
-ids = st.lists(st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1), unique=True, min_size=20)
+# Anything that a table may hold as an id: not blank, no control characters but those that end lines.
+letters = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]) | st.sampled_from("#,;\t\n\r\"' ab01ML")
+ids = st.lists(st.text(letters, min_size=1).filter(str.strip), unique=True, min_size=20)
 
 
 @pytest.mark.parametrize("ending", ["csv", "txt"])

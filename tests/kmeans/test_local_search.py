@@ -87,8 +87,8 @@ class Case:
 
     def records(self, seed=0):
         """Return the moves as (kind, p, q, delta, blocks)."""
-        k, links = self.n_clusters, self.links
-        low, high = self.problem.size_min, self.problem.size_max
+        links = self.links
+        low, high = self.problem.widened_bounds
         *_, (kind, p, q, delta, start, blocks) = _core.search_locally(
             self.means,
             self.weight,
@@ -97,9 +97,8 @@ class Case:
             None if links is None else links.indices,
             None if links is None else links.weights,
             self.demand,
-            np.full(k, -np.inf) if low is None else low,
-            np.full(k, np.inf) if high is None else high,
-            self.problem.demand_slack,
+            low,
+            high,
             self.problem.nonempty,
             1000,
             np.inf,

@@ -95,3 +95,12 @@ def test_the_front_door_uses_it_where_there_are_constraints_and_search_is_not_ru
     assert not used
     ConstrainedKMeans(5, 100, 140, init=X[:5]).fit(X)
     assert used
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_momentum_from_centers_far_away_is_not_lost_in_rounding(seed):
+    rng = np.random.default_rng(seed)
+    problem = Problem.build(rng.normal(size=(60, 2)), 3, size_min=5)
+    far = 1e10 * rng.normal(size=(3, 2))
+    ends = [Loop(function, Steps(problem)).run(far).inertia for function in (lloyd_with_momentum, lloyd)]
+    assert ends[0] <= 1.2 * ends[1]

@@ -1,6 +1,7 @@
 """Rows, centers and links: what is drawn, in which colour and style, and how much of it."""
 
 import numpy as np
+import polars as pl
 import pytest
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
@@ -129,3 +130,11 @@ def test_distances_on_paper_are_distances_in_the_data_unless_one_direction_would
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         plot_clusters(**{"X": SQUARE, "labels": LABELS} | arguments)
+
+
+def test_dollars_in_names_are_no_formulas():
+    X = pl.DataFrame({"$x_$": [0.0, 1.0, 9.0], "$": [0.0, 1.0, 9.0]})
+    ax = plot_clusters(X, ["$a_$", "$a_$", "b"])
+    ax.figure.canvas.draw()
+    assert ax.get_xlabel() == "$x_$"
+    assert not any(text.get_parse_math() for text in (ax.xaxis.label, ax.yaxis.label, *ax.texts))

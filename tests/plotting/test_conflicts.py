@@ -76,3 +76,11 @@ def test_what_is_possible_has_no_conflicts():
         plot_conflicts(check(4, 2))
     with pytest.raises(TypeError, match="give an InfeasibleError, a CheckResult or a Finding, got str"):
         plot_conflicts("x")
+
+
+def test_rows_carry_the_names_they_are_given():
+    names = ["anna", "$b$", "a name too long for a circle"]
+    ax = plot_conflicts(check(3, 2, cannot_link=[(0, 1), (1, 2), (0, 2)]), name_of=lambda row: names[row])
+    shown = [text for text in ax.texts if text.get_text() in ("anna", "$b$", "a name to...")]
+    assert len(shown) == 3
+    assert not any(text.get_parse_math() for text in ax.texts)

@@ -47,3 +47,13 @@ def test_bad_input_is_named():
         plot_sizes([])
     with pytest.raises(ValueError, match=r"size_max must be a number or one per cluster, shape \(2,\), got \(3,\)"):
         plot_sizes([1, 2], size_max=[1, 2, 3])
+
+
+def test_clusters_stand_under_their_names_as_written():
+    ax = plot_sizes([1, 2], names=["$a$", "b"])
+    ax.figure.canvas.draw()
+    labels = ax.get_xticklabels()
+    assert [label.get_text() for label in labels] == ["$a$", "b"]
+    assert not any(label.get_parse_math() for label in labels)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        plot_sizes([1, 2], names=["a"])

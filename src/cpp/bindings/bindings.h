@@ -8,6 +8,8 @@ void bindBaselines(nanobind::module_& m);
 void bindConstraints(nanobind::module_& m);
 void bindDils(nanobind::module_& m);
 void bindDistances(nanobind::module_& m);
+void bindListedTransport(nanobind::module_& m);
 void bindLocalSearch(nanobind::module_& m);
 void bindSdp(nanobind::module_& m);
+void bindSplitting(nanobind::module_& m);
 void bindPricing(nanobind::module_& m);

@@ -3,23 +3,9 @@
 #include "bindings.h"
 #include "center_sums.h"
 #include "own_costs.h"
+#include "rows.h"
 
 namespace {
-
-template <typename Value>
-konstrain::DenseRows<Value> rowsOf(std::size_t nColumns, const Matrix<Value>& rows) {
-    return {rows.data(), rows.shape(0), nColumns};
-}
-
-template <typename Value, typename Index>
-konstrain::SparseRows<Value, Index> rowsOf(std::size_t nColumns, const Vector<Value>& values,
-                                           const Vector<Index>& columns, const Vector<Index>& starts) {
-    return {values.data(), columns.data(), starts.data(), starts.size() - 1, nColumns};
-}
-
-const double* dataOrNull(const std::optional<Vector<double>>& array) {
-    return array ? array->data() : nullptr;
-}
 
 konstrain::ClusterSums clusterSums(const OutMatrix<double>& sums, const OutVector<double>& weight) {
     return {sums.data(), weight.data(), sums.shape(0), sums.shape(1)};

@@ -29,8 +29,8 @@ template <typename T>
 auto searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> start,
                    std::optional<Vector<std::int64_t>> indptr, std::optional<Vector<std::int32_t>> indices,
                    std::optional<Vector<double>> linkWeights, std::optional<Vector<double>> demand,
-                   Vector<double> sizeMin, Vector<double> sizeMax, double slack, bool nonempty,
-                   std::size_t maxPasses, double timeLimit, std::uint64_t seed, bool keepRecords,
+                   Vector<double> sizeMin, Vector<double> sizeMax, bool nonempty, std::size_t maxPasses,
+                   double timeLimit, std::uint64_t seed, bool keepRecords,
                    std::optional<Vector<std::int32_t>> movable) {
     const konstrain::SearchProblem problem{{means.data(), means.shape(0), means.shape(1)},
                                            view<double>(weight),
@@ -40,7 +40,6 @@ auto searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> 
                                            viewOrEmpty<double>(demand),
                                            view<double>(sizeMin),
                                            view<double>(sizeMax),
-                                           slack,
                                            nonempty};
     konstrain::LocalSearchOptions options{maxPasses, seed, {}, keepRecords};
     options.deadline = konstrain::deadlineIn(timeLimit);
@@ -75,7 +74,7 @@ template <typename T> void bindLocalSearchOf(nb::module_& m) {
         "search_locally", &searchLocally<T>, "means"_a.noconvert(), "weight"_a.noconvert(),
         "labels"_a.noconvert(), "indptr"_a.noconvert().none(), "indices"_a.noconvert().none(),
         "link_weights"_a.noconvert().none(), "demand"_a.noconvert().none(), "size_min"_a.noconvert(),
-        "size_max"_a.noconvert(), "slack"_a, "nonempty"_a, "max_passes"_a, "time_limit"_a, "seed"_a,
+        "size_max"_a.noconvert(), "nonempty"_a, "max_passes"_a, "time_limit"_a, "seed"_a,
         "keep_records"_a = false, "movable"_a.noconvert().none() = nb::none(),
         "Labels no move improves, their cost, the number of moves and (kind, p, q, delta, start, blocks) of "
         "each when records are kept.");

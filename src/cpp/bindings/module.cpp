@@ -7,7 +7,9 @@ NB_MODULE(_core, m) {
     bindConstraints(m);
     bindDils(m);
     bindDistances(m);
+    bindListedTransport(m);
     bindLocalSearch(m);
     bindPricing(m);
     bindSdp(m);
+    bindSplitting(m);
 }

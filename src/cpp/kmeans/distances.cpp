@@ -251,7 +251,75 @@ void measure(const SparseRows<Value, Index>& rows, const Points& points, std::si
     });
 }
 
+template <typename Value> class DenseCosts final : public CostSource {
+public:
+    DenseCosts(const DenseRows<Value>& rows, const double* weight, const Points& centers,
+               std::size_t nWorkers)
+        : CostSource(rows.nRows, centers.nRows), rows_(rows), weight_(weight),
+          centers_(centers.values, centers.nRows, centers.nColumns),
+          gathered_(nWorkers, AlignedDoubles(mostRows * rows.nColumns)) {}
+
+    void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) override {
+        double weights[mostRows];
+        double* to = gathered_[worker].data();
+        for (std::size_t n = 0; n != rows.size(); ++n) {
+            const auto row = static_cast<std::size_t>(rows[n]);
+            std::copy_n(rows_.values + row * rows_.nColumns, rows_.nColumns, to + n * rows_.nColumns);
+            weights[n] = weightOf(weight_, row);
+        }
+        costRows(to, rows.size(), weight_ == nullptr ? nullptr : weights, centers_, costs);
+    }
+
+private:
+    DenseRows<Value> rows_;
+    const double* weight_;
+    PackedPoints centers_;
+    std::vector<AlignedDoubles> gathered_;
+};
+
+template <typename Value, typename Index> class SparseCostSource final : public CostSource {
+public:
+    SparseCostSource(const SparseRows<Value, Index>& rows, const double* weight, const Points& centers,
+                     std::size_t nWorkers)
+        : CostSource(rows.nRows, centers.nRows), rows_(rows), weight_(weight),
+          centers_(centers.values, centers.nRows, centers.nColumns),
+          workers_(nWorkers, SparseCosts<Value, Index>(rows_, centers_)) {}
+
+    void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) override {
+        for (const std::int32_t number : rows) {
+            const auto row = static_cast<std::size_t>(number);
+            workers_[worker].write(row, weightOf(weight_, row), costs);
+            costs += nClusters();
+        }
+    }
+
+private:
+    SparseRows<Value, Index> rows_;
+    const double* weight_;
+    PackedPoints centers_;
+    std::vector<SparseCosts<Value, Index>> workers_;
+};
+
+template <typename Value>
+std::unique_ptr<CostSource> makeSource(const DenseRows<Value>& rows, const double* weight,
+                                       const Points& centers, std::size_t nWorkers) {
+    return std::make_unique<DenseCosts<Value>>(rows, weight, centers, nWorkers);
+}
+
+template <typename Value, typename Index>
+std::unique_ptr<CostSource> makeSource(const SparseRows<Value, Index>& rows, const double* weight,
+                                       const Points& centers, std::size_t nWorkers) {
+    return std::make_unique<SparseCostSource<Value, Index>>(rows, weight, centers, nWorkers);
+}
+
 } // namespace
+
+template <typename Rows>
+std::unique_ptr<CostSource> costSource(const Rows& rows, const double* weight, const Points& centers,
+                                       std::size_t nWorkers) {
+    assert(rows.nColumns == centers.nColumns);
+    return makeSource(rows, weight, centers, nWorkers);
+}
 
 template <typename Rows>
 void blockCosts(const Rows& rows, const double* weight, const Points& centers, std::size_t nThreads,
@@ -274,6 +342,8 @@ void candidateDistances(const Rows& rows, const Points& points, std::size_t nThr
 }
 
 #define KONSTRAIN_INSTANTIATE(...)                                                                           \
+    template std::unique_ptr<CostSource> costSource(const __VA_ARGS__&, const double*, const Points&,        \
+                                                    std::size_t);                                            \
     template void blockCosts(const __VA_ARGS__&, const double*, const Points&, std::size_t, double*);        \
     template double nearestPass(const __VA_ARGS__&, const double*, const Points&, std::size_t,               \
                                 std::span<std::int32_t>, ClusterSums);                                       \

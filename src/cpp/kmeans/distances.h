@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "center_sums.h"
+#include "cost_source.h"
 #include "row_views.h"
 
 // The sweeps of a k-means loop over rows, which are dense or sparse and read as they are, float or double.
@@ -33,5 +35,11 @@ double nearestPass(const Rows& rows, const double* weight, const Points& centers
 // `distances[i * nRows + row] = |row - point i|^2`, for few points.
 template <typename Rows>
 void candidateDistances(const Rows& rows, const Points& points, std::size_t nThreads, double* distances);
+
+// What `blockCosts` writes, a few rows at a time, for up to `nWorkers` callers at once. Keeps references to
+// rows and weights, and a copy of the centers.
+template <typename Rows>
+std::unique_ptr<CostSource> costSource(const Rows& rows, const double* weight, const Points& centers,
+                                       std::size_t nWorkers);
 
 } // namespace konstrain

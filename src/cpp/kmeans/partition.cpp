@@ -30,8 +30,8 @@ double Partition::remainder(double whole, double part) {
 bool Partition::fits(std::size_t p, std::size_t q, const Load& load) const {
     const double sizeP = demand_[p] - load.demand;
     const double sizeQ = demand_[q] + load.demand;
-    if (sizeP < problem_.sizeMin[p] - problem_.slack || sizeP > problem_.sizeMax[p] + problem_.slack ||
-        sizeQ < problem_.sizeMin[q] - problem_.slack || sizeQ > problem_.sizeMax[q] + problem_.slack)
+    if (sizeP < problem_.sizeMin[p] || sizeP > problem_.sizeMax[p] || sizeQ < problem_.sizeMin[q] ||
+        sizeQ > problem_.sizeMax[q])
         return false;
     if (!problem_.nonempty)
         return true;

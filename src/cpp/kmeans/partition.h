@@ -18,7 +18,6 @@ struct SearchProblem {
     std::span<const double> demand;  // empty: 1 each
     std::span<const double> sizeMin; // one per cluster
     std::span<const double> sizeMax;
-    double slack; // by how much a sum of demands may miss a bound: rounding only
     bool nonempty;
 
     std::size_t nBlocks() const { return means.nBlocks(); }

@@ -37,6 +37,9 @@ def solve_core(
     constant += float(problem.costs[core.fixed, core.labels[core.fixed]].sum())
     if not np.isfinite(constant):
         return CoreAnswer(None, np.inf, "infeasible")
+    if not core.blocks.size:
+        is_feasible = problem.is_feasible(core.labels)
+        return CoreAnswer(core.labels, constant, "optimal") if is_feasible else CoreAnswer(None, np.inf, "infeasible")
     answer = core.model(costs, links).solve(deadline=deadline, start=None if start is None else start[core.blocks])
     if answer.labels is None:
         return CoreAnswer(None, constant + answer.bound, answer.status)
@@ -101,6 +104,5 @@ class _Core:
         at_least: NDArray[np.float64] | None = None
         if problem.nonempty:
             at_least = np.ones(problem.n_clusters) - np.bincount(given, minlength=problem.n_clusters)
-        low, high = problem.bounds
-        slack = problem.demand_slack
-        return AssignmentModel(costs, links, demand, low - held - slack, high - held + slack, at_least)
+        low, high = problem.widened_bounds
+        return AssignmentModel(costs, links, demand, low - held, high - held, at_least)

@@ -11,7 +11,7 @@ prices (`split.py`); what gap these leave is narrowed by Polyak's steps (1969), 
 fail several times in a row (Held, Wolfe and Crowder 1974).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,10 @@ from konstrain.stop import Deadline
 MAX_ROUNDS = 10
 # Steps after which further prices hardly raise the bound, and how many failures halve the step length.
 MAX_STEPS = 60
+# Steps where the answer need not be proved.
+FEW_STEPS = 10
+# Part of the time that is left for one relaxation: labels and a proof are to come after it.
+RELAXATION_SHARE = 0.3
 PATIENCE = 4
 # Steps end early when a window of them raised the bound by less than this share of the gap that is left.
 STALL_WINDOW = 10
@@ -62,14 +66,17 @@ class Lagrangian:
         self.problem = problem
         self.deadline = deadline
         self.low, self.high = _priced_bounds(problem)
-        self.split = Split(problem, self.low, self.high)
+        self.split = Split(problem)
         self.best: PricePoint | None = None
         self.labels: NDArray[np.int32] | None = None
         self.cost = np.inf
 
     def evaluate(self, prices: NDArray[np.float64]) -> PricePoint:
         """Solve the relaxation at these prices; remembers the best bound and any feasible labels."""
-        return self._remember(prices, solve_linked(self.problem, self.deadline, prices))
+        return self._remember(prices, solve_linked(self.problem, self._for_a_relaxation(), prices))
+
+    def _for_a_relaxation(self) -> Deadline:
+        return self.deadline.share(RELAXATION_SHARE, self.deadline.max_nodes)
 
     def _remember(self, prices: NDArray[np.float64], relaxed: LinkedAnswer) -> PricePoint:
         sizes = self.problem.sizes(relaxed.labels)
@@ -105,6 +112,10 @@ class Lagrangian:
 
     def run(self, start: NDArray[np.float64] | None) -> None:
         """Find good prices and labels from the start prices or, where these are missing or far off, without any."""
+        if self._has_soft_links:
+            # With soft links the relaxation alone is hard: labels first, by sizes alone.
+            zero = np.zeros(self.problem.n_clusters)
+            self._place(self.problem.costs.argmin(axis=1).astype(np.int32), zero)
         if start is not None:
             self.alternate(start)
         if start is None or self._gap() > FAR_OFF:
@@ -119,7 +130,7 @@ class Lagrangian:
         if not self.split.free.size:
             self.evaluate(prices)
             return
-        tied_labels = self.split.place_tied(prices, self.deadline).labels
+        tied_labels = self.split.place_tied(prices, self._for_a_relaxation()).labels
         asked_before: set[bytes] = set()
         for _ in range(MAX_ROUNDS):
             asked = self.split.held_by(tied_labels).tobytes()
@@ -139,14 +150,15 @@ class Lagrangian:
             return None
         self.offer(self.split.joined(placed.labels, tied_labels))
         assert placed.prices is not None
-        return self._remember(placed.prices, self.split.relaxed_around(placed, tied_labels, self.deadline))
+        return self._remember(placed.prices, self.split.relaxed_around(placed, tied_labels, self._for_a_relaxation()))
 
     def climb(self) -> None:
         """Raise the best bound by Polyak's subgradient steps until it closes or stalls."""
         assert self.best is not None
         point = self.best
         length, failures, checkpoint = 1.0, 0, self.bound
-        for step in range(1, MAX_STEPS + 1):
+        most_steps = MAX_STEPS if self.deadline.max_nodes is None else FEW_STEPS
+        for step in range(1, most_steps + 1):
             if self.is_closed() or self.deadline.expired() or not point.direction.any():
                 return
             before = self.bound
@@ -163,19 +175,42 @@ class Lagrangian:
         self.repair(self.best)
 
     def _gap(self) -> float:
-        return float((self.cost - self.bound) / max(abs(self.bound), self.problem.largest_cost, 1e-300))
+        """What labels and bound differ by, relative to what the labels pay beyond the least costs."""
+        return float((self.cost - self.bound) / max(self.problem.excess(self.cost), 1e-300))
 
     def _next_prices(self, point: PricePoint, length: float) -> NDArray[np.float64]:
         target = self.cost if np.isfinite(self.cost) else self.bound + AIM * abs(self.bound)
         step = length * max(target - point.bound, 0.0) / float(point.direction @ point.direction)
         prices = point.prices + step * point.direction
         # The bound has a kink at zero: a price that would change sign stops there first.
-        return np.where(point.prices * prices < 0, 0.0, prices)
+        return np.where(np.sign(point.prices) * np.sign(prices) < 0, 0.0, prices)
+
+    @property
+    def _has_soft_links(self) -> bool:
+        return self.problem.has_links and not self.problem.graph.is_hard
 
     def repair(self, point: PricePoint) -> None:
-        """Keep tied blocks where the relaxation put them and place all others by transport."""
-        if self.split.free.size:
+        """Keep blocks of hard links and of odd sizes where the relaxation put them, and place all others."""
+        if self._has_soft_links:
+            prices = self._place(point.relaxed.labels, point.prices)
+            # Where links and sizes hardly meet, the prices of what was moved are those of the whole.
+            if prices is not None and not self.is_closed():
+                self.evaluate(prices)
+        elif self.split.free.size:
             self._round(point.relaxed.labels[self.split.tied], point.prices)
+
+    def _place(self, labels: NDArray[np.int32], prices: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Place blocks without hard links by transport, soft links priced as labels have them; returns its prices."""
+        costs = _with_soft_links(self.problem, labels)
+        hard = replace(self.problem, costs=costs, links=self.problem.graph.hard_part())
+        split = Split(hard)
+        if not split.free.size:
+            return None
+        placed = split.place_free(labels[split.tied], prices, self.deadline)
+        if placed is None:
+            return None
+        self.offer(split.joined(placed.labels, labels[split.tied]))
+        return placed.prices
 
     def prices_without_links(self, start: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Prices of the problem without links and with divisible blocks: rows repeated once per unit of demand.
@@ -215,6 +250,20 @@ def _priced_bounds(problem: AssignmentProblem) -> tuple[NDArray[np.float64], NDA
         smallest = 1.0 if problem.demand is None else float(problem.demand.min())
         low = np.maximum(low, smallest)
     return low, high
+
+
+def _with_soft_links(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Costs of blocks with what their soft links would add, if all others stayed where labels have them."""
+    if problem.links is None or problem.links.is_hard:
+        return problem.costs
+    costs = problem.costs.copy()
+    u, v, w = problem.links.edges
+    soft = np.isfinite(w)
+    for block, other in ((u[soft], v[soft]), (v[soft], u[soft])):
+        # A negative weight is paid everywhere but in the other's cluster.
+        np.add.at(costs, block, -np.minimum(w[soft], 0.0)[:, None])
+        np.add.at(costs, (block, labels[other]), w[soft])
+    return costs
 
 
 def _units(demand: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:

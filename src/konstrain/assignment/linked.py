@@ -126,7 +126,7 @@ def _settle(component: Any, n_clusters: int, deadline: Deadline) -> tuple[NDArra
     """Solve one component with HiGHS; returns its labels and a bound on its cost."""
     blocks, costs, first, second, weight, labels, value, bound = component
     start = labels if np.isfinite(value) else None
-    if start is not None and deadline.expired():
+    if start is not None and (deadline.expired() or deadline.max_nodes is not None):
         return start, bound  # only to write the model down would take long where there are many components
     model = AssignmentModel(costs.reshape(-1, n_clusters), links=(first, second, weight))
     answer = model.solve(deadline=deadline, start=start)

@@ -17,14 +17,13 @@ def supports(problem: AssignmentProblem) -> bool:
 
 def whole_model(problem: AssignmentProblem) -> AssignmentModel:
     """Write the problem down as it stands."""
-    low, high = problem.bounds
-    slack = problem.demand_slack
+    low, high = problem.widened_bounds
     return AssignmentModel(
         costs=problem.costs,
         links=links_of(problem.links),
         demand=problem.demand,
-        low=low - slack if problem.has_sizes else None,
-        high=high + slack if problem.has_sizes else None,
+        low=low if problem.has_sizes else None,
+        high=high if problem.has_sizes else None,
         at_least=np.ones(problem.n_clusters) if problem.nonempty else None,
     )
 

@@ -1,6 +1,7 @@
 """The assignment step as a binary program: one variable per block and cluster it may take."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, vstack
 
 from konstrain._highs import BinaryProgram, LinearProgram, solve_binary
+from konstrain._tolerances import SUM_RELATIVE
 from konstrain.links import Edges, LinkGraph
 from konstrain.stop import NO_DEADLINE, Deadline
+
+# Rounds of cuts for sizes that an answer breaks by less than HiGHS can see; a round or two is usual.
+MOST_CUT_ROUNDS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +52,105 @@ class AssignmentModel:
     at_least: NDArray[np.float64] | None = None
 
     def solve(self, *, deadline: Deadline = NO_DEADLINE, start: NDArray[np.int32] | None = None) -> ModelAnswer:
-        """Solve to optimality or to the deadline; `start` is a feasible labelling, if one is known."""
+        """Solve to optimality or to the deadline; `start` is a feasible labelling, if one is known.
+
+        HiGHS sees differences down to a billionth of the largest cost that it is given. So labels that it calls
+        optimal tell which choices cost more than all of these labels together, and without those it is asked again.
+        """
+        model = whole = self._within_sizes()
+        while True:
+            answer = model._solve_once(deadline, start)
+            if answer.labels is None or answer.status != "optimal":
+                return answer
+            most, start = whole._excess_of(answer.labels), answer.labels
+            # Twice: every further question halves the scale at least, so that there are few.
+            if model._scale(model._excess()) <= 2.0 * most:
+                return answer
+            if most == 0.0:
+                return ModelAnswer(answer.labels, float(whole._least.sum()), "optimal")
+            model = model._below(most)
+
+    def _within_sizes(self) -> "AssignmentModel":
+        """Rule out clusters that are too small for a block: what is left sets the scale of each cluster's size."""
+        if self.high is None or self.demand is None:
+            return self
+        return replace(self, costs=np.where(self.demand[:, None] <= self.high, self.costs, np.inf))
+
+    def _below(self, most: float) -> "AssignmentModel":
+        """Rule out choices, and make links hard, whose cost alone exceeds what all of some labels pay in excess."""
+        # A little above, since sums are rounded.
+        most *= 1.0 + SUM_RELATIVE * self.costs.size
+        costs = np.where(self.costs - self._least[:, None] <= most, self.costs, np.inf)
+        links = self.links
+        if links is not None:
+            first, second, weight = links
+            links = first, second, np.where(np.abs(weight) > most, np.copysign(np.inf, weight), weight)
+        return replace(self, costs=costs, links=links)
+
+    def _solve_once(self, deadline: Deadline, start: NDArray[np.int32] | None) -> ModelAnswer:
+        """Ask HiGHS, and again with a cut for each size that its answer breaks by less than HiGHS can see."""
         allowed = np.isfinite(self.costs)
         if not allowed.any(axis=1).all():
             return ModelAnswer(None, np.inf, "infeasible")
-        least = self.costs.min(axis=1)
-        excess = (self.costs - least[:, None])[allowed]
+        excess = self._excess()
         # HiGHS' tolerances are absolute, so the costs it sees run from 0 to about 1 whatever the user's unit is.
-        scale = self._scale(excess)
+        scale = self._scale(excess) or 1.0
         program = self._program(allowed, excess / scale, scale)
         x0 = None if start is None else self._encode(start, allowed, program.cost.size)
-        answer = solve_binary(program, deadline=deadline, start=x0)
-        bound = float(least.sum() + scale * answer.bound)
-        if answer.x is None:
-            return ModelAnswer(None, bound, answer.status)
-        return ModelAnswer(self._decode(answer.x, allowed), bound, answer.status)
+        for _ in range(MOST_CUT_ROUNDS):
+            answer = solve_binary(program, deadline=deadline, start=x0)
+            bound = float(self._least.sum() + scale * answer.bound)
+            if answer.x is None:
+                return ModelAnswer(None, bound, answer.status)
+            labels = self._decode(answer.x, allowed)
+            cuts = self._size_cuts(labels, allowed)
+            if cuts is None:
+                return ModelAnswer(labels, bound, answer.status)
+            program = program.with_rows(*cuts.finish(program.cost.size))
+        return ModelAnswer(None, bound, "limit")
+
+    @cached_property
+    def _least(self) -> NDArray[np.float64]:
+        least: NDArray[np.float64] = self.costs.min(axis=1)
+        return least
+
+    def _excess(self) -> NDArray[np.float64]:
+        """What each allowed choice costs above its block's cheapest, in the order of the variables."""
+        excess: NDArray[np.float64] = (self.costs - self._least[:, None])[np.isfinite(self.costs)]
+        return excess
+
+    def _excess_of(self, labels: NDArray[np.int32]) -> float:
+        """What labels pay above the cheapest cluster of each block, penalties included."""
+        total = float((self.costs[np.arange(labels.size), labels] - self._least).sum())
+        if self.links is None:
+            return total
+        first, second, weight = self.links
+        broken = np.where(weight > 0, labels[first] == labels[second], labels[first] != labels[second])
+        return total + float(np.abs(weight[broken]).sum())
+
+    def _size_cuts(self, labels: NDArray[np.int32], allowed: NDArray[np.bool_]) -> "_Rows | None":
+        """Rows that exclude what is wrong with the sizes of labels, in whole numbers; None when nothing is."""
+        if self.low is None or self.high is None:
+            return None
+        demand = np.ones(labels.size) if self.demand is None else self.demand
+        sizes = np.bincount(labels, weights=demand, minlength=self.costs.shape[1])
+        variable = _numbered(allowed)
+        cuts, none = _Rows(), True
+        for j in np.flatnonzero((sizes > self.high) | (sizes < self.low)):
+            inside = np.flatnonzero(labels == j)
+            if sizes[j] > self.high[j]:
+                # The largest of these blocks that together are too much: not all of them.
+                largest = inside[np.argsort(-demand[inside], kind="stable")]
+                count = int(np.argmax(np.cumsum(demand[largest]) > self.high[j])) + 1
+                members, low, high = largest[:count], -np.inf, count - 1.0
+            else:
+                # These blocks are too little: at least one more.
+                others = np.flatnonzero(allowed[:, j] & (labels != j))
+                members, low, high = others, 1.0, np.inf
+            columns = variable[members, j]
+            cuts.add(np.zeros(columns.size, dtype=np.int64), columns, 1.0, np.array([low]), np.array([high]))
+            none = False
+        return None if none else cuts
 
     def relaxation(self) -> "Relaxation":
         """Let blocks be shared between clusters; without soft links, and every choice allowed."""
@@ -69,15 +158,15 @@ class AssignmentModel:
         return Relaxation(LinearProgram(self._program(allowed, np.zeros(allowed.size), 1.0)))
 
     def _scale(self, excess: NDArray[np.float64]) -> float:
+        """Return the largest finite cost that HiGHS would see."""
         largest = float(excess.max(initial=0.0))
         if self.links is not None:
             weights = np.abs(self.links[2])
             largest = max(largest, float(weights[np.isfinite(weights)].max(initial=0.0)))
-        return largest if largest > 0.0 else 1.0
+        return largest
 
     def _program(self, allowed: NDArray[np.bool_], excess: NDArray[np.float64], scale: float) -> BinaryProgram:
-        variable = np.full(allowed.shape, -1, dtype=np.int64)
-        variable[allowed] = np.arange(excess.size)
+        variable = _numbered(allowed)
         rows = _Rows()
         block, _ = np.nonzero(allowed)
         rows.add(block, variable[allowed], 1.0, np.ones(self.costs.shape[0]), np.ones(self.costs.shape[0]))
@@ -91,9 +180,10 @@ class AssignmentModel:
         block, cluster = np.nonzero(allowed)
         if self.low is not None and self.high is not None:
             demand = np.ones(self.costs.shape[0]) if self.demand is None else self.demand
-            # In units of the largest demand: HiGHS' tolerances are absolute here too.
-            unit = float(demand.max(initial=0.0)) or 1.0
-            rows.add(cluster, variable[allowed], demand[block] / unit, self.low / unit, self.high / unit)
+            # In units of the largest demand that each cluster can take: HiGHS' tolerances are absolute here too.
+            unit = np.where(allowed, demand[:, None], 0.0).max(axis=0, initial=0.0)
+            unit[unit == 0.0] = 1.0
+            rows.add(cluster, variable[allowed], (demand[block] / unit[cluster]), self.low / unit, self.high / unit)
         if self.at_least is not None:
             rows.add(cluster, variable[allowed], 1.0, self.at_least, np.full(self.costs.shape[1], np.inf))
 
@@ -174,6 +264,13 @@ class _Rows:
     def finish(self, n_columns: int) -> tuple[csr_array, NDArray[np.float64], NDArray[np.float64]]:
         matrices = [coo_array((v, (r, c)), shape=(n, n_columns)) for n, r, c, v in self._blocks]
         return csr_array(vstack(matrices)), np.concatenate(self._low), np.concatenate(self._high)
+
+
+def _numbered(allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Variable of each choice, -1 where it is ruled out."""
+    variable = np.full(allowed.shape, -1, dtype=np.int64)
+    variable[allowed] = np.arange(int(allowed.sum()))
+    return variable
 
 
 def links_of(graph: LinkGraph | None) -> Edges | None:

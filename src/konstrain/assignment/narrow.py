@@ -142,7 +142,7 @@ def _restricted(
     problem: AssignmentProblem, blocks: NDArray[np.intp], held: NDArray[np.float64], is_taken: NDArray[np.bool_]
 ) -> AssignmentProblem:
     """Return the problem of these blocks and links, with what the other blocks hold taken off the sizes."""
-    low, high = problem.bounds
+    low, high = problem.widened_bounds
     u, v, weights = problem.graph.edges
     position = np.zeros(problem.n_blocks, dtype=np.int32)
     position[blocks] = np.arange(blocks.size, dtype=np.int32)

@@ -7,8 +7,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._tolerances import DEMAND_RELATIVE, PROOF_RELATIVE
+from konstrain._tolerances import PROOF_RELATIVE, SUM_RELATIVE
 from konstrain.links import LinkGraph
+from konstrain.rounding import demand_rounding, widened
 from konstrain.stop import NO_DEADLINE, Deadline
 
 
@@ -115,10 +116,15 @@ class AssignmentProblem:
         high = np.full(self.n_clusters, self.total_demand)
         return low, high if self.size_max is None else np.minimum(self.size_max, high)
 
-    @property
-    def demand_slack(self) -> float:
-        """By how much a sum of demands may miss a bound: rounding only."""
-        return DEMAND_RELATIVE * self.total_demand
+    @cached_property
+    def demand_rounding(self) -> float:
+        """By how much a sum of demands may miss a bound, as a share of that bound: rounding only."""
+        return demand_rounding(self.demand, self.n_blocks)
+
+    @cached_property
+    def widened_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The bounds as sizes are compared with them: each gives way by rounding at its own magnitude."""
+        return widened(*self.bounds, self.demand_rounding)
 
     def costs_at(self, prices: NDArray[np.float64]) -> NDArray[np.float64]:
         """Costs of blocks that also pay the price of their cluster for each unit of demand."""
@@ -135,8 +141,8 @@ class AssignmentProblem:
 
     def is_feasible(self, labels: NDArray[np.int32]) -> bool:
         """Whether labels break no hard link and keep every size within its bounds."""
-        sizes, (low, high) = self.sizes(labels), self.bounds
-        if (sizes < low - self.demand_slack).any() or (sizes > high + self.demand_slack).any():
+        sizes, (low, high) = self.sizes(labels), self.widened_bounds
+        if (sizes < low).any() or (sizes > high).any():
             return False
         if self.nonempty and not np.bincount(labels, minlength=self.n_clusters).all():
             return False
@@ -147,12 +153,21 @@ class AssignmentProblem:
         difference = cost - bound
         if not np.isfinite(difference):
             return False
-        return difference <= PROOF_RELATIVE * abs(cost) or difference <= PROOF_RELATIVE * self.largest_cost
+        return difference <= 0.0 or difference <= max(PROOF_RELATIVE * self.excess(cost), self.rounding(cost))
+
+    def excess(self, cost: float) -> float:
+        """What labels of this cost pay beyond the least cost of each block, which all labels pay."""
+        return max(0.0, cost - float(self.least_costs.sum()))
+
+    def rounding(self, cost: float) -> float:
+        """By how much two sums of the costs of the same labels may differ."""
+        return SUM_RELATIVE * self.n_blocks * (float(np.abs(self.least_costs).sum()) + self.excess(cost))
 
     @cached_property
-    def largest_cost(self) -> float:
-        """Largest magnitude among the costs: sums of them are no more exact than this number's rounding."""
-        return float(max(self.costs.max(initial=0.0), -self.costs.min(initial=0.0)))
+    def least_costs(self) -> NDArray[np.float64]:
+        """Cost of each block in its cheapest cluster."""
+        least: NDArray[np.float64] = self.costs.min(axis=1)
+        return least
 
 
 @dataclass(frozen=True, eq=False)

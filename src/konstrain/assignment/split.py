@@ -25,13 +25,9 @@ class Split:
     ----------
     problem : AssignmentProblem
         With sizes.
-    low, high : ndarray of float64, shape (n_clusters,)
-        Its size bounds.
     """
 
     problem: AssignmentProblem
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
 
     @cached_property
     def free(self) -> NDArray[np.intp]:
@@ -92,13 +88,12 @@ class Split:
         problem = self.problem
         costs, demand = self._free_arrays
         held = self.held_by(tied_labels)
-        low = self.low - held
+        low, high = (bounds - held for bounds in problem.widened_bounds)
         if problem.nonempty:
             unit = 1.0 if demand is None else float(demand[0])
             is_empty = np.bincount(tied_labels, minlength=problem.n_clusters) == 0
             low = np.where(is_empty, np.maximum(low, unit), low)
-        slack = problem.demand_slack
-        return AssignmentProblem(costs, demand=demand, size_min=low - slack, size_max=self.high - held + slack)
+        return AssignmentProblem(costs, demand=demand, size_min=low, size_max=high)
 
     @cached_property
     def _free_arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:

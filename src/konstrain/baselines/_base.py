@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem, pairs_from_labels
@@ -28,6 +27,7 @@ from konstrain.estimators._conventions import (
     refuse_confidences,
     refuse_too_few_rows,
     start_of,
+    validated_rows,
     warn_not_converged,
 )
 from konstrain.kmeans import distances
@@ -185,8 +185,8 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to cluster.
         y : array-like of shape (n_samples,), optional
-            Partial labels, -1 for unknown: turned into as few links as imply all others (`pairs_from_labels`). A `y`
-            without any -1 is ignored, as by every clusterer in scikit-learn.
+            Partial labels, -1, None or NaN for unknown: turned into as few links as imply all others
+            (`pairs_from_labels`). A `y` without any unknown row is ignored, as by every clusterer in scikit-learn.
         must_link, cannot_link : pairs, optional
             Rows that should, or should not, share a cluster: a list, an array of shape (n_pairs, 2), a frame, or a
             sparse adjacency matrix.
@@ -196,7 +196,7 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         self
             The fitted estimator.
         """
-        X = validate_data(self, X, **self._accepted)
+        X = validated_rows(self, X)
         refuse_too_few_rows(X, self.n_clusters)
         rows = self._read(X, y, must_link=reusable(must_link), cannot_link=reusable(cannot_link))
         seeds = draw_seeds(check_random_state(self.random_state), self.n_init)

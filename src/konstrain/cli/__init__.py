@@ -1,5 +1,6 @@
 """The command line: parse, call the library, print. One file per verb; heavy imports wait until a verb runs."""
 
+import io
 import sys
 
 INTERRUPTED = 130
@@ -7,6 +8,10 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line; Ctrl-C ends it with one line, whatever it was doing."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a name shows its code instead of losing the whole report.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         from konstrain.cli.app import app
 

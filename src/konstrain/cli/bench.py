@@ -35,9 +35,17 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Run what is missing of an experiment; a run that was ended goes on where it was."""
-    from konstrain.experiments import run_experiment
+    from konstrain.experiments import get_experiment, run_experiment
+    from konstrain.experiments.runner import count_rows
 
-    done = run_experiment(name, db=results, data=data, quick=quick, n_jobs=jobs, retry=retry, quiet=quiet)
+    try:
+        done = run_experiment(name, db=results, data=data, quick=quick, n_jobs=jobs, retry=retry, quiet=quiet)
+    except KeyboardInterrupt:
+        if results.exists():
+            n_kept, n_rows = count_rows(get_experiment(name), db=results, quick=quick)
+            interrupts.found_so_far(f"{n_kept} of {n_rows} rows are kept; the same command goes on with the others")
+            interrupts.wrote(results)
+        raise
     interrupts.wrote(results)
     interrupts.end_here(f"{done.n_before + done.n_now} of {done.n_rows} rows are kept")
     print(

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from konstrain.cli.options import ConstraintOptions, DataOptions, Gap, Json, Quiet, spread
+from konstrain.cli.proofs import PartOptions, tell_parts, teller
 from konstrain.cli.running import NOT_PROVED, guarded, interrupts, print_result, progress, rows_named
 
 
@@ -15,16 +16,22 @@ def certify(
     rows: DataOptions,
     labels: Annotated[Path, typer.Argument(help="Labels to judge, as 'fit' writes them: .csv or .parquet.")],
     constraints: ConstraintOptions,
+    parts: PartOptions,
     k: Annotated[
         int | None, typer.Option("-k", "--clusters", min=1, help="Number of clusters. (default: those in LABELS)")
     ] = None,
     label_column: Annotated[str, typer.Option(help="The column of LABELS that holds them.")] = "label",
+    violation_cost: Annotated[
+        float | None, typer.Option(min=0, help="What breaking a soft link of confidence 1 costs.")
+    ] = None,
     gap: Gap = 1e-6,
     time_limit: Annotated[float, typer.Option(min=0, help="Seconds to look for a proof.")] = 60.0,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Prove how far labels are from the best clustering under the constraints.
+
+    From 900 rows on, parts that look like the whole are bounded one by one and added up.
 
     Exit code 4 when they were not proved optimal: better ones exist, or the limit came first. The gap is told in any
     case.
@@ -33,29 +40,41 @@ def certify(
 
     from konstrain import lower_bound
     from konstrain._words import counted
-    from konstrain.cli.question import ask
+    from konstrain.cli.given import read_given
     from konstrain.files import read_labels_file
     from konstrain.report import tell_bound
 
-    question = ask(rows, constraints, quiet=quiet, n_clusters=k)
-    given = read_labels_file(labels, question.rows, column=label_column)
-    n_clusters = np.unique(given).size if k is None else k
-    with rows_named(question.rows), progress("looking for a proof ...", quiet=quiet):
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k)
+    judged = read_labels_file(labels, given.rows, column=label_column)
+    n_clusters = np.unique(judged).size if k is None else k
+    with rows_named(given.rows), progress("looking for a proof ...", quiet=quiet) as show:
         proof = lower_bound(
-            question.X, n_clusters, labels=given, gap=gap, time_limit=time_limit, **question.constraints
+            given.X,
+            n_clusters,
+            labels=judged,
+            gap=gap,
+            time_limit=time_limit,
+            violation_cost=violation_cost,
+            callback=teller(show),
+            **given.constraints,
+            **parts.arguments(),
         )
     interrupts.end_here(tell_bound(proof.lower_bound, proof.gap))
     better = proof.best_cost < proof.cost * (1 - gap)
     lines = [
-        f"SSE of {labels}: {proof.cost:.6g}",
+        f"{'SSE and broken soft links' if given.has_soft_links else 'SSE'} of {labels}: {proof.cost:.6g}",
         tell_bound(proof.lower_bound, proof.gap),
     ]
     if better:
         lines.append(f"not optimal: one of {proof.best_cost:.6g} was found; 'konstrain exact' writes the best")
     else:
         lines.append("proved optimal" if proof.is_optimal else f"not proved optimal within {time_limit:g} s")
-    lines.append(f"{counted(proof.n_nodes, 'node')}, {proof.seconds:.1f} s")
-    names = ("cost", "lower_bound", "gap", "is_optimal", "best_cost", "n_nodes", "seconds")
+    lines.extend(tell_parts(proof))
+    steps = f"{proof.n_nodes} parts" if proof.n_parts else counted(proof.n_nodes, "node")
+    lines.append(f"{steps}, {proof.seconds:.1f} s")
+    names: tuple[str, ...] = ("cost", "lower_bound", "gap", "is_optimal", "best_cost", "n_nodes", "seconds")
+    if proof.n_parts:
+        names += ("n_parts", "part_size", "projected_gap", "projected_gap_error", "left_out")
     print_result("\n".join(lines), {name: getattr(proof, name) for name in names}, as_json=json)
     if not proof.is_optimal:
         raise typer.Exit(NOT_PROVED)

@@ -30,18 +30,18 @@ def check(
     Exit code 3 when they are not, 4 when that was not decided in time.
     """
     from konstrain import check as check_constraints
+    from konstrain.cli.given import read_given
     from konstrain.cli.pictures import draw_conflicts, refuse_undrawable
-    from konstrain.cli.question import ask
 
     if plot is not None:
         refuse_undrawable(plot)
-    question = ask(rows, constraints, quiet=quiet, n_clusters=k)
-    result = check_constraints(question.X, k, time_limit=time_limit, **question.constraints)
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[plot])
+    result = check_constraints(given.X, k, time_limit=time_limit, **given.constraints)
     text = str(result)
     for finding in result.findings:
-        text = text.replace(finding.message, f"{finding.message}{names_of_rows(question.rows, finding.witness)}", 1)
+        text = text.replace(finding.message, f"{finding.message}{names_of_rows(given.rows, finding.witness)}", 1)
     if plot is not None and result.findings:
-        draw_conflicts(plot, result)
+        draw_conflicts(plot, result, given.rows)
     print_result(for_the_command_line(text), _values(result), as_json=json)
     if result.feasible is not True:
         raise typer.Exit(INFEASIBLE if result.feasible is False else NOT_PROVED)

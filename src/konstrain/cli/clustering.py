@@ -10,9 +10,10 @@ from typing import Any
 from sklearn.metrics import adjusted_rand_score
 
 from konstrain import Report, describe
+from konstrain.cli.given import Given, distances_to_centers
 from konstrain.cli.pictures import draw_bounds, draw_clusters, refuse_undrawable
-from konstrain.cli.question import Question, distances_to_centers
-from konstrain.cli.running import interrupts, note, print_result, progress, rows_named
+from konstrain.cli.proofs import words_of_tree
+from konstrain.cli.running import interrupts, note, one_line, print_result, progress, rows_named
 from konstrain.cli.words import for_the_command_line
 from konstrain.files import write_labels_file
 from konstrain.files.labels import refuse_unknown_ending
@@ -42,17 +43,17 @@ class Outputs:
 
 
 def fit_method(
-    method: Method, question: Question, n_clusters: int, *, params: dict[str, Any], quiet: bool, **arguments: Any
+    method: Method, given: Given, n_clusters: int, *, params: dict[str, Any], quiet: bool, **arguments: Any
 ) -> Any:
     """Fit a method of the table with progress on standard error; returns the model."""
-    ignored = method.ignores(**question.constraints)
+    ignored = method.ignores(**given.constraints)
     if ignored:
         unknown = for_the_command_line(", ".join(ignored))
         note(f"{method.name} knows no {unknown}: they are counted, not kept", quiet=quiet)
-    with rows_named(question.rows), progress(f"{method.name} ...", quiet=quiet) as show:
+    with rows_named(given.rows), progress(f"{method.name} ...", quiet=quiet) as show:
         if "callback" in inspect.signature(method.estimator).parameters:
             params = {"callback": _teller(method.name, show), **params}
-        model = method.fit(question.X, n_clusters, params=params, **question.constraints, **arguments)
+        model = method.fit(given.X, n_clusters, params=params, **given.constraints, **arguments)
     interrupts.end_here(_bounds_so_far(model))
     return model
 
@@ -60,10 +61,7 @@ def fit_method(
 def _teller(name: str, show: Callable[[str], None]) -> Callable[[Any], None]:
     def tell(point: Any) -> None:
         if hasattr(point, "lower_bound"):
-            show(
-                f"{name}: bound {point.lower_bound:.6g}, best {point.upper_bound:.6g}, gap {point.gap:.2g}, "
-                f"{point.n_nodes} nodes, {point.n_open} open, {point.seconds:.0f} s"
-            )
+            show(f"{name}: {words_of_tree(point)}")
         else:
             show(f"{name}: restart {point.n_done} of {point.n_init}, best {point.best_objective:.6g}")
 
@@ -78,36 +76,34 @@ def _bounds_so_far(model: Any) -> str:
 
 
 def finish(
-    method: Method, model: Any, question: Question, outputs: Outputs, began: float, *, lower_bound: float | None
+    method: Method, model: Any, given: Given, outputs: Outputs, began: float, *, lower_bound: float | None
 ) -> None:
     """Report a fitted model, and write what was asked for."""
-    with rows_named(question.rows), progress("prices of the constraints ...", quiet=outputs.quiet):
-        report = describe(
-            question.X, model.labels_, model.n_clusters, lower_bound=lower_bound, **question.constraints
-        )
+    with rows_named(given.rows), progress("prices of the constraints ...", quiet=outputs.quiet):
+        report = describe(given.X, model.labels_, model.n_clusters, lower_bound=lower_bound, **given.constraints)
     interrupts.end_here()
-    _write(model, question, outputs)
+    _write(model, given, outputs)
     interrupts.end_here()
-    _print(method, report, question, model, outputs, time.perf_counter() - began)
+    _print(method, report, given, model, outputs, time.perf_counter() - began)
 
 
-def _write(model: Any, question: Question, outputs: Outputs) -> None:
+def _write(model: Any, given: Given, outputs: Outputs) -> None:
     if outputs.labels is not None:
-        distances = distances_to_centers(question.X, model.labels_, model.cluster_centers_)
-        write_labels_file(outputs.labels, question.rows, model.labels_, distances)
+        distances = distances_to_centers(given.X, model.labels_, model.cluster_centers_)
+        write_labels_file(outputs.labels, given.rows, model.labels_, distances)
         interrupts.wrote(outputs.labels)
     if outputs.picture is not None:
-        draw_clusters(outputs.picture, question, model.labels_, model.cluster_centers_)
+        draw_clusters(outputs.picture, given, model.labels_, model.cluster_centers_)
         interrupts.wrote(outputs.picture)
     if outputs.bounds is not None:
         draw_bounds(outputs.bounds, model.trace_)
         interrupts.wrote(outputs.bounds)
 
 
-def _print(method: Method, report: Report, question: Question, model: Any, outputs: Outputs, seconds: float) -> None:
-    agreement = None if question.classes is None else float(adjusted_rand_score(question.classes, model.labels_))
+def _print(method: Method, report: Report, given: Given, model: Any, outputs: Outputs, seconds: float) -> None:
+    agreement = None if given.classes is None else float(adjusted_rand_score(given.classes, model.labels_))
     proved = getattr(model, "is_optimal_", None)
-    lines = [report.to_text(question.rows.name_of)]
+    lines = [report.to_text(lambda row: one_line(given.rows.name_of(row)))]
     if proved is not None:
         lines.append("\nproved optimal" if proved else "\nnot proved optimal within the limit")
     if agreement is not None:
@@ -117,7 +113,7 @@ def _print(method: Method, report: Report, question: Question, model: Any, outpu
     lines.append(f"{method.name}, {seconds:.1f} s" + (f"; wrote {' and '.join(written)}" if written else ""))
     values = {
         "method": method.name,
-        **question.summary(),
+        **given.summary(),
         **report.to_dict(),
         "is_optimal": proved,
         "agreement": agreement,

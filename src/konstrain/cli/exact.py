@@ -57,24 +57,24 @@ def exact(
     bounds so far and writes nothing; use --time-limit to keep what was found.
     """
     from konstrain.cli.clustering import Outputs, finish, fit_method
-    from konstrain.cli.question import ask, refuse_too_few_rows
+    from konstrain.cli.given import read_given, refuse_too_few_rows
     from konstrain.methods import get_method
 
     began = time.perf_counter()
     outputs = Outputs(output, plot, json, quiet, bounds=plot_bounds)
     outputs.refuse_impossible()
     method = get_method("exact")
-    question = ask(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
-    refuse_too_few_rows(rows, question, k)
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output, plot, plot_bounds])
+    refuse_too_few_rows(rows, given, k)
     model = fit_method(
         method,
-        question,
+        given,
         k,
         params={"gap": gap, "bound": bound.value},
         quiet=quiet,
         random_state=seed,
         time_limit=time_limit,
     )
-    finish(method, model, question, outputs, began, lower_bound=model.lower_bound_)
+    finish(method, model, given, outputs, began, lower_bound=model.lower_bound_)
     if not model.is_optimal_:
         raise typer.Exit(NOT_PROVED)

@@ -16,6 +16,7 @@ from konstrain.cli.options import (
     Seed,
     spread,
 )
+from konstrain.cli.proofs import PartOptions
 from konstrain.cli.running import NOT_PROVED, guarded
 
 
@@ -25,6 +26,7 @@ def fit(
     rows: DataOptions,
     k: Clusters,
     constraints: ConstraintOptions,
+    parts: PartOptions,
     method: Annotated[
         str, typer.Option(help="How to cluster; 'konstrain methods' lists them.")
     ] = "constrained-kmeans",
@@ -46,25 +48,42 @@ def fit(
     """
     from konstrain import lower_bound
     from konstrain.cli.clustering import Outputs, finish, fit_method
-    from konstrain.cli.question import ask, refuse_too_few_rows
-    from konstrain.cli.running import interrupts, progress
+    from konstrain.cli.given import read_given, refuse_too_few_rows
+    from konstrain.cli.proofs import tell_parts, teller
+    from konstrain.cli.running import interrupts, note, progress
     from konstrain.methods import get_method
+    from konstrain.report import tell_bound
 
     began = time.perf_counter()
     outputs = Outputs(output, plot, json, quiet)
     outputs.refuse_impossible()
     chosen = get_method(method)
-    question = ask(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
-    refuse_too_few_rows(rows, question, k)
-    if certify is not None and question.has_soft_links:
-        raise ValueError("a bound is proved for hard links only; leave out the confidences, or --certify")
-    model = fit_method(chosen, question, k, params={}, quiet=quiet, random_state=seed, time_limit=time_limit)
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output, plot])
+    refuse_too_few_rows(rows, given, k)
+    if certify is not None and given.has_soft_links and method != "constrained-kmeans":
+        raise ValueError(f"{method} puts no price on soft links, so there is no cost to bound; leave out --certify")
+    model = fit_method(chosen, given, k, params={}, quiet=quiet, random_state=seed, time_limit=time_limit)
     bound = getattr(model, "lower_bound_", None)
     if certify is not None:
-        with progress("looking for a proof ...", quiet=quiet):
-            proof = lower_bound(question.X, k, labels=model.labels_, time_limit=certify, **question.constraints)
+        with progress("looking for a proof ...", quiet=quiet) as show:
+            proof = lower_bound(
+                given.X,
+                k,
+                labels=model.labels_,
+                time_limit=certify,
+                violation_cost=getattr(model, "violation_cost_", None),
+                callback=teller(show),
+                **given.constraints,
+                **parts.arguments(),
+            )
         interrupts.end_here()
-        bound = proof.lower_bound
-    finish(chosen, model, question, outputs, began, lower_bound=bound)
+        if given.has_soft_links:
+            # The report speaks of the sum of squares, the bound of what broken soft links cost as well.
+            note(f"with broken soft links {proof.cost:.6g}; {tell_bound(proof.lower_bound, proof.gap)}", quiet=quiet)
+        else:
+            bound = proof.lower_bound
+        for line in tell_parts(proof):
+            note(line, quiet=quiet)
+    finish(chosen, model, given, outputs, began, lower_bound=bound)
     if not getattr(model, "is_optimal_", True):
         raise typer.Exit(NOT_PROVED)

@@ -1,5 +1,6 @@
 """The options that verbs share, each written once."""
 
+import csv
 import inspect
 import math
 import re
@@ -141,9 +142,14 @@ def _fields_as_parameters(group: type) -> list[inspect.Parameter]:
     ]
 
 
-def names_in(text: str | None) -> list[str]:
-    """Split a list of columns."""
-    return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]
+def names_in(option: str, text: str | None) -> list[str]:
+    """Split a list of columns; names with commas stand in quotes."""
+    if text is None:
+        return []
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip()]
+    if not names:
+        raise ValueError(f"{option} names no column; leave it out, or name some, separated by commas")
+    return names
 
 
 def sizes_in(option: str, text: str | None, n_clusters: int | None = None) -> float | list[float] | None:

@@ -1,15 +1,19 @@
 """Pictures of results, written whole or not at all; needs matplotlib."""
 
+import io
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from konstrain.cli.question import Question
+from konstrain.cli.given import Given
+from konstrain.cli.running import names_of_rows
+from konstrain.cli.words import for_the_command_line
 from konstrain.exceptions import FileError
-from konstrain.files import write_whole
+from konstrain.files import RowNames, write_whole
 from konstrain.files.outputs import refuse_unwritable
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -32,43 +36,50 @@ def draw(path: Path, plot: Callable[[Any], object]) -> None:
     # Without pyplot: no window system is asked for anything.
     figure = Figure(layout="constrained", figsize=(7.0, 5.5))
     plot(figure.subplots())
-    write_whole(path, lambda file: figure.savefig(file, dpi=DOTS_PER_INCH))
+    picture = io.BytesIO()
+    figure.savefig(picture, format=path.suffix[1:].lower(), dpi=DOTS_PER_INCH)
+    write_whole(path, picture.getvalue())
 
 
-def draw_clusters(path: Path, question: Question, labels: Any, centers: Any = None) -> None:
+def draw_clusters(path: Path, given: Given, labels: Any, centers: Any = None) -> None:
     """Draw rows by cluster, with their links."""
     import polars as pl
 
     from konstrain.plotting import plot_clusters
 
     # Columns that are drawn as they are have names; main components have none.
-    X: Any = question.X if len(question.features) > 2 else pl.DataFrame(question.X, schema=list(question.features))
-    links: dict[str, Any] = {kind: question.constraints.get(kind) for kind in ("must_link", "cannot_link")}
+    X: Any = given.X if len(given.features) > 2 else pl.DataFrame(given.X, schema=list(given.features))
+    links: dict[str, Any] = {kind: given.constraints.get(kind) for kind in ("must_link", "cannot_link")}
     draw(path, lambda ax: plot_clusters(X, labels, centers=centers, ax=ax, **links))
 
 
-def draw_sizes(path: Path, question: Question, labels: Any) -> None:
+def draw_sizes(path: Path, given: Given, labels: Any) -> None:
     """Draw the sizes against their bounds."""
     from konstrain.plotting import plot_sizes
 
-    _, codes = np.unique(labels, return_inverse=True)
-    sizes = np.bincount(codes, question.constraints.get("demand"))
-    bounds = {name: question.constraints.get(name) for name in ("size_min", "size_max")}
-    draw(path, lambda ax: plot_sizes(sizes, ax=ax, **bounds))
+    names, codes = np.unique(labels, return_inverse=True)
+    sizes = np.bincount(codes, given.constraints.get("demand"))
+    bounds = {name: given.constraints.get(name) for name in ("size_min", "size_max")}
+    draw(path, lambda ax: plot_sizes(sizes, names=names, ax=ax, **bounds))
 
 
-def draw_silhouette(path: Path, question: Question, labels: Any) -> None:
+def draw_silhouette(path: Path, given: Given, labels: Any) -> None:
     """Draw how well rows sit in their clusters."""
     from konstrain.plotting import plot_silhouette
 
-    draw(path, lambda ax: plot_silhouette(question.X, labels, ax=ax))
+    draw(path, lambda ax: plot_silhouette(given.X, labels, ax=ax))
 
 
-def draw_conflicts(path: Path, result: Any) -> None:
-    """Draw why no clustering satisfies the constraints."""
+def draw_conflicts(path: Path, result: Any, rows: RowNames) -> None:
+    """Draw why no clustering satisfies the constraints, in the words of the command line."""
     from konstrain.plotting import plot_conflicts
 
-    draw(path, lambda ax: plot_conflicts(result, ax=ax))
+    findings = [
+        replace(found, message=for_the_command_line(found.message) + names_of_rows(rows, found.witness))
+        for found in result.findings
+    ]
+    told = replace(result, findings=findings)
+    draw(path, lambda ax: plot_conflicts(told, name_of=rows.name_of, ax=ax))
 
 
 def draw_bounds(path: Path, trace: Sequence[Any]) -> None:

@@ -33,18 +33,18 @@ def plot(
 ) -> None:
     """Draw labels: clusters with their links, sizes against their bounds, or silhouettes."""
     from konstrain.cli import pictures
-    from konstrain.cli.question import ask
+    from konstrain.cli.given import read_given
     from konstrain.files import read_labels_file
 
     pictures.refuse_undrawable(output)
-    question = ask(rows, constraints, quiet=quiet)
-    given = read_labels_file(labels, question.rows, column=label_column)
+    given = read_given(rows, constraints, quiet=quiet, outputs=[output], inputs=[labels])
+    drawn = read_labels_file(labels, given.rows, column=label_column)
     draw = {
         Kind.CLUSTERS: pictures.draw_clusters,
         Kind.SIZES: pictures.draw_sizes,
         Kind.SILHOUETTE: pictures.draw_silhouette,
     }
-    draw[kind](output, question, given)
+    draw[kind](output, given, drawn)
     interrupts.wrote(output)
     interrupts.end_here()
     print(f"wrote {output}")

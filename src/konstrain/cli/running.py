@@ -1,6 +1,7 @@
 """How a verb runs and ends: exit codes, one line for each error, what Ctrl-C does, where notes and progress go."""
 
 import json
+import re
 import signal
 import sys
 import warnings
@@ -13,7 +14,7 @@ import typer
 
 from konstrain.cli import INTERRUPTED
 from konstrain.cli.words import for_the_command_line
-from konstrain.exceptions import FileError, InfeasibleError, UndecidedError
+from konstrain.exceptions import DeadEndError, FileError, InfeasibleError, UndecidedError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 BAD_INPUT, INFEASIBLE, NOT_PROVED = 2, 3, 4
 # Of the rows in a message about what clashes, this many are told by id too.
 NAMED_ROWS = 8
+
+# Control characters, and the line ends of Unicode.
+_CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 
 P = ParamSpec("P")
 
@@ -43,8 +47,12 @@ class Interrupts:
     def end_here(self, found: str = "") -> None:
         """Raise if it was pressed; says what had been found until then."""
         if self.seen:
-            self.found = found
+            self.found_so_far(found)
             raise KeyboardInterrupt
+
+    def found_so_far(self, words: str) -> None:
+        """Remember what there is, whatever happens next."""
+        self.found = words
 
     def wrote(self, path: "Path") -> None:
         """Remember a file that is there whole, whatever happens next."""
@@ -76,14 +84,18 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
                 raise typer.Exit(INTERRUPTED) from None  # `main` has the words
             except InfeasibleError as error:
                 _end(for_the_command_line(f"infeasible ({error.reason}): {error}"), INFEASIBLE)
+            except DeadEndError as error:
+                _end(for_the_command_line(str(error)), BAD_INPUT)
             except UndecidedError as error:
                 _end(for_the_command_line(str(error)), NOT_PROVED)
             except MemoryError:
                 _end("not enough memory for data of this size", BAD_INPUT)
             except BrokenPipeError:
                 raise  # whoever read the output has had enough of it; typer ends quietly
-            except (FileError, OSError) as error:
+            except FileError as error:
                 _end(str(error), BAD_INPUT)  # about files and columns, which may be called like arguments
+            except OSError as error:
+                _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), BAD_INPUT)
             except ValueError as error:
                 _end(for_the_command_line(str(error)), BAD_INPUT)
 
@@ -93,7 +105,7 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
 def note(words: str, *, quiet: bool = False) -> None:
     """Tell something beside the result."""
     if not quiet:
-        print(f"note: {words}", file=sys.stderr)
+        print(f"note: {one_line(words)}", file=sys.stderr)
 
 
 def _show_as_note(message: Warning | str, *_: Any, quiet: bool, **__: Any) -> None:
@@ -102,8 +114,19 @@ def _show_as_note(message: Warning | str, *_: Any, quiet: bool, **__: Any) -> No
 
 
 def _end(words: str, code: int) -> None:
-    print(f"konstrain: {words}", file=sys.stderr)
+    print(f"konstrain: {one_line(words)}", file=sys.stderr)
     raise typer.Exit(code)
+
+
+def one_line(words: str) -> str:
+    r"""Show what would break a line, or speak to the terminal, as its code: names of files and rows may hold it.
+
+    Examples
+    --------
+    >>> print(one_line("there is no row new\nline"))
+    there is no row new\nline
+    """
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], words)
 
 
 @contextmanager
@@ -114,6 +137,10 @@ def rows_named(rows: "RowNames") -> Iterator[None]:
     except InfeasibleError as error:
         raise InfeasibleError(
             f"{error}{names_of_rows(rows, error.witness)}", reason=error.reason, witness=error.witness
+        ) from None
+    except DeadEndError as error:
+        raise DeadEndError(
+            f"{error}{names_of_rows(rows, error)}", rows=error.rows, occupied_by=error.occupied_by
         ) from None
 
 

@@ -1,5 +1,6 @@
 """`konstrain suggest`: the pairs worth asking a person about."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -46,8 +47,7 @@ def suggest(
     """
     from konstrain import suggest_pairs
     from konstrain._words import counted
-    from konstrain.cli.question import ask as read_question
-    from konstrain.cli.question import refuse_too_few_rows
+    from konstrain.cli.given import read_given, refuse_too_few_rows
     from konstrain.exceptions import FileError
     from konstrain.files.links import questions_text, write_questions_file
     from konstrain.files.outputs import refuse_unwritable
@@ -56,19 +56,32 @@ def suggest(
         if output.suffix.lower() not in ENDINGS:
             raise FileError(f"{output} would hold text to fill in; its name should end in {', '.join(ENDINGS)}")
         refuse_unwritable(output)
-    question = read_question(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
-    refuse_too_few_rows(rows, question, k)
-    with rows_named(question.rows), progress("looking for pairs ...", quiet=quiet):
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
+    refuse_too_few_rows(rows, given, k)
+    with rows_named(given.rows), progress("looking for pairs ...", quiet=quiet):
         pairs = suggest_pairs(
-            question.X, k, ask=ask, strategy=strategy.value, random_state=seed, **question.constraints
+            given.X, k, ask=ask, strategy=strategy.value, random_state=seed, **given.constraints
         ).tolist()
     interrupts.end_here()
-    names = [(question.rows.name_of(a), question.rows.name_of(b)) for a, b in pairs]
+    names = [(given.rows.name_of(a), given.rows.name_of(b)) for a, b in pairs]
     questions = [(a, b, "") for a, b in pairs]
     if output is None:
-        text = questions_text(question.rows, questions).rstrip("\n")
+        text = questions_text(given.rows, questions).rstrip("\n")
+        if not json:
+            _refuse_unprintable(text)
     else:
-        write_questions_file(output, question.rows, questions)
+        write_questions_file(output, given.rows, questions)
         words = f"wrote {counted(len(pairs), 'pair')} to {output}"
         text = f"{words}; fill in 'must' or 'cannot' and give it back as --answers {output}"
     print_result(text, {"strategy": strategy.value, "pairs": names}, as_json=json)
+
+
+def _refuse_unprintable(text: str) -> None:
+    """Raise if names would come out as codes: given back, they would be names of no row."""
+    from konstrain.exceptions import FileError
+
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError as error:
+        letter = text[error.start]
+        raise FileError(f"{letter!r} cannot be printed here; write the pairs to a file with -o") from None

@@ -11,6 +11,16 @@ _OPTIONS = {
     "cannot_link": "cannot-link",
     "sample_weight": "--weight",
     "time_limit": "--time-limit",
+    "part_size": "--part-size",
+    "violation_cost": "--violation-cost",
+    "random_state": "--seed",
+}
+# What the library advises programmers to do, and what those can do who have options only.
+_PHRASES = {
+    r"within max_iter=(\d+) iterations; raise max_iter": r"within \1 iterations",
+    r" \(n_init, random_state\); on_failure='continue' breaks links instead and counts them;": " (--seed);",
+    r"\bConstrainedKMeans\b": "--method constrained-kmeans",
+    r"\bExactKMeans\b": "'konstrain exact'",
 }
 _ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})\b(=(?=\d))?")
 
@@ -23,4 +33,6 @@ def for_the_command_line(words: str) -> str:
     >>> for_the_command_line("but n_clusters=3; lower size_min or raise n_clusters to at least 4")
     'but -k 3; lower --size-min or raise -k to at least 4'
     """
+    for phrase, option in _PHRASES.items():
+        words = re.sub(phrase, option, words)
     return _ARGUMENT.sub(lambda found: f"{_OPTIONS[found[1]]}{' ' if found[2] else ''}", words)

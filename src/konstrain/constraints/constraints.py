@@ -1,12 +1,12 @@
 """All constraints of one fit, read and checked, each remembering where it came from."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._tolerances import DEMAND_RELATIVE
 from konstrain.constraints.arguments import ConstraintArguments, refuse_unknown
 from konstrain.constraints.geometry import pairs_beyond_diameter, pairs_within_separation
 from konstrain.constraints.inputs import (
@@ -20,6 +20,7 @@ from konstrain.constraints.inputs import (
     read_sizes,
 )
 from konstrain.constraints.pairs import representatives
+from konstrain.rounding import demand_rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +107,10 @@ class Constraints:
         """What all clusters hold together."""
         return float(self.n_samples if self.demand is None else self.demand.sum())
 
-    @property
-    def demand_slack(self) -> float:
-        """By how much a sum of demands may miss a bound: rounding only."""
-        return DEMAND_RELATIVE * self.total_demand
+    @cached_property
+    def demand_rounding(self) -> float:
+        """By how much a sum of demands may miss a bound, as a share of that bound: rounding only."""
+        return demand_rounding(self.demand, self.n_samples)
 
 
 def _not_empty(*sources: Source | None) -> tuple[Source, ...]:

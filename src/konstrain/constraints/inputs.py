@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,10 +63,33 @@ def read_rows(X: Any) -> tuple[int, Any]:
         suspicious = not np.isfinite(values.sum(dtype=np.float64))
     if suspicious:
         _refuse_not_finite(X)
+    return int(X.shape[0]), usable_rows(X)
+
+
+def usable_rows(X: Any) -> Any:
+    """Return finite rows as the kernels take them: sparse ones with each column once per row and in order.
+
+    Raises where squared distances, summed over all rows, could exceed the largest number there is.
+    """
     if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return int(X.shape[0]), X
+    values = X.data if is_sparse(X) else X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    # Two rows differ by at most twice that in each feature, and 4 = 2^2.
+    if not largest <= math.sqrt(sys.float_info.max / 4.0 / max(1, X.shape[0] * X.shape[1])):
+        row = _row_with(X, largest)
+        raise ValueError(
+            f"Input X has {largest:.3g} in row {row}, too large to be squared and summed; divide all rows by a number"
+        )
+    return X
+
+
+def _row_with(X: Any, magnitude: float) -> int:
+    """Return the first row that holds a value of this magnitude."""
+    if is_sparse(X):
+        return int(np.searchsorted(X.indptr, np.argmax(np.abs(X.data) == magnitude), side="right")) - 1
+    return int(np.argmax((np.abs(X) == magnitude).any(axis=1)))
 
 
 def _refuse_not_finite(X: Any) -> None:
@@ -166,51 +190,65 @@ def _confidences(name: str, column: Column, pairs: NDArray[np.int32]) -> NDArray
 
 
 def read_membership(name: str, value: Any, n_samples: int) -> Membership | None:
-    """Return groups (None, NaN, -1: none) or labels (None, -1: unknown) as codes; None when no row has one."""
+    """Return groups or labels as codes, rows without one (see `is_missing`) as -1; None when no row has one."""
     if value is None:
         return None
     values = membership_values(value)
     if values.shape != (n_samples,):
         raise ValueError(f"{name} must have one value per row, shape ({n_samples},), got {values.shape}")
-    if values.dtype.kind == "f" and name == "labels" and np.isnan(values).any():
-        raise ValueError(f"labels[{int(np.flatnonzero(np.isnan(values))[0])}] is NaN; use -1 for an unknown label")
-    if values.dtype.kind == "O":
-        return _object_membership(name, values)
-    known = np.ones(n_samples, dtype=bool)
-    if values.dtype.kind in "iuf":
-        known = (values != -1) & (values == values)
-    names, inverse = np.unique(values[known], return_inverse=True)
+    known = np.flatnonzero(~is_missing(values))
     codes = np.full(n_samples, -1, dtype=np.int32)
-    codes[known] = inverse
-    return Membership(codes, names.tolist()) if names.size else None
+    names: list[Any]
+    if values.dtype.kind == "O":
+        # In the order in which they appear: values of several types cannot be sorted.
+        seen: dict[Any, int] = {}
+        codes[known] = [seen.setdefault(value, len(seen)) for value in values[known]]
+        names = list(seen)
+    else:
+        found, codes[known] = np.unique(values[known], return_inverse=True)
+        names = found.tolist()
+    return Membership(codes, names) if names else None
 
 
 def membership_values(value: Any) -> NDArray[Any]:
-    """Return groups or labels as an array in which -1 and None are still themselves."""
+    """Return groups or labels as an array in which every mark of a missing value is still to be seen."""
+    if isinstance(value, np.ma.MaskedArray):
+        # As objects: there is no number that could not be a label.
+        values = _objects(value.data)
+        values[np.ma.getmaskarray(value)] = None
+        return values
+    # Arrow's and polars' own conversions refuse nulls, or make floats of whole numbers, which merges large ones.
+    if hasattr(value, "to_pylist"):
+        return _objects(value.to_pylist())
+    if hasattr(value, "has_nulls") and value.has_nulls():
+        return _objects(value.to_list())
     if hasattr(value, "to_numpy"):
         return np.asarray(value.to_numpy())
     values = np.asarray(value)
     if values.dtype.kind in "SU" and not hasattr(value, "dtype"):
         # numpy has made text of the numbers in a list that holds both.
-        return np.array(value, dtype=object)
+        return _objects(value)
     return values
 
 
-def is_unknown(value: Any) -> bool:
-    """Whether this marks a row without a label: None or -1."""
-    return value is None or (not _is_nan(value) and bool(value == -1))
+def _objects(values: Any) -> NDArray[Any]:
+    return np.array(values, dtype=object)
 
 
-def _object_membership(name: str, values: NDArray[Any]) -> Membership | None:
-    codes = np.full(values.size, -1, dtype=np.int32)
-    seen: dict[Any, int] = {}
-    for row, value in enumerate(values):
-        is_nan = value is not None and _is_nan(value)
-        if is_nan and name == "labels":
-            raise ValueError(f"labels[{row}] is NaN; use -1 for an unknown label")
-        if value is not None and not is_nan and value != -1:
-            codes[row] = seen.setdefault(value, len(seen))
-    return Membership(codes, list(seen)) if seen else None
+def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mark the rows without a group or label: -1 (also as text), None, NaN, NaT, or another library's NA."""
+    if values.dtype.kind in "OT":
+        marks = np.fromiter((_is_missing(value) for value in values.ravel()), dtype=bool, count=values.size)
+        return marks.reshape(values.shape)
+    if values.dtype.kind in "SU":
+        # Text made by numpy from a list with numbers in it.
+        return np.isin(values, np.array(["-1", "-1.0", "nan"], dtype=values.dtype.type))
+    missing: NDArray[np.bool_] = values != values
+    return missing | (values == -1) if values.dtype.kind in "iufc" else missing
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or _is_nan(value) or bool(value in (-1, "-1"))
 
 
 def _is_nan(value: Any) -> bool:

@@ -9,6 +9,7 @@ from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.sizes import whole_sizes
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.links import LinkGraph
+from konstrain.rounding import widened
 from konstrain.stop import Deadline
 
 # The attempt looks at every cluster for every block.
@@ -54,7 +55,8 @@ def _fit_simply(constraints: Constraints, blocks: Blocks, graph: LinkGraph) -> b
         return bool((least <= high).all() and least.sum() <= blocks.n_blocks <= high.sum())
     if blocks.n_blocks > _MAX_STEPS:
         return False
-    return _pack(demand, low, high, graph, nonempty=constraints.nonempty, slack=constraints.demand_slack)
+    low, high = widened(low, high, constraints.demand_rounding)
+    return _pack(demand, low, high, graph, nonempty=constraints.nonempty)
 
 
 def _pack(
@@ -64,11 +66,10 @@ def _pack(
     graph: LinkGraph,
     *,
     nonempty: bool,
-    slack: float,
 ) -> bool:
     """Place blocks one by one, large and conflicting ones first, where most is missing or most room is left."""
     label = np.full(demand.size, -1, dtype=np.int32)
-    room, missing = high + slack, low - slack
+    room, missing = high.copy(), low.copy()
     for block in np.lexsort((-np.diff(graph.indptr), -demand)):
         neighbours = graph.indices[graph.indptr[block] : graph.indptr[block + 1]]
         allowed = room >= demand[block]

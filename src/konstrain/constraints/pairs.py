@@ -41,7 +41,7 @@ def pairs_from_labels(labels: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]
     Parameters
     ----------
     labels : array-like of shape (n_samples,)
-        Label of each row; -1 or None: unknown.
+        Label of each row; -1, None or NaN: unknown.
 
     Returns
     -------

@@ -18,6 +18,7 @@ from konstrain.constraints.inputs import read_time_limit
 from konstrain.constraints.soft import SoftLinks
 from konstrain.constraints.tables import is_sparse
 from konstrain.links import LinkGraph
+from konstrain.rounding import demand_rounding, widened
 from konstrain.stop import Deadline
 
 
@@ -115,7 +116,7 @@ class Problem:
         groups : array-like of shape (n_samples,), optional
             Rows of the same group must share a cluster; -1, None or NaN: no group.
         labels : array-like of shape (n_samples,), optional
-            Rows of the same label must share a cluster, rows of different labels must not; -1 or None: unknown.
+            Rows of the same label must share a cluster, rows of different labels must not; -1, None or NaN: unknown.
         size_min, size_max : float or array-like of shape (n_clusters,), optional
             Bounds on what a cluster holds, in rows or in units of demand.
         demand : array-like of shape (n_samples,), optional
@@ -202,8 +203,8 @@ class Problem:
 
     @cached_property
     def has_soft_links(self) -> bool:
-        """Whether some link may be broken at a price."""
-        return self.links is not None and not self.links.is_hard
+        """Whether some link may be broken at a price, or is broken by every clustering."""
+        return self.constant_penalty > 0 or (self.links is not None and not self.links.is_hard)
 
     @cached_property
     def is_free(self) -> bool:
@@ -233,12 +234,11 @@ class Problem:
             return self.conflicts
         if not (np.isfinite(violation_cost) and violation_cost >= 0):
             raise ValueError(f"violation_cost must be finite and not negative, got {violation_cost!r}")
-        if not self.has_soft_links or violation_cost == 1.0:
+        if self.links is None or self.links.is_hard or violation_cost == 1.0:
             return self.links
         if violation_cost == 0.0:
             return self.conflicts
         if violation_cost not in self._scaled:
-            assert self.links is not None
             assert self.links.weights is not None
             # One entry: a k-means loop asks for the same price in every iteration.
             self._scaled.clear()
@@ -264,10 +264,29 @@ class Problem:
             costs=costs,
             links=self.links_at(violation_cost),
             demand=None if self._has_unit_demand else self.demand,
-            size_min=self.size_min,
-            size_max=self.size_max,
+            size_min=self._block_bounds[0],
+            size_max=self._block_bounds[1],
             nonempty=self.nonempty,
         )
+
+    @cached_property
+    def widened_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Bounds as sizes are compared with them, 0 and infinity where nothing was asked.
+
+        Each gives way by what adding up the demands of all rows may round, at its own magnitude.
+        """
+        low = np.zeros(self.n_clusters) if self.size_min is None else self.size_min
+        high = np.full(self.n_clusters, np.inf) if self.size_max is None else self.size_max
+        return widened(low, high, demand_rounding(self.demand, self.n_samples))
+
+    @cached_property
+    def _block_bounds(self) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+        """Bounds for sums over blocks: widened where adding up the rows of blocks has rounded already."""
+        bounds = (self.size_min, self.size_max)
+        if demand_rounding(self.demand, self.n_samples) <= demand_rounding(self.demand, self.n_blocks):
+            return bounds
+        low, high = (None if given is None else wide for given, wide in zip(bounds, self.widened_bounds, strict=True))
+        return low, high
 
     @cached_property
     def has_unit_weight(self) -> bool:

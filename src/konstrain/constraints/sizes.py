@@ -24,10 +24,10 @@ def whole_sizes(
     constraints: Constraints, demand: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """Return the bounds a sum of these demands can meet: whole numbers when all demands are."""
-    low, high = constraints.size_min, constraints.size_max
+    low, high, rounding = constraints.size_min, constraints.size_max, constraints.demand_rounding
     if bool((demand == np.floor(demand)).all()):
-        low = None if low is None else np.ceil(low - constraints.demand_slack)
-        high = None if high is None else np.floor(high + constraints.demand_slack)
+        low = None if low is None else np.ceil(low * (1 - rounding))
+        high = None if high is None else np.floor(high * (1 + rounding))
     return low, high
 
 
@@ -57,7 +57,7 @@ def _total_words(constraints: Constraints) -> str:
 def _empty_clusters(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
     needed = constraints.n_clusters
     if not constraints.nonempty:
-        needed = 0 if constraints.size_min is None else int((constraints.size_min > constraints.demand_slack).sum())
+        needed = 0 if constraints.size_min is None else int((constraints.size_min > 0).sum())
     if needed <= blocks.n_blocks:
         return
     what = f"{needed} clusters must not be empty, but"
@@ -73,7 +73,8 @@ def _empty_clusters(constraints: Constraints, blocks: Blocks) -> Iterator[Findin
 
 
 def _sums(constraints: Constraints, demand: NDArray[np.float64]) -> Iterator[Finding]:
-    total, slack = constraints.total_demand, constraints.demand_slack
+    total = constraints.total_demand
+    slack = constraints.demand_rounding * total
     low, high = whole_sizes(constraints, demand)
     if low is not None and low.sum() > total + slack:
         message = (
@@ -104,8 +105,8 @@ def _clusters_without_a_block(constraints: Constraints, demand: NDArray[np.float
         return
     low = np.zeros(high.size) if constraints.size_min is None else constraints.size_min
     smallest = float(demand[demand > 0].min(initial=np.inf))
-    least = np.where(low > constraints.demand_slack, smallest, float(demand.min()) if constraints.nonempty else 0.0)
-    for j in np.flatnonzero(high < least - constraints.demand_slack):
+    least = np.where(low > 0, smallest, float(demand.min()) if constraints.nonempty else 0.0)
+    for j in np.flatnonzero(high < least * (1 - constraints.demand_rounding)):
         message = (
             f"cluster {j} must not be empty, but its size_max is {high[j]:g} and the smallest block counts "
             f"{least[j]:g}; raise its size_max or ask for fewer clusters."
@@ -118,10 +119,11 @@ def _large_blocks(constraints: Constraints, blocks: Blocks, demand: NDArray[np.f
     _, high = whole_sizes(constraints, demand)
     if high is None:
         return
-    room, slack = np.sort(high)[::-1], constraints.demand_slack
+    room = np.sort(high)[::-1]
+    wide = room * (1 + constraints.demand_rounding)
     order = np.argsort(-demand, kind="stable")
-    order = order[demand[order] > room[0] / 2 + slack]
-    too_large = order[demand[order] > room[0] + slack]
+    order = order[demand[order] > wide[0] / 2]
+    too_large = order[demand[order] > wide[0]]
     for block in too_large[:1]:
         rows = blocks.rows_of(int(block))
         counts = f"counts {demand[block]:g}" if constraints.demand is not None else f"has {rows.size} rows"
@@ -134,11 +136,11 @@ def _large_blocks(constraints: Constraints, blocks: Blocks, demand: NDArray[np.f
     order = order[too_large.size :]
     fits = np.zeros(order.size, dtype=bool)
     count = min(order.size, room.size)
-    fits[:count] = demand[order[:count]] <= room[:count] + slack
+    fits[:count] = demand[order[:count]] <= wide[:count]
     if not fits.all():
         last = int(np.flatnonzero(~fits)[0])
         group, least = order[: last + 1], demand[order[last]]
-        enough = int((room >= least - slack).sum())
+        enough = int((wide >= least).sum())
         message = (
             f"{last + 1} blocks (of rows {listed_rows(blocks.first_rows[group])}) count at least {least:g} each, so "
             f"no two of them share a cluster of size_max {room[0]:g}, but only {enough} clusters can hold one; raise "

@@ -78,7 +78,7 @@ def _refuse_ragged(name: str, value: Any) -> None:
 
 
 def _matrix_columns(name: str, matrix: Any, n_samples: int) -> list[Column]:
-    """Each linked pair of an adjacency matrix once; an integer or all-ones matrix has no confidences."""
+    """Each linked pair of an adjacency matrix once; whole numbers and truth values are no confidences, floats are."""
     if matrix.shape != (n_samples, n_samples):
         raise ValueError(f"{name} as a matrix must have shape ({n_samples}, {n_samples}), got {matrix.shape}")
     if matrix.dtype.kind not in "biuf":
@@ -93,11 +93,10 @@ def _matrix_columns(name: str, matrix: Any, n_samples: int) -> list[Column]:
     stored = values != 0
     row, column, values = row[stored], column[stored], values[stored]
     low, high = np.minimum(row, column), np.maximum(row, column)
-    if values.dtype.kind != "f" or bool((values == 1).all()):
-        return [low, high]
     # A symmetric matrix names each link twice; it is one link, with the larger of the two confidences.
-    order = np.lexsort((-values, high, low))
+    order = np.lexsort((-values.astype(np.float64), high, low))
     low, high, values = low[order], high[order], values[order]
     first = np.ones(low.size, dtype=bool)
     first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
-    return [low[first], high[first], values[first]]
+    columns = [low[first], high[first], values[first]]
+    return columns if values.dtype.kind == "f" else columns[:2]

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain._warnings import warn_caller
@@ -22,14 +21,17 @@ from konstrain.estimators._conventions import (
     refuse_confidences,
     refuse_too_few_rows,
     start_of,
+    validated_rows,
     warn_not_converged,
 )
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.last_step import prove_last_step
 from konstrain.kmeans.restarts import RestartPlan, Restarts, Run, draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
+from konstrain.kmeans.weightless import place_weightless
 from konstrain.metrics import Violations, count_violations
 from konstrain.stop import Deadline
 
@@ -87,9 +89,10 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to cluster: numpy (float32 stays float32), scipy CSR, pandas, polars, pyarrow.
         y : array-like of shape (n_samples,), optional
-            Partial labels, -1 for unknown: rows with the same label must share a cluster, rows with different labels
-            must not. Only the links count, not the numbers. A `y` without any -1 is ignored, as by every clusterer in
-            scikit-learn: pipelines and searches hand true labels through for scoring.
+            Partial labels, -1, None or NaN for unknown: rows with the same label must share a cluster, rows with
+            different labels must not. Only the links count, not the numbers. A `y` without any unknown row is
+            ignored, as by every clusterer in scikit-learn: pipelines and searches hand true labels through for
+            scoring.
         sample_weight : array-like of shape (n_samples,), optional
             What each row counts in centers and costs; default 1.
         must_link, cannot_link : pairs, optional
@@ -103,13 +106,13 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         self
             The fitted estimator.
         """
-        X = validate_data(self, X, **self._accepted)
+        X = validated_rows(self, X)
         deadline = Deadline(self.time_limit)
         links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
         if not self._takes_confidences:
             refuse_confidences(type(self).__name__, X.shape[0], **links)
         problem = self._build_problem(X, y, sample_weight, demand=demand, **links)
-        best = self._search(X, problem, deadline)
+        best = place_weightless(problem, self._search(X, problem, deadline), deadline)
         self._keep(X, problem, best)
         self._report(count_violations(self.labels_, **links))
         return self
@@ -143,14 +146,15 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         start = start_of(self, X)
         plan = self._restart_plan(problem, start)
         seeds = draw_seeds(check_random_state(self.random_state), plan.most)
+        run = self._make_run(X, problem, start, deadline, seeds[0])
         restarts = Restarts(
-            self._make_run(X, problem, start, deadline, seeds[0]),
+            run,
             deadline,
             n_jobs=self.n_jobs,
             verbose=int(self.verbose),
             callback=self.callback,
         )
-        return restarts.best(seeds, plan)
+        return prove_last_step(run.loop, restarts.best(seeds, plan))
 
     @abstractmethod
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
@@ -212,7 +216,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             New rows.
         size_min, size_max, must_link, cannot_link, demand : optional
             Constraints on the new rows, as in `fit`. With none of them each row goes to its nearest center; with any,
-            the assignment of all rows together is solved exactly.
+            the assignment of all rows together is solved exactly. Where a `time_limit` ends that before it is
+            proved, a `NotProvenWarning` says so.
 
         Returns
         -------
@@ -235,7 +240,17 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             nonempty=False,
         )
         costs = distances.block_costs(problem.mean, problem.weight, centers, n_threads=default_threads())
-        price = float(costs.mean()) if problem.has_soft_links else None
+        price = self._price_of_new_links(costs) if problem.has_soft_links else None
         answer = assign(problem.assignment_problem(costs, price), time_limit=self.time_limit)
+        if not answer.proven:
+            warn_caller(
+                "the time limit ended the assignment of the new rows before it was proved optimal: labels are "
+                f"feasible, and cost at most {answer.gap:.2g} of their cost too much; raise time_limit",
+                NotProvenWarning,
+            )
         labels: NDArray[np.int32] = problem.expand(answer.labels)
         return labels
+
+    def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
+        """What breaking a soft link of confidence 1 costs in `predict`: the mean of all costs."""
+        return float(costs.mean())

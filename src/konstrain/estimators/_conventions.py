@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
-from konstrain.constraints.inputs import is_unknown, membership_values, read_links
+from konstrain.constraints.inputs import is_missing, membership_values, read_links, usable_rows
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.start import Start
@@ -75,13 +75,18 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _validate_new(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **self._accepted)
+        return validated_rows(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def validated_rows(estimator: Any, X: Any, *, reset: bool = True) -> Any:
+    """Check rows as scikit-learn asks, remembering their features when `reset`, and as the kernels need them."""
+    return usable_rows(validate_data(estimator, X, reset=reset, **estimator._accepted))
 
 
 def weight_of(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
@@ -137,12 +142,11 @@ def refuse_confidences(method: str, n_samples: int, **links: Any) -> None:
 
 
 def partial_labels_of(y: Any, n_samples: int) -> Any:
-    """Return y if it marks unknown rows with -1 (or None), else nothing: complete labels are no constraints."""
+    """Return y if it marks unknown rows (-1, None, NaN), else nothing: complete labels are no constraints."""
     if y is None:
         return None
     values = membership_values(y)
-    unknown = values == -1 if values.dtype != object else [is_unknown(value) for value in values.ravel()]
-    if not np.any(unknown):
+    if not is_missing(values).any():
         return None
     if values.shape != (n_samples,):
         raise ValueError(f"y must have one value per row, shape ({n_samples},), got {values.shape}")

@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from konstrain._sklearn import Interval, StrOptions
@@ -50,8 +51,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     tol : float, default=1e-4
         Movement of the centers, relative to the mean variance of the features, below which a run ends.
     violation_cost : float or "auto", default="auto"
-        What breaking a soft link of confidence 1 costs. "auto": the mean of all row-to-center costs at the first
-        assignment, then fixed.
+        What breaking a soft link of confidence 1 costs, in `fit` and in `predict`. "auto": the mean of all
+        row-to-center costs at the first assignment, then fixed.
     local_search : bool or "auto", default="auto"
         Whether runs go on, after Lloyd's loop, with moves, swaps, chains of conflicting blocks and relocation of
         centers. "auto": unless X is sparse or very large, or centers were given; from given centers a brief search
@@ -81,6 +82,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         Weighted squared distances of rows to their centers.
     objective_ : float
         `inertia_` plus what broken soft links cost.
+    violation_cost_ : float or None
+        What breaking a soft link of confidence 1 costs; None where there are none.
     n_iter_ : int
         Iterations of the best run.
     violations_ : Violations
@@ -173,6 +176,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
                 "sample_weight": sample_weight,
                 "size_min": self.size_min,
                 "size_max": self.size_max,
+                "violation_cost": self.violation_cost_,
                 **links,
             }
         )
@@ -182,7 +186,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     fit.__doc__ = BaseConstrainedKMeans.fit.__doc__
 
     def certify(
-        self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None
+        self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None, **options: Any
     ) -> Certificate:
         """Prove how far the fitted clustering is from the best possible under the constraints it was fitted with.
 
@@ -190,12 +194,14 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         ----------
         X : array-like of shape (n_samples, n_features)
             The rows the model was fitted on.
-        bound : {"auto", "column-generation", "sdp"}, default="auto"
-            Which lower bound to use; see `ExactKMeans`.
+        bound : {"auto", "column-generation", "sdp", "parts"}, default="auto"
+            Which lower bound to use; "parts" works for any number of rows. See `konstrain.certify`.
         gap : float, default=1e-6
             Relative gap at which to end.
         time_limit : float, optional
             Seconds after which the bound reached is returned.
+        **options
+            Further arguments of `konstrain.certify`: `part_size`, `n_jobs`, `client`, `resume`, `callback`.
 
         Returns
         -------
@@ -206,10 +212,10 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         n_given, n_fitted = np.shape(X)[0], len(self.labels_)
         if n_given != n_fitted:
             raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")
-        return certify(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked)
+        return certify(X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked, **options)
 
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
-        return plan_run(
+        run = plan_run(
             Steps(problem, deadline=deadline, n_threads=default_threads()),
             start,
             first_seed,
@@ -218,6 +224,15 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             violation_cost=self.violation_cost,
             search=self.local_search,
         )
+        self.violation_cost_ = run.loop.steps.violation_cost
+        return run
+
+    def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
+        """What soft links cost in `predict`: what they cost in `fit`, if there were any."""
+        if self.violation_cost != "auto":
+            return float(self.violation_cost)
+        fitted: float | None = self.violation_cost_
+        return super()._price_of_new_links(costs) if fitted is None else fitted
 
     def _restart_plan(self, problem: Problem, start: Start) -> RestartPlan:
         return plan_restarts(problem, start) if self.n_init == "auto" else super()._restart_plan(problem, start)

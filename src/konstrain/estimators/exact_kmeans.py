@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from sklearn.utils import check_consistent_length, check_random_state
 
@@ -165,8 +166,7 @@ class ExactKMeans(BaseConstrainedKMeans):
         return self
 
     def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
-        # In double precision: the means of blocks, rounded to single, could lift a bound above the optimum.
-        return super()._build_problem(X.astype(np.float64, copy=False), y, sample_weight, **links)
+        return super()._build_problem(_dense(X), y, sample_weight, **links)
 
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         if (problem.weight == 0).any():
@@ -174,7 +174,7 @@ class ExactKMeans(BaseConstrainedKMeans):
             raise ValueError(f"row {row} and all rows tied to it have weight 0; leave rows without weight out")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         limits = Limits(self.gap, deadline, self.node_limit, self.n_jobs, seed, self.bound, self._told)
-        rows = (X.toarray() if hasattr(X, "toarray") else X).astype(np.float64, copy=False)
+        rows = _dense(X)
         tree = solve(ProofTask(rows, problem, self._rules), limits)
         if tree.labels is None:
             raise UndecidedError(
@@ -189,6 +189,10 @@ class ExactKMeans(BaseConstrainedKMeans):
         steps = Steps(problem)
         centers = steps.centers_of(block_labels, np.zeros((problem.n_clusters, rows.shape[1])))
         return steps.clustering(block_labels, centers, max(1, tree.n_nodes), converged=True)
+
+    def _means_of_rows(self, X: Any, problem: Problem, best: Clustering) -> tuple[NDArray[np.float64], float]:
+        """Centers and inertia as they are: the problem is in double precision, whatever X is in."""
+        return best.centers, best.inertia
 
     def _warn_if_open(self, *, interrupted: bool) -> None:
         if not self.is_optimal_:
@@ -206,3 +210,13 @@ class ExactKMeans(BaseConstrainedKMeans):
                 highlight=False,
             )
         return self.callback is not None and bool(self.callback(point))
+
+
+def _dense(X: Any) -> NDArray[np.float64]:
+    """Rows as proofs need them, whatever came in.
+
+    In double precision: means of blocks, rounded to single, could lift a bound above the optimum. Dense: costs of
+    sparse rows far from the origin, computed from squared lengths, are rounded by more than a bound may be.
+    """
+    rows = X.toarray() if hasattr(X, "toarray") else X
+    return np.ascontiguousarray(rows, dtype=np.float64)

@@ -1,7 +1,9 @@
 """How far from the best possible is a clustering? A bound and a gap for any labels, within any time."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.utils import check_array
 
 from konstrain.constraints.problem import Problem
 from konstrain.exact.solve import BOUNDS, Limits, solve
+from konstrain.exact.split_bound import MANY_BLOCKS, PartsLimits, bound_by_parts
 from konstrain.exact.task import ProofTask
 from konstrain.gap import relative_gap
 from konstrain.stop import Deadline
@@ -22,9 +25,10 @@ class Certificate:
     Parameters
     ----------
     lower_bound : float
-        No clustering that satisfies the constraints has a smaller sum of squares; safe against rounding.
+        No clustering that satisfies the constraints has a smaller cost; safe against rounding.
     cost : float
-        Sum of squares of the labels asked about, or of the best clustering found when none were given.
+        Sum of squares, and what broken soft links cost, of the labels asked about, or of the best clustering found
+        when none were given.
     gap : float
         ``(cost - lower_bound) / cost``: how much better any clustering can be at most.
     is_optimal : bool
@@ -32,9 +36,15 @@ class Certificate:
     best_cost, best_labels
         The best clustering met on the way; it may be better than the labels asked about.
     n_nodes : int
-        Nodes of the search tree looked at.
+        Nodes of the search tree, or parts, looked at.
     seconds : float
         Time it took.
+    n_parts, part_size : int
+        Of a bound by parts: how many parts there are, and of how many blocks; 0 otherwise.
+    projected_gap, projected_gap_error : float or None
+        Of a bound by parts: an estimate, not a proof, of the gap when all parts are done, and its standard error.
+    left_out : tuple of str
+        Of a bound by parts: constraints that it does not see. The bound holds all the same; it could be higher.
 
     Examples
     --------
@@ -53,6 +63,11 @@ class Certificate:
     best_labels: NDArray[np.int32] | None
     n_nodes: int
     seconds: float
+    n_parts: int = 0
+    part_size: int = 0
+    projected_gap: float | None = None
+    projected_gap_error: float | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def certify(
@@ -68,10 +83,16 @@ def certify(
     size_max: Any = None,
     demand: Any = None,
     sample_weight: Any = None,
+    violation_cost: float | None = None,
     bound: str = "auto",
     gap: float = 1e-6,
     time_limit: float | None = None,
     random_state: int = 0,
+    part_size: int | str = "auto",
+    n_jobs: int | None = None,
+    client: Any = None,
+    resume: Any = None,
+    callback: Callable[[Any], object] | None = None,
 ) -> Certificate:
     """Bound the cost of every clustering from below and say how good given labels are; also called `lower_bound`.
 
@@ -84,17 +105,33 @@ def certify(
     labels : array-like of shape (n_samples,), optional
         The clustering asked about; default: the best one found.
     must_link, cannot_link, groups, size_min, size_max, demand, sample_weight
-        Constraints, hard, as in `ConstrainedKMeans`.
+        Constraints as in `ConstrainedKMeans`; links may be soft.
     partial_labels : array-like of shape (n_samples,), optional
-        Known labels, -1 for unknown, that every clustering must respect.
-    bound : {"auto", "column-generation", "sdp"}, default="auto"
-        Which bound to use; see `ExactKMeans`.
+        Known labels, -1, None or NaN for unknown, that every clustering must respect.
+    violation_cost : float, optional
+        What breaking a soft link of confidence 1 costs; needed when there are soft links. A fitted
+        `ConstrainedKMeans` has it in `violation_cost_`.
+    bound : {"auto", "column-generation", "sdp", "parts"}, default="auto"
+        Which bound to use; see `ExactKMeans`. "parts": parts that look like the whole are bounded one by one and
+        added up, which works for any number of rows; "auto" does so from 900 blocks on.
     gap : float, default=1e-6
-        Relative gap at which to end.
+        Relative gap at which to end. By parts, sizes of parts are chosen to reach it, or 1e-3 if that is more.
     time_limit : float, optional
         Seconds after which the bound reached is returned.
     random_state : int, default=0
-        Seed of the search for good clusterings.
+        Seed of the search for good clusterings, and of how parts are dealt.
+    part_size : int or "auto", default="auto"
+        Blocks in a part. Larger parts have better bounds and take more time, at the cube. "auto" bounds a few parts
+        of several sizes and goes on with the size that promises most in the time there is.
+    n_jobs : int, optional
+        Parts, or nodes, looked at together. The parts and their bound are the same for any number.
+    client : distributed.Client, optional
+        A Dask cluster that bounds the parts; needs ``konstrain[dask]``.
+    resume : path-like, optional
+        A file in which finished parts are kept, and from which they are taken when the same is asked again.
+    callback : callable, optional
+        Told the state after each part or round of nodes (bounds, gap, and by parts the projected gap); returning
+        True ends the search with the bound reached.
 
     Returns
     -------
@@ -109,12 +146,13 @@ def certify(
     True
     """
     began = time.perf_counter()
-    if bound not in BOUNDS:
-        raise ValueError(f"bound must be one of {', '.join(map(repr, BOUNDS))}, got {bound!r}")
+    if bound not in (*BOUNDS, "parts"):
+        raise ValueError(f"bound must be one of {', '.join(map(repr, (*BOUNDS, 'parts')))}, got {bound!r}")
     if not 0 < gap < 1:
         raise ValueError(f"gap must lie between 0 and 1, got {gap!r}")
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit must not be negative, got {time_limit!r}")
+    size = _checked_part_size(part_size, n_clusters)
     X = X.toarray() if hasattr(X, "toarray") else X
     # In double precision: the means of blocks, rounded to single, could lift the bound above the optimum.
     X = check_array(X, dtype=np.float64, order="C", input_name="X")
@@ -131,10 +169,16 @@ def certify(
         sample_weight=sample_weight,
     )
     if problem.has_soft_links:
-        raise ValueError("a bound is proved for hard links only; leave the confidences out")
-    task = ProofTask(X, problem)
+        _check_soft(problem, violation_cost, bound)
+    task = ProofTask(X, problem, violation_cost=violation_cost if problem.has_soft_links else None)
     asked = None if labels is None else _checked_labels(task, labels)
-    tree = solve(task, Limits(gap, Deadline(time_limit), seed=random_state, bound=bound), asked)
+    if bound == "parts" or (bound == "auto" and problem.n_blocks >= MANY_BLOCKS):
+        parts = PartsLimits(gap, Deadline(time_limit), size, n_jobs, client, resume, random_state, callback)
+        return _certificate_by_parts(task, parts, asked, began)
+    if client is not None or resume is not None or size is not None:
+        raise ValueError(f"part_size, client and resume are for bound='parts'; {_why_not_parts(bound, problem)}")
+    limits = Limits(gap, Deadline(time_limit), None, n_jobs, random_state, bound, callback)
+    tree = solve(task, limits, asked)
     cost = tree.upper_bound if asked is None else task.cost_of(asked)
     proved = min(tree.lower_bound, tree.upper_bound)
     distance = relative_gap(proved, cost)
@@ -152,6 +196,59 @@ def certify(
 
 # The name of the first releases. What it returns is a certificate, of which the bound is one number.
 lower_bound = certify
+
+
+def _certificate_by_parts(
+    task: ProofTask, limits: PartsLimits, asked: NDArray[np.int32] | None, began: float
+) -> Certificate:
+    found = bound_by_parts(task, limits, asked)
+    cost = found.upper_bound if asked is None else task.cost_of(asked)
+    distance = relative_gap(found.lower_bound, cost)
+    return Certificate(
+        lower_bound=found.lower_bound,
+        cost=cost,
+        gap=distance,
+        is_optimal=distance <= limits.gap,
+        best_cost=found.upper_bound,
+        best_labels=found.labels,
+        n_nodes=found.n_done,
+        seconds=time.perf_counter() - began,
+        n_parts=found.n_parts,
+        part_size=found.part_size,
+        projected_gap=relative_gap(found.projection.bound, cost),
+        projected_gap_error=found.projection.error / max(cost, np.finfo(float).tiny),
+        left_out=found.left_out,
+    )
+
+
+def _check_soft(problem: Problem, violation_cost: float | None, bound: str) -> None:
+    """Refuse soft links without a price, or where they cannot be bounded."""
+    if violation_cost is None:
+        raise ValueError("there are soft links: give violation_cost, the price of breaking one of confidence 1")
+    if not (np.isfinite(violation_cost) and violation_cost >= 0):
+        raise ValueError(f"violation_cost must be finite and not negative, got {violation_cost!r}")
+    if bound == "column-generation":
+        raise ValueError("column generation bounds hard links only; take another bound, or leave the confidences out")
+    if (problem.weight == 0).any():
+        row = int(problem.first_rows[int(np.argmin(problem.weight))])
+        raise ValueError(f"row {row} has weight 0, and there are soft links; leave rows without weight out")
+
+
+def _checked_part_size(part_size: Any, n_clusters: int) -> int | None:
+    """Blocks in a part; None: to be chosen."""
+    if part_size == "auto":
+        return None
+    if isinstance(part_size, bool) or not isinstance(part_size, Integral) or int(part_size) <= n_clusters:
+        raise ValueError(
+            f"part_size must be 'auto' or a number of blocks above n_clusters={n_clusters}, got {part_size!r}"
+        )
+    return int(part_size)
+
+
+def _why_not_parts(bound: str, problem: Problem) -> str:
+    if bound != "auto":
+        return f"bound={bound!r} was asked for"
+    return f"'auto' takes another bound below {MANY_BLOCKS} blocks, and here are {problem.n_blocks}"
 
 
 def _checked_labels(task: ProofTask, labels: Any) -> NDArray[np.int32]:

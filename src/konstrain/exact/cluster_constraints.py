@@ -13,8 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._tolerances import DEMAND_RELATIVE
 from konstrain.constraints.problem import Problem
+from konstrain.rounding import demand_rounding
 
 Rows = NDArray[np.int32]
 
@@ -56,8 +56,8 @@ class _Additive(ABC):
 
     def allows(self, cluster: Rows, joining: Rows) -> bool:
         """See `ClusterConstraint`."""
-        total = self.amount_of(cluster).sum() + self.amount_of(joining).sum()
-        return bool(total <= self.limit + DEMAND_RELATIVE * abs(self.limit))
+        amounts = np.concatenate([self.amount_of(cluster), self.amount_of(joining)])
+        return bool(amounts.sum() <= self.limit * (1 + demand_rounding(amounts, amounts.size)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +255,7 @@ class ClusterRules:
             # Bounds that differ between clusters are refused elsewhere, or relaxed to the largest.
             amounts.append(problem.demand)
             limits.append(float(problem.size_max.max()))
-        slack = [DEMAND_RELATIVE * a.sum() for a in amounts]
+        slack = [limit * demand_rounding(a, problem.n_samples) for a, limit in zip(amounts, limits, strict=True)]
         n = problem.n_blocks
         return cls(
             amounts=np.array(amounts, dtype=np.float64).reshape(-1, n),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
 
-from konstrain._tolerances import DEMAND_RELATIVE, FARKAS, INTEGRAL, PRICING_RELATIVE
+from konstrain._tolerances import FARKAS, INTEGRAL, PRICING_RELATIVE
 from konstrain.constraints.numbering import match_sizes
 from konstrain.constraints.problem import Problem
 from konstrain.exact.cluster_constraints import ClusterConstraint, ClusterRules
@@ -452,9 +452,7 @@ class ColumnGenerationBound:
     def _matching_clusters(self, block_labels: NDArray[np.int32]) -> NDArray[np.int32] | None:
         """Numbers for the clusters of a relaxed problem with which each keeps the bounds on its size, if any."""
         problem, k = self.problem, self.problem.n_clusters
-        slack = DEMAND_RELATIVE * float(problem.demand.sum())
-        low = np.zeros(k) if problem.size_min is None else problem.size_min - slack
-        high = np.full(k, np.inf) if problem.size_max is None else problem.size_max + slack
+        low, high = problem.widened_bounds
         sizes = np.bincount(block_labels, problem.demand, minlength=k).astype(np.float64, copy=False)
         return match_sizes(sizes, low, high)
 

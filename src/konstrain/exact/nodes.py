@@ -7,11 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from konstrain.constraints.problem import Problem
 from konstrain.exact.column_generation import NODE_LIMIT, ColumnGenerationBound
 from konstrain.exact.sdp_bound import SdpBound
 from konstrain.exact.task import Branch, Pair, ProofTask
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline
+
+# A soft link counts as broken in the relaxed clustering from this share of the highest price on.
+BROKEN = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,24 +54,28 @@ class Node(Protocol):
 
 
 class SemidefiniteNode:
-    """A node whose bound is the semidefinite one; children start from where it ended."""
+    """A node whose bound is the semidefinite one; children start from where it ended.
 
-    def __init__(self, task: ProofTask, branch: Branch, bound: SdpBound) -> None:
-        self.task, self.branch, self._bound = task, branch, bound
+    The bound is on squared distances. Soft links add what those cost that the branch has decided against; the others
+    are kept at no cost in the best case, and the tree branches on those that the relaxed clustering breaks.
+    """
+
+    def __init__(self, task: ProofTask, branch: Branch, bound: SdpBound, penalty: float) -> None:
+        self.task, self.branch, self._bound, self._penalty = task, branch, bound, penalty
 
     @classmethod
     def root(cls, task: ProofTask) -> Self:
         """Make the root."""
-        return cls(task, Branch(), SdpBound(task.problem))
+        return cls(task, Branch(), SdpBound(task.problem), task.certain_penalty)
 
     @property
     def lower_bound(self) -> float:
         """See `Node`."""
-        return self._bound.lower_bound
+        return self._bound.lower_bound + self._penalty
 
     def run(self, upper_bound: float, gap: float, deadline: Deadline) -> Verdict:
         """See `Node`."""
-        result = self._bound.run(upper_bound, gap, deadline)
+        result = self._bound.run(upper_bound - self._penalty, gap, deadline)
         if result.interrupted:
             return Verdict("interrupted")
         labels = self._rounded(result.Z)
@@ -90,10 +98,25 @@ class SemidefiniteNode:
 
     def pair(self) -> Pair | None:
         """See `Node`."""
-        chosen = self._bound.branching_pair() or self._any_pair()
+        soft, is_broken = self._soft_pair()
+        chosen = soft if is_broken else self._bound.branching_pair() or self._any_pair() or soft
         if chosen is None:
             return None
         return self.task.first_row(chosen[0]), self.task.first_row(chosen[1])
+
+    def _soft_pair(self) -> tuple[Pair | None, bool]:
+        """The undecided soft link that the relaxed clustering breaks at the highest price; whether it does."""
+        first, second, weight = self.task.soft_links
+        a, b = self._bound.block_of[first], self._bound.block_of[second]
+        is_open = (a != b) & ~self._bound.model.is_conflict[a, b]
+        if not is_open.any():
+            return None, False
+        Z = self._bound.Z
+        own = np.minimum(Z[a, a], Z[b, b])
+        degree = np.clip(Z[a, b] / np.maximum(own, np.finfo(float).tiny), 0.0, 1.0)
+        price = np.where(is_open, np.where(weight > 0, weight * degree, -weight * (1 - degree)), -1.0)
+        worst = int(price.argmax())
+        return (int(first[worst]), int(second[worst])), bool(price[worst] > BROKEN * np.abs(weight[is_open]).max())
 
     def _any_pair(self) -> Pair | None:
         """Some two blocks that are neither together nor apart: where sizes, which the bound may not know, decide."""
@@ -115,8 +138,10 @@ class SemidefiniteNode:
             (self.branch.together(pair), self._bound.child_must_link),
             (self.branch.apart(pair), self._bound.child_cannot_link),
         ):
-            if _is_possible(self.task, branch):
-                nodes.append(SemidefiniteNode(self.task, branch, make(i, j)))
+            problem = _problem_or_nothing(self.task, branch)
+            if problem is not None:
+                penalty = self.task.decided_penalty(problem)
+                nodes.append(SemidefiniteNode(self.task, branch, make(i, j), penalty))
         return nodes
 
 
@@ -187,9 +212,8 @@ def _undecided_pair(n_blocks: int, conflicts: object) -> Pair | None:
     return i, j
 
 
-def _is_possible(task: ProofTask, branch: Branch) -> bool:
+def _problem_or_nothing(task: ProofTask, branch: Branch) -> Problem | None:
     try:
-        task.problem_of(branch)
+        return task.problem_of(branch)
     except InfeasibleError:
-        return False
-    return True
+        return None

@@ -19,7 +19,8 @@ so with M = C + rho V
 With size bounds low_i = w_i / size_max and high_i = w_i / size_min, as Y_ii is w_i over the weight of its cluster;
 without, low_i = 0 and S_ii >= 0 is required. Last, Y = uu' + W with W u = 0, 0 <= W <= I and trace k - 1, so <M, Y>
 is at least u'Mu plus the sum of the k - 1 smallest eigenvalues of M on the complement of u (Ky Fan). V is U itself
-where U allows it, and clipped to the sum of the cuts where it does not.
+where U allows it, and clipped to the sum of the cuts where it does not. What rounding may have done to C before any
+of this is taken off beforehand (`sdp_model._rounding_guard`), what it does in the sums above is taken off here.
 
 References
 ----------
@@ -188,6 +189,11 @@ class SdpBound:
         self._n_iterations = 0
         self._step: Any = (0.0, 1.0, 0.0, 0.0, 0.0)
         self._spectral = SpectralProjection(model.n_clusters - 1)
+
+    @property
+    def n_iterations(self) -> int:
+        """Iterations of all runs so far."""
+        return self._n_iterations
 
     @property
     def block_of(self) -> NDArray[np.int32]:
@@ -440,7 +446,7 @@ class _Run:
         self.gap = gap
         self.deadline = deadline
         # Costs near 0 beside the total are known to rounding only.
-        self._rounding = SDP_ROUNDING * model.n_blocks * model.total
+        self._rounding = SDP_ROUNDING * model.n_blocks * model.total + model.guard
         self.trace: list[SdpStep] = []
 
     def is_closed(self, lower_bound: float) -> bool:

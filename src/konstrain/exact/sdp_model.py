@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from konstrain._tolerances import DEMAND_RELATIVE, SDP_ROUNDING
+from konstrain._tolerances import SDP_ROUNDING, SUM_RELATIVE
 from konstrain.constraints.problem import Problem
 from konstrain.constraints.tables import is_sparse
+from konstrain.rounding import demand_rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +31,16 @@ class SdpModel:
     cost : ndarray of shape (n_blocks, n_blocks)
         Minus the Gram matrix of sqrt(weight) * (mean - center of all), scaled to spectral norm 1.
     total, scale : float
-        What turns <cost, Y> into weighted squared distances of all rows to their centers.
+        What turns <cost, Y> into weighted squared distances of all rows to their centers; `total` is lowered by
+        `guard`.
     is_conflict : ndarray of bool, shape (n_blocks, n_blocks)
         Whether two blocks may not share a cluster.
     block_of : ndarray of int32
         Block here of each block of the problem the model was made from; -1 for blocks without weight.
     least_size, most_size : float
         Weight of a cluster lies between these; 0 and infinity where no bounds are known.
+    guard : float
+        What rounding in the means and in the cost matrix may have added to the cost of any clustering.
     """
 
     n_clusters: int
@@ -48,6 +52,7 @@ class SdpModel:
     block_of: NDArray[np.int32]
     least_size: float = 0.0
     most_size: float = np.inf
+    guard: float = 0.0
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
@@ -57,8 +62,11 @@ class SdpModel:
         # Blocks without weight cost nothing wherever they go; leaving them out relaxes the problem.
         kept = np.flatnonzero(problem.weight > 0)
         weight = problem.weight[kept]
-        gram = _centered_gram(problem.mean[kept], weight)
+        rows = _centered_rows(problem.mean[kept], weight)
+        gram = np.asarray(rows @ rows.T)
         scale = _largest_eigenvalue(gram)
+        total = float(problem.scatter.sum() + np.trace(gram))
+        guard = _rounding_guard(problem, kept, float(np.trace(gram)), total)
         least, most = _size_range(problem)
         block_of = np.full(problem.n_blocks, -1, dtype=np.int32)
         block_of[kept] = np.arange(kept.size, dtype=np.int32)
@@ -66,12 +74,13 @@ class SdpModel:
             n_clusters=problem.n_clusters,
             weight=weight,
             cost=-gram / scale if scale > 0 else -gram,
-            total=float(problem.scatter.sum() + np.trace(gram)),
+            total=max(total - guard, 0.0),
             scale=scale,
             is_conflict=_conflict_matrix(problem)[np.ix_(kept, kept)],
             block_of=block_of,
             least_size=least,
             most_size=most,
+            guard=guard,
         )
 
     @property
@@ -169,18 +178,44 @@ def merge_matrix(matrix: NDArray[np.float64], weight: NDArray[np.float64], i: in
     return np.ascontiguousarray(np.delete(np.delete(merged, j, 0), j, 1))
 
 
-def _centered_gram(mean: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Gram matrix of sqrt(weight) * (mean - center of all): centered first, since raw data can be far from 0."""
-    root = np.sqrt(weight)
-    if is_sparse(mean):
-        rows = mean.astype(np.float64).multiply(root[:, None]).tocsr()
-        product = np.asarray((rows @ rows.T).todense())
-        u = root / np.sqrt(weight.sum())
-        h = product @ u
-        return np.asarray(product - np.outer(u, h) - np.outer(h, u) + (u @ h) * np.outer(u, u))
-    rows = np.asarray(mean, dtype=np.float64)
-    rows = root[:, None] * (rows - (weight @ rows) / weight.sum())
-    return np.asarray(rows @ rows.T)
+def _centered_rows(mean: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """sqrt(weight) * (mean - center of all), dense and double: squares of raw data far from 0 would be all rounding.
+
+    That the center is rounded does not matter: costs of clusterings are the same around any point.
+    """
+    rows = np.asarray(mean.toarray() if is_sparse(mean) else mean, dtype=np.float64)
+    return np.asarray(np.sqrt(weight)[:, None] * (rows - (weight @ rows) / weight.sum()))
+
+
+def _rounding_guard(problem: Problem, kept: NDArray[np.intp], trace: float, total: float) -> float:
+    """By how much the cost of a clustering, computed from these means and this Gram matrix, may be too high.
+
+    **Means.** Let block i's mean be off by a vector of length at most e_i, and r^2 = sum_i w_i e_i^2. Stacked, the
+    sqrt(w_i) (mean_i - center) of a clustering are a projection of the sqrt(w_i) mean_i, so the square root of its
+    cost changes by at most r: the cost, which is at most `total`, by at most 2 r sqrt(total) + r^2. A mean of n
+    values is rounded n + 1 times, each time relative to a magnitude of at most sqrt(|mean|^2 + scatter / weight), and
+    once more when it is stored in single precision. Means of single rows are the rows themselves: e_i = 0.
+
+    **Gram matrix.** With p features, entry ij is off by at most (p + 4) u |x_i| |x_j|, where u is the rounding of one
+    operation; in the Frobenius norm by (p + 4) u trace. A clustering's Y has norm sqrt(k); the trace enters again.
+
+    **Scatter.** Sums of squares of differences: off by at most (p + n + 4) u of themselves.
+    """
+    assert problem.scatter is not None
+    mean, weight, scatter = problem.mean[kept], problem.weight[kept], problem.scatter[kept]
+    n_rows = np.diff(problem.block_indptr)[kept].astype(np.float64)
+    squares = (
+        np.asarray(mean.multiply(mean).sum(axis=1)).ravel()
+        if is_sparse(mean)
+        else np.einsum("ij,ij->i", mean, mean, dtype=np.float64)
+    )
+    stored = float(np.finfo(mean.dtype).eps)
+    error = SUM_RELATIVE * (n_rows + 1) * np.sqrt(squares + scatter / weight) + stored * np.sqrt(squares)
+    r = float(np.sqrt(weight[n_rows > 1] @ error[n_rows > 1] ** 2))
+    n_features = mean.shape[1]
+    from_gram = SUM_RELATIVE * (n_features + 4) * (1 + np.sqrt(problem.n_clusters)) * trace
+    from_scatter = SUM_RELATIVE * (n_features + float(n_rows.max(initial=1.0)) + 4) * float(scatter.sum())
+    return float(2 * r * np.sqrt(total) + r**2 + from_gram + from_scatter)
 
 
 def _largest_eigenvalue(gram: NDArray[np.float64]) -> float:
@@ -209,5 +244,5 @@ def _size_range(problem: Problem) -> tuple[float, float]:
     # What the other clusters must take or cannot take tightens each cluster's own bounds.
     least = np.maximum(low, total - (high.sum() - high)).min()
     most = np.minimum(high, total - (low.sum() - low)).max()
-    slack = DEMAND_RELATIVE * total
+    slack = demand_rounding(problem.demand, problem.n_samples) * total
     return max(float(least) - slack, 0.0), float(most) + slack

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain.assignment import assign_by
 from konstrain.constraints.problem import Problem
 from konstrain.exact.column_generation import has_real_minimum, has_unequal_maxima
+from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.nodes import ColumnNode, Node, SemidefiniteNode, Verdict
 from konstrain.exact.task import ProofTask
 from konstrain.exact.tree import TracePoint, Tree
 from konstrain.exceptions import InfeasibleError, UndecidedError
-from konstrain.kmeans.distances import default_threads
-from konstrain.kmeans.plan import plan_restarts, plan_run
-from konstrain.kmeans.restarts import RestartPlan, Restarts, draw_seeds
-from konstrain.kmeans.start import Start
-from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
 # What a caller may ask for.
@@ -73,6 +70,8 @@ def solve(task: ProofTask, limits: Limits, labels: NDArray[np.int32] | None = No
         improve=lambda node: _improve(task, node, limits, tree),
     )
     tree.offer(labels)
+    if tree.labels is None:
+        _refuse_impossible(task.problem, limits)
     try:
         _find_first_labels(task, limits, tree)
         root, verdict = _choose_root(task, limits, tree)
@@ -88,13 +87,27 @@ def solve(task: ProofTask, limits: Limits, labels: NDArray[np.int32] | None = No
     return tree
 
 
+def _refuse_impossible(problem: Problem, limits: Limits) -> None:
+    """Raise when sizes and conflicts do not fit together: the tree would find out by looking at every clustering."""
+    free = np.zeros((problem.n_blocks, problem.n_clusters))
+    share = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
+    try:
+        assign_by(problem.assignment_problem(free), deadline=share)
+    except UndecidedError:
+        return  # the search may still find out
+    except InfeasibleError as error:
+        raise InfeasibleError(
+            f"no clustering satisfies all constraints: {error}", reason=error.reason, witness=error.witness
+        ) from None
+
+
 def _choose_root(task: ProofTask, limits: Limits, tree: Tree) -> tuple[Node, Verdict | None]:
     """Return the root of the bound asked for, and what it says if it was run.
 
     "auto" lets column generation try first where it is strong.
     """
     problem = task.problem
-    if limits.bound == "sdp":
+    if limits.bound == "sdp" or problem.has_soft_links:
         return SemidefiniteNode.root(task), None
     if limits.bound == "column-generation" or task.cluster_constraints:
         return ColumnNode.root(task, limits.seed, tree.labels), None
@@ -142,17 +155,9 @@ def _improve(task: ProofTask, node: Node, limits: Limits, tree: Tree) -> NDArray
 def _kmeans(
     task: ProofTask, problem: Problem, n_init: int | None, seed: int, deadline: Deadline, tree: Tree
 ) -> NDArray[np.int32] | None:
-    """Cluster a problem heuristically; None when no feasible labels turn up in time.
-
-    `n_init` is the number of restarts; None: as many as `ConstrainedKMeans` makes by itself.
-    """
-    start = Start(task.X, "k-means++")
-    plan = plan_restarts(problem, start) if n_init is None else RestartPlan.exactly(n_init)
-    seeds = draw_seeds(np.random.RandomState(seed), plan.most)
-    steps = Steps(problem, deadline=deadline, n_threads=default_threads())
-    try:
-        best = Restarts(plan_run(steps, start, seeds[0]), deadline).best(seeds, plan)
-    except (InfeasibleError, UndecidedError):
+    """Labels of rows by `find_clustering`; None when no feasible ones turn up in time."""
+    best = find_clustering(task.X, problem, deadline, seed=seed, n_init=n_init, violation_cost=task.violation_cost)
+    if best is None:
         return None
     labels: NDArray[np.int32] = problem.expand(best.block_labels)
     if best.interrupted:

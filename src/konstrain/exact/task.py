@@ -41,11 +41,14 @@ class ProofTask:
         The problem of the root.
     cluster_constraints : tuple of ClusterConstraint
         Anti-monotone constraints on single clusters.
+    violation_cost : float or None
+        What breaking a soft link of confidence 1 costs; needed when there are soft links.
     """
 
     X: Any
     problem: Problem
     cluster_constraints: tuple[ClusterConstraint, ...] = ()
+    violation_cost: float | None = None
 
     def problem_of(self, branch: Branch) -> Problem:
         """Make the problem of a node; raises InfeasibleError when the further links contradict the others."""
@@ -69,13 +72,13 @@ class ProofTask:
         return int(self.problem.first_rows[block])
 
     def cost_of(self, labels: NDArray[np.int32]) -> float:
-        """Sum of squares of labels, one per row; infinite when they break a constraint."""
+        """Sum of squares of labels, one per row, and what soft links they break; infinite when they break others."""
         problem = self.problem
         block_labels = labels[problem.first_rows]
         if not np.array_equal(problem.expand(block_labels), labels) or not self._is_allowed(labels, block_labels):
             return float("inf")
         weight = np.ones(problem.n_samples) if problem.sample_weight is None else problem.sample_weight
-        total = 0.0
+        total = self._penalty(block_labels)
         for label in np.unique(labels):
             rows, w = np.asarray(self.X[labels == label], dtype=np.float64), weight[labels == label]
             if w.sum() > 0:
@@ -85,7 +88,7 @@ class ProofTask:
     def _is_allowed(self, labels: NDArray[np.int32], block_labels: NDArray[np.int32]) -> bool:
         problem = self.problem
         costs = np.zeros((problem.n_blocks, problem.n_clusters))
-        if not problem.assignment_problem(costs).is_feasible(block_labels):
+        if not problem.assignment_problem(costs, self._price).is_feasible(block_labels):
             return False
         nobody = np.zeros(0, dtype=np.int32)
         return all(
@@ -93,6 +96,43 @@ class ProofTask:
             for rule in self.cluster_constraints
             for label in np.unique(labels)
         )
+
+    @property
+    def _price(self) -> float | None:
+        return self.violation_cost if self.problem.has_soft_links else None
+
+    @property
+    def certain_penalty(self) -> float:
+        """What every clustering pays for soft links: others, or hard ones, speak against them."""
+        return 0.0 if self.violation_cost is None else self.violation_cost * self.problem.constant_penalty
+
+    @cached_property
+    def soft_links(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """Soft links between blocks of the root, priced as in `LinkGraph`."""
+        links = None if self.violation_cost is None else self.problem.links_at(self.violation_cost)
+        if links is None or links.is_hard:
+            return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
+        first, second, weight = links.edges
+        is_soft = np.isfinite(weight)
+        return first[is_soft], second[is_soft], weight[is_soft]
+
+    def _penalty(self, block_labels: NDArray[np.int32]) -> float:
+        first, second, weight = self.soft_links
+        together = block_labels[first] == block_labels[second]
+        return self.certain_penalty + _paid(weight, together, ~together)
+
+    def decided_penalty(self, problem: Problem) -> float:
+        """What every clustering of a node pays for soft links, given the node's own problem."""
+        first, second, weight = self.soft_links
+        if not weight.size:
+            return self.certain_penalty
+        a, b = (problem.block_of[self.problem.first_rows[ends]].astype(np.int64) for ends in (first, second))
+        apart = np.zeros(weight.size, dtype=bool)
+        if problem.conflicts is not None:
+            u, v, _ = problem.conflicts.edges
+            known = u * np.int64(problem.n_blocks) + v
+            apart = np.isin(np.minimum(a, b) * problem.n_blocks + np.maximum(a, b), known)
+        return self.certain_penalty + _paid(weight, a == b, apart)
 
     @cached_property
     def _chains(self) -> NDArray[np.int32]:
@@ -115,6 +155,11 @@ class ProofTask:
         demand = np.zeros(self.problem.n_samples)
         demand[self.problem.block_rows[self.problem.block_indptr[:-1]]] = self.problem.demand
         return demand
+
+
+def _paid(weight: NDArray[np.float64], together: NDArray[np.bool_], apart: NDArray[np.bool_]) -> float:
+    """What links cost whose ends are together, or apart; see `LinkGraph` for the sign of the weights."""
+    return float(weight[together & (weight > 0)].sum() - weight[apart & (weight < 0)].sum())
 
 
 def _pairs(pairs: tuple[Pair, ...]) -> NDArray[np.int32]:

@@ -1,8 +1,8 @@
 """A report as a list of elements, written as Markdown."""
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 
@@ -22,7 +22,7 @@ class Heading:
 
     def markdown(self) -> str:
         """Text for a .md file."""
-        return f"{'#' * self.level} {self.text}"
+        return f"{'#' * self.level} {_escaped(self.text)}"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class Paragraph:
 
     def markdown(self) -> str:
         """Text for a .md file."""
-        return f"    {self.text}" if self.code else self.text
+        # Indented text is shown as it is, markup and all.
+        return f"    {self.text}" if self.code else _escaped(self.text)
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Grid:
     def markdown(self) -> str:
         """Text for a .md file."""
         rules = ["---", *["---:"] * (len(self.header) - 1)]
-        return "\n".join(f"| {' | '.join(line)} |" for line in [self.header, rules, *self.rows])
+        lines = [[_escaped(cell) for cell in line] for line in [self.header, *self.rows]]
+        return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rules, *lines[1:]])
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,14 @@ class Picture:
     title: str
     png: bytes
 
-    def save(self, path: Path) -> None:
-        """Write the picture."""
-        path.write_bytes(self.png)
-
     def markdown(self) -> str:
         """Text for a .md file."""
-        return f"![{self.title}]({self.name})"
+        return f"![{_escaped(self.title)}]({self.name})"
+
+
+def _escaped(text: str) -> str:
+    """Text for Markdown in which nothing is taken for HTML, and no cell of a table ends early."""
+    return " ".join(html.escape(text, quote=False).replace("|", "\\|").split("\n"))
 
 
 def as_markdown(elements: Sequence[Element]) -> str:

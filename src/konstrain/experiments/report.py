@@ -30,10 +30,10 @@ def write_files(experiment: Experiment, *, db: Path, output: Path) -> Path:
     elements = compose_report(experiment, records, starts, n_rows=len(keys))
     output.mkdir(parents=True, exist_ok=True)
     for picture in (element for element in elements if isinstance(element, Picture)):
-        write_whole(output / picture.name, picture.save)
-    write_whole(output / f"{experiment.name}.parquet", lambda path: path.write_bytes(as_parquet(records)))
+        write_whole(output / picture.name, picture.png)
+    write_whole(output / f"{experiment.name}.parquet", as_parquet(records))
     page = output / f"{experiment.name}.md"
-    write_whole(page, lambda path: path.write_text(as_markdown(elements)))
+    write_whole(page, as_markdown(elements).encode())
     return page
 
 

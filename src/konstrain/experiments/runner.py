@@ -79,6 +79,13 @@ def run_rows(
     return Summary(len(rows), len(rows) - len(todo), n_now, reasons, time.perf_counter() - begun)
 
 
+def count_rows(experiment: Experiment, *, db: Path, quick: bool) -> tuple[int, int]:
+    """Count the rows of an experiment that are in the file, failed or not, and all."""
+    keys = {row.key for row in experiment.rows(quick=quick)}
+    with open_store(db) as store:
+        return len(keys & store.keys(experiment.name)), len(keys)
+
+
 def _run_all(
     experiment: Experiment, todo: list[Row], store: Store, data: Path | None, *, n_jobs: int | None, quiet: bool
 ) -> int:

@@ -3,15 +3,18 @@
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from konstrain.comparison.records import Record
+from konstrain.exceptions import FileError
 from konstrain.experiments.declare import Row
 from konstrain.experiments.sandbox import Answer
 
+# Grows with every change of the tables below.
+VERSION = 1
 _TABLES = """
 CREATE TABLE IF NOT EXISTS rows (
     experiment TEXT NOT NULL,
@@ -125,14 +128,57 @@ def _record(
 
 @contextmanager
 def open_store(path: Path) -> Iterator[Store]:
-    """Open the file, make it if it is not there, and close it at the end."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(path)
+    """Open the file, make it if it is not there, and close it at the end.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be opened or written to, is damaged, or was written by another version.
+    """
+    with _words_for_failures(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path)
+        try:
+            _refuse_other_versions(path, connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+            # In this mode a killed process loses nothing that was committed; a power cut may, and those rows run
+            # again.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.executescript(_TABLES)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            yield Store(connection)
+        finally:
+            connection.close()
+
+
+@contextmanager
+def _words_for_failures(path: Path) -> Iterator[None]:
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        # In this mode a killed process loses nothing that was committed; a power cut may, and those rows run again.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.executescript(_TABLES)
-        yield Store(connection)
-    finally:
-        connection.close()
+        yield
+    except OSError as error:
+        raise FileError(f"cannot use {path}: {error.strerror or error}") from None
+    except sqlite3.OperationalError as error:
+        # Not to be opened, locked, read-only, disk full: what SQLite says is for people.
+        raise FileError(f"cannot use {path}: {error}") from None
+    except (sqlite3.DatabaseError, json.JSONDecodeError):
+        raise FileError(f"{path} is damaged, or is no file of results; give another one with --results") from None
+
+
+def _refuse_other_versions(path: Path, connection: sqlite3.Connection) -> None:
+    """Raise if the tables are not those of this version; a file without any is new."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    found = _columns_of(connection)
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.executescript(_TABLES)
+        wanted = _columns_of(empty)
+    if version > VERSION or (found and found != wanted):
+        age = "a newer" if version > VERSION else "another"
+        raise FileError(f"{path} was written by {age} version of konstrain; give another file with --results")
+
+
+def _columns_of(connection: sqlite3.Connection) -> dict[str, list[str]]:
+    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return {
+        name: [column[1] for column in connection.execute("SELECT * FROM pragma_table_info(?)", (name,))]
+        for name in sorted(names)
+    }

@@ -1,142 +1,242 @@
-"""How a CSV file is laid out, and the first thing wrong with one, found by reading it line by line."""
+"""CSV files: how one is laid out, its cells, and the first thing wrong with one, found by reading it line by line.
+
+Python's csv module is the reference: a file means what it reads there. Polars reads large files, as long as they are
+plain, which means that both read the same.
+"""
 
 import csv
-from collections.abc import Iterator, Sequence
+import mmap
+import re
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from konstrain._words import counted
 from konstrain.exceptions import FileError
+from konstrain.files.cells import is_number, shown
+from konstrain.files.choice import Choice
+from konstrain.files.frame_files import features_of
+from konstrain.files.text_files import FROM_LATIN1, refuse_other_than_text
 
 DELIMITERS = ",;\t"
-# Rows looked at to tell columns of numbers from columns of text.
-SAMPLED_ROWS = 100
+# Rows, and cells of them, looked at to tell columns of numbers from columns of text.
+SAMPLED_ROWS, SAMPLED_CELLS = 100, 1_000_000
+# Polars takes some time and memory for each column, Python for each cell: with more columns the latter is quicker.
+MOST_COLUMNS = 2_000
+# A header in quotes may run over several lines, but not over a file whose quote is never closed.
+LONGEST_HEADER = 100
+
+_Read = tuple[NDArray[np.float64], Mapping[str, NDArray[np.float64]], Mapping[str, list[str | None]]]
 
 
 @dataclass(frozen=True)
 class CsvLayout:
-    """Delimiter, names of the columns as written and without blanks around them, and which of them hold text.
+    """Delimiter, names of the columns without blanks around them, and which of them hold text.
 
-    `doubt` says in words what the first line may have been meant as instead, if anything.
+    `doubts` says in words what the first line may have been meant as instead, if anything.
     """
 
     path: Path
     delimiter: str
     has_header: bool
-    written: tuple[str, ...]
     columns: tuple[str, ...]
     text: frozenset[str]
-    doubt: str = ""
+    doubts: tuple[str, ...] = ()
 
     @classmethod
     def look_at(cls, path: Path) -> "CsvLayout":
         """Find the layout from the first lines."""
-        # utf-8-sig: a byte order mark is no part of the first column's name.
-        with path.open(newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
-            first = file.readline()
-        if not first.strip():
-            raise FileError(f"{path} is empty" if not first else f"{path} begins with a blank line; remove it")
-        delimiter = max(DELIMITERS, key=first.count)
+        with path.open("rb") as binary:
+            refuse_other_than_text(path, binary.read(4096))
+        delimiter = _delimiter_of(_first_lines(path))
         rows = (fields for _, fields in _rows(path, delimiter))
         header = next(rows)
         has_header = not all(is_number(field) for field in header)
-        written = header if has_header else [f"column_{i + 1}" for i in range(len(header))]
-        if sum(not name.strip() for name in written) > 1:
+        written = header if has_header else [""] * len(header)
+        if has_header and sum(not name.strip() for name in written) > 1:
             raise FileError(f"{path}, line 1: more than one column has no name; name them")
         names = [name.strip() or f"column_{i + 1}" for i, name in enumerate(written)]
         _refuse_bad_names(path, names)
-        sample = [*([] if has_header else [header]), *islice(rows, SAMPLED_ROWS)]
+        n_sampled = min(SAMPLED_ROWS, SAMPLED_CELLS // len(names) + 1)
+        sample = [*([] if has_header else [header]), *islice(rows, n_sampled)]
         text = frozenset(name for i, name in enumerate(names) if _is_text([row[i] for row in sample if i < len(row)]))
-        doubt = _doubt(path, header, has_header)
-        return cls(path, delimiter, has_header, tuple(written), tuple(names), text, doubt)
+        return cls(path, delimiter, has_header, tuple(names), text, _doubts(path, header, has_header))
 
-    def first_fault(self, numeric: Sequence[str]) -> str | None:
-        """Say what is wrong first, line by line; None when nothing is.
+    def read(self, choice: Choice) -> _Read:
+        """Return features, further numbers by column, and cells that are names by column."""
+        # A number that is also a name, such as an id, is needed as it is written: Polars would give one of the two.
+        both = set(choice.numbers) & set(choice.names)
+        if not both and len(self.columns) <= MOST_COLUMNS and _is_plain(self.path, self.delimiter):
+            found = self._read_by_polars(choice)
+            if found is not None:
+                return found
+        return self._read_by_line(choice)
+
+    def _read_by_polars(self, choice: Choice) -> _Read | None:
+        """Read the file at once; None when that fails or leaves cells empty where none may be."""
+        import polars as pl
+
+        numbers = frozenset(choice.numbers)
+        kinds = {name: pl.Float64 if name in numbers else pl.String for name in self.columns}
+        try:
+            # All columns, also those not asked for: fields too many show only so. The name is no pattern, and
+            # absolute, since Polars puts the home folder in place of a ~ before it.
+            frame = pl.read_csv(
+                self.path.absolute(),
+                separator=self.delimiter,
+                has_header=self.has_header,
+                schema=kinds,
+                glob=False,
+                # Rows of a chunk are parsed at once: smaller chunks bound what parsing needs beside the result.
+                low_memory=True,
+            )
+        except pl.exceptions.PolarsError:
+            return None
+        # In a line with too few fields the last one is missing.
+        if any(frame[name].null_count() for name in {*choice.numbers, self.columns[-1]}):
+            return None
+        names = {name: frame[name].to_list() for name in choice.names}
+        extra = {name: frame[name].to_numpy() for name in choice.numeric}
+        return features_of(frame, choice), extra, names
+
+    def _read_by_line(self, choice: Choice) -> _Read:
+        """Read the file as Python does, and refuse the first line with a fault."""
+        place = {name: i for i, name in enumerate(self.columns)}
+        numeric = [place[name] for name in choice.numbers]
+        cells = array("d")
+        names: dict[str, list[str | None]] = {name: [] for name in choice.names}
+        n_rows = 0
+        for fields in self._sound_rows(numeric):
+            cells.extend(float(fields[i]) for i in numeric)
+            for name, values in names.items():
+                values.append(fields[place[name]])
+            n_rows += 1
+        table = np.frombuffer(cells, dtype=np.float64) if cells else np.zeros(0)
+        table = table.reshape(n_rows, len(numeric))
+        extra = {name: table[:, choice.numbers.index(name)].copy() for name in choice.numeric}
+        return np.ascontiguousarray(table[:, : len(choice.features)]), extra, names
+
+    def _sound_rows(self, numeric: Sequence[int]) -> Iterator[list[str]]:
+        """Yield the fields of each row; raises at the first that has a fault.
 
         Parameters
         ----------
-        numeric : sequence of str
+        numeric : sequence of int
             The columns whose cells must be numbers.
         """
-        at = [self.columns.index(name) for name in numeric]
         row = -1 if self.has_header else 0
         for line, fields in _rows(self.path, self.delimiter):
             if row >= 0:
-                place = f"{self.path}, line {line} (row {row})"
-                fault = self._fault_of(fields, at)
+                fault = self._fault_of(fields, numeric)
                 if fault:
-                    return f"{place}{fault}"
+                    raise FileError(f"{self.path}, line {line} (row {row}){fault}")
+                yield fields
             row += 1
-        return None
 
-    def _fault_of(self, fields: list[str], numeric: list[int]) -> str | None:
+    def _fault_of(self, fields: Sequence[str], numeric: Sequence[int]) -> str | None:
         if len(fields) != len(self.columns):
             return f" has {counted(len(fields), 'field')}, but there are {len(self.columns)} columns"
         for i in numeric:
-            name, value = self.columns[i], fields[i]
-            if not value.strip():
-                return f", column {name!r} is empty; fill the cell in or remove the row"
+            value = fields[i]
             if not is_number(value):
+                name = self.columns[i]
+                if not value.strip():
+                    return f", column {name!r} is empty; fill the cell in or remove the row"
                 advice = "; write a decimal point, and no commas between thousands" if _has_commas(value) else ""
                 return f", column {name!r}: {shown(value)} is not a number{advice}"
-        bad = next((i for i, value in enumerate(fields) if not value.isascii() and not _is_unicode(value)), None)
+        bad = next((i for i, value in enumerate(fields) if not _is_unicode(value)), None)
         if bad is not None:
-            return f", column {self.columns[bad]!r}: {shown(fields[bad])} is not UTF-8 text; {TO_UTF8}"
+            return f", column {self.columns[bad]!r}: {shown(fields[bad])} is not UTF-8 text; {FROM_LATIN1}"
         return None
 
 
-TO_UTF8 = "save the file as UTF-8, for example with: iconv -f latin1 -t utf-8 OLD > NEW"
+def _first_lines(path: Path) -> str:
+    """Return the header, which may run over lines while a quote is open."""
+    # utf-8-sig: a byte order mark is no part of the first column's name.
+    with path.open(newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
+        lines = [file.readline()]
+        if not lines[0].strip():
+            raise FileError(f"{path} begins with a blank line; remove it" if lines[0] else f"{path} is empty")
+        while "".join(lines).count('"') % 2 and len(lines) < LONGEST_HEADER and (line := file.readline()):
+            lines.append(line)
+    return "".join(lines)
 
 
-def is_number(value: str) -> bool:
-    """Whether a cell holds a number; NaN and infinity count as such, and are refused by name later."""
-    try:
-        float(value)
-    except ValueError:
-        return False
-    # Python's float() takes more than a CSV file should hold: 1_000 is no number there.
-    return "_" not in value
+def _delimiter_of(header: str) -> str:
+    """Return the commonest delimiter outside quotes."""
+    return max(DELIMITERS, key=re.sub(r'"[^"]*"', "", header).count)
 
 
-def shown(value: str) -> str:
-    """A cell for a message: cut when long, bytes that are no text as such."""
-    text = value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return repr(text if len(text) <= 40 else f"{text[:37]}...").replace("\\\\x", "\\x")
+def _is_plain(path: Path, delimiter: str) -> bool:
+    """Whether quotes, if any, stand around whole fields within a line, and lines end as everywhere."""
+    sep = re.escape(delimiter.encode())
+    # A quoted field, and what is before it since the last one: nothing at the beginning of the file, else up to a
+    # delimiter. All repeats are possessive: there is one way to match, found or not in one pass.
+    field = rb'"[^"\r\n]*+"(?=[' + sep + rb"\r\n]|\Z)"
+    before = rb"(?:(?:\A(?:\xef\xbb\xbf)?)|[^\"]++(?<=[" + sep + rb"\n]))"
+    regular = re.compile(rb"(?:" + before + field + rb')*+[^"]*+')
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return re.search(rb"\r(?!\n)", data) is None and regular.fullmatch(data) is not None
 
 
 def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and the fields of each line that is not blank."""
     with path.open(newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
-        reader = csv.reader(file, delimiter=delimiter)
+        # Strict: what stands behind a closing quote, or an open quote at the end of the file, is a fault.
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        begin = 1
         try:
-            yield from ((reader.line_num, fields) for fields in reader if fields)
+            for fields in reader:
+                if fields:
+                    yield begin, fields
+                begin = reader.line_num + 1
         except csv.Error as error:
-            raise FileError(f"{path}, line {reader.line_num}: {error}") from None
+            raise FileError(f"{path}, line {begin}: {_words_for(error)}") from None
+
+
+def _words_for(error: csv.Error) -> str:
+    """What is wrong in words of our own, where Python's are for programmers."""
+    words = str(error)
+    if "field larger" in words:
+        return f"a cell is longer than {csv.field_size_limit():,} characters; shorten it or remove its column"
+    if "unexpected end" in words:
+        return 'a quote (") is opened here and never closed; close it, or double it if it is part of the text'
+    if "expected after" in words:
+        return 'something stands between a closing quote (") and the end of its cell; double quotes within text'
+    return words
 
 
 def _refuse_bad_names(path: Path, names: Sequence[str]) -> None:
-    for i, name in enumerate(names):
+    seen = set()
+    for name in names:
         if not _is_unicode(name):
-            raise FileError(f"{path}, line 1: the column name {shown(name)} is not UTF-8 text; {TO_UTF8}")
-        if name in names[:i]:
+            raise FileError(f"{path}, line 1: the column name {shown(name)} is not UTF-8 text; {FROM_LATIN1}")
+        if name in seen:
             raise FileError(f"{path}, line 1: two columns are called {name!r}; rename one of them")
+        seen.add(name)
 
 
-def _doubt(path: Path, header: Sequence[str], has_header: bool) -> str:
+def _doubts(path: Path, header: Sequence[str], has_header: bool) -> tuple[str, ...]:
     """Say what the first line may have been meant as instead."""
     numbers = [name for name in header if is_number(name)]
     # Columns numbered from 0 or 1 are how frames without names are written.
     counted_up = any(numbers == [str(first + i) for i in range(len(numbers))] for first in (0, 1))
     if not has_header and counted_up and len(numbers) > 1:
-        return f"{path}, line 1 is read as a row, since it holds numbers only; name the columns if it is a header"
+        return (f"{path}, line 1 is read as a row, since it holds numbers only; name the columns if it is a header",)
     if has_header and numbers and not counted_up:
-        return f"{path}, line 1 is read as a header, though it holds {shown(numbers[0])}; add a header if it is a row"
+        return (
+            f"{path}, line 1 is read as a header, though it holds {shown(numbers[0])}; add a header if it is a row",
+        )
     nameless = next((i for i, name in enumerate(header) if not name.strip()), None)
     if nameless is not None:
         name = f"column_{nameless + 1}"
-        return f"{path}, line 1: a column has no name and is called {name}; if it numbers the rows: --id {name}"
-    return ""
+        return (f"{path}, line 1: a column has no name and is called {name}; if it numbers the rows: --id {name}",)
+    return ()
 
 
 def _is_text(values: Sequence[str]) -> bool:
@@ -151,4 +251,4 @@ def _has_commas(value: str) -> bool:
 
 
 def _is_unicode(value: str) -> bool:
-    return not any("\udc80" <= character <= "\udcff" for character in value)
+    return value.isascii() or not any("\udc80" <= character <= "\udcff" for character in value)

@@ -1,5 +1,6 @@
 """Files of labels: the cluster of each row, with its id and its distance to the center."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,14 @@ from numpy.typing import NDArray
 
 from konstrain._words import counted
 from konstrain.exceptions import FileError
-from konstrain.files.csv_files import shown
+from konstrain.files.cells import is_number, is_whole, shown
 from konstrain.files.outputs import write_whole
 from konstrain.files.rows import RowNames
-from konstrain.files.tables import read_table
+from konstrain.files.table_files import read_table
 
 ENDINGS = (".csv", ".parquet", ".arrow", ".json")
+# Longer numbers are names: the library's integers might not hold them.
+MOST_DIGITS = 9
 LABEL, DISTANCE = "label", "distance"
 
 
@@ -41,21 +44,15 @@ def write_labels_file(path: str | Path, rows: RowNames, labels: Any, distances: 
     if distances is not None:
         columns[DISTANCE] = np.asarray(distances)
     frame = pl.DataFrame(columns)
-    writers: dict[str, Callable[[Path], object]] = {
+    writers: dict[str, Callable[[io.BytesIO], object]] = {
         ".csv": frame.write_csv,
         ".parquet": frame.write_parquet,
         ".arrow": frame.write_ipc,
         ".json": frame.write_json,
     }
-
-    def write(file: Path) -> None:
-        try:
-            writers[path.suffix.lower()](file)
-        except pl.exceptions.PolarsError as error:
-            # Writing Parquet wraps what the system said, such as a full disk.
-            raise OSError(str(error)) from None
-
-    write_whole(path, write)
+    contents = io.BytesIO()
+    writers[path.suffix.lower()](contents)
+    write_whole(path, contents.getvalue())
 
 
 def refuse_unknown_ending(path: str | Path) -> None:
@@ -79,7 +76,7 @@ def read_labels_file(path: str | Path, rows: RowNames, *, column: str = "label")
     Returns
     -------
     ndarray of shape (n_samples,)
-        Numbers where all labels are whole numbers, else text.
+        Numbers where all labels are whole numbers, else text, as it is written: ``01`` and ``1`` are two labels.
     """
     table = read_table(path, columns=[], id=_id_column(rows), other=[column])
     labels = table.extra[column]
@@ -87,10 +84,10 @@ def read_labels_file(path: str | Path, rows: RowNames, *, column: str = "label")
         raise FileError(
             f"{path} has {counted(len(labels), 'label')}, but there are {counted(rows.n_samples, 'row')} to label"
         )
-    missing = [row for row, label in enumerate(labels) if label is None or label != label or label == ""]
+    missing = [row for row, label in enumerate(labels) if label is None]
     if missing:
         raise FileError(f"{path}, row {missing[0]}, column {column!r} has no label; each row needs one")
-    labels = _whole_numbers(labels, f"{path}, column {column!r}")
+    labels = _numbers_or_names(labels.tolist(), f"{path}, column {column!r}")
     return labels if rows.ids is None else labels[_order(Path(path), rows, table.rows)]
 
 
@@ -106,16 +103,16 @@ def _order(path: Path, rows: RowNames, labelled: RowNames) -> list[int]:
     return [place for place in order if place is not None]
 
 
-def _whole_numbers(labels: NDArray[Any], where: str) -> NDArray[Any]:
-    try:
-        numbers = labels.astype(np.float64)
-    except (TypeError, ValueError):
-        return labels.astype(str)
-    broken = np.flatnonzero(numbers != np.floor(numbers))
-    if broken.size:
+def _numbers_or_names(labels: list[str], where: str) -> NDArray[Any]:
+    if all(map(is_number, labels)):
         # Distances or features: as labels, nearly every row would be a cluster of its own.
-        raise FileError(
-            f"{where} holds {labels[broken[0]]} in row {broken[0]}; labels are whole numbers or names, so this looks "
-            "like another column"
-        )
-    return numbers.astype(np.int64)
+        broken = next((row for row, label in enumerate(labels) if not float(label).is_integer()), None)
+        if broken is not None:
+            raise FileError(
+                f"{where} holds {labels[broken]} in row {broken}; labels are whole numbers or names, so this looks "
+                "like another column"
+            )
+    # Never through floats: labels that differ in writing differ.
+    if all(len(label) <= MOST_DIGITS and is_whole(label) for label in labels):
+        return np.array(labels, dtype=np.int64)
+    return np.array(labels, dtype=str)

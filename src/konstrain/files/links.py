@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 
 from konstrain._words import counted
 from konstrain.exceptions import FileError
-from konstrain.files.csv_files import DELIMITERS, TO_UTF8, is_number, shown
+from konstrain.files.cells import is_number, shown
+from konstrain.files.csv_files import DELIMITERS
 from konstrain.files.outputs import write_whole
 from konstrain.files.rows import RowNames
+from konstrain.files.text_files import read_text
 
 MUST, CANNOT = "must_link", "cannot_link"
 # First words of a line that say of which kind it is.
@@ -26,6 +29,7 @@ _ANSWERS = {
     **dict.fromkeys(("", "?", "skip", "unknown"), None),
 }
 _THIRD = {"confidence", "weight", "answer", "kind", "link"}
+BLANK = " "
 _HEADERS = {("a", "b"), ("i", "j"), ("first", "second"), ("id_a", "id_b"), ("row_a", "row_b"), ("from", "to")}
 
 
@@ -36,6 +40,40 @@ class FileLinks:
     must_link: NDArray[Any]
     cannot_link: NDArray[Any]
     n_open: int = 0
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One way to read what begins at a line: its fields, their delimiter, and over how many lines it runs."""
+
+    fields: tuple[str, ...]
+    delimiter: str
+    n_lines: int
+
+    @property
+    def kind(self) -> str | None:
+        """The kind that the first word says, as in ``ML i j``."""
+        is_said = self.delimiter == BLANK and len(self.fields) > 2
+        return _KINDS.get(self.fields[0].upper()) if is_said else None
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The names of the two rows; fewer or more where the line is no link."""
+        return self.fields[1:3] if self.kind else self.fields[:2]
+
+    @property
+    def rest(self) -> tuple[str, ...]:
+        """What follows the two rows."""
+        return self.fields[3:] if self.kind else self.fields[2:]
+
+    def rows_in(self, rows: RowNames) -> list[int | None]:
+        """The numbers of the two rows; None where there is no such row."""
+        return [_number_of(name, rows) for name in self.ends]
+
+    def is_link(self, rows: RowNames) -> bool:
+        """Whether this is two rows that are there, and perhaps one field more."""
+        found = self.rows_in(rows)
+        return len(found) == 2 and None not in found and len(self.rest) <= 1
 
 
 @dataclass(frozen=True)
@@ -55,7 +93,9 @@ def read_links_file(path: str | Path, rows: RowNames, *, kind: str | None = None
     - ``a,b,answer``: ``must``, ``cannot`` or nothing (still open), as `konstrain suggest` writes them.
     - ``ML i j`` or ``CL i j``, separated by blanks, a confidence may follow.
 
-    Blank lines and lines that begin with ``#`` do not count; nor does a first line that is a header.
+    Names with delimiters, quotes or line breaks in them stand in quotes. Where a line can be split in several ways,
+    it is read in the one that names rows. Blank lines and lines that begin with ``#`` do not count, unless that is
+    how a row is called; nor does a first line that is a header.
 
     Parameters
     ----------
@@ -86,8 +126,7 @@ def read_links_file(path: str | Path, rows: RowNames, *, kind: str | None = None
     ([[0, 1]], [[1, 2]])
     >>> folder.cleanup()
     """
-    path = Path(path)
-    found = [_parse(path, line, fields, by_blanks, rows, kind) for line, fields, by_blanks in _lines(path, rows)]
+    found = list(_links(Path(path), rows, kind))
     of_kind = {k: [link for link in found if link.kind == k] for k in (MUST, CANNOT)}
     n_open = sum(link.kind is None for link in found)
     return FileLinks(_array(of_kind[MUST]), _array(of_kind[CANNOT]), n_open)
@@ -108,77 +147,133 @@ def write_links_file(path: str | Path, rows: RowNames, *, must_link: Any = (), c
     path = Path(path)
     pairs = [("must", *pair) for pair in must_link] + [("cannot", *pair) for pair in cannot_link]
     if path.suffix.lower() == ".txt":
-        lines = [f"{answer[0].upper()}L {rows.name_of(a)} {rows.name_of(b)}" for answer, a, b in pairs]
-        write_whole(path, lambda file: file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8"))
+        lines = [
+            f"{answer[0].upper()}L {_quoted(rows.name_of(a), BLANK)} {_quoted(rows.name_of(b), BLANK)}"
+            for answer, a, b in pairs
+        ]
+        write_whole(path, "".join(f"{line}\n" for line in lines).encode())
     else:
         write_questions_file(path, rows, ((a, b, answer) for answer, a, b in pairs))
 
 
 def write_questions_file(path: str | Path, rows: RowNames, questions: Iterable[tuple[int, int, str]]) -> None:
     """Write pairs with their answers, empty ones to be filled in, as ``a,b,answer``."""
-    text = questions_text(rows, questions)
-    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+    write_whole(path, questions_text(rows, questions).encode())
 
 
 def questions_text(rows: RowNames, questions: Iterable[tuple[int, int, str]]) -> str:
-    """Return pairs with their answers as lines ``a,b,answer``, quoted where ids hold commas."""
-    lines = [(rows.name_of(a), rows.name_of(b), answer) for a, b, answer in questions]
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([("a", "b", "answer"), *lines])
-    return text.getvalue()
+    """Return pairs with their answers as lines ``a,b,answer``, names in quotes where they need them."""
+    lines = [",".join((_quoted(rows.name_of(a)), _quoted(rows.name_of(b)), answer)) for a, b, answer in questions]
+    return "".join(f"{line}\n" for line in ("a,b,answer", *lines))
 
 
-def _lines(path: Path, rows: RowNames) -> Iterator[tuple[int, list[str], bool]]:
-    """Yield number, fields and whether blanks separate them, for each line that is a link."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            is_first = True
-            for number, line in enumerate(file, start=1):
-                if not line.strip() or line.lstrip().startswith("#"):
-                    continue
-                fields, by_blanks = _fields(line)
-                if not (is_first and _is_header(path, fields, rows)):
-                    yield number, fields, by_blanks
-                is_first = False
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise FileError(f"{path} is not UTF-8 text; {TO_UTF8}") from None
+def _quoted(name: str, delimiters: str = "") -> str:
+    """A name as a field that is read back as it is: in quotes if it could be taken for anything else."""
+    plain = (
+        not name.startswith("#") and name.strip() == name and not re.search(rf'["\r\n{DELIMITERS}{delimiters}]', name)
+    )
+    return name if plain else '"{}"'.format(name.replace('"', '""'))
 
 
-def _fields(line: str) -> tuple[list[str], bool]:
-    delimiter = max(DELIMITERS, key=line.count)
-    if delimiter not in line:
-        return line.split(), True
-    return [field.strip() for field in next(csv.reader([line.strip("\r\n")], delimiter=delimiter))], False
+def _links(path: Path, rows: RowNames, kind: str | None) -> Iterator[_Link]:
+    """Yield the links of a file; raises at the first line that is none."""
+    # Not splitlines: names may hold line ends of other scripts.
+    lines = list(io.StringIO(read_text(path), newline=""))
+    hashes = frozenset(name[:2] for name in rows.ids or () if name.startswith("#"))
+    at, is_first = 0, True
+    while at < len(lines):
+        if not lines[at].strip() or _is_comment(f"{path}, line {at + 1}", lines[at], rows, hashes):
+            at += 1
+            continue
+        reading = _reading(f"{path}, line {at + 1}", lines, at, rows)
+        if not (is_first and _is_header(path, reading, rows)):
+            yield _link(f"{path}, line {at + 1}", at + 1, reading, rows, kind)
+        is_first = False
+        at += reading.n_lines
 
 
-def _is_header(path: Path, fields: list[str], rows: RowNames) -> bool:
-    words = [field.lower() for field in fields]
-    looks_so = tuple(words[:2]) in _HEADERS or (len(words) == 3 and words[2] in _THIRD)
-    if looks_so and len(words) == 2 and all(rows.number_of(field) is not None for field in fields):
+def _is_comment(place: str, line: str, rows: RowNames, hashes: frozenset[str]) -> bool:
+    """Whether a line is a comment; `hashes` are the beginnings of names that begin like one."""
+    line = line.lstrip()
+    if not line.startswith("#"):
+        return False
+    if not hashes:
+        return True
+    if any(reading.is_link(rows) for reading in _readings(place, [line], 0)):
+        return False
+    if line.strip() == "#" or (line[:2] in ("##", "# ") and line[:2] not in hashes):
+        return True
+    # Neither dropped nor taken for a link: both may be wrong.
+    raise FileError(
+        f"{place} begins as names of rows do, but links no rows that are there; a comment begins with '##' or '# ', "
+        "unless a name does"
+    )
+
+
+def _readings(place: str, lines: Sequence[str], at: int) -> list[_Reading]:
+    """All ways to read what begins at a line, by delimiter."""
+    found = []
+    # A quote that is open at the end of the line hides what separates fields behind it.
+    goes_on = lines[at].count('"') % 2 == 1
+    for delimiter in (*DELIMITERS, BLANK):
+        if delimiter != BLANK and delimiter not in lines[at] and not goes_on:
+            continue
+        # Blanks may be many in a row, and the line may begin with some.
+        text = (lines[i].lstrip(BLANK) if delimiter == BLANK and i == at else lines[i] for i in range(at, len(lines)))
+        reader = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == BLANK)
+        try:
+            fields = [field for field in next(reader) if field or delimiter != BLANK]
+        except csv.Error:
+            raise FileError(f"{place} has a field of more than {csv.field_size_limit():,} characters") from None
+        found.append(_Reading(tuple(fields), delimiter, reader.line_num))
+    return found
+
+
+def _reading(place: str, lines: Sequence[str], at: int, rows: RowNames) -> _Reading:
+    """The one way to read what begins at a line; the likeliest when none is a link."""
+    ways = _readings(place, lines, at)
+    links = [way for way in ways if way.is_link(rows)]
+    if len({(*way.rows_in(rows), way.kind, way.rest) for way in links}) > 1:
         raise FileError(
-            f"{path}, line 1: {','.join(fields)} may be a header or a link, since rows have these ids; "
-            "put a # before a header"
+            f"{place} can be read in several ways, since names of rows hold delimiters; put names into quotes"
         )
-    return looks_so
+    if links:
+        return links[0]
+    outside = re.sub(r'"[^"]*"', "", lines[at])
+    return max(ways, key=lambda way: outside.count(way.delimiter) if way.delimiter != BLANK else 0.5)
 
 
-def _parse(path: Path, line: int, fields: list[str], by_blanks: bool, rows: RowNames, kind: str | None) -> _Link:
-    place = f"{path}, line {line}"
-    own_kind = _KINDS.get(fields[0].upper()) if by_blanks and len(fields) > 2 else None
-    if own_kind:
-        fields = fields[1:]
-    if len(fields) not in (2, 3):
-        count = counted(len(fields), "field")
+def _number_of(name: str, rows: RowNames) -> int | None:
+    """The row of a name, as it is written, else without the blanks around it."""
+    row = rows.number_of(name)
+    return rows.number_of(name.strip()) if row is None else row
+
+
+def _is_header(path: Path, reading: _Reading, rows: RowNames) -> bool:
+    words = [field.strip().lower() for field in reading.fields]
+    is_known = tuple(words[:2]) in _HEADERS
+    if len(words) == 3:
+        # The third word alone makes a header, unless the first two are rows and not the usual words for them.
+        return words[2] in _THIRD and (is_known or not reading.is_link(rows))
+    is_header = is_known and len(words) == 2
+    if is_header and {*words} & {name.lower() for name in rows.ids or ()}:
+        raise FileError(
+            f"{path}, line 1: {','.join(reading.fields)} may be a header or a link, since rows have such ids; "
+            "put a # before a header, or a header a,b,confidence before a link"
+        )
+    return is_header
+
+
+def _link(place: str, line: int, reading: _Reading, rows: RowNames, kind: str | None) -> _Link:
+    if len(reading.ends) < 2 or len(reading.rest) > 1:
+        count = counted(len(reading.fields), "field")
         raise FileError(f"{place} has {count}; a link is two rows and perhaps a confidence or an answer")
     numbers = []
-    for name in fields[:2]:
-        row = rows.number_of(name)
+    for name, row in zip(reading.ends, reading.rows_in(rows), strict=True):
         if row is None:
-            raise FileError(f"{place}: there is no row {shown(name)}; {rows}{_advice(line, fields[:2], rows)}")
+            raise FileError(f"{place}: there is no row {shown(name)}; {rows}{_advice(line, reading.ends, rows)}")
         numbers.append(row)
-    confidence, answered, own_kind = _third(place, fields[2:], own_kind)
+    confidence, answered, own_kind = _third(place, reading.rest, reading.kind)
     if not answered:
         own_kind = own_kind or kind
         if own_kind is None:
@@ -188,11 +283,11 @@ def _parse(path: Path, line: int, fields: list[str], by_blanks: bool, rows: RowN
     if kind is not None and own_kind not in (None, kind):
         raise FileError(f"{place} is no {kind.replace('_', '-')}; give a file of both kinds as --links")
     if own_kind == CANNOT and numbers[0] == numbers[1]:
-        raise FileError(f"{place}: the row {shown(fields[0])} cannot be apart from itself; remove the line")
+        raise FileError(f"{place}: the row {shown(reading.ends[0])} cannot be apart from itself; remove the line")
     return _Link(own_kind, numbers[0], numbers[1], confidence)
 
 
-def _advice(line: int, names: list[str], rows: RowNames) -> str:
+def _advice(line: int, names: Sequence[str], rows: RowNames) -> str:
     """What names that no row has may be, unless they are numbers."""
     if any(is_number(name) for name in names):
         return ""
@@ -201,11 +296,11 @@ def _advice(line: int, names: list[str], rows: RowNames) -> str:
     return header + ("; if rows have names, --id COLUMN says where" if rows.ids is None else "")
 
 
-def _third(place: str, third: list[str], kind: str | None) -> tuple[float | None, bool, str | None]:
+def _third(place: str, third: Sequence[str], kind: str | None) -> tuple[float | None, bool, str | None]:
     """Read the third field: a confidence, or an answer; returns confidence, whether answered, and kind."""
     if not third:
         return None, False, kind
-    value = third[0]
+    value = third[0].strip()
     if is_number(value):
         confidence = float(value)
         if not (0 < confidence <= 1 or confidence == np.inf):

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+# Digits of the largest number of rows there may be, and to spare.
+LONGEST_NUMBER = 20
+
 
 @dataclass(frozen=True)
 class RowNames:
@@ -37,8 +40,9 @@ class RowNames:
         """Return the number of the row of this name, or None when there is no such row."""
         if self.ids is not None:
             return self._numbers.get(name)
-        # ASCII digits only: int() would also take signs, underscores and digits of other scripts.
-        row = int(name) if name.isascii() and name.isdigit() else -1
+        # ASCII digits only: int() would also take signs, underscores and digits of other scripts, and it fails at
+        # thousands of digits.
+        row = int(name) if name.isascii() and name.isdigit() and len(name) <= LONGEST_NUMBER else -1
         return row if 0 <= row < self.n_samples else None
 
     def name_of(self, row: int) -> str:

@@ -187,6 +187,76 @@ def own_costs(
     return cost
 
 
+def sized_pass(
+    means: Any,
+    weight: Weight,
+    centers: NDArray[np.float64],
+    bounds: tuple[NDArray[np.int64], NDArray[np.int64]],
+    start: NDArray[np.float64] | None,
+    *,
+    list_length: int,
+    time_limit: float = np.inf,
+    n_threads: int = 1,
+) -> tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool]:
+    """Label blocks at least total cost with as many of them in each cluster as bounds allow.
+
+    Distances are taken when they are needed: no matrix of costs is made. Beyond the result each block takes
+    ``12 * list_length + 40`` bytes.
+
+    Parameters
+    ----------
+    means, weight, centers, n_threads
+        As in `block_costs`.
+    bounds : pair of ndarrays of int64, shape (n_clusters,)
+        Fewest and most blocks of each cluster; there must be numbers between them that add up.
+    start : ndarray of float64, shape (n_clusters,), or None
+        Prices of a similar problem; None: there is none.
+    list_length : int
+        Clusters that a block looks at before others are asked about.
+    time_limit : float
+        Seconds after which labels within bounds are returned with an infinite cost.
+
+    Returns
+    -------
+    labels : ndarray of int32, shape (n_blocks,)
+        Cluster of each block, within bounds.
+    prices : ndarray of float64, shape (n_clusters,)
+        Prices that prove the labels: each block is where cost plus price is least.
+    cost, lower_bound : float
+        What the labels cost, and below which no labels within bounds cost.
+    finished : bool
+        Whether these labels are cheapest; False: time was up, or too many clusters cost too many blocks the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> means, one = np.array([[0.0], [1.0], [9.0]]), np.array([1, 1])
+    >>> sized_pass(means, None, np.array([[0.0], [8.0]]), (one, 2 * one), None, list_length=2)[0].tolist()
+    [0, 0, 1]
+    """
+    rows = _parts(means)
+    _check_points("centers", centers, means)
+    _check_weight(weight, means)
+    lower, upper = bounds
+    for name, array, dtype in (("lower", lower, np.int64), ("upper", upper, np.int64)):
+        _check_array(name, array, dtype, (centers.shape[0],))
+    if start is not None:
+        _check_array("start", start, np.float64, (centers.shape[0],))
+    answer: tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool] = _kernels.listed_rows_transport(
+        *rows,
+        weight,
+        centers,
+        lower,
+        upper,
+        np.zeros(centers.shape[0]) if start is None else start,
+        time_limit=time_limit,
+        is_warm=start is not None,
+        n_threads=_threads(n_threads),
+        list_length=list_length,
+    )
+    return answer
+
+
 def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> NDArray[np.float64]:
     """Compute the squared distances of all blocks to a few points, as k-means++ needs them.
 

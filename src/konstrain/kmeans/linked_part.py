@@ -15,6 +15,8 @@ from konstrain.links import LinkGraph
 # Below this many costs, or above this share of linked blocks, one matrix for all blocks is as fast.
 MIN_COSTS = 100_000
 MAX_SHARE = 0.5
+# Sums follow moved blocks by addition and subtraction while more than this share of a cluster's weight stays.
+LITTLE_LEFT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,25 +46,51 @@ class LinkedPart:
     def settle(
         self,
         labels: NDArray[np.int32],
-        sums: NDArray[np.float64],
-        weights: NDArray[np.float64],
         centers: NDArray[np.float64],
         solve: Callable[[AssignmentProblem], Assignment],
         n_threads: int,
-    ) -> tuple[float, float]:
-        """Replace the nearest labels of linked blocks by the best that keep the links; sums follow, in place.
+    ) -> "Settled":
+        """Replace the nearest labels of linked blocks by the best that the links allow, in place.
 
-        `solve` answers the question of assignment. Returns by how much the cost and its lower bound rose.
+        `solve` answers the question of assignment.
         """
         costs = distances.block_costs(self.mean, self.weight, centers, n_threads=n_threads)
         answer = solve(AssignmentProblem(costs, self.links))
         nearest = labels[self.blocks]
         before = float(costs[np.arange(nearest.size), nearest].sum())
-        moved = np.flatnonzero(nearest != answer.labels)
-        pull = self.mean[moved]
-        pull = (pull.toarray() if hasattr(pull, "toarray") else pull) * self.weight[moved, None]
-        for sign, where in ((-1.0, nearest[moved]), (1.0, answer.labels[moved])):
-            np.add.at(sums, where, sign * pull)
-            weights += sign * np.bincount(where, self.weight[moved], weights.size)
         labels[self.blocks] = answer.labels
-        return answer.cost - before, answer.lower_bound - before
+        return Settled(self, nearest, answer, before)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Linked blocks after `LinkedPart.settle`: their nearest clusters, and where the links have put them."""
+
+    part: LinkedPart
+    nearest: NDArray[np.int32]
+    answer: Assignment
+    before: float  # what the nearest clusters cost
+
+    @property
+    def rise(self) -> float:
+        """By how much the cost rose."""
+        return self.answer.cost - self.before
+
+    @property
+    def proved_rise(self) -> float:
+        """By how much it must rise at least."""
+        return self.answer.lower_bound - self.before
+
+    def move(self, sums: NDArray[np.float64], weights: NDArray[np.float64]) -> bool:
+        """Let sums and weights of the clusters follow, in place; False where too few digits would be left."""
+        moved = np.flatnonzero(self.nearest != self.answer.labels)
+        pull, weight = self.part.mean[moved], self.part.weight[moved]
+        pull = (pull.toarray() if hasattr(pull, "toarray") else pull) * weight[:, None]
+        lost = np.bincount(self.nearest[moved], weight, weights.size)
+        # What is left of a cluster that loses nearly all its weight is rounding, or little more.
+        if ((lost > 0) & (weights - lost <= LITTLE_LEFT * weights)).any():
+            return False
+        for sign, where in ((-1.0, self.nearest[moved]), (1.0, self.answer.labels[moved])):
+            np.add.at(sums, where, sign * pull)
+            weights += sign * np.bincount(where, weight, weights.size)
+        return True

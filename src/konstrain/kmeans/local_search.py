@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
-from konstrain._tolerances import DEMAND_RELATIVE
 from konstrain.kmeans.distances import block_costs, center_sums
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.steps import Steps
 from konstrain.links import LinkGraph
+from konstrain.rounding import demand_rounding, widened
 from konstrain.stop import NO_DEADLINE, Deadline
 
 # A pass that moves nothing ends the search; this many are reached on data where improvements are tiny and endless.
@@ -119,7 +119,11 @@ def improve(
             raise ValueError(f"{name} must have shape ({size},), got {vector.shape}")
     if movable is not None and movable.size and not 0 <= movable.min() <= movable.max() < labels.size:
         raise ValueError(f"movable has {movable.min()}..{movable.max()}, but there are {labels.size} blocks")
-    total = float(labels.size if demand is None else demand.sum())
+    low, high = widened(
+        np.full(n_clusters, -np.inf) if size_min is None else np.where(size_min > 0, size_min, -np.inf),
+        np.full(n_clusters, np.inf) if size_max is None else size_max,
+        demand_rounding(demand, labels.size),
+    )
     found, cost, n_moves, _ = _core.search_locally(
         means,
         weight,
@@ -128,9 +132,8 @@ def improve(
         None if links is None else links.indices,
         None if links is None else links.weights,
         demand,
-        np.full(n_clusters, -np.inf) if size_min is None else size_min,
-        np.full(n_clusters, np.inf) if size_max is None else size_max,
-        DEMAND_RELATIVE * total,
+        low,
+        high,
         nonempty,
         max_passes,
         deadline.remaining(),

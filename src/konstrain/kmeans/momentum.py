@@ -11,6 +11,9 @@ from konstrain.kmeans.loop import Iterations
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.steps import Steps
 
+# Where moving the centers saves more than this share of a step's cost, what is left of it is computed anew.
+MOST_CANCELLED = 0.9
+
 
 @dataclass(frozen=True, eq=False)
 class _Reached:
@@ -24,8 +27,11 @@ class _Reached:
     def of(cls, steps: Steps, step: Assignment, centers: NDArray[np.float64]) -> Self:
         """Take the means of a step's labels; by them the step costs less than by the centers it started from."""
         means = steps.centers_of(step.labels, centers)
-        saved = steps.cluster_weights(step.labels) @ ((means - centers) ** 2).sum(axis=1)
-        return cls(step, means, step.cost - float(saved))
+        saved = float(steps.cluster_weights(step.labels) @ ((means - centers) ** 2).sum(axis=1))
+        if saved <= MOST_CANCELLED * step.cost:
+            return cls(step, means, step.cost - saved)
+        # From centers far away the difference of two large numbers would be all rounding.
+        return cls(step, means, steps.cost_of(step.labels, means))
 
     def beyond(self, now: "_Reached", momentum: float) -> NDArray[np.float64]:
         """Return centers as far beyond the means reached now as `momentum` times their move from here."""

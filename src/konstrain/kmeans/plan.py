@@ -7,6 +7,7 @@ import numpy as np
 from konstrain.constraints import Problem
 from konstrain.kmeans import local_search
 from konstrain.kmeans.brief import run_briefly
+from konstrain.kmeans.distances import block_costs
 from konstrain.kmeans.lloyd import lloyd
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.momentum import lloyd_with_momentum
@@ -27,6 +28,10 @@ AUTO_LEAST = 16
 AUTO_WORTH = 1e-5
 # Blocks x clusters beyond which local search and relocation cost more than they bring.
 SEARCH_LIMIT = 5_000_000
+# Branchings of the solver in one assignment step.
+STEP_NODES = 10
+# Blocks whose costs at the centers are in memory at a time.
+CHUNK = 1 << 12
 
 
 def plan_run(
@@ -57,6 +62,8 @@ def plan_run(
         Whether a search follows the loop; see `local_search` of `ConstrainedKMeans`.
     """
     problem = steps.problem
+    # Good steps are enough on the way; who started the search proves the last one (`last_step.py`).
+    steps = replace(steps, max_nodes=STEP_NODES)
     if problem.has_soft_links:
         # From the first restart's centers, for all restarts: they must minimise one and the same function.
         price = _mean_cost(steps, start, first_seed) if violation_cost == "auto" else float(violation_cost)
@@ -81,8 +88,15 @@ def _mean_cost(steps: Steps, start: Start, seed: int) -> float:
     """Mean of all row-to-center costs at a start."""
     problem = steps.problem
     assert problem.scatter is not None
-    total = steps.costs(start.centers(steps, seed)).sum() + problem.n_clusters * problem.scatter.sum()
-    return float(total) / (problem.n_samples * problem.n_clusters)
+    centers = start.centers(steps, seed)
+    # In pieces: costs of all blocks in all clusters, of which only the sum is needed, can be large.
+    pieces = (slice(i, i + CHUNK) for i in range(0, problem.n_blocks, CHUNK))
+    total = sum(
+        float(block_costs(problem.mean[at], problem.weight[at], centers, n_threads=steps.n_threads).sum())
+        for at in pieces
+    )
+    total += problem.n_clusters * float(problem.scatter.sum())
+    return total / (problem.n_samples * problem.n_clusters)
 
 
 def _choose_way(problem: Problem, start: Start, search: bool | str) -> Way | None:

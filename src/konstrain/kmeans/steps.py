@@ -6,13 +6,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.constraints import Problem
+from konstrain.exceptions import UndecidedError
 from konstrain.kmeans import distances
 from konstrain.kmeans.linked_part import LinkedPart
 from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.sized_part import SizedPart
 from konstrain.stop import NO_DEADLINE, Deadline
+
+# Part of the time that is left for one assignment where assignments are not solved to the end.
+STEP_SHARE = 0.02
 
 
 @dataclass(eq=False)
@@ -32,12 +36,16 @@ class Steps:
         When assignments are cut short.
     n_threads : int
         Threads of the distance kernels; the result does not depend on it.
+    max_nodes : int or None
+        Most branchings of the solver in one assignment that has both sizes and what makes them hard, links or
+        unequal demand; such an assignment then also has a small share of the time that is left. None: no limit.
     """
 
     problem: Problem
     violation_cost: float | None = None
     deadline: Deadline = NO_DEADLINE
     n_threads: int = 1
+    max_nodes: int | None = None
     _known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = field(default=None, init=False, repr=False)
     _sums: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None = field(
         default=None, init=False, repr=False
@@ -49,6 +57,11 @@ class Steps:
             answer = self._step_without_matrix(centers)
             if answer is not None:
                 return answer
+        if self._sized is not None:
+            found = self._sized.step(centers, self._weight, warm, self.deadline, self.n_threads)
+            if found is not None:
+                answer, self._sums = found
+                return answer
         return self.assign(self.costs(centers), warm)
 
     def _step_without_matrix(self, centers: NDArray[np.float64]) -> Assignment | None:
@@ -56,20 +69,30 @@ class Steps:
         labels, cost, sums, weights = distances.nearest_pass(
             self.problem.mean, self._weight, centers, n_threads=self.n_threads
         )
-        bound, engine = cost, "nearest"
-        if self._part is not None:
-            rise, proved = self._part.settle(labels, sums, weights, centers, self.solve, self.n_threads)
-            cost, bound, engine = cost + rise, cost + proved, "linked"
-        if self.problem.nonempty and not (weights > 0).all():
+        if self._part is None:
+            answer = Assignment(labels, cost, cost, True, "nearest")
+        else:
+            settled = self._part.settle(labels, centers, self.solve, self.n_threads)
+            if not settled.move(sums, weights):
+                sums, weights = self.sums_of(labels)
+            answer = replace(
+                settled.answer, labels=labels, cost=cost + settled.rise, lower_bound=cost + settled.proved_rise
+            )
+        # Clusters without weight may still hold blocks, of weight zero.
+        if self.problem.nonempty and not ((weights > 0).all() or np.bincount(labels, minlength=len(centers)).all()):
             return None
         self._sums = (labels, sums, weights)
-        return Assignment(labels, cost, bound, cost - bound <= PROOF_RELATIVE * abs(cost), engine)
+        return answer
 
     @cached_property
     def _part(self) -> LinkedPart | None:
         if self.problem.size_min is not None or self.problem.size_max is not None:
             return None
         return LinkedPart.of(self.problem, self.violation_cost)
+
+    @cached_property
+    def _sized(self) -> SizedPart | None:
+        return SizedPart.of(self.problem, self.violation_cost)
 
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost of each block in each cluster: its weight times the squared distance of its mean.
@@ -95,6 +118,12 @@ class Steps:
 
     def solve(self, question: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
         """Answer a question of assignment in the time that is left."""
+        is_hard = question.has_sizes and (question.has_links or question.demand is not None)
+        if is_hard and self.max_nodes is not None:
+            try:
+                return assign_by(question, warm=warm, deadline=self.deadline.share(STEP_SHARE, self.max_nodes))
+            except UndecidedError:
+                pass  # no labels at all yet: all the time that is left may go into finding some
         return assign_by(question, warm=warm, deadline=self.deadline)
 
     def centers_of(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -138,12 +167,16 @@ class Steps:
         if self.violation_cost is None:
             return 0.0
         links = self.problem.links_at(self.violation_cost)
-        constant = self.problem.constant_penalty * self.violation_cost
-        return constant + (links.penalty(labels) if links is not None else 0.0)
+        return self._constant_penalty + (links.penalty(labels) if links is not None else 0.0)
+
+    @property
+    def _constant_penalty(self) -> float:
+        """What broken soft links cost in every clustering, and no assignment step counts."""
+        return self.problem.constant_penalty * (self.violation_cost or 0.0)
 
     def cost_of(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
         """What labels cost in an assignment step at these centers, broken soft links included."""
-        return self._own_cost(labels, centers) + self.penalty(labels)
+        return self._own_cost(labels, centers) + self.penalty(labels) - self._constant_penalty
 
     def cluster_weights(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
         """Total weight of each cluster."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 # Okabe and Ito's colours without yellow (too light on paper), black and vermilion (kept for what is broken), and two
 # of Tol's. Numbers of colours and of marks have no common factor: 56 clusters look different.
@@ -52,9 +53,16 @@ def legend_above(ax: "Axes", handles: Iterable[Any], words: Iterable[str], ncols
     """Put the legend above the axes, where it hides no data."""
     place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": ncols}
     legend = ax.legend(list(handles), list(words), fontsize=9, frameon=False, handlelength=3, **place)
+    as_written(*legend.get_texts())
     for handle in legend.legend_handles:
         # Thousands of faint lines show in the picture; one in the legend would not.
         handle.set_alpha(1.0)
+
+
+def as_written(*texts: "Text") -> None:
+    """Let names of columns, rows and clusters stand as they are: matplotlib takes what is between $ for formulas."""
+    for text in texts:
+        text.set_parse_math(False)
 
 
 def remove_frame(ax: "Axes") -> None:

@@ -12,6 +12,7 @@ from konstrain.plotting._style import (
     BROKEN,
     INK,
     RASTER_FROM,
+    as_written,
     axes_or_new,
     color,
     legend_above,
@@ -162,7 +163,7 @@ def _name_clusters(
     numbered = centers is not None and names.dtype.kind in "iu" and names.min() >= 0 and names.max() < len(centers)
     places = centers[names] if centers is not None and numbered else means
     for i, name in enumerate(names):
-        ax.annotate(
+        text = ax.annotate(
             str(name),
             places[i],
             xytext=(5, 4) if numbered else (0, 0),
@@ -175,11 +176,11 @@ def _name_clusters(
             path_effects=[withStroke(linewidth=3, foreground="white")],
             zorder=5,
         )
+        as_written(text)
 
 
 def _finish(ax: "Axes", rows: NDArray[Any], names: tuple[str, str]) -> None:
-    ax.set_xlabel(names[0])
-    ax.set_ylabel(names[1])
+    as_written(ax.set_xlabel(names[0]), ax.set_ylabel(names[1]))
     remove_frame(ax)
     if not names[1]:
         ax.set_yticks([])

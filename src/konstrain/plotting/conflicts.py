@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from konstrain.constraints.check import CheckResult
 from konstrain.constraints.witness import Finding, MustLinkPath, SizeSums, UncolorableRows
 from konstrain.exceptions import InfeasibleError
-from konstrain.plotting._style import BROKEN, COLORS, INK, axes_or_new, legend_above
+from konstrain.plotting._style import BROKEN, COLORS, INK, as_written, axes_or_new, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,16 +23,22 @@ LARGEST_ROW, SMALLEST_NUMBERED = 21.0, 12.0
 # The picture of one finding, with its words, in its own units: a circle of radius 1 and what is around it.
 WIDTH, LOW, HIGH = 3.0, -2.8, 1.3
 MUST: dict[str, Any] = {"color": INK, "linestyle": "-", "linewidth": 2.0}
+# Letters of a row's name at most.
+LONGEST_NAME = 12
 CANNOT: dict[str, Any] = {"color": BROKEN, "linestyle": "--", "linewidth": 1.8}
 
+_Names = Callable[[int], str]
 
-def plot_conflicts(error_or_check: Any, *, ax: "Axes | None" = None) -> "Axes":
+
+def plot_conflicts(error_or_check: Any, *, name_of: _Names = str, ax: "Axes | None" = None) -> "Axes":
     """Draw the evidence that constraints clash: solid lines tie rows together, dashed lines keep them apart.
 
     Parameters
     ----------
     error_or_check : InfeasibleError, CheckResult or Finding
         What said that no clustering exists. Of a check the first four findings are drawn side by side.
+    name_of : callable, default=str
+        Says what a row is called.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -54,10 +60,11 @@ def plot_conflicts(error_or_check: Any, *, ax: "Axes | None" = None) -> "Axes":
     for i, finding in enumerate(shown):
         middle = np.array([WIDTH * i, 0.0])
         draw: Callable[..., None] = _DRAWERS.get(type(finding.witness), _draw_nothing)
-        draw(ax, finding.witness, middle, unit)
+        draw(ax, finding.witness, middle, unit, name_of)
         # A letter is about half as wide as high.
         size = float(np.clip(WIDTH * unit / (0.55 * LINE_LENGTH), 6.0, 9.0))
-        ax.text(middle[0], -1.4, _wrapped(finding.message), ha="center", va="top", fontsize=size, color=INK)
+        words = _wrapped(finding.message)
+        as_written(ax.text(middle[0], -1.4, words, ha="center", va="top", fontsize=size, color=INK))
     _finish(ax, shown, len(findings))
     return ax
 
@@ -85,16 +92,18 @@ def _findings(source: Any) -> list[Finding]:
     return source.findings
 
 
-def _draw_path(ax: "Axes", path: MustLinkPath, middle: NDArray[np.float64], unit: float) -> None:
+def _draw_path(ax: "Axes", path: MustLinkPath, middle: NDArray[np.float64], unit: float, name_of: _Names) -> None:
     # The path runs over the upper half, its contradiction below it from end to end.
     places = middle + _circle(len(path.rows), np.pi, 0.0)
     ax.plot(*places.T, **MUST, zorder=1)
     ax.plot(*places[[0, -1]].T, **CANNOT, zorder=1)
     ax.plot(*places[[0, -1]].mean(axis=0), marker="x", color=BROKEN, markersize=11, markeredgewidth=2.5)
-    _draw_rows(ax, places, path.rows, unit)
+    _draw_rows(ax, places, path.rows, unit, name_of)
 
 
-def _draw_rows_apart(ax: "Axes", found: UncolorableRows, middle: NDArray[np.float64], unit: float) -> None:
+def _draw_rows_apart(
+    ax: "Axes", found: UncolorableRows, middle: NDArray[np.float64], unit: float, name_of: _Names
+) -> None:
     turn = np.pi / 2
     places = middle + _circle(len(found.rows), turn, turn - 2 * np.pi * (1 - 1 / len(found.rows)))
     index = {row: i for i, row in enumerate(found.rows)}
@@ -102,10 +111,10 @@ def _draw_rows_apart(ax: "Axes", found: UncolorableRows, middle: NDArray[np.floa
     wide, strong = np.clip([12, 8] / np.sqrt(len(found.conflicts)), [0.4, 0.15], [CANNOT["linewidth"], 1.0])
     for a, b in found.conflicts:
         ax.plot(*places[[index[a], index[b]]].T, **CANNOT | {"linewidth": wide}, alpha=strong, zorder=1)
-    _draw_rows(ax, places, found.rows, unit)
+    _draw_rows(ax, places, found.rows, unit, name_of)
 
 
-def _draw_sums(ax: "Axes", sums: SizeSums, middle: NDArray[np.float64], unit: float) -> None:
+def _draw_sums(ax: "Axes", sums: SizeSums, middle: NDArray[np.float64], *_: Any) -> None:
     scale = 2.0 / max(sums.needed, sums.available)
     for x, name, amount, look in (
         (-0.5, "needed", sums.needed, {"color": BROKEN, "hatch": "//", "edgecolor": INK}),
@@ -116,7 +125,7 @@ def _draw_sums(ax: "Axes", sums: SizeSums, middle: NDArray[np.float64], unit: fl
         ax.text(at, -1.0 + amount * scale + 0.05, f"{name} {amount:g}", ha="center", fontsize=9, color=INK)
 
 
-def _draw_nothing(ax: "Axes", witness: Any, middle: NDArray[np.float64], unit: float) -> None:
+def _draw_nothing(ax: "Axes", witness: Any, middle: NDArray[np.float64], *_: Any) -> None:
     """Evidence without a picture, such as sizes and conflicts that only clash together: the words must do."""
     ax.plot(*middle, marker="x", color=BROKEN, markersize=30, markeredgewidth=4)
 
@@ -133,13 +142,17 @@ def _circle(n: int, start: float, end: float) -> NDArray[np.float64]:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def _draw_rows(ax: "Axes", places: NDArray[np.float64], rows: tuple[int, ...], unit: float) -> None:
+def _draw_rows(ax: "Axes", places: NDArray[np.float64], rows: tuple[int, ...], unit: float, name_of: _Names) -> None:
     spacing = unit * float(np.linalg.norm(places[1] - places[0]))
     diameter = min(LARGEST_ROW, 0.8 * spacing)
     ax.scatter(*places.T, s=diameter**2, c="white", edgecolors=INK, linewidths=1.2, zorder=2)
     if diameter >= SMALLEST_NUMBERED:
         for place, row in zip(places, rows, strict=True):
-            ax.text(*place, str(row), ha="center", va="center", fontsize=0.43 * diameter, color=INK, zorder=3)
+            name = name_of(row)
+            name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
+            # Four letters fill a circle; longer names are smaller.
+            size = 0.43 * diameter * min(1.0, 4 / len(name))
+            as_written(ax.text(*place, name, ha="center", va="center", fontsize=size, color=INK, zorder=3))
 
 
 def _finish(ax: "Axes", shown: list[Finding], n_findings: int) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from konstrain.plotting._style import axes_or_new, color, dashes, legend_above, marker, remove_frame
+from konstrain.plotting._style import as_written, axes_or_new, color, dashes, legend_above, marker, remove_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,8 +66,7 @@ def plot_curves(
     for i, method in enumerate(dict.fromkeys(methods.tolist())):
         of_method = methods == method
         _draw_curve(ax, i, str(method), x[of_method], values[of_method], spread)
-    ax.set_xlabel(x_name)
-    ax.set_ylabel(value_name)
+    as_written(ax.set_xlabel(x_name), ax.set_ylabel(value_name))
     ax.grid(axis="y", alpha=0.3, linewidth=0.6)
     remove_frame(ax)
     legend_above(ax, *ax.get_legend_handles_labels())

@@ -82,6 +82,6 @@ def _draw(ax: "Axes", values: NDArray[np.float64], codes: NDArray[np.intp], name
         ax.fill_betweenx(edges, 0, np.append(heights, heights[-1]), step="post", color=color(i), linewidth=0)
         middles.append(top + heights.size / 2)
         top += heights.size + gap
-    ax.set_yticks(middles if len(names) <= 40 else [], names if len(names) <= 40 else [])
+    ax.set_yticks(middles if len(names) <= 40 else [], names if len(names) <= 40 else [], parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(top, -gap)

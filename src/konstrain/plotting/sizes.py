@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 
 from konstrain.plotting._style import BROKEN, COLORS, INK, axes_or_new, legend_above, remove_frame
 
@@ -17,7 +17,9 @@ MOST_VALUES = 25
 ROUNDING = 1e-9
 
 
-def plot_sizes(sizes: Any, *, size_min: Any = None, size_max: Any = None, ax: "Axes | None" = None) -> "Axes":
+def plot_sizes(
+    sizes: Any, *, size_min: Any = None, size_max: Any = None, names: Any = None, ax: "Axes | None" = None
+) -> "Axes":
     """Draw the size of each cluster as a bar and the bounds as lines; bars outside them are hatched.
 
     Parameters
@@ -26,6 +28,8 @@ def plot_sizes(sizes: Any, *, size_min: Any = None, size_max: Any = None, ax: "A
         What each cluster holds: `cluster_sizes_` of an estimator, rows or units of demand.
     size_min, size_max : float or array-like of shape (n_clusters,), optional
         The bounds, for all clusters or for each its own.
+    names : array-like of shape (n_clusters,), optional
+        What the clusters are called; default: their numbers, from 0.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -45,6 +49,8 @@ def plot_sizes(sizes: Any, *, size_min: Any = None, size_max: Any = None, ax: "A
     low, high = _bound("size_min", size_min, sizes.size), _bound("size_max", size_max, sizes.size)
     slack = ROUNDING * np.abs(sizes).sum()
     outside = (sizes < low - slack) | (sizes > high + slack)
+    names = np.arange(sizes.size) if names is None else column_or_1d(names)
+    check_consistent_length(sizes, names)
     ax = axes_or_new(ax)
     width = 0.7 if sizes.size <= MOST_VALUES else 1.0
     bars = ax.bar(range(sizes.size), sizes, width, color=[BROKEN if out else COLORS[4] for out in outside])
@@ -53,7 +59,7 @@ def plot_sizes(sizes: Any, *, size_min: Any = None, size_max: Any = None, ax: "A
         bar.set(edgecolor=INK if out else "none", linewidth=0.0)
     _draw_bound(ax, "size_min", low, "--")
     _draw_bound(ax, "size_max", high, "-")
-    _finish(ax, bars, int(outside.sum()))
+    _finish(ax, bars, names, int(outside.sum()))
     return ax
 
 
@@ -76,14 +82,14 @@ def _draw_bound(ax: "Axes", name: str, bound: NDArray[np.float64], style: str) -
         ax.hlines(bound[at], at - 0.5, at + 0.5, INK, style, linewidth=1.4, label=name)
 
 
-def _finish(ax: "Axes", bars: Any, n_outside: int) -> None:
+def _finish(ax: "Axes", bars: Any, names: NDArray[Any], n_outside: int) -> None:
     from matplotlib.patheffects import withStroke
 
     if len(bars) <= MOST_VALUES:
         # In the middle of the bars: at their ends the bounds run through.
         halo = [withStroke(linewidth=3, foreground="white")]
         ax.bar_label(bars, fmt="%g", label_type="center", fontsize=10, color=INK, path_effects=halo)
-        ax.set_xticks(range(len(bars)))
+        ax.set_xticks(range(len(bars)), names, parse_math=False)
     ax.set_xlabel("cluster")
     ax.set_ylabel("size")
     ax.margins(x=0.02)

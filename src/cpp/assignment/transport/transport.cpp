@@ -10,6 +10,7 @@
 #include "crowding.h"
 #include "fit_sizes.h"
 #include "flow_search.h"
+#include "priced_bounds.h"
 #include "priced_rows.h"
 
 namespace konstrain {
@@ -63,42 +64,16 @@ private:
     const TransportOptions& options_;
 };
 
-// What the bounds take off a sum of priced minima to make it a lower bound.
-double boundTerm(std::span<const double> prices, std::span<const std::int64_t> lower,
-                 std::span<const std::int64_t> upper) {
-    double sum = 0.0;
-    for (std::size_t j = 0; j != prices.size(); ++j)
-        sum += prices[j] * static_cast<double>(prices[j] > 0.0 ? upper[j] : lower[j]);
-    return sum;
-}
-
-// A price on a bound that cannot bind only weakens the lower bound. Returns whether there was one.
-bool dropIdlePrices(std::span<double> prices, std::span<const std::int64_t> lower,
-                    std::span<const std::int64_t> upper, std::size_t nRows) {
-    bool dropped = false;
-    for (std::size_t j = 0; j != prices.size(); ++j) {
-        const bool idle = prices[j] > 0.0 ? upper[j] >= static_cast<std::int64_t>(nRows) : lower[j] <= 0;
-        if (idle && prices[j] != 0.0) {
-            prices[j] = 0.0;
-            dropped = true;
-        }
-    }
-    return dropped;
-}
-
 // How much sizes miss their bounds at prices from a good sample: random fluctuation.
 double usualExcess(std::size_t nRows, std::size_t nClusters) {
     return std::sqrt(static_cast<double>(nRows) * static_cast<double>(nClusters));
 }
 
-// One row of each stretch of `sampleRatio`, at a place that looks random so that no period in the data is
-// met.
 std::vector<double> sampleRows(std::span<const double> costs, std::size_t nClusters) {
     const std::size_t nSampled = costs.size() / nClusters / sampleRatio;
     std::vector<double> sample(nSampled * nClusters);
     for (std::size_t n = 0; n != nSampled; ++n) {
-        const std::uint64_t scrambled = (n + 1) * 0x9E3779B97F4A7C15U;
-        const std::size_t row = n * sampleRatio + (scrambled >> 61U) % sampleRatio;
+        const std::size_t row = sampledRow(n, sampleRatio);
         std::copy_n(costs.data() + row * nClusters, nClusters, sample.data() + n * nClusters);
     }
     return sample;
@@ -114,19 +89,11 @@ bool Level::isLargeForSamples() const {
 void Level::priceBySample(std::span<double> prices) {
     const std::vector<double> sample = sampleRows(costs_, nClusters());
     const std::size_t nSampled = sample.size() / nClusters();
-    // Rounded outwards, so that bounds that add up still do.
-    const auto scaled = [&](std::int64_t bound) { return bound * static_cast<std::int64_t>(nSampled); };
-    const auto all = static_cast<std::int64_t>(nRows());
-    std::vector<std::int64_t> lower(nClusters());
-    std::vector<std::int64_t> upper(nClusters());
-    for (std::size_t j = 0; j != nClusters(); ++j) {
-        lower[j] = scaled(lower_[j]) / all;
-        upper[j] = (scaled(std::min(upper_[j], all)) + all - 1) / all;
-    }
+    const SizeBounds bounds = sampleBounds(lower_, upper_, nRows(), nSampled);
     std::vector<std::int32_t> labels(nSampled);
     TransportOptions options = options_;
     options.trustPrices = false;
-    Level(sample, lower, upper, labels, options).solve(prices);
+    Level(sample, bounds.lower, bounds.upper, labels, options).solve(prices);
 }
 
 // Gives each row its cheapest label at these prices and returns by how much the sizes miss their bounds.

@@ -1,4 +1,4 @@
-"""From options to what the library is asked: the rows, what they are called, and the constraints on them."""
+"""From options to what the library is given: the rows, what they are called, and the constraints on them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from konstrain._words import counted
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
-from konstrain.cli.running import note
+from konstrain.cli.running import note, progress
 from konstrain.constraints import pairs_from_groups
 from konstrain.datasets.scaling import standardized
 from konstrain.exceptions import FileError
@@ -24,7 +24,7 @@ CHUNK = 65_536
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Given:
     """Rows and constraints, read and checked.
 
     `constraints` holds the arguments `must_link`, `cannot_link`, `size_min`, `size_max`, `demand` and `sample_weight`
@@ -48,54 +48,67 @@ class Question:
         return {"n_samples": len(self.X), "features": list(self.features)}
 
 
-def ask(
+def read_given(
     data: DataOptions,
     constraints: ConstraintOptions,
     *,
     quiet: bool,
     n_clusters: int | None = None,
     outputs: Sequence[Path | None] = (),
-) -> Question:
-    """Read all files; none of them may be one that is to be written."""
-    _refuse_overwriting(outputs, [data.data, *constraints.must_link, *constraints.cannot_link, *constraints.links])
+    inputs: Sequence[Path] = (),
+) -> Given:
+    """Read the files of the options; neither they nor other `inputs` may be among those that are to be written."""
+    links = (*constraints.must_link, *constraints.cannot_link, *constraints.links)
+    _refuse_overwriting([path for path in outputs if path is not None], [data.data, *links, *inputs])
     sizes = {
         name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name), n_clusters)
         for name in ("size_min", "size_max")
     }
-    table = read_table(
-        data.data,
-        columns=names_in(data.columns) or None,
-        id=data.id,
-        ignore=names_in(data.ignore),
-        numeric=[name for name in (constraints.demand, constraints.weight) if name],
-        other=[name for name in (data.label, constraints.group) if name],
-    )
+    with progress(f"reading {data.data} ...", quiet=quiet):
+        table = read_table(
+            data.data,
+            columns=names_in("--columns", data.columns) or None,
+            id=data.id,
+            ignore=names_in("--ignore", data.ignore),
+            numeric=[name for name in (constraints.demand, constraints.weight) if name is not None],
+            other=[name for name in (data.label, constraints.group) if name is not None],
+        )
     _refuse_negative(data.data, table, [constraints.demand, constraints.weight])
-    if table.doubt:
-        note(table.doubt, quiet=quiet)
+    _refuse_missing_classes(data.data, table, data.label)
+    for doubt in table.doubts:
+        note(doubt, quiet=quiet)
     for name in table.features:
         if name.lower() in SUSPICIOUS and not data.columns:
             instead = f"--id {name}" if name.lower() in NAMES_ROWS else f"--label {name}"
             note(f"column {name!r} is used as a feature; if it is none: --ignore {name}, or {instead}", quiet=quiet)
-    given = {
+    found = {
         **_links(table, constraints, quiet=quiet),
         **sizes,
         "demand": table.extra.get(constraints.demand or ""),
         "sample_weight": table.extra.get(constraints.weight or ""),
     }
-    return Question(
+    return Given(
         X=standardized(table.X) if data.standardize else table.X,
         rows=table.rows,
         features=table.features,
         classes=table.extra.get(data.label or ""),
-        constraints={name: value for name, value in given.items() if value is not None},
+        constraints={name: value for name, value in found.items() if value is not None},
     )
 
 
-def _refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
-    for output in outputs:
-        if output is not None and output.exists() and any(i.exists() and output.samefile(i) for i in inputs):
+def _refuse_overwriting(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
+    for i, output in enumerate(outputs):
+        if any(_are_one(output, path) for path in inputs):
             raise FileError(f"{output} is read from; write to another file")
+        if any(_are_one(output, path) for path in outputs[:i]):
+            raise FileError(f"{output} would be written twice; write to another file")
+
+
+def _are_one(first: Path, second: Path) -> bool:
+    """Whether two names are of one file, which need not be there yet."""
+    if first.exists() and second.exists():
+        return first.samefile(second)
+    return first.resolve() == second.resolve()
 
 
 def _refuse_negative(path: Path, table: Table, columns: Sequence[str | None]) -> None:
@@ -106,10 +119,20 @@ def _refuse_negative(path: Path, table: Table, columns: Sequence[str | None]) ->
             raise FileError(f"{path}, row {negative[0]}, column {name!r} is {value:g}; it must not be negative")
 
 
-def refuse_too_few_rows(data: DataOptions, question: Question, n_clusters: int) -> None:
+def _refuse_missing_classes(path: Path, table: Table, column: str | None) -> None:
+    if column is not None:
+        missing = next((row for row, name in enumerate(table.extra[column]) if name is None), None)
+        if missing is not None:
+            raise FileError(
+                f"{path}, row {missing}, column {column!r} has no class; fill it in, or leave the column out with "
+                f"--ignore {column} instead of --label"
+            )
+
+
+def refuse_too_few_rows(data: DataOptions, given: Given, n_clusters: int) -> None:
     """Raise if there are fewer rows than clusters."""
-    if len(question.X) < n_clusters:
-        rows = counted(len(question.X), "row")
+    if len(given.X) < n_clusters:
+        rows = counted(len(given.X), "row")
         raise FileError(f"{data.data} has {rows}, too few for -k {n_clusters}; ask for fewer clusters")
 
 
@@ -125,7 +148,8 @@ def _links(table: Table, options: ConstraintOptions, *, quiet: bool) -> dict[str
             note(f"{path} holds no links", quiet=quiet)
     must = [links.must_link for links in read]
     if options.group:
-        must.append(pairs_from_groups(table.extra[options.group]))
+        # -1 is no group in the library; here it is text like all names.
+        must.append(pairs_from_groups([None if name == "-1" else name for name in table.extra[options.group]]))
     found = {"must_link": _together(must), "cannot_link": _together([links.cannot_link for links in read])}
     return {kind: pairs if pairs.size else None for kind, pairs in found.items()}
 

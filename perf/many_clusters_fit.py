@@ -1,0 +1,94 @@
+"""One case with many clusters: ten iterations under sizes and without, in a process of its own.
+
+``python perf/many_clusters_fit.py CASE [seed]``
+"""
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from konstrain import ConstrainedKMeans
+from timing import peak_megabytes
+
+ITERATIONS = 10
+N_FEATURES = 32
+
+
+@dataclass(frozen=True)
+class ManyClusters:
+    """Overlapping blobs of unequal sizes in single precision; sizes within half and one and a half of the mean."""
+
+    n_rows: int
+    n_clusters: int
+
+    @property
+    def name(self) -> str:
+        """Rows x clusters."""
+        return f"{self.n_rows}x{self.n_clusters}"
+
+    def rows(self, seed: int) -> np.ndarray:
+        """Draw rows in slices, so that nothing but them takes memory."""
+        rng = np.random.default_rng(seed)
+        label = rng.choice(self.n_clusters, self.n_rows, p=rng.dirichlet(np.full(self.n_clusters, 2.0)))
+        middles = rng.normal(size=(self.n_clusters, N_FEATURES)).astype(np.float32)
+        rows = np.empty((self.n_rows, N_FEATURES), dtype=np.float32)
+        for first in range(0, self.n_rows, 50_000):
+            part = label[first : first + 50_000]
+            rows[first : first + part.size] = middles[part]
+            rows[first : first + part.size] += 0.7 * rng.standard_normal((part.size, N_FEATURES), dtype=np.float32)
+        return rows
+
+
+CASES = {
+    case.name: case
+    for case in (ManyClusters(20_000, 200), ManyClusters(100_000, 1_000), ManyClusters(1_000_000, 1_000))
+}
+
+
+def measure(case: ManyClusters, seed: int = 0) -> dict[str, str]:
+    """Seconds of both sides from the same centers, and the growth of this process' peak memory by ours."""
+    rows = case.rows(seed)
+    start = rows[np.random.default_rng(seed + 1).choice(case.n_rows, case.n_clusters, replace=False)]
+    mean = case.n_rows / case.n_clusters
+    ours = ConstrainedKMeans(
+        case.n_clusters,
+        size_min=int(0.5 * mean),
+        size_max=int(1.5 * mean),
+        init=start,
+        max_iter=ITERATIONS,
+        tol=0,
+        local_search=False,
+    )
+    theirs = KMeans(case.n_clusters, init=start, n_init=1, max_iter=ITERATIONS, tol=0, copy_x=False)
+    before = peak_megabytes()
+    own = _seconds(ours.fit, rows)
+    beyond = peak_megabytes() - before
+    peer = _seconds(theirs.fit, rows)
+    return {
+        "case": case.name,
+        "ours s (wall)": f"{own[0]:.2f}",
+        "KMeans s (wall)": f"{peer[0]:.2f}",
+        "ours / KMeans (wall)": f"{own[0] / peer[0]:.2f}",
+        "ours / KMeans (CPU)": f"{own[1] / peer[1]:.2f}",
+        "beyond X MB": f"{beyond:.0f}",
+        "SSE": f"{ours.inertia_:.8g}",
+    }
+
+
+def _seconds(call: Callable[..., Any], rows: np.ndarray) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ten iterations are not enough to converge, and are not meant to be
+        call(rows)
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(CASES[sys.argv[1]], *(int(seed) for seed in sys.argv[2:]))))

@@ -1,0 +1,87 @@
+"""From an answer to the new picture: what the server takes, and what a person in front of a browser waits.
+
+    python perf/studio.py            # 10,000 x 10 and 100,000 x 10, k = 10
+
+The server's part is from the message to the page's new state, picture included, with nothing sent. The browser's part
+is from the click to the frame that is drawn after the new colours arrived; it needs Chromium and playwright.
+"""
+
+import shutil
+import statistics
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import make_blobs
+
+from konstrain import Studio, studio
+from konstrain._studio.page import Page
+
+SIZES = (10_000, 100_000)
+ANSWERS = 9
+
+
+def main() -> None:
+    """Print one line per number of rows."""
+    titles = f"{'rows':>9} {'server, median':>15} {'most':>7} {'browser, median':>16} {'most':>7}"
+    print(f"{titles}   seconds, {ANSWERS} answers")
+    for n in SIZES:
+        X, _ = make_blobs(n, centers=10, n_features=10, cluster_std=5.0, random_state=0)
+        desk = studio(X, 10)
+        desk.wait()
+        server = answers_on_the_server(desk)
+        browser = answers_in_the_browser(desk)
+        desk.close()
+        cells = [f"{f(times):.3f}" if times else "-" for times in (server, browser) for f in (statistics.median, max)]
+        print(f"{n:>9,} {cells[0]:>15} {cells[1]:>7} {cells[2]:>16} {cells[3]:>7}", flush=True)
+
+
+def answers_on_the_server(desk: Studio) -> list[float]:
+    """Seconds from each message to the page's new state."""
+    page = Page(desk)
+    rng = np.random.default_rng(0)
+    times = []
+    for _ in range(ANSWERS):
+        page.picked = rng.choice(desk.rows.n_samples, 2, replace=False).tolist()
+        before, told = desk.fit, threading.Event()
+        forget = desk.listen(lambda before=before, told=told: desk.fit is not before and told.set())
+        began = time.perf_counter()
+        page.act({"act": "link", "kind": "together"})
+        told.wait()
+        page.refresh()
+        times.append(time.perf_counter() - began)
+        forget()
+        desk.wait()
+    return times
+
+
+def answers_in_the_browser(desk: Studio) -> list[float]:
+    """Seconds from each click on "together" to the frame with the new colours; none without a browser."""
+    program = shutil.which("chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ModuleNotFoundError:
+        return []
+    if program is None:
+        return []
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    from studio_page import FLAGS, OpenPage
+
+    address = desk.show(open_browser=False)
+    rng = np.random.default_rng(1)
+    times = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        page = OpenPage(browser.new_page(viewport={"width": 1280, "height": 800}), address)
+        for _ in range(ANSWERS):
+            page.pick(*rng.choice(desk.rows.n_samples, 2, replace=False).tolist())
+            times.append(page.time_to_new_colours("#pick-together"))
+            desk.wait()
+        browser.close()
+    return times
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+#include "candidate_lists.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <limits>
+#include <numeric>
+
+#include "chunks.h"
+#include "deadline.h"
+
+#define KONSTRAIN_KERNELS "candidate_kernel.h"
+#include "for_each_target.h"
+
+namespace konstrain {
+
+namespace {
+
+const auto fourthOfLanes = KONSTRAIN_PICK(fourthOfLanes);
+const auto columnsUpTo = KONSTRAIN_PICK(columnsUpTo);
+
+// Rows between two looks at the clock.
+constexpr std::size_t chunkRows = 1024;
+// A list ends at the fourth-least cost of the lane that comes here when lanes are sorted by it: about 30
+// clusters, and never fewer than 16.
+constexpr std::size_t limitingLane = 3;
+
+} // namespace
+
+CandidateLists::CandidateLists(CostSource& source, std::size_t length, std::size_t nThreads)
+    : source_(source), length_(std::min(length, source.nClusters())), nThreads_(nThreads),
+      scratch_(nThreads,
+               {std::vector<double>(source.bufferSize()), std::vector<std::int32_t>(source.nClusters())}),
+      costs_(std::make_unique_for_overwrite<double[]>(source.nRows() * length_)),
+      clusters_(std::make_unique_for_overwrite<std::int32_t[]>(source.nRows() * length_)),
+      beyond_(source.nRows()), wide_(source.nRows(), notWide), everyCluster_(source.nClusters()),
+      basis_(source.nClusters()) {
+    std::iota(everyCluster_.begin(), everyCluster_.end(), 0);
+}
+
+bool CandidateLists::makeAll(std::span<const double> prices, TimePoint deadline) {
+    std::vector<std::int32_t> rows(nRows());
+    std::iota(rows.begin(), rows.end(), 0);
+    basis_.assign(prices.begin(), prices.end());
+    std::fill(wide_.begin(), wide_.end(), notWide);
+    wideCosts_.clear();
+    return makeRows(rows, prices, deadline);
+}
+
+bool CandidateLists::rebase(std::span<const double> prices, TimePoint deadline) {
+    double leastRise = infinity;
+    for (std::size_t j = 0; j != prices.size(); ++j)
+        leastRise = std::min(leastRise, prices[j] - basis_[j]);
+    std::vector<std::uint8_t> isDoubtful(nRows());
+    const Chunks chunks{nRows(), chunkRows};
+    forEachChunk(chunks, chunks.workers(nThreads_), [&](std::size_t, std::size_t chunk) {
+        const RowRange range = chunks.rows(chunk);
+        for (std::size_t row = range.first; row != range.last; ++row) {
+            beyond_[row] += leastRise;
+            isDoubtful[row] = leastOnList(row, prices) > beyond_[row] ? 1 : 0;
+        }
+    });
+    std::vector<std::int32_t> doubtful;
+    for (std::size_t row = 0; row != nRows(); ++row)
+        if (isDoubtful[row] != 0)
+            doubtful.push_back(static_cast<std::int32_t>(row));
+    basis_.assign(prices.begin(), prices.end());
+    return makeRows(doubtful, prices, deadline);
+}
+
+double CandidateLists::leastOnList(std::size_t row, std::span<const double> prices) const {
+    const CandidateList list = (*this)[row];
+    double least = infinity;
+    for (std::size_t e = 0; e != list.length; ++e)
+        least = std::min(least, list.costs[e] + prices[static_cast<std::size_t>(list.clusters[e])]);
+    return least;
+}
+
+std::int32_t CandidateLists::cheapest(std::size_t row, std::span<const double> prices) const {
+    const CandidateList list = (*this)[row];
+    double least = infinity;
+    std::int32_t best = list.clusters[0];
+    for (std::size_t e = 0; e != list.length; ++e) {
+        const double priced = list.costs[e] + prices[static_cast<std::size_t>(list.clusters[e])];
+        if (priced < least || (priced == least && list.clusters[e] < best)) {
+            least = priced;
+            best = list.clusters[e];
+        }
+    }
+    return best;
+}
+
+void CandidateLists::shift(double amount) {
+    for (double& beyond : beyond_)
+        beyond -= amount;
+}
+
+bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<const double> prices,
+                              TimePoint deadline) {
+    std::vector<double> padded(paddedToLanes(nClusters()), infinity);
+    std::copy(prices.begin(), prices.end(), padded.begin());
+    const Chunks chunks{rows.size(), chunkRows};
+    const std::size_t nWorkers = chunks.workers(nThreads_);
+    std::atomic<bool> outOfTime{false};
+    forEachChunk(chunks, nWorkers, [&](std::size_t worker, std::size_t chunk) {
+        if (outOfTime || isPast(deadline)) {
+            outOfTime = true;
+            return;
+        }
+        const RowRange range = chunks.rows(chunk);
+        for (std::size_t first = range.first; first < range.last; first += CostSource::mostRows) {
+            const std::size_t count = std::min(CostSource::mostRows, range.last - first);
+            double* costs = scratch_[worker].costs.data();
+            source_.write(rows.subspan(first, count), worker, costs);
+            for (std::size_t n = 0; n != count; ++n)
+                makeList(static_cast<std::size_t>(rows[first + n]), costs + n * nClusters(), padded.data(),
+                         scratch_[worker].columns);
+        }
+    });
+    return !outOfTime;
+}
+
+void CandidateLists::makeList(std::size_t row, const double* costs, const double* prices,
+                              std::vector<std::int32_t>& columns) {
+    const auto priced = [&](std::int32_t j) { return costs[j] + prices[j]; };
+    if (length_ == nClusters()) {
+        std::iota(columns.begin(), columns.end(), 0);
+        fill(row, costs, columns);
+        beyond_[row] = infinity;
+        return;
+    }
+    double limits[laneCount];
+    fourthOfLanes(costs, prices, nClusters(), limits);
+    std::sort(std::begin(limits), std::end(limits));
+    // A lane with fewer clusters has no fourth; the places past the last cluster cost infinity, too.
+    beyond_[row] = std::min(limits[limitingLane], std::numeric_limits<double>::max());
+    std::size_t count = columnsUpTo(costs, prices, nClusters(), beyond_[row], columns.data());
+    if (count > length_) {
+        // Of equal costs the first clusters stay, so that lists do not depend on how they are cut.
+        const auto isCheaper = [&](std::int32_t a, std::int32_t b) {
+            return priced(a) < priced(b) || (priced(a) == priced(b) && a < b);
+        };
+        const auto cut = columns.begin() + static_cast<std::ptrdiff_t>(length_);
+        std::nth_element(columns.begin(), cut, columns.begin() + static_cast<std::ptrdiff_t>(count),
+                         isCheaper);
+        beyond_[row] = priced(*cut);
+        count = length_;
+    }
+    fill(row, costs, std::span(columns).first(count));
+}
+
+void CandidateLists::fill(std::size_t row, const double* costs, std::span<const std::int32_t> columns) {
+    double* toCost = costs_.get() + row * length_;
+    std::int32_t* toCluster = clusters_.get() + row * length_;
+    for (std::size_t e = 0; e != columns.size(); ++e) {
+        toCost[e] = costs[columns[e]];
+        toCluster[e] = columns[e];
+    }
+    std::fill(toCost + columns.size(), toCost + length_, infinity);
+    std::fill(toCluster + columns.size(), toCluster + length_, 0);
+}
+
+void CandidateLists::extend(std::span<const std::int32_t> rows, std::span<const double> prices,
+                            std::span<const double> floors) {
+    makeRows(rows, prices, TimePoint::max());
+    for (std::size_t n = 0; n != rows.size(); ++n)
+        if (const auto row = static_cast<std::size_t>(rows[n]); beyond_[row] <= floors[n])
+            widen(row);
+}
+
+void CandidateLists::widen(std::size_t row) {
+    const auto number = static_cast<std::int32_t>(row);
+    std::vector<double>& costs = scratch_[0].costs;
+    source_.write({&number, 1}, 0, costs.data());
+    wide_[row] = static_cast<std::uint32_t>(wideCosts_.size());
+    wideCosts_.emplace_back(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(nClusters()));
+    beyond_[row] = infinity;
+}
+
+} // namespace konstrain

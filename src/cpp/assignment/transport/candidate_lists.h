@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cost_source.h"
+#include "deadline.h"
+
+namespace konstrain {
+
+// Costs of one row without prices, and the clusters they belong to. Short lists end with infinite costs.
+struct CandidateList {
+    const double* costs;
+    const std::int32_t* clusters;
+    std::size_t length;
+};
+
+// For each row the few clusters that are cheapest for it at some prices, and what is known about all others.
+//
+// A list stands in for a row of the cost matrix as long as the row's cheapest cluster on it costs no more
+// than `beyond`, below which no cluster off the list lies at the prices in force (`rebase` keeps that true).
+class CandidateLists {
+public:
+    CandidateLists(CostSource& source, std::size_t length, std::size_t nThreads);
+
+    std::size_t nRows() const { return source_.nRows(); }
+    std::size_t nClusters() const { return source_.nClusters(); }
+    std::size_t nThreads() const { return nThreads_; }
+    std::size_t length() const { return length_; }
+
+    CandidateList operator[](std::size_t row) const {
+        if (wide_[row] == notWide)
+            return {costs_.get() + row * length_, clusters_.get() + row * length_, length_};
+        return {wideCosts_[wide_[row]].data(), everyCluster_.data(), nClusters()};
+    }
+    double beyond(std::size_t row) const { return beyond_[row]; }
+
+    // Makes all lists at these prices. False when the deadline passed first.
+    bool makeAll(std::span<const double> prices, TimePoint deadline);
+    // Prices have changed: lowers what is known of clusters off the lists accordingly, then makes the lists
+    // anew on which the cheapest cluster may not be. False when the deadline passed first.
+    bool rebase(std::span<const double> prices, TimePoint deadline);
+    // Makes some lists anew at prices that only rose since the last `rebase`. Lists that would end at
+    // `floors`, a value per row, or below take up all clusters.
+    void extend(std::span<const std::int32_t> rows, std::span<const double> prices,
+                std::span<const double> floors);
+
+    double leastOnList(std::size_t row, std::span<const double> prices) const;
+    // Of equally cheap clusters the first by number.
+    std::int32_t cheapest(std::size_t row, std::span<const double> prices) const;
+    // All prices were lowered by as much.
+    void shift(double amount);
+    // Lists with all clusters: a measure of memory.
+    std::size_t nWide() const { return wideCosts_.size(); }
+
+private:
+    // What one worker needs to make lists.
+    struct Scratch {
+        std::vector<double> costs;
+        std::vector<std::int32_t> columns;
+    };
+    static constexpr std::uint32_t notWide = ~std::uint32_t{0};
+
+    void widen(std::size_t row);
+    bool makeRows(std::span<const std::int32_t> rows, std::span<const double> prices, TimePoint deadline);
+    void makeList(std::size_t row, const double* costs, const double* prices,
+                  std::vector<std::int32_t>& columns);
+    void fill(std::size_t row, const double* costs, std::span<const std::int32_t> columns);
+
+    CostSource& source_;
+    std::size_t length_;
+    std::size_t nThreads_;
+    std::vector<Scratch> scratch_; // one per worker
+    std::unique_ptr<double[]> costs_;
+    std::unique_ptr<std::int32_t[]> clusters_;
+    std::vector<double> beyond_;
+    std::vector<std::uint32_t> wide_; // per row: where its full list is
+    std::vector<std::vector<double>> wideCosts_;
+    std::vector<std::int32_t> everyCluster_;
+    std::vector<double> basis_; // prices at which `beyond_` holds
+};
+
+} // namespace konstrain

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "infinity.h"
+#include "lane_width.h"
+
+namespace konstrain {
+
+// Where the costs of rows come from: a matrix, or rows and centers between which distances are taken when
+// they are asked for. The same row always has the same costs, bit for bit.
+class CostSource {
+public:
+    CostSource(std::size_t nRows, std::size_t nClusters) : nRows_(nRows), nClusters_(nClusters) {}
+    CostSource(const CostSource&) = delete;
+    CostSource& operator=(const CostSource&) = delete;
+    virtual ~CostSource() = default;
+
+    // Rows that one call of `write` may ask for.
+    static constexpr std::size_t mostRows = 32;
+
+    std::size_t nRows() const { return nRows_; }
+    std::size_t nClusters() const { return nClusters_; }
+    // Doubles that `write` may touch: kernels read a row in full vectors, past its end.
+    std::size_t bufferSize() const { return mostRows * nClusters_ + laneCount; }
+
+    // Writes the costs of a few rows, one row after the other. Workers may call it at the same time.
+    virtual void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) = 0;
+
+private:
+    std::size_t nRows_;
+    std::size_t nClusters_;
+};
+
+// Costs that somebody has computed already, row-major.
+class MatrixCosts final : public CostSource {
+public:
+    MatrixCosts(std::span<const double> costs, std::size_t nClusters)
+        : CostSource(costs.size() / nClusters, nClusters), costs_(costs) {}
+
+    void write(std::span<const std::int32_t> rows, std::size_t /*worker*/, double* costs) override {
+        for (const std::int32_t row : rows) {
+            std::copy_n(costs_.data() + static_cast<std::size_t>(row) * nClusters(), nClusters(), costs);
+            costs += nClusters();
+        }
+    }
+
+private:
+    std::span<const double> costs_;
+};
+
+} // namespace konstrain

@@ -1,0 +1,330 @@
+#include "listed_paths.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <functional>
+
+#include "flow_search.h"
+
+namespace konstrain {
+
+namespace {
+
+constexpr int stepsPerClockReading = 16;
+// One search serves this part of all shortages; see `FlowSearch`.
+constexpr std::size_t shortagesPerSearch = 4;
+constexpr std::int32_t noArc = -1;
+// What turned out too short is made this many times as long.
+constexpr double reachGrowth = 4.0;
+// A list made anew must reach this part of the reserve farther than before, and farther than rounding may
+// seem to: where many clusters cost a row the same, lists would grow by nothing time after time.
+constexpr double leastProgress = 0.05;
+constexpr double rounding = 1e-12;
+// Rows that may have full lists: a few always, then one in so many.
+constexpr std::size_t leastWide = 256;
+constexpr std::size_t rowsPerWide = 64;
+
+} // namespace
+
+ListedPaths::ListedPaths(CandidateLists& lists, std::span<double> prices, std::span<std::int32_t> labels,
+                         std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,
+                         double reach)
+    : lists_(lists), out_(prices), labels_(labels), lower_(lower), upper_(upper), own_(labels.size()),
+      members_(lower.size()), position_(labels.size()), arcs_(lower.size()), isBuilt_(lower.size(), 0),
+      doubt_(lower.size(), infinity), offList_(lower.size(), infinity), radius_(lower.size(), reach),
+      reserve_(lower.size(), reach), passed_(lower.size()), excess_(lower.size() + 1, 0),
+      prices_(prices.begin(), prices.end()), distance_(lower.size() + 1), parent_(lower.size() + 1),
+      via_(lower.size() + 1), viaWeight_(lower.size() + 1), isClosed_(lower.size() + 1),
+      onPath_(lower.size() + 1), arcTo_(lower.size(), noArc) {
+    prices_.push_back(0.0);
+    for (std::size_t row = 0; row != labels.size(); ++row) {
+        own_[row] = costIn(static_cast<std::int32_t>(row), static_cast<std::size_t>(labels[row]));
+        assert(own_[row] < infinity);
+        auto& members = members_[static_cast<std::size_t>(labels[row])];
+        position_[row] = static_cast<std::int32_t>(members.size());
+        members.push_back(static_cast<std::int32_t>(row));
+    }
+    for (std::size_t j = 0; j != nClusters(); ++j) {
+        const auto size = static_cast<std::int64_t>(members_[j].size());
+        passed_[j] = startFlow(prices[j], size, lower[j], upper[j]);
+        excess_[j] = size - passed_[j];
+        excess_[sink()] -= excess_[j];
+    }
+}
+
+// Full lists for more rows than this would be the matrix that lists are there to avoid.
+std::size_t ListedPaths::mostWide() const {
+    return leastWide + lists_.nRows() / rowsPerWide;
+}
+
+ListedPaths::Status ListedPaths::run(TimePoint deadline) {
+    Status status = Status::Balanced;
+    const auto isExcess = [](std::int64_t excess) { return excess > 0; };
+    for (int step = 0; std::any_of(excess_.begin(), excess_.end(), isExcess); ++step) {
+        if (step % stepsPerClockReading == 0 && isPast(deadline)) {
+            status = Status::OutOfTime;
+            break;
+        }
+        findShortages();
+        if (found_.empty())
+            return Status::LostItsWay;
+        raisePrices(distance_[found_.back()]);
+        std::fill(onPath_.begin(), onPath_.end(), 0);
+        for (const std::size_t target : found_)
+            moveAlongPath(target);
+    }
+    for (std::size_t j = 0; j != nClusters(); ++j) {
+        out_[j] = prices_[j] - prices_[sink()];
+        // Rounding must not push the next call's flow to the wrong bound.
+        if (passed_[j] > lower_[j])
+            out_[j] = std::max(out_[j], 0.0);
+        if (passed_[j] < upper_[j])
+            out_[j] = std::min(out_[j], 0.0);
+    }
+    return status;
+}
+
+void ListedPaths::push(double distance, std::size_t node, bool isDoubt) {
+    heap_.push_back({distance, static_cast<std::int32_t>(node), isDoubt});
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+}
+
+void ListedPaths::reach(std::size_t from, std::size_t to, double weight, std::int32_t row) {
+    if (isClosed_[to] != 0)
+        return;
+    // Rounding may leave a reduced cost below zero by a few units in the last place.
+    const double distance = distance_[from] + std::max(0.0, weight + prices_[to] - prices_[from]);
+    if (distance < distance_[to]) {
+        distance_[to] = distance;
+        parent_[to] = static_cast<std::int32_t>(from);
+        via_[to] = row;
+        viaWeight_[to] = weight;
+        push(distance, to, false);
+    }
+}
+
+void ListedPaths::findShortages() {
+    std::fill(distance_.begin(), distance_.end(), infinity);
+    std::fill(isClosed_.begin(), isClosed_.end(), 0);
+    closed_.clear();
+    found_.clear();
+    heap_.clear();
+    std::size_t nShortages = 0;
+    for (std::size_t node = 0; node != excess_.size(); ++node) {
+        nShortages += excess_[node] < 0 ? 1U : 0U;
+        if (excess_[node] > 0) {
+            distance_[node] = 0.0;
+            parent_[node] = static_cast<std::int32_t>(node);
+            push(0.0, node, false);
+        }
+    }
+    const std::size_t nWanted = std::max<std::size_t>(1, nShortages / shortagesPerSearch);
+    while (!heap_.empty()) {
+        std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+        const Event event = heap_.back();
+        heap_.pop_back();
+        const auto node = static_cast<std::size_t>(event.node);
+        if (event.isDoubt) {
+            if (lists_.nWide() > mostWide())
+                return;
+            settleDoubt(node, event.distance);
+            continue;
+        }
+        if (isClosed_[node] != 0)
+            continue;
+        isClosed_[node] = 1;
+        closed_.push_back(node);
+        if (excess_[node] < 0) {
+            found_.push_back(node);
+            if (found_.size() == nWanted)
+                return;
+        }
+        if (node == sink())
+            leaveSink();
+        else
+            leave(node);
+    }
+}
+
+void ListedPaths::leave(std::size_t from) {
+    if (isBuilt_[from] == 0)
+        buildArcs(from);
+    for (const Arc& arc : arcs_[from])
+        reach(from, static_cast<std::size_t>(arc.to), arc.weight, arc.row);
+    if (passed_[from] < upper_[from])
+        reach(from, sink(), 0.0, noArc);
+    if (doubt_[from] < infinity)
+        push(distance_[from] + std::max(0.0, doubt_[from] - prices_[from]), from, true);
+}
+
+void ListedPaths::leaveSink() {
+    for (std::size_t j = 0; j != nClusters(); ++j)
+        if (passed_[j] > lower_[j])
+            reach(sink(), j, 0.0, noArc);
+}
+
+// The search has come as far as the arcs of a cluster are known: it needs longer ones, or new lists.
+void ListedPaths::settleDoubt(std::size_t cluster, double distance) {
+    if (offList_[cluster] <= doubt_[cluster])
+        remakeLists(cluster, distance);
+    else
+        radius_[cluster] = reachGrowth * std::max(radius_[cluster], doubt_[cluster] - prices_[cluster]);
+    buildArcs(cluster);
+    leave(cluster);
+}
+
+// Makes the lists of those rows anew that may be this near to a cluster off theirs: at the prices that a
+// search which ended here would leave behind, for at the present ones a list would come out as it is.
+void ListedPaths::remakeLists(std::size_t cluster, double distance) {
+    std::vector<double> ahead(prices_.begin(), prices_.end() - 1);
+    for (const std::size_t node : closed_)
+        if (node != sink())
+            ahead[node] += distance - distance_[node];
+    // Rounding may leave the two apart by a unit in the last place, and a list must grow beyond both.
+    const double level = std::max(ahead[cluster], offList_[cluster]);
+    const double reserve = reserve_[cluster];
+    reserve_[cluster] = reachGrowth * std::max(reserve, level - prices_[cluster]);
+    std::vector<std::int32_t> rows;
+    std::vector<double> floors;
+    for (const std::int32_t row : members_[cluster])
+        if (lists_.beyond(static_cast<std::size_t>(row)) - ownCost(row) <= level + reserve) {
+            rows.push_back(row);
+            floors.push_back(ownCost(row) + level + leastProgress * reserve +
+                             rounding * (std::abs(ownCost(row)) + std::abs(level)));
+        }
+    lists_.extend(rows, ahead, floors);
+}
+
+void ListedPaths::buildArcs(std::size_t cluster) {
+    auto& arcs = arcs_[cluster];
+    arcs.clear();
+    double offList = infinity;
+    double tooFar = infinity;
+    const double reach = prices_[cluster] + radius_[cluster];
+    for (const std::int32_t number : members_[cluster]) {
+        const auto row = static_cast<std::size_t>(number);
+        const auto [cost, to, length] = lists_[row];
+        const double own = own_[row];
+        offList = std::min(offList, lists_.beyond(row) - own);
+        for (std::size_t e = 0; e != length; ++e) {
+            const auto target = static_cast<std::size_t>(to[e]);
+            const double weight = cost[e] - own;
+            const double priced = weight + prices_[target];
+            if (priced > reach) {
+                tooFar = std::min(tooFar, priced);
+                continue;
+            }
+            if (target == cluster)
+                continue;
+            if (arcTo_[target] == noArc) {
+                arcTo_[target] = static_cast<std::int32_t>(arcs.size());
+                arcs.push_back({to[e], number, weight});
+            } else if (Arc& arc = arcs[static_cast<std::size_t>(arcTo_[target])];
+                       weight < arc.weight || (weight == arc.weight && number < arc.row)) {
+                arc.row = number;
+                arc.weight = weight;
+            }
+        }
+    }
+    for (const Arc& arc : arcs)
+        arcTo_[static_cast<std::size_t>(arc.to)] = noArc;
+    offList_[cluster] = offList;
+    doubt_[cluster] = std::min(offList, tooFar);
+    isBuilt_[cluster] = 1;
+}
+
+void ListedPaths::raisePrices(double distance) {
+    for (const std::size_t node : closed_)
+        prices_[node] += distance - distance_[node];
+}
+
+double ListedPaths::costIn(std::int32_t row, std::size_t to) const {
+    const auto [costs, clusters, length] = lists_[static_cast<std::size_t>(row)];
+    const std::int32_t* entry = std::find(clusters, clusters + length, static_cast<std::int32_t>(to));
+    return entry == clusters + length ? infinity : costs[entry - clusters];
+}
+
+std::vector<std::int32_t> ListedPaths::equalRows(std::size_t from, std::size_t to) const {
+    std::vector<std::int32_t> rows;
+    for (const std::int32_t row : members_[from])
+        if (row == via_[to] || costIn(row, to) - ownCost(row) == viaWeight_[to])
+            rows.push_back(row);
+    std::sort(rows.begin(), rows.end());
+    return rows;
+}
+
+// How many units fit through the path to `target` and are there to move.
+std::int64_t ListedPaths::mostAlong(std::size_t target, std::size_t& source) const {
+    std::int64_t amount = -excess_[target];
+    std::size_t to = target;
+    for (; parent_[to] != static_cast<std::int32_t>(to); to = static_cast<std::size_t>(parent_[to])) {
+        const auto from = static_cast<std::size_t>(parent_[to]);
+        if (onPath_[to] != 0)
+            return 0;
+        if (to == sink())
+            amount = std::min(amount, upper_[from] - passed_[from]);
+        else if (from == sink())
+            amount = std::min(amount, passed_[to] - lower_[to]);
+        else if (amount > 1) {
+            // Equal rows move together.
+            amount = std::min(amount, static_cast<std::int64_t>(equalRows(from, to).size()));
+        }
+    }
+    source = to;
+    return onPath_[source] != 0 ? 0 : std::min(amount, excess_[source]);
+}
+
+bool ListedPaths::moveAlongPath(std::size_t target) {
+    std::size_t source = 0;
+    const std::int64_t amount = mostAlong(target, source);
+    // Paths that touch an earlier one wait: its rows have moved, so their arcs may have changed.
+    if (amount == 0)
+        return false;
+    for (std::size_t to = target; to != source; to = static_cast<std::size_t>(parent_[to])) {
+        onPath_[to] = 1;
+        pass(static_cast<std::size_t>(parent_[to]), to, amount);
+    }
+    onPath_[source] = 1;
+    excess_[source] -= amount;
+    excess_[target] += amount;
+    return true;
+}
+
+void ListedPaths::pass(std::size_t from, std::size_t to, std::int64_t amount) {
+    if (to == sink())
+        passed_[from] += amount;
+    else if (from == sink())
+        passed_[to] -= amount;
+    else
+        moveRows(from, to, amount);
+}
+
+void ListedPaths::moveRows(std::size_t from, std::size_t to, std::int64_t amount) {
+    if (amount == 1) {
+        moveRow(via_[to], to);
+    } else {
+        const std::vector<std::int32_t> rows = equalRows(from, to);
+        for (std::size_t n = 0; n != static_cast<std::size_t>(amount); ++n)
+            moveRow(rows[n], to);
+    }
+    isBuilt_[from] = 0;
+    isBuilt_[to] = 0;
+}
+
+void ListedPaths::moveRow(std::int32_t row, std::size_t to) {
+    const auto number = static_cast<std::size_t>(row);
+    auto& left = members_[static_cast<std::size_t>(labels_[number])];
+    const std::int32_t last = left.back();
+    left[static_cast<std::size_t>(position_[number])] = last;
+    position_[static_cast<std::size_t>(last)] = position_[number];
+    left.pop_back();
+    position_[number] = static_cast<std::int32_t>(members_[to].size());
+    members_[to].push_back(row);
+    labels_[number] = static_cast<std::int32_t>(to);
+    const double listed = costIn(row, to);
+    // A list made anew during the search may have dropped the cluster.
+    own_[number] = listed < infinity ? listed : own_[number] + viaWeight_[to];
+}
+
+} // namespace konstrain

@@ -1,0 +1,303 @@
+#include "share_prices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "chunks.h"
+#include "flow_search.h"
+
+namespace konstrain {
+
+namespace {
+
+constexpr std::size_t chunkRows = 2048;
+// Shares are counted in units of 2^-32.
+constexpr double shareUnit = 4294967296.0;
+// A cluster that is dearer by more temperatures than this takes no share.
+constexpr double farthest = 7.0;
+// Smallest product of two shares that couples two clusters in a step.
+constexpr double leastCoupling = 0.03;
+// Rows per cluster that couplings are counted on: more than these say the same.
+constexpr std::size_t coupledRows = 32;
+// A step moves no price by more temperatures than this.
+constexpr double longestStep = 3.0;
+// Added to the diagonal, relative to the mean size: prices that may all shift together have no best place.
+constexpr double ridge = 1e-6;
+// A step needs no more digits than this, nor more iterations of conjugate gradients.
+constexpr double stepAccuracy = 1e-2;
+constexpr int mostIterations = 60;
+// Rows that the median gap is taken over.
+constexpr std::size_t gapSample = 4096;
+
+std::int64_t inUnits(double share) {
+    return static_cast<std::int64_t>(share * shareUnit);
+}
+
+} // namespace
+
+std::size_t PairSums::slotOf(std::uint64_t key) const {
+    std::size_t slot = (key * 0x9E3779B97F4A7C15U) >> 20U;
+    const std::size_t mask = keys_.size() - 1;
+    for (slot &= mask; keys_[slot] != key && keys_[slot] != noKey; slot = (slot + 1) & mask) {
+    }
+    return slot;
+}
+
+void PairSums::add(std::size_t a, std::size_t b, std::int64_t amount) {
+    addKey(static_cast<std::uint64_t>(std::min(a, b)) * nClusters_ + std::max(a, b), amount);
+}
+
+void PairSums::addKey(std::uint64_t key, std::int64_t amount) {
+    const std::size_t slot = slotOf(key);
+    if (keys_[slot] == noKey) {
+        keys_[slot] = key;
+        ++nUsed_;
+    }
+    sums_[slot] += amount;
+    if (2 * nUsed_ > keys_.size())
+        grow();
+}
+
+void PairSums::addAll(const PairSums& other) {
+    for (std::size_t slot = 0; slot != other.keys_.size(); ++slot)
+        if (other.keys_[slot] != noKey)
+            addKey(other.keys_[slot], other.sums_[slot]);
+}
+
+void PairSums::clear() {
+    std::fill(keys_.begin(), keys_.end(), noKey);
+    std::fill(sums_.begin(), sums_.end(), 0);
+    nUsed_ = 0;
+}
+
+void PairSums::grow() {
+    PairSums larger(nClusters_);
+    larger.keys_.assign(2 * keys_.size(), noKey);
+    larger.sums_.assign(2 * keys_.size(), 0);
+    larger.addAll(*this);
+    *this = std::move(larger);
+}
+
+struct SharePrices::Worker {
+    Worker(std::size_t nClusters, std::size_t length)
+        : shares(nClusters), curvature(nClusters), sizes(nClusters), pairs(nClusters), priced(length),
+          near(length) {}
+
+    std::vector<std::int64_t> shares;
+    std::vector<std::int64_t> curvature; // how shares fall with the price
+    std::vector<std::int64_t> sizes;
+    PairSums pairs;
+    // Of one row:
+    std::vector<double> priced;
+    std::vector<std::pair<std::size_t, double>> near;
+};
+
+SharePrices::SharePrices(const CandidateLists& lists, std::span<const std::int64_t> lower,
+                         std::span<const std::int64_t> upper)
+    : lists_(lists), lower_(lower), upper_(upper),
+      coupledStride_(std::max<std::size_t>(1, lists.nRows() / (coupledRows * lists.nClusters()))),
+      workers_(Chunks{lists.nRows(), chunkRows}.workers(lists.nThreads()),
+               Worker(lists.nClusters(), lists.length())),
+      shares_(lists.nClusters()), sizes_(lists.nClusters()), starts_(lists.nClusters() + 1),
+      degree_(lists.nClusters()), active_(lists.nClusters()), wanted_(lists.nClusters()),
+      direction_(lists.nClusters()) {}
+
+SharePrices::~SharePrices() = default;
+
+double SharePrices::medianGap(std::span<const double> prices) const {
+    std::vector<double> gaps;
+    const std::size_t stride = std::max<std::size_t>(1, lists_.nRows() / gapSample);
+    for (std::size_t row = 0; row < lists_.nRows(); row += stride) {
+        double first = infinity;
+        double second = infinity;
+        const CandidateList list = lists_[row];
+        for (std::size_t e = 0; e != list.length; ++e) {
+            const double value = list.costs[e] + prices[static_cast<std::size_t>(list.clusters[e])];
+            second = std::min(second, std::max(first, value));
+            first = std::min(first, value);
+        }
+        if (second - first > 0.0 && second < infinity)
+            gaps.push_back(second - first);
+    }
+    if (gaps.empty())
+        return 0.0;
+    const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+    std::nth_element(gaps.begin(), middle, gaps.end());
+    return *middle;
+}
+
+void SharePrices::measure(std::span<const double> prices, double temperature) {
+    temperature_ = temperature;
+    for (Worker& worker : workers_) {
+        std::fill(worker.shares.begin(), worker.shares.end(), 0);
+        std::fill(worker.curvature.begin(), worker.curvature.end(), 0);
+        std::fill(worker.sizes.begin(), worker.sizes.end(), 0);
+        worker.pairs.clear();
+    }
+    const Chunks chunks{lists_.nRows(), chunkRows};
+    forEachChunk(chunks, workers_.size(), [&](std::size_t worker, std::size_t chunk) {
+        const RowRange range = chunks.rows(chunk);
+        for (std::size_t row = range.first; row != range.last; ++row)
+            measureRow(row, prices, workers_[worker]);
+    });
+    for (std::size_t j = 0; j != shares_.size(); ++j) {
+        std::int64_t share = 0;
+        std::int64_t curvature = 0;
+        sizes_[j] = 0;
+        for (const Worker& worker : workers_) {
+            share += worker.shares[j];
+            curvature += worker.curvature[j];
+            sizes_[j] += worker.sizes[j];
+        }
+        shares_[j] = static_cast<double>(share) / shareUnit;
+        degree_[j] = static_cast<double>(curvature) / (shareUnit * temperature);
+    }
+    for (std::size_t w = 1; w < workers_.size(); ++w)
+        workers_[0].pairs.addAll(workers_[w].pairs);
+    excess_ = totalExcess(prices, sizes_, lower_, upper_);
+}
+
+void SharePrices::measureRow(std::size_t row, std::span<const double> prices, Worker& worker) const {
+    const auto [cost, cluster, length] = lists_[row];
+    double* priced = worker.priced.data();
+    double least = infinity;
+    for (std::size_t e = 0; e != length; ++e) {
+        priced[e] = cost[e] + prices[static_cast<std::size_t>(cluster[e])];
+        least = std::min(least, priced[e]);
+    }
+    std::size_t count = 0;
+    double sum = 0.0;
+    for (std::size_t e = 0; e != length; ++e) {
+        if (priced[e] - least > farthest * temperature_)
+            continue;
+        const double share = std::exp((least - priced[e]) / temperature_);
+        worker.near[count++] = {static_cast<std::size_t>(cluster[e]), share};
+        sum += share;
+    }
+    const auto best = std::find(priced, priced + length, least) - priced;
+    ++worker.sizes[static_cast<std::size_t>(cluster[best])];
+    const bool couples = row % coupledStride_ == 0;
+    for (std::size_t n = 0; n != count; ++n) {
+        auto& [j, share] = worker.near[n];
+        share /= sum;
+        worker.shares[j] += inUnits(share);
+        worker.curvature[j] += inUnits(share * (1.0 - share));
+        if (!couples)
+            continue;
+        for (std::size_t m = 0; m != n; ++m)
+            if (share * worker.near[m].second >= leastCoupling)
+                worker.pairs.add(worker.near[m].first, j, inUnits(share * worker.near[m].second));
+    }
+}
+
+void SharePrices::takeUpPairs() {
+    const PairSums& pairs = workers_[0].pairs;
+    std::fill(starts_.begin(), starts_.end(), 0);
+    pairs.forEach([&](std::size_t a, std::size_t b, std::int64_t) {
+        ++starts_[a + 1];
+        ++starts_[b + 1];
+    });
+    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+    std::vector<std::pair<std::int32_t, std::int64_t>> entries(starts_.back());
+    std::vector<std::size_t> next(starts_.begin(), starts_.end() - 1);
+    pairs.forEach([&](std::size_t a, std::size_t b, std::int64_t sum) {
+        entries[next[a]++] = {static_cast<std::int32_t>(b), sum};
+        entries[next[b]++] = {static_cast<std::int32_t>(a), sum};
+    });
+    neighbours_.resize(entries.size());
+    weights_.resize(entries.size());
+    const double scale = static_cast<double>(coupledStride_) / (shareUnit * temperature_);
+    for (std::size_t j = 0; j != degree_.size(); ++j) {
+        // How a table fills up depends on the number of threads; sums over a sorted row do not.
+        std::sort(entries.begin() + static_cast<std::ptrdiff_t>(starts_[j]),
+                  entries.begin() + static_cast<std::ptrdiff_t>(starts_[j + 1]));
+        degree_[j] += ridge * static_cast<double>(lists_.nRows()) /
+                      (static_cast<double>(degree_.size()) * temperature_);
+        for (std::size_t e = starts_[j]; e != starts_[j + 1]; ++e) {
+            neighbours_[e] = entries[e].first;
+            weights_[e] = scale * static_cast<double>(entries[e].second);
+        }
+    }
+}
+
+void SharePrices::chooseActive(std::span<const double> prices) {
+    for (std::size_t j = 0; j != shares_.size(); ++j) {
+        const double above = shares_[j] - static_cast<double>(upper_[j]);
+        const double below = shares_[j] - static_cast<double>(lower_[j]);
+        // What a price changes per row, where few rows are in reach.
+        const double unit = temperature_ / std::max(shares_[j], 1.0);
+        const bool isFull = prices[j] + unit * above > 0.0;
+        const bool isShort = lower_[j] > 0 && prices[j] + unit * below < 0.0;
+        active_[j] = isFull || isShort;
+        wanted_[j] = isFull ? above : below;
+        direction_[j] = active_[j] != 0 ? 0.0 : -prices[j];
+        // Where hardly a row is in reach the derivative says nothing: the step ends at its longest.
+        if (active_[j] != 0)
+            degree_[j] += std::abs(wanted_[j]) / (longestStep * temperature_);
+    }
+    for (std::size_t j = 0; j != shares_.size(); ++j)
+        if (active_[j] != 0)
+            for (std::size_t e = starts_[j]; e != starts_[j + 1]; ++e)
+                if (const auto to = static_cast<std::size_t>(neighbours_[e]); active_[to] == 0)
+                    wanted_[j] += weights_[e] * direction_[to];
+}
+
+void SharePrices::applyActive(std::span<const double> direction, std::span<double> result) const {
+    for (std::size_t j = 0; j != direction.size(); ++j) {
+        if (active_[j] == 0)
+            continue;
+        double sum = degree_[j] * direction[j];
+        for (std::size_t e = starts_[j]; e != starts_[j + 1]; ++e)
+            sum -= weights_[e] * direction[static_cast<std::size_t>(neighbours_[e])];
+        result[j] = sum;
+    }
+}
+
+// Conjugate gradients, scaled by the diagonal, on the active clusters.
+void SharePrices::solve() {
+    const std::size_t n = shares_.size();
+    std::vector<double> residual(n, 0.0);
+    std::vector<double> scaled(n, 0.0);
+    std::vector<double> search(n, 0.0);
+    std::vector<double> image(n, 0.0);
+    double product = 0.0;
+    for (std::size_t j = 0; j != n; ++j)
+        if (active_[j] != 0) {
+            residual[j] = wanted_[j];
+            scaled[j] = search[j] = wanted_[j] / degree_[j];
+            product += residual[j] * scaled[j];
+        }
+    const double enough = stepAccuracy * stepAccuracy * product;
+    for (int iteration = 0; iteration != mostIterations && product > enough; ++iteration) {
+        applyActive(search, image);
+        double curvature = 0.0;
+        for (std::size_t j = 0; j != n; ++j)
+            curvature += search[j] * image[j];
+        if (!(curvature > 0.0))
+            return;
+        const double length = product / curvature;
+        double next = 0.0;
+        for (std::size_t j = 0; j != n; ++j)
+            if (active_[j] != 0) {
+                direction_[j] += length * search[j];
+                residual[j] -= length * image[j];
+                scaled[j] = residual[j] / degree_[j];
+                next += residual[j] * scaled[j];
+            }
+        for (std::size_t j = 0; j != n; ++j)
+            search[j] = scaled[j] + next / product * search[j];
+        product = next;
+    }
+}
+
+void SharePrices::step(std::span<double> prices) {
+    takeUpPairs();
+    chooseActive(prices);
+    solve();
+    const double most = longestStep * temperature_;
+    for (std::size_t j = 0; j != prices.size(); ++j)
+        prices[j] += std::clamp(direction_[j], -most, most);
+}
+
+} // namespace konstrain

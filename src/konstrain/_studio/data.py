@@ -1,0 +1,129 @@
+"""The rows on the page: what is clustered, what is only shown, and what rows are called."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from konstrain.files import RowNames
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows, as they were given.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The features, neither standardised nor left out.
+    features : tuple of str
+        Their names.
+    names : RowNames
+        What rows are called.
+    shown : mapping of str to ndarray
+        Further columns that people see and the clustering does not: text, pictures, classes.
+    demand, sample_weight : ndarray of shape (n_samples,) or None
+        What rows count towards sizes and in the cost.
+    title : str
+        What the data is called.
+    folder : Path or None
+        Where files that cells name are looked for.
+    """
+
+    X: NDArray[Any]
+    features: tuple[str, ...]
+    names: RowNames
+    shown: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    demand: NDArray[Any] | None = None
+    sample_weight: NDArray[Any] | None = None
+    title: str = "rows"
+    folder: Path | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
+    @cached_property
+    def spread(self) -> NDArray[np.float64]:
+        """Standard deviation of each feature; 1 where a feature is the same everywhere."""
+        deviation = self.X.std(axis=0, dtype=np.float64)
+        return np.where(deviation > 0, deviation, 1.0)
+
+    @cached_property
+    def values_digest(self) -> str:
+        """Tells whether the numbers are those of an earlier time."""
+        return hashlib.blake2b(np.ascontiguousarray(self.X).data, digest_size=16).hexdigest()
+
+    @cached_property
+    def names_digest(self) -> str:
+        """Tells whether the rows are called, and ordered, as at an earlier time."""
+        words = "\0".join(self.names.ids) if self.names.ids is not None else str(self.n_samples)
+        return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    def clustered(self, used: Sequence[str], *, standardize: bool) -> NDArray[Any]:
+        """Return the columns that are clustered by; standardised to mean 0 and variance 1 if asked."""
+        at = [i for i, name in enumerate(self.features) if name in used]
+        X = self.X if len(at) == len(self.features) else np.ascontiguousarray(self.X[:, at])
+        if not standardize:
+            return X
+        scaled: NDArray[Any] = (X - X.mean(axis=0)) / self.spread[at].astype(X.dtype)
+        return scaled
+
+
+def read_rows(X: Any, *, id: str | None = None, demand: Any = None, sample_weight: Any = None, title: str) -> Rows:
+    """Take rows as a caller has them: an array, or a frame whose columns of numbers are the features."""
+    columns: dict[str, NDArray[Any]] = {}
+    if hasattr(X, "columns"):
+        columns = {str(name): np.asarray(X[name]) for name in X.columns}
+        _refuse_bad_columns(columns, id)
+        numbers = [name for name, column in columns.items() if column.dtype.kind in "biuf" and name != id]
+        X = np.column_stack([columns[name] for name in numbers])
+    elif id is not None:
+        raise ValueError(f"id={id!r} names a column, but X has no named columns; give a frame")
+    values = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
+    n_samples, n_features = values.shape
+    return Rows(
+        values,
+        tuple(numbers) if columns else tuple(f"column {j}" for j in range(n_features)),
+        _names(columns, id, n_samples),
+        {name: column for name, column in columns.items() if name not in numbers and name != id},
+        _counts("demand", demand, n_samples),
+        _counts("sample_weight", sample_weight, n_samples),
+        title,
+    )
+
+
+def _refuse_bad_columns(columns: Mapping[str, NDArray[Any]], id: str | None) -> None:
+    if id is not None and id not in columns:
+        raise ValueError(f"X has no column {id!r} for id; it has: {', '.join(columns)}")
+    if not any(column.dtype.kind in "biuf" for name, column in columns.items() if name != id):
+        raise ValueError("X has no column of numbers to cluster by")
+
+
+def _names(columns: Mapping[str, NDArray[Any]], id: str | None, n_samples: int) -> RowNames:
+    if id is None:
+        return RowNames(n_samples)
+    ids = [str(value) for value in columns[id].tolist()]
+    first: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        if first.setdefault(name, row) != row:
+            raise ValueError(
+                f"id {name!r} in column {id!r} stands in rows {first[name]} and {row}; no two may share one"
+            )
+    return RowNames(n_samples, ids, id)
+
+
+def _counts(name: str, given: Any, n_samples: int) -> NDArray[np.float64] | None:
+    if given is None:
+        return None
+    values = np.asarray(given, dtype=np.float64)
+    if values.shape != (n_samples,):
+        raise ValueError(f"{name} must have one value per row, shape ({n_samples},), got {values.shape}")
+    return values

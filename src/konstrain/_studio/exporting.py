@@ -1,0 +1,78 @@
+"""What leaves the page: links, labels, the picture, and the Python lines that make the same clustering."""
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+
+from konstrain._studio.fitting import arguments, starts
+from konstrain._studio.hub import Studio
+from konstrain._studio.session import APART, TOGETHER, UNSURE
+from konstrain.files.links import questions_text
+
+_WORDS = {TOGETHER: "must", APART: "cannot", UNSURE: ""}
+
+
+def links_text(studio: Studio) -> str:
+    """Return all answers as `a,b,answer`, which every verb takes as --answers."""
+    links = studio.session.known.links.values()
+    return questions_text(studio.rows.names, [(*link.pair, _WORDS[link.kind]) for link in links])
+
+
+def labels_text(studio: Studio) -> str:
+    """Return the label of each row as CSV."""
+    import polars as pl
+
+    names = studio.rows.names
+    column = "row" if names.column is None else "id" if names.column == "label" else names.column
+    ids: Any = np.arange(names.n_samples) if names.ids is None else list(names.ids)
+    return pl.DataFrame({column: ids, "label": studio.labels_}).write_csv()
+
+
+def python_lines(studio: Studio) -> str:
+    """Return lines that, run on the same rows, give the same clustering."""
+    settings = studio.session.known.settings
+    made_with = {**arguments(settings), "n_init": starts(studio.fitter.prepared(settings), settings)}
+    given = ", ".join(f"{name}={value!r}" for name, value in made_with.items())
+    constraints = studio.session.known.constraints
+    lines = ["import numpy as np", "", "from konstrain import ConstrainedKMeans", ""]
+    lines.append(f"# X: the rows of {studio.rows.title!r} as an array of these columns, in this order:")
+    lines.append(f"# {json.dumps(list(settings.features))}")
+    if settings.standardize:
+        lines.append("spread = X.std(axis=0)")
+        lines.append("X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)")
+    for name, table in constraints.items():
+        lines.append(f"{name} = {_literal(table)}")
+    counts = [name for name in ("demand", "sample_weight") if getattr(studio.rows, name) is not None]
+    lines += [f"# {name}: one number per row, as on the page" for name in counts]
+    passed = "".join(f", {name}={name}" for name in (*constraints, *counts))
+    lines.append(f"model = ConstrainedKMeans({given})")
+    lines.append(f"model.fit(X{passed})")
+    lines.append("labels = model.labels_")
+    return "\n".join(lines) + "\n"
+
+
+def _literal(table: Any) -> str:
+    text = repr(table.tolist())
+    return text.replace("inf", "np.inf")
+
+
+def picture_bytes(studio: Studio) -> bytes:
+    """Draw the clusters and links as the command line does."""
+    from matplotlib.figure import Figure
+
+    from konstrain.plotting import plot_clusters
+
+    fit = studio.fit
+    if fit is None:
+        raise ValueError("there is no clustering to draw yet")
+    page = Figure(layout="constrained", figsize=(7.0, 5.5))
+    plot_clusters(fit.X, fit.labels, centers=fit.centers, ax=page.subplots(), **_links_of(studio))
+    content = io.BytesIO()
+    page.savefig(content, format="png", dpi=150)
+    return content.getvalue()
+
+
+def _links_of(studio: Studio) -> dict[str, Any]:
+    return {"must_link": studio.must_link, "cannot_link": studio.cannot_link}

@@ -1,0 +1,460 @@
+"""Everything behind the page, without the page: one session, its clustering, its questions, its proof."""
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain._studio.asking import Asker
+from konstrain._studio.data import Rows, read_rows
+from konstrain._studio.fitting import Fit, Fitter, Trouble, explain
+from konstrain._studio.proving import Proof
+from konstrain._studio.saving import Saver
+from konstrain._studio.session import (
+    APART,
+    TOGETHER,
+    Answer,
+    Known,
+    Link,
+    Pair,
+    Removal,
+    Session,
+    Setting,
+    Settings,
+    Size,
+    ordered,
+    read_session,
+)
+from konstrain.constraints.inputs import read_links
+from konstrain.exceptions import FileError, InfeasibleError, UndecidedError
+from konstrain.report import Report, describe
+
+# Seconds that the work behind a new picture waits for it to be shown: threads share the processor.
+HEAD_START = 0.25
+# Seconds for the prices of links and bounds.
+PRICES_LIMIT = 3.0
+
+
+class Studio:
+    """A clustering to work on by answering questions; `konstrain.studio` makes one.
+
+    It shows itself as a page in a notebook; `show` opens the page in a browser. What was answered is there while the
+    page is open and after it: `must_link`, `cannot_link`, `labels_`.
+
+    Parameters
+    ----------
+    session : Session
+        Rows, settings and what was done so far.
+    path : Path, optional
+        File that is kept up to date with the session.
+    note : str
+        What to tell the person first.
+
+    Examples
+    --------
+    >>> from konstrain import studio
+    >>> desk = studio([[0.0], [0.2], [5.0], [5.2], [9.0]], 2)
+    >>> desk.answer([(2, 4)], "apart")
+    >>> desk.wait()
+    >>> bool(desk.labels_[2] == desk.labels_[4]), desk.cannot_link.tolist()
+    (False, [[2, 4]])
+    >>> desk.close()
+    """
+
+    def __init__(self, session: Session, path: Path | None = None, note: str = "") -> None:
+        self.session = session
+        self.rows = session.rows
+        self.note = note
+        self.fit: Fit | None = None
+        self.trouble: Trouble | None = None
+        self.report: Report | None = None
+        self.question: Pair | None = None
+        self.proof: Proof | None = None
+        self.is_asking_done = False
+        self.fitter = Fitter(self.rows)
+        self._asker = Asker(self.rows)
+        self.lock = threading.RLock()
+        self._version = self._looked_at = 0
+        self._closing = threading.Event()
+        self._listeners: list[Callable[[], object]] = []
+        self._quick = ThreadPoolExecutor(1, "konstrain-studio-fit")
+        self._slow = ThreadPoolExecutor(1, "konstrain-studio-settle")
+        self._looking = ThreadPoolExecutor(1, "konstrain-studio-ask")
+        self._pending: list[Future[None]] = []
+        self._server: Any = None
+        self.saver = None if path is None else Saver(path, self._text, self._tell)
+        self._start_over()
+
+    # What happens on the page.
+
+    def answer(self, pairs: Sequence[Pair], kind: str) -> None:
+        """Say of pairs of rows that they are ``"together"``, ``"apart"``, or that you are ``"unsure"``."""
+        self._do(Answer(tuple(dict.fromkeys(ordered(int(a), int(b)) for a, b in pairs)), kind))
+
+    def answer_question(self, kind: str) -> None:
+        """Answer the question that is asked."""
+        with self.lock:
+            pair = self.question
+            if pair is not None:
+                guess = None if self.fit is None else self.fit.guess(pair)
+                self._do(Answer((pair,), kind, guess))
+
+    def remove(self, pairs: Sequence[Pair]) -> None:
+        """Say nothing any more of some pairs."""
+        self._do(Removal(tuple(ordered(int(a), int(b)) for a, b in pairs)))
+
+    def set(self, **changes: Any) -> None:
+        """Change settings: `n_clusters`, `features`, `size_min`, `size_max`, `standardize`."""
+        with self.lock:
+            self._do(Setting(replace(self.session.known.settings, **changes)))
+
+    def undo(self) -> None:
+        """Take the last action back; a question whose answer it was is asked again."""
+        with self.lock:
+            action = self.session.undo()
+            if isinstance(action, Answer) and action.guess is not None:
+                self._asker.ask_again(action.pairs[0])
+            if action is not None:
+                self._start_over()
+
+    def redo(self) -> None:
+        """Do again what was taken back last."""
+        with self.lock:
+            if self.session.redo() is not None:
+                self._start_over()
+
+    def open_text(self, text: str, source: str) -> None:
+        """Go on with a session that was saved."""
+        session, note = read_session(text, self.rows, source)
+        with self.lock:
+            self.session, self.note = session, note
+            self._asker = Asker(self.rows)
+            self._start_over()
+
+    def prove(self, time_limit: float = 60.0) -> None:
+        """Start to look for a proof of how far from the best possible the clustering is."""
+        with self.lock:
+            fit = self.fit
+            if fit is None or (self.proof is not None and self.proof.state.status == "running"):
+                return
+            self.proof = Proof(
+                fit, {**self._constraints(), "violation_cost": fit.link_price}, time_limit, self._take_proof
+            )
+        self._tell()
+
+    def stop_proof(self) -> None:
+        """End the search for a proof."""
+        proof = self.proof
+        if proof is not None:
+            proof.stop()
+
+    # What others read.
+
+    @property
+    def labels_(self) -> NDArray[np.int32]:
+        """Cluster of each row in the last clustering that was possible."""
+        if self.fit is None:
+            words = "nothing was clustered yet" if self.trouble is None else self.trouble.words
+            raise ValueError(f"there are no labels: {words}")
+        return self.fit.labels
+
+    @property
+    def must_link(self) -> NDArray[Any]:
+        """Pairs that are together, as `fit` takes them."""
+        return self._links("must_link")
+
+    @property
+    def cannot_link(self) -> NDArray[Any]:
+        """Pairs that are apart, as `fit` takes them."""
+        return self._links("cannot_link")
+
+    def _links(self, kind: str) -> NDArray[Any]:
+        links: NDArray[Any] = self.session.known.constraints.get(kind, np.zeros((0, 2), dtype=np.int64))
+        return links
+
+    @property
+    def is_fitting(self) -> bool:
+        """Whether a first look at the latest change is still to come."""
+        return self._looked_at != self._version
+
+    def wait(self) -> None:
+        """Wait until the clustering, its prices and the next question are there."""
+        while True:
+            with self.lock:
+                self._pending = [job for job in self._pending if not job.done()]
+                pending = list(self._pending)
+            if not pending:
+                return
+            for job in pending:
+                job.result()
+
+    def listen(self, listener: Callable[[], object]) -> Callable[[], None]:
+        """Have a function called, from any thread, when something has changed; returns how to end that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def close(self) -> None:
+        """End everything that runs, and save."""
+        self.stop_proof()
+        self._closing.set()
+        with self.lock:
+            self._version += 1
+        self._quick.shutdown()
+        self._slow.shutdown()
+        self._looking.shutdown()
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+        if self.saver is not None:
+            self.saver.close()
+
+    def show(self, *, port: int = 0, open_browser: bool = True) -> str:
+        """Serve the page to this machine only, open it in the browser, and return its address."""
+        if self._server is None:
+            from konstrain._studio.server import BackgroundServer
+
+            self._server = BackgroundServer(self, port)
+        if open_browser:
+            import webbrowser
+
+            webbrowser.open(self._server.address)
+        address: str = self._server.address
+        return address
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        address = escape(self.show(open_browser=False), quote=True)
+        return f'<iframe src="{address}" style="width:100%;height:820px;border:0" title="konstrain studio"></iframe>'
+
+    # How it hangs together.
+
+    def _do(self, action: Any) -> None:
+        with self.lock:
+            self.session.do(action)
+            self._start_over()
+
+    def _start_over(self) -> None:
+        """Cluster again after a change, and look for the next question."""
+        with self.lock:
+            self._version += 1
+            version, known = self._version, self.session.known
+            old_proof, self.proof = self.proof, None
+            self.question = self._asker.next(known)
+            self._pending.append(self._quick.submit(self._glance, version, known))
+        if old_proof is not None:
+            threading.Thread(target=old_proof.stop, daemon=True).start()
+        if self.saver is not None:
+            self.saver.request()
+
+    def _glance(self, version: int, known: Known) -> None:
+        if self._is_stale(version):
+            return
+        trouble = fit = None
+        try:
+            fit = self.fitter.glance(known, self.fit)
+        except InfeasibleError as error:
+            trouble = explain(error, self.rows, known)
+        except (UndecidedError, ValueError) as error:
+            trouble = Trouble(str(error), "undecided" if isinstance(error, UndecidedError) else "input")
+        with self.lock:
+            if self._is_stale(version):
+                return
+            self.trouble = trouble
+            self._looked_at = version
+            if fit is not None:
+                self.fit, self.report = fit, None
+                # What may come later than the new picture.
+                self._pending.append(self._slow.submit(self._settle, version, known))
+                self._pending.append(self._looking.submit(self._look, version, known))
+        self._tell()
+
+    def _settle(self, version: int, known: Known) -> None:
+        self._closing.wait(HEAD_START)
+        if self._is_stale(version):
+            return
+        try:
+            fit = self.fitter.settle(known, self.fit, lambda: self._is_stale(version))
+        except UndecidedError:
+            return  # the first look stays
+        self._publish(version, fit=fit)
+        self._price(version, known)
+
+    def _price(self, version: int, known: Known) -> None:
+        fit = self.fit
+        if self._is_stale(version) or fit is None:
+            return
+        k = known.settings.n_clusters
+        report = describe(fit.X, fit.labels, k, time_limit=PRICES_LIMIT, **self._constraints())
+        self._publish(version, report=report)
+
+    def _look(self, version: int, known: Known) -> None:
+        if self.question is not None:
+            self._closing.wait(HEAD_START)
+        if self._is_stale(version):
+            return
+        try:
+            pairs = self._asker.look(self.fitter.prepared(known.settings), known)
+        except (UndecidedError, ValueError):
+            # A sample of the rows may be impossible to cluster where all of them are not: then nothing is asked.
+            pairs = []
+        with self.lock:
+            if self._is_stale(version):
+                return
+            self._asker.replace(pairs)
+            question = self._asker.next(known)
+        self._publish(version, question=question, is_asking_done=question is None)
+
+    def _publish(self, version: int, **found: Any) -> None:
+        with self.lock:
+            if self._is_stale(version):
+                return
+            for name, value in found.items():
+                setattr(self, name, value)
+        self._tell()
+
+    def _take_proof(self, proof: Proof) -> None:
+        better = proof.state.better
+        with self.lock:
+            if self.proof is proof and better is not None and self.fit is not None:
+                self._take_labels(*better)
+        self._tell()
+
+    def _take_labels(self, cost: float, labels: NDArray[np.int32]) -> None:
+        """Show a clustering that a search for a proof has found to be better."""
+        assert self.fit is not None
+        k, demand = self.fit.settings.n_clusters, self.rows.demand
+        weight = np.ones(len(labels)) if self.rows.sample_weight is None else self.rows.sample_weight
+        total = np.bincount(labels, weight, k)
+        sums = [np.bincount(labels, weight * column, k) for column in self.fit.X.T]
+        centers = np.column_stack(sums) / np.maximum(total, np.finfo(float).tiny)[:, None]
+        self.fit = replace(
+            self.fit, labels=labels, centers=centers, sse=cost, sizes=np.bincount(labels, demand, k).astype(float)
+        )
+
+    def _constraints(self) -> dict[str, Any]:
+        settings = self.session.known.settings
+        found = {
+            **self.session.known.constraints,
+            "size_min": settings.size_min,
+            "size_max": settings.size_max,
+            "demand": self.rows.demand,
+            "sample_weight": self.rows.sample_weight,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    def _is_stale(self, version: int) -> bool:
+        return version != self._version
+
+    def _text(self) -> str:
+        with self.lock:
+            return self.session.to_json()
+
+    def _tell(self) -> None:
+        for listener in list(self._listeners):
+            listener()
+
+
+def studio(
+    X: Any,
+    n_clusters: int = 3,
+    *,
+    id: str | None = None,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    size_min: Any = None,
+    size_max: Any = None,
+    demand: Any = None,
+    sample_weight: Any = None,
+    standardize: bool = False,
+    random_state: int = 0,
+    session: str | Path | None = None,
+) -> Studio:
+    """Make a page on which a person links rows, answers questions, and sees the clustering follow.
+
+    Needs the extra ``konstrain[studio]``. In a notebook the object shows itself; elsewhere call `show` on it.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or a frame
+        The rows. Of a frame, columns of numbers are the features; the other columns are shown and not clustered by.
+    n_clusters : int, default=3
+        Number of clusters to begin with.
+    id : str, optional
+        The column of the frame with the names of rows.
+    must_link, cannot_link, size_min, size_max, demand, sample_weight : optional
+        Constraints to begin with, as in `ConstrainedKMeans`.
+    standardize : bool, default=False
+        Whether to begin with features of mean 0 and variance 1.
+    random_state : int, default=0
+        Seed of all randomness.
+    session : str or Path, optional
+        File that is kept up to date with what was done; if it is there, the session in it goes on.
+
+    Returns
+    -------
+    Studio
+
+    Examples
+    --------
+    >>> desk = studio([[0.0], [0.2], [5.0], [5.2], [9.0]], 2, must_link=[(0, 1)])
+    >>> desk.wait()
+    >>> desk.must_link.tolist(), desk.fit.sizes.tolist()
+    ([[0, 1]], [2.0, 3.0])
+    >>> desk.close()
+    """
+    rows = read_rows(X, id=id, demand=demand, sample_weight=sample_weight, title="rows")
+    settings = Settings(
+        n_clusters, rows.features, read_size(size_min), read_size(size_max), standardize, random_state
+    )
+    return open_studio(rows, settings, given_links(rows, must_link, cannot_link), session)
+
+
+def open_studio(
+    rows: Rows, settings: Settings, given: tuple[Link, ...] = (), path: str | Path | None = None
+) -> Studio:
+    """Go on with the session in a file, or begin one that is saved there."""
+    path = None if path is None else Path(path)
+    if path is None or not path.exists():
+        begun = Session(rows, settings, given)
+        begun.do(Setting(settings))  # checks them
+        begun.done.clear()
+        return Studio(begun, path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    found, changed = read_session(text, rows, str(path))
+    return Studio(found, path, changed or f"going on with {path.name}")
+
+
+def given_links(rows: Rows, must_link: Any, cannot_link: Any) -> tuple[Link, ...]:
+    """Read links as `fit` takes them; of a pair only one thing can be said."""
+    found: dict[Pair, Link] = {}
+    for name, kind, value in (("must_link", TOGETHER, must_link), ("cannot_link", APART, cannot_link)):
+        links = read_links(name, value, rows.n_samples)
+        confidences = [*[math.inf] * len(links.hard), *links.confidence.tolist()]
+        for (a, b), confidence in zip(links.pairs.tolist(), confidences, strict=True):
+            if a == b:
+                continue
+            pair = ordered(a, b)
+            if pair in found and found[pair].kind != kind:
+                first, second = map(rows.names.name_of, pair)
+                raise ValueError(
+                    f"rows {first} and {second} are in must_link and in cannot_link; remove one of the two"
+                )
+            found[pair] = Link(pair, kind, confidence)
+    return tuple(found.values())
+
+
+def read_size(value: Any) -> Size:
+    """Read a size as `ConstrainedKMeans` takes it."""
+    if value is None:
+        return None
+    return float(value) if np.ndim(value) == 0 else tuple(float(size) for size in value)

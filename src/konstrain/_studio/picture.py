@@ -1,0 +1,253 @@
+"""The rows on a plane: Bokeh's figure with its layers, each changed by itself and only when it has to be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from bokeh.core.property.descriptors import UnsetValueError
+from bokeh.models import (
+    BoxSelectTool,
+    ColumnDataSource,
+    HoverTool,
+    LassoSelectTool,
+    LinearColorMapper,
+    PanTool,
+    Range1d,
+    ResetTool,
+    SaveTool,
+    WheelZoomTool,
+)
+from bokeh.plotting import figure
+from numpy.typing import NDArray
+
+from konstrain._studio.data import Rows
+from konstrain._studio.session import APART, TOGETHER, Pair
+from konstrain.plotting import Projection
+from konstrain.plotting._style import BROKEN, COLORS
+
+# More rows than this are drawn by a sample: what a browser draws fluidly.
+MOST_DRAWN = 100_000
+# Up to so many rows clusters also differ by their marks; beyond, marks are too small to tell apart.
+MOST_MARKED = 5_000
+# Up to so many rows a browser draws as fast without its graphics card, and it needs none.
+MOST_ON_CANVAS = 20_000
+# Columns that a hover shows at most.
+MOST_HOVERED = 12
+# Lines of links drawn at most, the latest ones.
+MOST_LINKS = 500
+# Pixels around a click within which a row counts as meant.
+REACH = 14
+# Bokeh's marks in the order of those of the plots.
+MARKS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus", "hex")
+# On dark ground the colours of the plots are too dim; the same hues, lighter.
+LIGHT_ON_DARK = ("#56A9E0", "#E69F00", "#2CC295", "#E39AC4", "#9AD7FA", "#DB6FA3", "#C9C95B", "#B0B0B0")
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colours of everything but the rows."""
+
+    ground: str
+    ink: str
+    faint: str
+    line: str
+    palette: tuple[str, ...]
+
+
+LIGHT = Look("#ffffff", "#1d2430", "#5b6472", "#dfe3e8", COLORS)
+DARK = Look("#161b22", "#e8ecf1", "#a3adba", "#2e3641", LIGHT_ON_DARK)
+
+
+class Picture:
+    """A figure of some rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self.drawn = _sample(rows.n_samples)
+        self._place: NDArray[Any] = np.zeros((rows.n_samples, 2))
+        n = len(self.drawn)
+        self._is_marked = n <= MOST_MARKED
+        zeros = np.zeros(n)
+        columns: dict[str, Any] = {"x": zeros, "y": zeros, "cluster": zeros, **_hovered(rows, self.drawn)}
+        if self._is_marked:
+            columns["mark"] = ["circle"] * n
+        self.points = ColumnDataSource(columns)
+        self._links = ColumnDataSource({"xs": [], "ys": [], "dash": []})
+        self._path = ColumnDataSource({"xs": [], "ys": []})
+        self._picked = ColumnDataSource({"x": [], "y": []})
+        self._asked = ColumnDataSource({"x": [], "y": [], "name": []})
+        self._centers = ColumnDataSource({"x": [], "y": [], "name": []})
+        self._mapper = LinearColorMapper(palette=list(COLORS), low=-0.5, high=len(COLORS) - 0.5)
+        self.figure = self._make()
+        self.wear(LIGHT)
+
+    def _make(self) -> figure:
+        size = float(np.clip(130 / np.sqrt(len(self.drawn)), 4.0 if len(self.drawn) < 20_000 else 2.5, 10.0))
+        alpha = float(np.clip(np.sqrt(5_000 / len(self.drawn)), 0.35, 0.9))
+        p = figure(
+            sizing_mode="stretch_both",
+            min_height=320,
+            output_backend="canvas" if len(self.drawn) <= MOST_ON_CANVAS else "webgl",
+            x_range=Range1d(0.0, 1.0),
+            y_range=Range1d(0.0, 1.0),
+            tools=[],
+            toolbar_location="above",
+            x_axis_label="",
+            y_axis_label="",
+        )
+        self._lines = p.multi_line("xs", "ys", source=self._links, line_dash="dash", line_width=1.5, line_alpha=0.85)
+        self._lines.level = "underlay"
+        mark: Any = {"field": "mark"} if self._is_marked else "circle"
+        self._dots = p.scatter(
+            "x",
+            "y",
+            source=self.points,
+            marker=mark,
+            size=size,
+            color={"field": "cluster", "transform": self._mapper},
+            alpha=alpha,
+            nonselection_alpha=alpha,
+        )
+        p.multi_line("xs", "ys", source=self._path, line_width=5, line_color=BROKEN, line_alpha=0.9)
+        self._rings = [
+            p.scatter("x", "y", source=self._asked, marker="circle", size=22, fill_color=None, line_width=3),
+            p.scatter("x", "y", source=self._picked, marker="square", size=18, fill_color=None, line_width=2.5),
+        ]
+        style = {"text_align": "center", "text_baseline": "middle", "text_font_style": "bold"}
+        self._badges = p.scatter(
+            "x", "y", source=self._centers, marker="circle", size=22, fill_alpha=0.85, line_width=1.5
+        )
+        self._numbers = p.text("x", "y", "name", source=self._centers, text_font_size="13px", **style)
+        self._asked_names = p.text("x", "y", "name", source=self._asked, y_offset=-22, text_font_size="13px", **style)
+        hover = HoverTool(
+            renderers=[self._dots], tooltips=_tooltips(self._rows), limit=1, point_policy="follow_mouse"
+        )
+        tools = [
+            PanTool(),
+            WheelZoomTool(),
+            BoxSelectTool(),
+            LassoSelectTool(continuous=False),
+            ResetTool(),
+            SaveTool(),
+            hover,
+        ]
+        p.add_tools(*tools)
+        p.toolbar.active_scroll = tools[1]
+        p.toolbar.logo = None
+        return p
+
+    def wear(self, look: Look) -> None:
+        """Take the colours of a light or a dark page."""
+        p = self.figure
+        p.background_fill_color = look.ground
+        # The page's own ground shows around it; filled, its edges would shimmer.
+        p.border_fill_color = p.outline_line_color = None
+        for axis in p.axis:
+            axis.axis_label_text_color = axis.major_label_text_color = look.faint
+            axis.axis_line_color = axis.major_tick_line_color = axis.minor_tick_line_color = look.line
+            axis.axis_label_text_font_style = "normal"
+        for grid in p.grid:
+            grid.grid_line_color = look.line
+            grid.grid_line_alpha = 0.6
+        self._mapper.palette = list(look.palette)
+        self._lines.glyph.line_color = look.faint
+        for ring in self._rings:
+            ring.glyph.line_color = look.ink
+        self._numbers.glyph.text_color = self._asked_names.glyph.text_color = look.ink
+        self._badges.glyph.fill_color, self._badges.glyph.line_color = look.ground, look.faint
+
+    def place(self, plane: Projection) -> None:
+        """Put the rows where they are on a plane."""
+        self._place = plane.rows.astype(np.float64, copy=False)
+        self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = (_plain(name) for name in plane.names)
+        shown = self._place[self.drawn]
+        self.points.data.update({"x": shown[:, 0].copy(), "y": shown[:, 1].copy()})
+        self._fit_ranges(shown)
+
+    def _fit_ranges(self, shown: NDArray[Any]) -> None:
+        low, high = shown.min(axis=0), shown.max(axis=0)
+        margin = np.where(high > low, 0.05 * (high - low), 1.0)
+        for axis, i in ((self.figure.x_range, 0), (self.figure.y_range, 1)):
+            ends = float(low[i] - margin[i]), float(high[i] + margin[i])
+            axis.update(start=ends[0], end=ends[1], reset_start=ends[0], reset_end=ends[1])
+
+    def color(self, labels: NDArray[np.int32], n_clusters: int) -> None:
+        """Colour rows by cluster, and number the clusters."""
+        cluster = labels[self.drawn]
+        self.points.data["cluster"] = (cluster % len(COLORS)).astype(np.float64)
+        if self._is_marked:
+            self.points.data["mark"] = [MARKS[label % len(MARKS)] for label in cluster.tolist()]
+        counts = np.maximum(np.bincount(labels, minlength=n_clusters), 1)
+        middle = [np.bincount(labels, self._place[:, i], n_clusters) / counts for i in (0, 1)]
+        self._centers.data = {"x": middle[0], "y": middle[1], "name": [str(j) for j in range(n_clusters)]}
+
+    def link(self, links: Sequence[tuple[Pair, str]]) -> None:
+        """Draw lines of links: solid together, dashed apart."""
+        shown = [(pair, kind) for pair, kind in links if kind in (TOGETHER, APART)][-MOST_LINKS:]
+        dash = [[] if kind == TOGETHER else [6, 4] for _, kind in shown]
+        self._links.data = {**self._segments([pair for pair, _ in shown]), "dash": dash}
+
+    def trace(self, pairs: Sequence[Pair]) -> None:
+        """Draw what makes the links impossible."""
+        self._path.data = self._segments(pairs)
+
+    def pick(self, rows: Sequence[int]) -> None:
+        """Frame the rows that were picked."""
+        at = self._place[np.asarray(rows, dtype=np.int64)]
+        self._picked.data = {"x": at[:, 0], "y": at[:, 1]}
+
+    def ask(self, pair: Pair | None) -> None:
+        """Circle the rows of the question."""
+        at = self._place[np.asarray(pair or (), dtype=np.int64)]
+        self._asked.data = {"x": at[:, 0], "y": at[:, 1], "name": ["A", "B"][: len(at)]}
+
+    def row_at(self, x: float, y: float) -> int | None:
+        """Return the drawn row nearest to a click, if it is near."""
+        p = self.figure
+        ranges = np.array([p.x_range.end - p.x_range.start, p.y_range.end - p.y_range.start], dtype=float)
+        try:
+            pixels = np.array([p.inner_width, p.inner_height]) / ranges
+        except UnsetValueError:
+            return None  # nobody has seen the picture yet
+        away = (((self._place[self.drawn] - [x, y]) * pixels) ** 2).sum(axis=1)
+        nearest = int(away.argmin())
+        return int(self.drawn[nearest]) if away[nearest] <= REACH**2 else None
+
+    def _segments(self, pairs: Sequence[Pair]) -> dict[str, Any]:
+        ends = self._place[np.asarray(pairs, dtype=np.int64).reshape(-1, 2)]
+        return {"xs": list(ends[:, :, 0]), "ys": list(ends[:, :, 1])}
+
+
+def _sample(n_samples: int) -> NDArray[np.int64]:
+    if n_samples <= MOST_DRAWN:
+        return np.arange(n_samples)
+    return np.sort(np.random.default_rng(0).choice(n_samples, MOST_DRAWN, replace=False))
+
+
+def _hovered(rows: Rows, drawn: NDArray[np.int64]) -> dict[str, Any]:
+    """Columns for the hover under names of our own: those of files may hold anything."""
+    columns: dict[str, Any] = {"name": [rows.names.name_of(row) for row in drawn.tolist()]}
+    for i in range(min(len(rows.features), MOST_HOVERED)):
+        columns[f"f{i}"] = np.ascontiguousarray(rows.X[drawn, i])
+    for i, values in enumerate(list(rows.shown.values())[:MOST_HOVERED]):
+        columns[f"s{i}"] = [str(values[row])[:80] for row in drawn.tolist()]
+    return columns
+
+
+def _tooltips(rows: Rows) -> list[tuple[str, str]]:
+    first = [(_plain(rows.names.column or "row"), "@name")]
+    numbers = [(_plain(name), f"@f{i}") for i, name in enumerate(rows.features[:MOST_HOVERED])]
+    texts = [(_plain(name), f"@s{i}") for i, name in enumerate(list(rows.shown)[:MOST_HOVERED])]
+    return [*first, *numbers, *texts]
+
+
+def _plain(text: str) -> str:
+    """Take from a name what Bokeh would read as an instruction."""
+    return text.replace("@", "(at)").replace("$", "(dollar)").replace("\\", "/")

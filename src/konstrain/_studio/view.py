@@ -1,0 +1,217 @@
+"""What the page shows, as plain values: the browser sets them as text and decides nothing."""
+
+import base64
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from konstrain._studio.data import Rows
+from konstrain._studio.hub import Studio
+from konstrain._studio.proving import Proved
+from konstrain._studio.session import APART, TOGETHER, UNSURE, Answer, Link, Pair, Session, Size
+
+# Links listed at most, the latest first.
+MOST_LISTED = 200
+# Answers that "guessed right" looks back at.
+LOOK_BACK = 10
+# Numbers that differ by more of the column's standard deviation differ clearly.
+CLEARLY = 1.0
+LONGEST_TEXT = 2_000
+# Pictures in cells: by what their files begin with, so that a name cannot make something else of them.
+PICTURES = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif", b"RIFF": "webp"}
+LARGEST_PICTURE = 2_000_000
+
+
+def view(studio: Studio, picked: Sequence[int], *, n_drawn: int, axes: tuple[str, str] | None) -> dict[str, Any]:
+    """Return everything on the page but the picture."""
+    rows, session = studio.rows, studio.session
+    known = session.known
+    return {
+        "title": rows.title,
+        "note": studio.note,
+        "rows": rows.n_samples,
+        "drawn": n_drawn,
+        "axes": None if axes is None else list(axes),
+        "settings": _settings(rows, session),
+        "picked": [record(rows, row) for row in picked[:2]],
+        "pickedNames": [rows.names.name_of(row) for row in picked[:MOST_LISTED]],
+        "pickedCount": len(picked),
+        "links": [_link(rows, link) for link in list(known.links.values())[: -MOST_LISTED - 1 : -1]],
+        "counts": {kind: len(known.of_kind(kind)) for kind in (TOGETHER, APART, UNSURE)},
+        "canUndo": bool(session.done),
+        "canRedo": bool(session.undone),
+        "question": _question(rows, studio.question),
+        "askingDone": studio.is_asking_done,
+        "sure": _sure(studio),
+        "trouble": _trouble(studio),
+        "fit": _fit(studio),
+        "proof": None if studio.proof is None else _proof(studio.proof.state),
+        "saving": _saving(studio),
+    }
+
+
+def _settings(rows: Rows, session: Session) -> dict[str, Any]:
+    settings = session.known.settings
+    return {
+        "k": settings.n_clusters,
+        "largestK": min(rows.n_samples, max(20, 2 * settings.n_clusters)),
+        "sizeMin": _size_words(settings.size_min),
+        "sizeMax": _size_words(settings.size_max),
+        "standardize": settings.standardize,
+        "features": [{"name": name, "on": name in settings.features} for name in rows.features],
+    }
+
+
+def _size_words(size: Size) -> str:
+    if size is None:
+        return ""
+    return ", ".join(f"{part:g}" for part in (size if isinstance(size, tuple) else (size,)))
+
+
+def record(rows: Rows, row: int) -> dict[str, Any]:
+    """Return a row as a person reads it: its name and its fields."""
+    numbers = [{"name": name, "text": f"{rows.X[row, i]:g}"} for i, name in enumerate(rows.features)]
+    others = [{"name": name, **_cell(values[row], rows.folder)} for name, values in rows.shown.items()]
+    return {"row": row, "name": rows.names.name_of(row), "fields": [*others, *numbers]}
+
+
+def _cell(value: Any, folder: Path | None) -> dict[str, str]:
+    text = "" if value is None else str(value)
+    picture = _picture(text, folder)
+    return {"text": text[:LONGEST_TEXT], "picture": picture} if picture else {"text": text[:LONGEST_TEXT]}
+
+
+def _picture(text: str, folder: Path | None) -> str:
+    """Return what a cell shows, if it holds a picture or names a file of one below the folder of the data."""
+    if text.startswith("data:image/"):
+        kind, _, content = text[len("data:image/") :].partition(";base64,")
+        return text if kind in PICTURES.values() and len(content) <= 2 * LARGEST_PICTURE else ""
+    if folder is None or len(text) > 500 or not text.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".webp")):
+        return ""
+    path = (folder / text).resolve()
+    # A file from elsewhere on the machine is none of the data's business.
+    if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > LARGEST_PICTURE:
+        return ""
+    content_bytes = path.read_bytes()
+    kind = next((kind for magic, kind in PICTURES.items() if content_bytes.startswith(magic)), "")
+    return f"data:image/{kind};base64,{base64.b64encode(content_bytes).decode()}" if kind else ""
+
+
+def _link(rows: Rows, link: Link) -> dict[str, Any]:
+    a, b = link.pair
+    words = "" if math.isinf(link.confidence) else f"confidence {link.confidence:g}"
+    return {
+        "pair": list(link.pair),
+        "a": rows.names.name_of(a),
+        "b": rows.names.name_of(b),
+        "kind": link.kind,
+        "words": words,
+    }
+
+
+def _question(rows: Rows, pair: Pair | None) -> dict[str, Any] | None:
+    if pair is None:
+        return None
+    first, second = (record(rows, row) for row in pair)
+    away = np.abs(rows.X[pair[0]] - rows.X[pair[1]]) / rows.spread
+    n_shown = len(rows.shown)
+    fields = []
+    for i, (a, b) in enumerate(zip(first["fields"], second["fields"], strict=True)):
+        differs = a["text"] != b["text"]
+        distance = None if i < n_shown else float(away[i - n_shown])
+        fields.append(
+            {
+                "name": a["name"],
+                "a": a,
+                "b": b,
+                "differs": differs,
+                "clearly": differs if distance is None else distance > CLEARLY,
+                "away": distance,
+            }
+        )
+    return {"pair": list(pair), "a": first["name"], "b": second["name"], "fields": fields}
+
+
+def _sure(studio: Studio) -> dict[str, Any]:
+    """How often the clustering had guessed the answers, and how many rows have a clear home."""
+    told = [a for a in studio.session.done if isinstance(a, Answer) and a.guess is not None and a.kind != UNSURE]
+    latest = [action.guess == action.kind for action in told[-LOOK_BACK:]]
+    fit = studio.fit
+    return {"answers": len(told), "latest": latest, "atHome": None if fit is None else fit.share_at_home}
+
+
+def _trouble(studio: Studio) -> dict[str, Any] | None:
+    trouble = studio.trouble
+    if trouble is None:
+        return None
+    links = [_link(studio.rows, Link(pair, kind)) for pair, kind in trouble.links]
+    return {"words": trouble.words, "reason": trouble.reason, "links": links}
+
+
+def _fit(studio: Studio) -> dict[str, Any] | None:
+    fit, report = studio.fit, studio.report
+    if fit is None:
+        return None
+    settings = fit.settings
+    low, high = (_per_cluster(size, settings.n_clusters) for size in (settings.size_min, settings.size_max))
+    prices = (
+        {}
+        if report is None
+        else {bound.cluster: _bound_words(bound, report.counts) for bound in report.binding_sizes}
+    )
+    sizes = [
+        {"cluster": j, "size": float(size), "min": low[j], "max": high[j], "words": prices.get(j, "")}
+        for j, size in enumerate(fit.sizes)
+    ]
+    return {
+        "sse": fit.sse,
+        "settled": fit.settled,
+        "counts": "demand" if studio.rows.demand is not None else "rows",
+        "sizes": sizes,
+        "prices": [] if report is None else [_price(studio.rows, link) for link in report.binding_links],
+        "unpriced": 0 if report is None else report.unpriced_links,
+        "priced": report is not None,
+    }
+
+
+def _per_cluster(size: Size, n_clusters: int) -> list[float | None]:
+    return list(size) if isinstance(size, tuple) else [size] * n_clusters
+
+
+def _bound_words(bound: Any, counts: str) -> str:
+    change = "less" if bound.side == "min" else "more"
+    return f"held by its {bound.side}: 1 {counts} {change} would save up to {bound.price:.4g}"
+
+
+def _price(rows: Rows, link: Any) -> dict[str, Any]:
+    kind = TOGETHER if link.kind == "must_link" else APART
+    a, b = link.rows
+    return {
+        "a": rows.names.name_of(a),
+        "b": rows.names.name_of(b),
+        "kind": kind,
+        "price": link.price,
+        "broken": link.broken,
+    }
+
+
+def _proof(proved: Proved) -> dict[str, Any]:
+    return {
+        "status": proved.status,
+        "bound": proved.lower_bound,
+        "gap": proved.gap,
+        "optimal": proved.is_optimal,
+        "seconds": proved.seconds,
+        "nodes": proved.n_nodes,
+        "words": proved.words,
+        "better": None if proved.better is None else proved.better[0],
+    }
+
+
+def _saving(studio: Studio) -> dict[str, Any] | None:
+    if studio.saver is None:
+        return None
+    return {"file": studio.saver.path.name, "saved": studio.saver.is_saved, "problem": studio.saver.problem}

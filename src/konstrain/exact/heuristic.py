@@ -1,0 +1,56 @@
+"""Good clusterings for proofs: what bounds are measured against."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.constraints.problem import Problem
+from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.plan import plan_restarts, plan_run
+from konstrain.kmeans.restarts import RestartPlan, Restarts, draw_seeds
+from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
+from konstrain.stop import Deadline
+
+
+def find_clustering(
+    X: Any,
+    problem: Problem,
+    deadline: Deadline,
+    *,
+    seed: int = 0,
+    centers: NDArray[np.float64] | None = None,
+    n_init: int | None = None,
+    violation_cost: float | None = None,
+) -> Clustering | None:
+    """Cluster a problem heuristically; None when no feasible labels turn up in time.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The rows.
+    problem : Problem
+        What to cluster.
+    deadline : Deadline
+        When to end at the latest.
+    seed : int
+        Seed of the restarts.
+    centers : ndarray of shape (n_clusters, n_features), optional
+        Where to start; default: k-means++.
+    n_init : int, optional
+        Number of restarts; default: as many as `ConstrainedKMeans` makes by itself.
+    violation_cost : float, optional
+        What breaking a soft link of confidence 1 costs; needed when there are soft links.
+    """
+    start = Start(X, "k-means++" if centers is None else centers)
+    plan = plan_restarts(problem, start) if n_init is None else RestartPlan.exactly(n_init)
+    seeds = draw_seeds(np.random.RandomState(seed), plan.most)
+    steps = Steps(problem, deadline=deadline, n_threads=default_threads())
+    try:
+        run = plan_run(steps, start, seeds[0], violation_cost=0.0 if violation_cost is None else violation_cost)
+        return Restarts(run, deadline).best(seeds, plan)
+    except (InfeasibleError, UndecidedError):
+        return None

@@ -1,0 +1,103 @@
+"""What is proved by the parts that are done, and, apart from that, where the others are likely to end."""
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.exact.split_task import PartAnswer
+
+
+class Projection(NamedTuple):
+    """An estimate, not a proof: the bound when all parts are done, and its standard error."""
+
+    bound: float
+    error: float
+
+
+@dataclass(eq=False)
+class Ledger:
+    """The parts of one split, done and not done.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n_parts,)
+        What the clustering in question costs in each part.
+    floors : ndarray of shape (n_parts,)
+        What every clustering pays in each part: its bound until it is done.
+    answers : dict of int to PartAnswer
+        What is known of the parts that are done.
+
+    Examples
+    --------
+    >>> ledger = Ledger(np.array([10.0, 12.0, 11.0]), np.zeros(3))
+    >>> ledger.take(0, PartAnswer(9.0, 10.0, is_finished=True, work=1.0, seconds=0.1))
+    >>> ledger.take(2, PartAnswer(9.9, 11.0, is_finished=True, work=1.0, seconds=0.1))
+    >>> ledger.lower_bound, round(ledger.projection().bound, 6)
+    (18.9, 29.7)
+    """
+
+    costs: NDArray[np.float64]
+    floors: NDArray[np.float64]
+    answers: dict[int, PartAnswer] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Numbers of the answers side by side: they are summed after every part, and there may be thousands.
+        self._proved = self.floors.copy()
+        self._is_done = np.zeros(self.n_parts, dtype=bool)
+        self._seconds, self._work = np.zeros(self.n_parts), np.zeros(self.n_parts)
+
+    def take(self, part: int, answer: PartAnswer) -> None:
+        """Write down what is known of a part."""
+        self.answers[part] = answer
+        self._proved[part] = max(self.floors[part], answer.lower_bound)
+        self._is_done[part] = True
+        self._seconds[part], self._work[part] = answer.seconds, answer.work
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+        return self.costs.size
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every part is done."""
+        return len(self.answers) == self.n_parts
+
+    @property
+    def lower_bound(self) -> float:
+        """No clustering of the whole costs less."""
+        # Exactly rounded, so that the order in which parts came in does not show.
+        return math.fsum(self._proved)
+
+    @property
+    def seconds(self) -> float:
+        """Processor time of all parts that are done."""
+        return math.fsum(self._seconds)
+
+    @property
+    def mean_seconds(self) -> float:
+        """Processor time of a part, on average."""
+        return self.seconds / max(1, len(self.answers))
+
+    @property
+    def mean_work(self) -> float:
+        """Work of a part, on average; the same on every machine."""
+        return math.fsum(self._work) / max(1, len(self.answers))
+
+    def projection(self) -> Projection:
+        """Estimate the bound when all parts are done.
+
+        Parts are dealt at random, so those that are done are a sample: bounds over costs, as in ratio estimation.
+        """
+        if self.is_complete or not self.answers:
+            return Projection(self.lower_bound, 0.0 if self.is_complete else math.inf)
+        bounds, costs = self._proved[self._is_done], self.costs[self._is_done]
+        rest = math.fsum(self.costs) - math.fsum(costs)
+        ratio = math.fsum(bounds) / max(math.fsum(costs), np.finfo(float).tiny)
+        n = bounds.size
+        spread = math.sqrt(math.fsum((bounds - ratio * costs) ** 2) / (n - 1)) if n > 1 else math.inf
+        error = rest / max(float(costs.mean()), np.finfo(float).tiny) * spread / math.sqrt(n)
+        return Projection(math.fsum(bounds) + ratio * rest, error)

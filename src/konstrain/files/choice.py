@@ -1,0 +1,91 @@
+"""Which columns of a file play which part: features, ids, numbers and names beside them."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from konstrain.exceptions import FileError
+
+# A message names so many columns at most.
+MOST_LISTED = 20
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The columns to read, by the part they play; one may play several."""
+
+    features: tuple[str, ...]
+    id: str | None
+    numeric: tuple[str, ...]
+    other: tuple[str, ...]
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that must hold numbers: the features, then the others."""
+        return tuple(dict.fromkeys((*self.features, *self.numeric)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns whose cells are names: ids, groups, classes."""
+        return tuple(dict.fromkeys((*([] if self.id is None else [self.id]), *self.other)))
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every column to read."""
+        return tuple(dict.fromkeys((*self.numbers, *self.names)))
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a caller asks of a file, in the arguments of `read_table`."""
+
+    columns: Sequence[str] | None
+    id: str | None
+    ignore: Sequence[str]
+    numeric: Sequence[str]
+    other: Sequence[str]
+
+    def choose(self, path: Path, names: Sequence[str], text: Collection[str]) -> Choice:
+        """Choose among the columns of a file, of which those in `text` hold no numbers."""
+        parts = (*self.ignore, *self.numeric, *self.other, *([] if self.id is None else [self.id]))
+        there = set(names)
+        for name in (*(self.columns or ()), *parts):
+            if name not in there:
+                raise FileError(f"{path} has no column {name!r}; it has: {listed(names)}")
+        twice = next((name for name in self.columns or () if (self.columns or ()).count(name) > 1), None)
+        if twice is not None:
+            raise FileError(f"the column {twice!r} is asked for twice as a feature; name it once")
+        taken = set(parts)
+        features = tuple(name for name in names if name not in taken) if self.columns is None else tuple(self.columns)
+        if self.columns is None and not features:
+            raise FileError(f"{path}: no column is left to cluster by")
+        choice = Choice(features, self.id, tuple(self.numeric), tuple(self.other))
+        _refuse_text(path, choice, text)
+        return choice
+
+
+def _refuse_text(path: Path, choice: Choice, text: Collection[str]) -> None:
+    wrong = [name for name in choice.numbers if name in text]
+    if not wrong:
+        return
+    words = f"{'columns' if wrong[1:] else 'column'} {listed([repr(name) for name in wrong])}"
+    advice = ""
+    if wrong[0] in choice.features:
+        as_id = "" if choice.id is not None else f"name rows by it with --id {wrong[0]}, "
+        advice = (
+            f"; leave out with --ignore {listed(wrong, ',')}, {as_id}or write numbers instead (one column of 0 "
+            "and 1 per category)"
+        )
+    raise FileError(f"{path}: {words} {'hold' if wrong[1:] else 'holds'} no numbers{advice}")
+
+
+def listed(names: Sequence[str], separator: str = ", ") -> str:
+    """Names in a row, cut when they are many.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed([str(i) for i in range(99)])[-20:]
+    ('a, b', ' 19, ... 79 more ...')
+    """
+    more = [f"... {len(names) - MOST_LISTED} more ..."] if len(names) > MOST_LISTED else []
+    return separator.join([*names[:MOST_LISTED], *more])

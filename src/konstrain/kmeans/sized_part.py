@@ -1,0 +1,95 @@
+"""Steps under sizes for many clusters: prices over short lists of clusters, no matrix of costs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain._tolerances import PROOF_RELATIVE
+from konstrain.assignment import Assignment, AssignmentProblem, transport
+from konstrain.assignment.problem import start_prices
+from konstrain.constraints import Problem
+from konstrain.kmeans import distances
+from konstrain.stop import Deadline
+
+# Labels with the sums and weights of the clusters they make.
+Sums = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class SizedPart:
+    """A problem in which sizes alone couple the blocks, all of which count the same.
+
+    Parameters
+    ----------
+    problem : Problem
+        Blocks and bounds.
+    question : AssignmentProblem
+        The question of a step but for its costs, which are never all there.
+    bounds : pair of ndarrays of int64, shape (n_clusters,)
+        Fewest and most blocks of each cluster.
+    """
+
+    problem: Problem
+    question: AssignmentProblem
+    bounds: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, problem: Problem, violation_cost: float | None) -> "SizedPart | None":
+        """Take up a problem with sizes; None when something else matters or a matrix of costs is faster."""
+        has_bounds = problem.size_min is not None or problem.size_max is not None
+        if not has_bounds or not transport.uses_lists(problem.n_clusters):
+            return None
+        # One number in the shape of all costs: the bounds are counted from the rest.
+        costs = np.broadcast_to(np.zeros(1), (problem.n_blocks, problem.n_clusters))
+        question = problem.assignment_problem(costs, violation_cost)
+        return cls(problem, question, transport.count_bounds(question)) if transport.supports(question) else None
+
+    def step(
+        self,
+        centers: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        warm: Assignment | None,
+        deadline: Deadline,
+        n_threads: int,
+    ) -> tuple[Assignment, Sums | None] | None:
+        """Solve one step, with the sums of its clusters where they are known; None when it takes a matrix."""
+        unit = transport.unit_of(self.question)
+        start = start_prices(self.question, warm)
+        if start is not None and not start.any():
+            # No bound was in the way last time: look first whether one is now.
+            found = self._nearest(centers, weight, n_threads)
+            if found is not None:
+                return found
+        answer = distances.sized_pass(
+            self.problem.mean,
+            weight,
+            centers,
+            self.bounds,
+            None if start is None else start * unit,
+            list_length=transport.LIST_LENGTH,
+            time_limit=deadline.remaining(),
+            n_threads=n_threads,
+        )
+        labels, prices, cost, bound, finished = answer
+        if not finished:
+            if not deadline.expired():
+                return None
+            cost = distances.own_costs(self.problem.mean, weight, labels, centers, n_threads=n_threads)
+        proven = finished and cost - bound <= PROOF_RELATIVE * abs(cost)
+        if finished and not proven:
+            return None  # prices so large that the costs' last digits drown: the engine starts over without them
+        lower_bound = min(bound, cost)
+        return Assignment(labels, cost, lower_bound, proven, transport.name, prices / unit), None
+
+    def _nearest(
+        self, centers: NDArray[np.float64], weight: NDArray[np.float64] | None, n_threads: int
+    ) -> tuple[Assignment, Sums] | None:
+        """Send every block to its nearest center; None when that breaks a bound."""
+        labels, cost, sums, weights = distances.nearest_pass(self.problem.mean, weight, centers, n_threads=n_threads)
+        sizes = np.bincount(labels, minlength=len(centers))
+        lower, upper = self.bounds
+        if (sizes < lower).any() or (sizes > upper).any():
+            return None
+        answer = Assignment(labels, cost, cost, True, transport.name, np.zeros(len(centers)))
+        return answer, (labels, sums, weights)

@@ -1,0 +1,89 @@
+"""Blocks without weight cost nothing anywhere: they go to the nearest center that the constraints leave them."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.assignment import AssignmentProblem, assign_by
+from konstrain.constraints import Problem
+from konstrain.exceptions import UndecidedError
+from konstrain.kmeans import distances
+from konstrain.kmeans.result import Clustering
+from konstrain.links import LinkGraph
+from konstrain.stop import Deadline
+
+
+def place_weightless(problem: Problem, best: Clustering, deadline: Deadline) -> Clustering:
+    """Put blocks of weight zero where they are nearest, all others staying; no soft link more is broken.
+
+    Centers and costs do not depend on these blocks, so assignment steps leave them anywhere.
+    """
+    weightless = np.flatnonzero(problem.weight == 0)
+    if not weightless.size:
+        return best
+    labels = best.block_labels.copy()
+    moving = weightless[~_last_ones(problem, labels, weightless)]
+    question = _question(problem, labels, moving, best.centers)
+    try:
+        labels[moving] = assign_by(question, deadline=deadline).labels
+    except UndecidedError:
+        return best  # time is up; where they are they break nothing
+    return replace(best, block_labels=labels)
+
+
+def _last_ones(problem: Problem, labels: NDArray[np.int32], weightless: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Mark one block of each cluster that would be empty without blocks of weight zero, and must not be."""
+    held = np.bincount(labels[problem.weight > 0], minlength=problem.n_clusters) > 0
+    _, first = np.unique(labels[weightless], return_index=True)
+    last = np.zeros(weightless.size, dtype=bool)
+    last[first] = problem.nonempty & ~held[labels[weightless[first]]]
+    return last
+
+
+def _question(
+    problem: Problem, labels: NDArray[np.int32], moving: NDArray[np.intp], centers: NDArray[np.float64]
+) -> AssignmentProblem:
+    """Which cluster each of these blocks goes to, at its squared distance, while all others stay."""
+    costs = distances.block_costs(problem.mean[moving], None, centers)
+    is_moving = np.zeros(problem.n_blocks, dtype=bool)
+    is_moving[moving] = True
+    links = None
+    if problem.links is not None:
+        links = _charge_links(problem.links, labels, is_moving, costs)
+    staying = ~is_moving
+    held = np.bincount(labels[staying], problem.demand[staying], problem.n_clusters)
+    low, high = problem.widened_bounds
+    return AssignmentProblem(
+        costs,
+        links,
+        np.ascontiguousarray(problem.demand[moving]),
+        None if problem.size_min is None else low - held,
+        None if problem.size_max is None else np.maximum(high - held, 0.0),
+    )
+
+
+def _charge_links(
+    links: LinkGraph, labels: NDArray[np.int32], is_moving: NDArray[np.bool_], costs: Any
+) -> LinkGraph | None:
+    """Return the links among moving blocks; those to staying ones go into the costs, in place."""
+    u, v, w = links.edges
+    # Any soft link outweighs all distances together, and a hard one all soft links beside them.
+    distances_together = float((costs.max(axis=1) - costs.min(axis=1)).sum()) + 1.0
+    soft = np.isfinite(w)
+    price = distances_together / float(np.abs(w[soft & (w != 0)]).min(initial=np.inf)) if soft.any() else 1.0
+    charge = np.where(soft, w, 0.0) * price
+    charge[~soft] = distances_together + float(np.abs(charge).sum())
+    place = np.cumsum(is_moving) - 1
+    for mover, other in ((u, v), (v, u)):
+        half = is_moving[mover] & ~is_moving[other]
+        row, cluster, paid = place[mover[half]], labels[other[half]], charge[half]
+        # Sharing the cluster costs a positive charge, and saves a negative one that is paid everywhere else.
+        np.add.at(costs, row, -np.minimum(paid, 0.0)[:, None])
+        np.add.at(costs, (row, cluster), paid)
+    inside = is_moving[u] & is_moving[v]
+    if not inside.any():
+        return None
+    weights = np.where(soft, charge, np.inf)[inside]
+    return LinkGraph.from_edges(int(is_moving.sum()), place[u[inside]], place[v[inside]], weights)

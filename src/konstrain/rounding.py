@@ -1,0 +1,35 @@
+"""What rounding may do to sums: how far a size may miss its bound, and how far two sums of the same costs differ."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain._tolerances import DEMAND_RELATIVE, DEMAND_TERMS
+
+# Up to this, whole numbers and their sums are exact in double precision.
+LARGEST_EXACT = 2.0**53
+
+
+def demand_rounding(demand: NDArray[np.float64] | None, n_terms: int) -> float:
+    """By how much a sum of demands may miss a bound, as a share of that bound; sums of whole numbers are exact.
+
+    Parameters
+    ----------
+    demand : ndarray of float64 or None
+        What the rows or blocks count; None: 1 each.
+    n_terms : int
+        Number of rows that were added up.
+
+    Examples
+    --------
+    >>> 0.1 + 0.2 <= 0.3, 0.1 + 0.2 <= 0.3 * (1 + demand_rounding(np.array([0.1, 0.2]), 2))
+    (False, True)
+    """
+    is_whole = demand is None or (bool((demand == np.floor(demand)).all()) and float(demand.sum()) <= LARGEST_EXACT)
+    return DEMAND_RELATIVE * (DEMAND_TERMS if is_whole else max(DEMAND_TERMS, n_terms))
+
+
+def widened(
+    low: NDArray[np.float64], high: NDArray[np.float64], rounding: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lower and upper sizes, each moved outwards by this share of itself."""
+    return low * (1.0 - rounding), high * (1.0 + rounding)

@@ -1,0 +1,72 @@
+"""Steps on the way need only be good, the last one is proved; with soft links there are always labels."""
+
+import numpy as np
+import pytest
+
+from konstrain import ConstrainedKMeans
+from konstrain.assignment import AssignmentProblem, coupled, milp
+from konstrain.assignment.core_problem import solve_core
+from konstrain.constraints import Problem
+from konstrain.kmeans import last_step
+from konstrain.kmeans.last_step import prove_last_step
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.momentum import lloyd_with_momentum
+from konstrain.kmeans.steps import Steps
+from konstrain.links import LinkGraph
+from konstrain.stop import NO_DEADLINE, Deadline
+from switches import set_to
+
+
+def soft_problem(seed, n=60, k=4):
+    rng = np.random.default_rng(seed)
+    ends = rng.integers(n, size=(180, 2))
+    first, second = ends[ends[:, 0] != ends[:, 1]].T
+    links = LinkGraph.from_edges(n, first, second, rng.choice([-1.0, 1.0], first.size) * rng.random(first.size))
+    return AssignmentProblem(rng.random((n, k)), links, None, np.full(k, 5.0), np.full(k, 18.0))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_soft_links_and_sizes_have_labels_however_little_time_there_is(seed):
+    problem = soft_problem(seed)
+    answer = coupled.solve(problem, deadline=Deadline(0.0))
+    assert problem.is_feasible(answer.labels)
+    assert answer.lower_bound <= answer.cost
+
+
+@pytest.mark.parametrize("kind", ["demand", "links"])
+def test_the_last_step_is_optimal_however_few_branchings_the_others_have(kind):
+    rng = np.random.default_rng(0)
+    X, demand = rng.normal(size=(40, 2)), rng.integers(1, 9, 40).astype(float)
+    given = {"demand": demand} if kind == "demand" else {"cannot_link": rng.permutation(40).reshape(20, 2)}
+    mean = (demand.sum() if kind == "demand" else 40.0) / 3
+    with set_to({"konstrain.kmeans.plan.STEP_NODES": 1}):
+        model = ConstrainedKMeans(3, 0.95 * mean, 1.05 * mean, n_init=1, random_state=0).fit(X, **given)
+    problem = Problem.build(X, 3, size_min=0.95 * mean, size_max=1.05 * mean, **given)
+    costs = ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
+    question = problem.assignment_problem(np.ascontiguousarray(costs))
+    best = milp.solve(question)
+    assert best.proven
+    assert question.cost_of(model.labels_[problem.block_rows[problem.block_indptr[:-1]]]) <= best.cost * (1 + 1e-9)
+
+
+def test_an_interrupt_while_the_last_step_is_proved_keeps_the_clustering(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    problem = Problem.build(X, 2, size_max=11, cannot_link=[(0, 1)])
+    loop = Loop(lloyd_with_momentum, Steps(problem, max_nodes=1))
+    best = last_step.replace(loop.run(X[:2]), proven=False)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Steps, "step", interrupt)
+    with pytest.warns(RuntimeWarning, match="interrupted while the last step was proved"):
+        kept = prove_last_step(loop, best)
+    assert kept.interrupted
+    np.testing.assert_array_equal(kept.block_labels, best.block_labels)
+
+
+@pytest.mark.parametrize(("size_max", "status"), [(2.0, "optimal"), (1.0, "infeasible")])
+def test_a_core_without_a_choice_is_answered_without_the_solver(size_max, status):
+    problem = AssignmentProblem(np.eye(3, 2), None, None, np.zeros(2), np.full(2, size_max))
+    allowed = np.array([[True, False], [True, False], [False, True]])
+    assert solve_core(problem, allowed, NO_DEADLINE, None).status == status

@@ -1,0 +1,188 @@
+"""Steps under sizes without a matrix of costs: the same answers as with one, in the memory they promise."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from konstrain import ConstrainedKMeans
+from konstrain.assignment import transport
+from konstrain.constraints import Problem
+from konstrain.kmeans import distances
+from konstrain.kmeans.sized_part import SizedPart
+from konstrain.kmeans.steps import Steps
+from konstrain.stop import NO_DEADLINE, Deadline
+
+
+def blobs(n_rows, n_features, n_clusters, seed=0):
+    """Overlapping blobs of unequal sizes, so that bounds bind."""
+    rng = np.random.default_rng(seed)
+    label = rng.choice(n_clusters, n_rows, p=rng.dirichlet(np.full(n_clusters, 2.0)))
+    return rng.normal(size=(n_clusters, n_features))[label] + 0.7 * rng.normal(size=(n_rows, n_features))
+
+
+def sparse_rows(n_rows, n_columns, seed=0):
+    """Rows of which many share no column with most others: at the same distance from many centers."""
+    return sparse.random(n_rows, n_columns, density=0.02, format="csr", random_state=seed)
+
+
+def steps_of(X, n_clusters, **constraints):
+    return Steps(Problem.build(X, n_clusters, **constraints))
+
+
+def both_ways(monkeypatch, X, centers, **constraints):
+    """One step on lists and the same on the matrix."""
+    answers = []
+    for many in (1, 10**9):
+        monkeypatch.setattr(transport, "MANY_CLUSTERS", many)
+        steps = steps_of(X, len(centers), **constraints)
+        assert (steps._sized is not None) == (many == 1)
+        answers.append(steps.step(centers, None))
+    return answers
+
+
+KINDS = {
+    "float64": lambda: blobs(3000, 6, 50),
+    "float32": lambda: blobs(3000, 6, 50).astype(np.float32),
+    "sparse": lambda: sparse_rows(2000, 300),
+    "equal rows": lambda: np.ones((1000, 3)),
+}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("room", [0.0, 0.2, 1e9], ids=["fixed", "tight", "loose"])
+def test_lists_and_matrix_give_the_same_cost(monkeypatch, kind, room):
+    X = KINDS[kind]()
+    rows = X.toarray() if sparse.issparse(X) else X
+    centers = rows[np.random.default_rng(1).choice(len(rows), 50, replace=False)].astype(np.float64)
+    share = len(rows) / 50
+    low, high = max(0.0, np.floor(share * (1 - room))), np.ceil(min(len(rows), share * (1 + room)))
+    listed, matrix = both_ways(monkeypatch, X, centers, size_min=low, size_max=high)
+    sizes = np.bincount(listed.labels, minlength=50)
+    assert sizes.min() >= low
+    assert sizes.max() <= high
+    assert listed.proven
+    np.testing.assert_allclose(listed.cost, matrix.cost, rtol=1e-9)
+    np.testing.assert_allclose(listed.lower_bound, matrix.cost, rtol=1e-9)
+
+
+@pytest.mark.engine
+def test_weights_and_bounds_per_cluster_count(monkeypatch):
+    rng = np.random.default_rng(2)
+    X, weight = blobs(2000, 4, 30), rng.random(2000) + 0.5
+    low, high = rng.integers(20, 60, 30), rng.integers(70, 100, 30)
+    demand = np.full(2000, 2.0)
+    listed, matrix = both_ways(
+        monkeypatch, X, X[:30].copy(), sample_weight=weight, size_min=2.0 * low, size_max=2.0 * high, demand=demand
+    )
+    sizes = np.bincount(listed.labels, minlength=30)
+    assert (sizes >= low).all()
+    assert (sizes <= high).all()
+    np.testing.assert_allclose(listed.cost, matrix.cost, rtol=1e-9)
+    # Prices are per unit of demand: at them every block is where it costs least.
+    priced = weight[:, None] * ((X[:, None] - X[:30]) ** 2).sum(-1) + 2.0 * listed.prices
+    np.testing.assert_allclose(priced[np.arange(2000), listed.labels], priced.min(axis=1), rtol=1e-9)
+
+
+@pytest.mark.engine
+@pytest.mark.filterwarnings("ignore:the best run did not converge")
+def test_many_clusters_of_sparse_rows():
+    X = sparse_rows(4000, 500)
+    model = ConstrainedKMeans(500, size_min=4, size_max=16, max_iter=3, n_init=1, random_state=0, local_search=False)
+    sizes = np.bincount(model.fit(X).labels_, minlength=500)
+    assert sizes.min() >= 4
+    assert sizes.max() <= 16
+
+
+@pytest.mark.engine
+@pytest.mark.filterwarnings("ignore:the best run did not converge")
+def test_whole_fits_do_not_depend_on_lists_or_threads(monkeypatch):
+    X = blobs(4000, 8, 60).astype(np.float32)
+    fits = []
+    for many in (1, 10**9):
+        monkeypatch.setattr(transport, "MANY_CLUSTERS", many)
+        model = ConstrainedKMeans(
+            60, size_min=40, size_max=90, init=X[:60], n_init=1, max_iter=10, local_search=False
+        )
+        fits.append(model.fit(X))
+    np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
+    centers, bounds = X[:60].astype(np.float64), (np.full(60, 40), np.full(60, 90))
+    one, two = (distances.sized_pass(X, None, centers, bounds, None, list_length=24, n_threads=n) for n in (1, 2))
+    np.testing.assert_array_equal(one[0], two[0])
+    np.testing.assert_array_equal(one[1], two[1])
+
+
+@pytest.mark.parametrize("constraints", [{}, {"size_max": 90, "cannot_link": [(0, 1)]}], ids=["none", "links"])
+def test_other_problems_are_left_to_the_engines(monkeypatch, constraints):
+    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    assert SizedPart.of(Problem.build(blobs(300, 2, 5), 5, **constraints), None) is None
+
+
+def test_bounds_that_no_longer_bind_cost_one_sweep(monkeypatch):
+    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    X = blobs(2000, 3, 10)
+    steps = steps_of(X, 10, size_min=1, size_max=1900)
+    first = steps.step(X[:10].copy(), None)
+    assert not first.prices.any()
+    monkeypatch.setattr(distances, "sized_pass", lambda *_, **__: pytest.fail("lists were made"))
+    again = steps.step(X[:10].copy(), first)
+    np.testing.assert_array_equal(again.labels, first.labels)
+    np.testing.assert_array_equal(
+        steps.centers_of(again.labels, X[:10]), steps_of(X, 10).centers_of(first.labels, X[:10])
+    )
+
+
+def test_no_time_still_gives_labels_within_bounds(monkeypatch):
+    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    X = blobs(3000, 3, 40)
+    part = SizedPart.of(Problem.build(X, 40, size_min=70, size_max=80), None)
+    answer, _ = part.step(X[:40].copy(), None, None, Deadline(0.0), 1)
+    sizes = np.bincount(answer.labels, minlength=40)
+    assert sizes.min() >= 70
+    assert sizes.max() <= 80
+    assert not answer.proven
+    np.testing.assert_allclose(answer.cost, ((X - X[:40][answer.labels]) ** 2).sum(), rtol=1e-9)
+    best, _ = part.step(X[:40].copy(), None, None, NO_DEADLINE, 1)
+    assert answer.lower_bound <= best.cost <= answer.cost
+
+
+def test_memory_stays_within_what_the_docstring_says():
+    # In a process of its own, whose peak is that of this step alone; a matrix of costs would take 480 MB.
+    script = """
+        import json, numpy as np
+        from konstrain.kmeans import distances
+        def peak():
+            lines = open("/proc/self/status").read().splitlines()
+            return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
+        n, k = 200_000, 300
+        X = np.random.default_rng(0).random((n, 4), dtype=np.float32)
+        bounds = np.full(k, 333), np.full(k, 1000)
+        few = bounds[0][:3] * 0, bounds[1][:3]
+        distances.sized_pass(X[:2000], None, X[:3].astype(float), few, None, list_length=2)
+        before = peak()
+        *_, finished = distances.sized_pass(X, None, X[:k].astype(float), bounds, None, list_length=24)
+        print(json.dumps([finished, peak() - before]))
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], check=True, capture_output=True, text=True
+    )
+    finished, grown = json.loads(found.stdout)
+    assert finished
+    # Per block as promised, the labels, and what grows with clusters only.
+    assert grown <= 200_000 * (12 * 24 + 40 + 4) + 30e6
+
+
+@pytest.mark.parametrize("name", ["lower", "upper", "start"])
+def test_wrong_arrays_are_refused_by_name(name):
+    X, one = np.zeros((4, 2)), np.ones(2, dtype=np.int64)
+    given = {"lower": one, "upper": 4 * one, "start": np.zeros(2)}
+    given[name] = given[name].astype(np.float32)
+    with pytest.raises(ValueError, match=f"{name} must be an array of"):
+        distances.sized_pass(
+            X, None, np.zeros((2, 2)), (given["lower"], given["upper"]), given["start"], list_length=2
+        )

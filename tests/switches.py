@@ -1,0 +1,65 @@
+"""Every constant at which the package takes another way, with values that force one side and the other.
+
+Kernels have switches of their own, which no test can set; problems of sizes on both sides of those are drawn in
+`test_switches.py`.
+"""
+
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
+
+ALWAYS, NEVER = 0, 10**12
+
+# What may change the answer of a k-means search, though never whether it is right: effort and order of the search.
+SEARCH = {
+    "konstrain.kmeans.plan.SEARCH_LIMIT": (ALWAYS, NEVER),
+    "konstrain.kmeans.plan.STEP_NODES": (1, 1000),
+    "konstrain.kmeans.plan.AUTO_WORK": (1.0, 1e7),
+    "konstrain.kmeans.thorough.SMALL_PROBLEM": (ALWAYS, NEVER),
+    "konstrain.kmeans.thorough.RELOCATE_ANYWAY": (ALWAYS, NEVER),
+    "konstrain.kmeans.brief.EARLY_LOOK": (1, 50),
+    "konstrain.kmeans.brief.LITTLE_ROOM": (0.0, 1e9),
+    "konstrain.kmeans.momentum.MOST_CANCELLED": (-1.0, 2.0),
+    "konstrain.kmeans.restarts.BATCH": (1, 50),
+}
+# What may not change anything but the time it takes.
+SAME = {
+    "konstrain.kmeans.linked_part.MIN_COSTS": (ALWAYS, NEVER),
+    "konstrain.kmeans.linked_part.MAX_SHARE": (-1.0, 2.0),
+    "konstrain.kmeans.linked_part.LITTLE_LEFT": (-1.0, 2.0),
+    "konstrain.kmeans.plan.CHUNK": (1, NEVER),
+    "konstrain.estimators.constrained_kmeans.CHUNK": (1, NEVER),
+    "konstrain.constraints.packing._MAX_STEPS": (ALWAYS, NEVER),
+}
+# Inside the assignment engines: labels may differ where several are best, costs may not.
+ENGINES = {
+    "konstrain.assignment.linked.NODE_LIMIT": (1, 100_000),
+    "konstrain.assignment.linked.CLIQUE_LIMIT": (1, 100_000),
+    "konstrain.assignment.coupled.FIRST_CORE": (1, NEVER),
+    "konstrain.assignment.lagrangian.MAX_STEPS": (1, 200),
+    "konstrain.assignment.lagrangian.FEW_STEPS": (1, 50),
+    "konstrain.assignment.lagrangian.FAR_OFF": (0.0, 1e9),
+    "konstrain.assignment.lagrangian.REPAIR_EVERY": (1, 1000),
+    "konstrain.assignment.lagrangian.MAX_START_ENTRIES": (1, NEVER),
+    "konstrain.assignment.lagrangian.MOST_UNITS": (ALWAYS, 1000),
+    "konstrain.assignment.model.MOST_CUT_ROUNDS": (50, 100),
+}
+# Inside the proofs: bounds may be better or worse, but never above the optimum.
+PROOFS = {
+    "konstrain.exact.solve.FEW_BLOCKS": (ALWAYS, NEVER),
+    "konstrain.exact.solve.FEW_BLOCKS_PER_CLUSTER": (ALWAYS, NEVER),
+    "konstrain.exact.solve.RACE_NODES": (1, 50_000),
+    "konstrain.exact.solve.MANY_CLUSTERS": (1, NEVER),
+    "konstrain.exact.sdp_spectral.FOLLOW_FROM": (4, NEVER),
+    "konstrain.exact.sdp_spectral.RENEW_EVERY": (1, 1000),
+    "konstrain.exact.sdp_bound.MANY_CLUSTERS": (1, NEVER),
+}
+SWITCHES = {**SEARCH, **SAME, **ENGINES, **PROOFS}
+
+
+@contextmanager
+def set_to(values):
+    """Set switches, given by their names, for a while."""
+    with ExitStack() as stack:
+        for name, value in values.items():
+            stack.enter_context(patch(name, value))
+        yield
