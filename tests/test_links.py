@@ -117,3 +117,9 @@ def test_hard_part_leaves_soft_links_out():
 def test_disjoint_cliques_are_recognised(edges, expected):
     first, second = np.array(edges, dtype=int).reshape(-1, 2).T
     assert LinkGraph.from_edges(5, first, second).is_disjoint_cliques is expected
+
+
+def test_a_part_keeps_the_weights_of_its_edges():
+    graph = LinkGraph.from_edges(4, [0, 1, 2], [1, 2, 3], [np.inf, -0.5, 0.25])
+    first, second, weights = graph.restricted_to(np.array([1, 2, 3], dtype=np.int32)).edges
+    assert list(zip(first.tolist(), second.tolist(), weights.tolist(), strict=True)) == [(0, 1, -0.5), (1, 2, 0.25)]

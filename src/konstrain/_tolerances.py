@@ -14,6 +14,9 @@ SUM_RELATIVE = 2.3e-16
 DEMAND_RELATIVE = 1e-15
 DEMAND_TERMS = 10
 
+# Taken off differences of costs that were rounded to single precision, relatively: a bit is 6e-8 of a number.
+SINGLE_GUARD = 1e-6
+
 # HiGHS' own feasibility and integrality tolerance in models scaled to unit costs; its default of 1e-6 would let a
 # "proved" answer be off in the seventh digit.
 HIGHS_FEASIBILITY = 1e-9

@@ -10,6 +10,7 @@ from konstrain.kmeans.brief import run_briefly
 from konstrain.kmeans.lloyd import lloyd
 from konstrain.kmeans.momentum import lloyd_with_momentum
 from konstrain.kmeans.plan import plan_restarts, plan_run
+from konstrain.kmeans.restarts import RestartPlan
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.kmeans.thorough import run_thoroughly
@@ -71,9 +72,10 @@ def test_the_price_of_soft_links_is_the_mean_cost_at_the_first_start_or_what_was
 
 
 def test_restarts_are_one_from_given_centers_else_what_a_fixed_amount_of_work_allows(monkeypatch):
-    assert plan_restarts(FREE, GIVEN) == (1, 1)
-    assert plan_restarts(FREE, DRAWN) == (plan.AUTO_MOST, plan.AUTO_AGREEING)
+    assert plan_restarts(FREE, GIVEN) == RestartPlan.exactly(1)
+    assert plan_restarts(FREE, DRAWN) == RestartPlan(plan.AUTO_MOST, plan.AUTO_AGREEING, plan.AUTO_MOST)
     work = 40 * 4 * 3 * plan.AUTO_ITERATIONS
     for spent, n_restarts in ((7 * work, 7), (8 * work - 1, 7), (0, 1)):
         monkeypatch.setattr(plan, "AUTO_WORK", spent)
-        assert plan_restarts(FREE, DRAWN)[0] == n_restarts
+        dear = RestartPlan(n_restarts, plan.AUTO_AGREEING, plan.AUTO_LEAST, plan.AUTO_WORTH)
+        assert plan_restarts(FREE, DRAWN) == dear

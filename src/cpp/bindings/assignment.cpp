@@ -4,6 +4,7 @@
 #include "deadline.h"
 #include "linked_assignment.h"
 #include "nearest.h"
+#include "priced_rows.h"
 #include "transport.h"
 
 namespace {
@@ -22,6 +23,24 @@ void bindNearest(nb::module_& m) {
             return std::make_pair(labels, cost);
         },
         "costs"_a.noconvert(), "First cheapest column of each row, and the sum of the minima.");
+}
+
+void bindPricedRows(nb::module_& m) {
+    m.def(
+        "price_rows",
+        [](Matrix<double> costs, Vector<double> prices) {
+            auto labels = makeVector<std::int32_t>(costs.shape(0));
+            auto gaps = makeVector<float>(costs.shape(0));
+            {
+                nb::gil_scoped_release release;
+                std::vector<std::int64_t> sizes(prices.size());
+                konstrain::priceRows(view<double>(costs), view<double>(prices),
+                                     {labels.data(), labels.size()}, {gaps.data(), gaps.size()}, sizes);
+            }
+            return std::make_pair(labels, gaps);
+        },
+        "costs"_a.noconvert(), "prices"_a.noconvert(),
+        "Cheapest column of each row at these prices, and how much dearer the second-cheapest is.");
 }
 
 // An open component as arrays: blocks, costs (flat), links (first, second, weight), a feasible answer, value,
@@ -162,6 +181,7 @@ void bindCliques(nb::module_& m) {
 
 void bindAssignment(nb::module_& m) {
     bindNearest(m);
+    bindPricedRows(m);
     bindCliques(m);
     bindLinkedAssignment(m);
     bindTransport(m);

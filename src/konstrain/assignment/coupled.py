@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment.core_problem import CoreAnswer, solve_core
 from konstrain.assignment.lagrangian import Lagrangian
+from konstrain.assignment.narrow import Narrowed, broken_links
 from konstrain.assignment.problem import Assignment, AssignmentProblem, start_prices
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.stop import NO_DEADLINE, Deadline
@@ -20,6 +21,10 @@ name = "coupled"
 # Choices of least regret in the first core; it grows by this factor while no feasible labels are known.
 FIRST_CORE = 200
 CORE_GROWTH = 8
+# How often what is left of a large problem is chosen anew, by the prices that the last choice led to.
+LOOKS = 8
+# By how much more is left when what was left did not have room for feasible labels.
+WIDEN = 2.0
 
 
 def supports(problem: AssignmentProblem) -> bool:
@@ -30,17 +35,67 @@ def supports(problem: AssignmentProblem) -> bool:
 def solve(
     problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
 ) -> Assignment:
-    """Bound by prices, repair, and prove with a core."""
+    """Bound by prices, repair, and prove with a core; of a large problem only what prices do not decide."""
     refuse_impossible_sums(problem)
-    search = Lagrangian(problem, deadline)
+    start = start_prices(problem, warm)
+    return _solve_narrowed(problem, start, deadline) or _solve_whole(Lagrangian(problem, deadline), start)
+
+
+def _solve_narrowed(
+    problem: AssignmentProblem, start: NDArray[np.float64] | None, deadline: Deadline
+) -> Assignment | None:
+    """Leave out what prices decide, and look again at the prices and labels reached; None when that leads nowhere."""
+    whole = Lagrangian(problem, deadline)
+    prices = np.zeros(problem.n_clusters) if start is None else start
+    is_taken = np.zeros(problem.graph.n_edges, dtype=bool)
+    width = 1.0
+    for _ in range(LOOKS):
+        part = Narrowed.of(problem, prices, is_taken, width)
+        if part is not None and not part.is_balanced:
+            part = Narrowed.of(problem, whole.prices_without_links(prices), is_taken, width)
+        if part is None or deadline.expired():
+            return None
+        search = Lagrangian(part.problem, deadline)
+        search.alternate(part.prices)
+        if search.labels is None or search.best is None:
+            prices, width = part.prices, WIDEN * width
+            continue
+        if search.cost - search.bound > part.rise(part.prices):
+            return None  # the gap is wider than what tells apart who is left out: the next look would see the same
+        is_broken = broken_links(problem, part.joined(search.labels)) & ~part.is_taken
+        if search.cost - search.bound < part.rise(search.best.prices) and not is_broken.any():
+            bound = _finish(search)
+            # Labels that move a block which was left out cost at least as much as its move adds to the bound.
+            bound = min(bound, search.bound + part.rise(search.best.prices))
+            whole.offer(part.joined(search.labels))
+            # Judged by the part, which is stricter and takes no pass over all costs.
+            is_proven = part.problem.closes_gap(search.cost, bound)
+            if whole.labels is not None and (is_proven or deadline.expired() or deadline.max_nodes is not None):
+                return _answer(whole, part.cost + bound, search.best.prices, is_proven)
+            is_broken = broken_links(problem, part.joined(search.labels))
+        prices, is_taken = search.best.prices, part.is_taken | is_broken
+    return None
+
+
+def _solve_whole(search: Lagrangian, start: NDArray[np.float64] | None) -> Assignment:
     try:
-        search.run(start_prices(problem, warm))
+        search.run(start)
+        bound = _finish(search)
     except UndecidedError:
         if search.labels is None:
             raise
-    bound = search.bound
-    if not search.is_closed() and search.best is not None:
-        bound = _prove(search)
+        bound = search.bound
+    prices = None if search.best is None else search.best.prices
+    return _answer(search, bound, prices, search.problem.closes_gap(search.cost, bound))
+
+
+def _finish(search: Lagrangian) -> float:
+    """Close what gap is left; returns the best bound reached."""
+    search.climb()
+    return search.bound if search.is_closed() else _prove(search)
+
+
+def _answer(search: Lagrangian, bound: float, prices: NDArray[np.float64] | None, is_proven: bool) -> Assignment:
     if search.labels is None:
         raise UndecidedError(
             "no assignment within the size bounds was found within the time limit, and none was ruled out; "
@@ -50,9 +105,9 @@ def solve(
         labels=search.labels,
         cost=search.cost,
         lower_bound=min(bound, search.cost),
-        proven=problem.closes_gap(search.cost, bound),
+        proven=is_proven,
         engine=name,
-        prices=None if search.best is None else search.best.prices,
+        prices=prices,
     )
 
 

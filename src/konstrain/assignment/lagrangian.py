@@ -6,11 +6,12 @@ which `solve_linked` answers exactly:
     L(prices) = min over labels that keep the links of  cost + sum_j price_j * size_j
                 - sum_j (price_j > 0 ? price_j * size_max_j : price_j * size_min_j)
 
-is a lower bound for any prices, and nearly tight at the best ones. The steps towards those are Polyak's (1969), of a
-length that is halved when they fail several times in a row (Held, Wolfe and Crowder 1974).
+is a lower bound for any prices, and nearly tight at the best ones. Where most blocks are free, their transport finds
+prices (`split.py`); what gap these leave is narrowed by Polyak's steps (1969), of a length that is halved when they
+fail several times in a row (Held, Wolfe and Crowder 1974).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,13 @@ from numpy.typing import NDArray
 from konstrain.assignment import transport
 from konstrain.assignment.fill import fill_empty
 from konstrain.assignment.linked import LinkedAnswer, solve_linked
-from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.assignment.problem import AssignmentProblem, only_prices
+from konstrain.assignment.split import Split
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline
 
+# Rounds between the two parts after which they will hardly agree any more.
+MAX_ROUNDS = 10
 # Steps after which further prices hardly raise the bound, and how many failures halve the step length.
 MAX_STEPS = 60
 # Steps where the answer need not be proved.
@@ -39,7 +43,7 @@ FAR_OFF = 1e-3
 # Steps between two attempts to turn the labels at the current prices into feasible ones.
 REPAIR_EVERY = 5
 # Rows of costs handed to the transport kernel for a start; more would cost memory and change the prices little.
-MAX_START_ENTRIES = 5_000_000
+MAX_START_ENTRIES = 1_000_000
 # Whole demands are repeated unit by unit up to this many units per block on average; beyond, and for fractions, a
 # unit is half of the mean demand, so that a block becomes two rows on average.
 MOST_UNITS = 4
@@ -62,13 +66,19 @@ class Lagrangian:
         self.problem = problem
         self.deadline = deadline
         self.low, self.high = _priced_bounds(problem)
+        self.split = Split(problem)
         self.best: PricePoint | None = None
         self.labels: NDArray[np.int32] | None = None
         self.cost = np.inf
 
     def evaluate(self, prices: NDArray[np.float64]) -> PricePoint:
         """Solve the relaxation at these prices; remembers the best bound and any feasible labels."""
-        relaxed = solve_linked(self.problem, self.deadline.share(RELAXATION_SHARE, self.deadline.max_nodes), prices)
+        return self._remember(prices, solve_linked(self.problem, self._for_a_relaxation(), prices))
+
+    def _for_a_relaxation(self) -> Deadline:
+        return self.deadline.share(RELAXATION_SHARE, self.deadline.max_nodes)
+
+    def _remember(self, prices: NDArray[np.float64], relaxed: LinkedAnswer) -> PricePoint:
         sizes = self.problem.sizes(relaxed.labels)
         paid = np.where(prices > 0, prices * self.high, prices * self.low)
         limit = np.where(prices > 0, self.high, np.where(prices < 0, self.low, np.clip(sizes, self.low, self.high)))
@@ -79,6 +89,8 @@ class Lagrangian:
         return point
 
     def _filled(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        if np.bincount(labels, minlength=self.problem.n_clusters).all():
+            return labels  # as nearly always: what the moves would cost takes a pass over all costs
         costs = self.problem.costs
         return fill_empty(labels, costs - np.take_along_axis(costs, labels[:, None], axis=1))
 
@@ -99,21 +111,51 @@ class Lagrangian:
         return self.problem.closes_gap(self.cost, self.bound)
 
     def run(self, start: NDArray[np.float64] | None) -> None:
-        """Raise the bound by Polyak's subgradient steps until it closes or stalls.
-
-        The steps begin at the start prices or, when these are missing or far off, at those of the problem without
-        links.
-        """
-        zero = np.zeros(self.problem.n_clusters)
-        if self.problem.has_links and not self.problem.graph.is_hard:
+        """Find good prices and labels from the start prices or, where these are missing or far off, without any."""
+        if self._has_soft_links:
             # With soft links the relaxation alone is hard: labels first, by sizes alone.
+            zero = np.zeros(self.problem.n_clusters)
             self._place(self.problem.costs.argmin(axis=1).astype(np.int32), zero)
-        point = self.evaluate(zero if start is None else start)
         if start is not None:
-            self.repair(point)
-        if self._gap() > FAR_OFF:
-            point = self.evaluate(self._transport_prices())
-            self.repair(point)
+            self.alternate(start)
+        if start is None or self._gap() > FAR_OFF:
+            self.alternate(self.prices_without_links())
+
+    def alternate(self, prices: NDArray[np.float64]) -> None:
+        """Place the tied blocks at these prices, the free ones in the room that is left, and again at their prices.
+
+        Free blocks near a tie are many, so that prices hardly change with a few more or less of them: mostly the tied
+        blocks soon ask for the same room twice in a row, which closes the gap.
+        """
+        if not self.split.free.size:
+            self.evaluate(prices)
+            return
+        tied_labels = self.split.place_tied(prices, self._for_a_relaxation()).labels
+        asked_before: set[bytes] = set()
+        for _ in range(MAX_ROUNDS):
+            asked = self.split.held_by(tied_labels).tobytes()
+            if asked in asked_before or self.is_closed():
+                return
+            asked_before.add(asked)
+            point = self._round(tied_labels, prices)
+            if point is None:
+                self.evaluate(prices)
+                return
+            prices, tied_labels = point.prices, point.relaxed.labels[self.split.tied]
+
+    def _round(self, tied_labels: NDArray[np.int32], prices: NDArray[np.float64]) -> PricePoint | None:
+        """Place the free blocks around the tied ones and see what their prices prove; None when there is no room."""
+        placed = self.split.place_free(tied_labels, prices, self.deadline)
+        if placed is None:
+            return None
+        self.offer(self.split.joined(placed.labels, tied_labels))
+        assert placed.prices is not None
+        return self._remember(placed.prices, self.split.relaxed_around(placed, tied_labels, self._for_a_relaxation()))
+
+    def climb(self) -> None:
+        """Raise the best bound by Polyak's subgradient steps until it closes or stalls."""
+        assert self.best is not None
+        point = self.best
         length, failures, checkpoint = 1.0, 0, self.bound
         most_steps = MAX_STEPS if self.deadline.max_nodes is None else FEW_STEPS
         for step in range(1, most_steps + 1):
@@ -123,14 +165,14 @@ class Lagrangian:
             point = self.evaluate(self._next_prices(point, length))
             failures = 0 if self.bound > before else failures + 1
             if failures == PATIENCE:
-                length, failures, point = length / 2, 0, self.best or point
+                length, failures, point = length / 2, 0, self.best
             if step % REPAIR_EVERY == 0:
                 self.repair(point)
             if step % STALL_WINDOW == 0:
                 if self.bound - checkpoint < STALL_GAIN * (self.cost - self.bound) and np.isfinite(self.cost):
                     break
                 checkpoint = self.bound
-        self.repair(self.best or point)
+        self.repair(self.best)
 
     def _gap(self) -> float:
         """What labels and bound differ by, relative to what the labels pay beyond the least costs."""
@@ -143,45 +185,38 @@ class Lagrangian:
         # The bound has a kink at zero: a price that would change sign stops there first.
         return np.where(np.sign(point.prices) * np.sign(prices) < 0, 0.0, prices)
 
+    @property
+    def _has_soft_links(self) -> bool:
+        return self.problem.has_links and not self.problem.graph.is_hard
+
     def repair(self, point: PricePoint) -> None:
         """Keep blocks of hard links and of odd sizes where the relaxation put them, and place all others."""
-        prices = self._place(point.relaxed.labels, point.prices)
-        # Where links and sizes hardly meet, the prices of what was moved are those of the whole.
-        if prices is not None and not self.is_closed():
-            self.evaluate(prices)
+        if self._has_soft_links:
+            prices = self._place(point.relaxed.labels, point.prices)
+            # Where links and sizes hardly meet, the prices of what was moved are those of the whole.
+            if prices is not None and not self.is_closed():
+                self.evaluate(prices)
+        elif self.split.free.size:
+            self._round(point.relaxed.labels[self.split.tied], point.prices)
 
     def _place(self, labels: NDArray[np.int32], prices: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Place all movable blocks by transport, soft links priced as labels have them; returns its prices."""
-        problem = self.problem
-        movable = _movable(problem)
-        if not movable.any():
+        """Place blocks without hard links by transport, soft links priced as labels have them; returns its prices."""
+        costs = _with_soft_links(self.problem, labels)
+        hard = replace(self.problem, costs=costs, links=self.problem.graph.hard_part())
+        split = Split(hard)
+        if not split.free.size:
             return None
-        fixed = labels[~movable]
-        demand = None if problem.demand is None else problem.demand[~movable]
-        held = np.bincount(fixed, weights=demand, minlength=problem.n_clusters)
-        counts = np.bincount(fixed, minlength=problem.n_clusters)
-        unit = 1.0 if problem.demand is None else float(problem.demand[movable][0])
-        low, high = (bounds - held for bounds in problem.widened_bounds)
-        if problem.nonempty:
-            low = np.where(counts > 0, low, np.maximum(low, unit))
-        part = AssignmentProblem(
-            costs=np.ascontiguousarray(_with_soft_links(problem, labels)[movable]),
-            demand=None if problem.demand is None else np.ascontiguousarray(problem.demand[movable]),
-            size_min=low,
-            size_max=high,
-        )
-        warm = Assignment(fixed, 0.0, 0.0, False, "", prices=prices)
-        try:
-            answer = transport.solve(part, warm=warm, deadline=self.deadline)
-        except InfeasibleError:
-            return None  # the blocks that stay already break a bound; other prices may place them better
-        placed = labels.copy()
-        placed[movable] = answer.labels
-        self.offer(placed)
-        return answer.prices
+        placed = split.place_free(labels[split.tied], prices, self.deadline)
+        if placed is None:
+            return None
+        self.offer(split.joined(placed.labels, labels[split.tied]))
+        return placed.prices
 
-    def _transport_prices(self) -> NDArray[np.float64]:
-        """Prices of the problem without links and with divisible blocks: rows repeated once per unit of demand."""
+    def prices_without_links(self, start: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Prices of the problem without links and with divisible blocks: rows repeated once per unit of demand.
+
+        Of a large problem those of a sample of its blocks. `start` are prices of a similar problem.
+        """
         problem = self.problem
         rows = np.arange(problem.n_blocks)
         most = max(1, MAX_START_ENTRIES // problem.n_clusters)
@@ -201,7 +236,8 @@ class Lagrangian:
         if not part.n_blocks:
             return zero
         try:
-            answer = transport.solve(part, deadline=self.deadline)
+            warm = only_prices(None if start is None else unit * start)
+            answer = transport.solve(part, warm=warm, deadline=self.deadline)
         except InfeasibleError:
             return zero  # rounding to units crossed the bounds; the steps start from nothing instead
         return zero if answer.prices is None else answer.prices / unit
@@ -228,18 +264,6 @@ def _with_soft_links(problem: AssignmentProblem, labels: NDArray[np.int32]) -> N
         np.add.at(costs, block, -np.minimum(w[soft], 0.0)[:, None])
         np.add.at(costs, (block, labels[other]), w[soft])
     return costs
-
-
-def _movable(problem: AssignmentProblem) -> NDArray[np.bool_]:
-    """Blocks without hard links that all have one and the same demand: the most common one."""
-    free = ~problem.graph.hard_part().is_linked
-    if problem.demand is None or not free.any():
-        return free
-    values, counts = np.unique(problem.demand[free & (problem.demand > 0)], return_counts=True)
-    if not values.size:
-        return np.zeros(problem.n_blocks, dtype=bool)
-    movable: NDArray[np.bool_] = free & (problem.demand == values[counts.argmax()])
-    return movable
 
 
 def _units(demand: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:

@@ -211,6 +211,11 @@ class Assignment:
         return 0.0 if self.proven or difference == 0.0 else difference / max(abs(self.cost), 1e-300)
 
 
+def only_prices(prices: NDArray[np.float64] | None) -> Assignment:
+    """Return an answer of which nothing but the prices is known: a start for other calls."""
+    return Assignment(np.zeros(0, dtype=np.int32), np.inf, -np.inf, False, "", prices)
+
+
 def start_prices(problem: AssignmentProblem, warm: Assignment | None) -> NDArray[np.float64] | None:
     """Return the prices of a similar problem's answer, if there is a finite one for each cluster of this problem."""
     if warm is None or warm.prices is None or warm.prices.shape != (problem.n_clusters,):

@@ -77,6 +77,18 @@ def count_bounds(problem: AssignmentProblem) -> tuple[NDArray[np.int64], NDArray
     return lower, upper
 
 
+def least_priced_cost(problem: AssignmentProblem, answer: Assignment) -> float:
+    """Return what all blocks pay, prices included, when each takes its cheapest cluster; no more than that.
+
+    It is the bound that the prices prove, without what the size bounds contribute to it: blocks that share these
+    sizes with others have a bound of their own, and this is the part of it that takes a pass over all costs.
+    """
+    assert answer.prices is not None
+    lower, upper = count_bounds(problem)
+    prices = answer.prices * (_unit(problem) or 1.0)
+    return answer.lower_bound + float(np.where(prices > 0, prices * upper, prices * lower).sum())
+
+
 def _refuse_impossible(lower: NDArray[np.int64], upper: NDArray[np.int64], n_blocks: int, unit: float) -> None:
     sums: dict[str, Any] = {"n_blocks": n_blocks, "sum_min": int(lower.sum()), "sum_max": int(upper.sum())}
     counted = "" if unit == 1.0 else f" (each block counts {unit:g})"

@@ -28,7 +28,7 @@ from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.last_step import prove_last_step
-from konstrain.kmeans.restarts import Restarts, Run, draw_seeds
+from konstrain.kmeans.restarts import RestartPlan, Restarts, Run, draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.weightless import place_weightless
@@ -158,8 +158,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         """Run the restarts and return the best."""
         start = start_of(self, X)
-        n_init, n_agreeing = self._restart_plan(problem, start)
-        seeds = draw_seeds(check_random_state(self.random_state), n_init)
+        plan = self._restart_plan(problem, start)
+        seeds = draw_seeds(check_random_state(self.random_state), plan.most)
         run = self._make_run(X, problem, start, deadline, seeds[0])
         restarts = Restarts(
             run,
@@ -168,17 +168,17 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             verbose=int(self.verbose),
             callback=self.callback,
         )
-        return prove_last_step(run.loop, restarts.best(seeds, n_agreeing))
+        return prove_last_step(run.loop, restarts.best(seeds, plan))
 
     @abstractmethod
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
         """Say how one run goes: its loop, its steps, what follows."""
 
-    def _restart_plan(self, problem: Problem, start: Start) -> tuple[int, int]:
-        """How many restarts at most, and after how many that found the same best clustering to stop."""
+    def _restart_plan(self, problem: Problem, start: Start) -> RestartPlan:
+        """How many restarts at most, and when fewer are enough."""
         if self.n_init != "auto":
-            return int(self.n_init), int(self.n_init)
-        return (1, 1) if start.is_given or start.rule == "k-means++" else (10, 10)
+            return RestartPlan.exactly(int(self.n_init))
+        return RestartPlan.exactly(1 if start.is_given or start.rule == "k-means++" else 10)
 
     def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
         self.labels_ = problem.expand(best.block_labels)

@@ -21,7 +21,7 @@ from konstrain.estimators.link_metric import LinkMetric
 from konstrain.exact.certificate import Certificate, certify
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.plan import plan_restarts, plan_run
-from konstrain.kmeans.restarts import Run
+from konstrain.kmeans.restarts import RestartPlan, Run
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
@@ -47,7 +47,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         ``callable(X, n_clusters, random_state=...)``.
     n_init : int or "auto", default="auto"
         Number of runs from different seeds; the best is kept. "auto": 1 for given centers, otherwise as many as a
-        fixed amount of work allows, at most 100, ending early when 8 of them found the same best clustering.
+        fixed amount of work allows, at most 100, ending early when 8 of them found the same best clustering. On
+        data so large that fewer are allowed, ends within 1e-5 of the best count as the same, and from 16 runs on
+        the search also ends once as many runs as led to the last gain have gained nothing more.
     max_iter : int, default=300
         Most iterations of one run.
     tol : float, default=1e-4
@@ -264,7 +266,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         fitted: float | None = self.violation_cost_
         return super()._price_of_new_links(costs) if fitted is None else fitted
 
-    def _restart_plan(self, problem: Problem, start: Start) -> tuple[int, int]:
+    def _restart_plan(self, problem: Problem, start: Start) -> RestartPlan:
         return plan_restarts(problem, start) if self.n_init == "auto" else super()._restart_plan(problem, start)
 
 

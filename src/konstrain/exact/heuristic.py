@@ -9,7 +9,7 @@ from konstrain.constraints.problem import Problem
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.plan import plan_restarts, plan_run
-from konstrain.kmeans.restarts import Restarts, draw_seeds
+from konstrain.kmeans.restarts import RestartPlan, Restarts, draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
@@ -46,11 +46,11 @@ def find_clustering(
         What breaking a soft link of confidence 1 costs; needed when there are soft links.
     """
     start = Start(X, "k-means++" if centers is None else centers)
-    most, n_agreeing = plan_restarts(problem, start) if n_init is None else (n_init, n_init)
-    seeds = draw_seeds(np.random.RandomState(seed), most)
+    plan = plan_restarts(problem, start) if n_init is None else RestartPlan.exactly(n_init)
+    seeds = draw_seeds(np.random.RandomState(seed), plan.most)
     steps = Steps(problem, deadline=deadline, n_threads=default_threads())
     try:
         run = plan_run(steps, start, seeds[0], violation_cost=0.0 if violation_cost is None else violation_cost)
-        return Restarts(run, deadline).best(seeds, n_agreeing)
+        return Restarts(run, deadline).best(seeds, plan)
     except (InfeasibleError, UndecidedError):
         return None

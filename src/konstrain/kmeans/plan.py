@@ -11,7 +11,7 @@ from konstrain.kmeans.distances import block_costs
 from konstrain.kmeans.lloyd import lloyd
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.momentum import lloyd_with_momentum
-from konstrain.kmeans.restarts import Run, Way
+from konstrain.kmeans.restarts import RestartPlan, Run, Way
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.kmeans.thorough import run_thoroughly
@@ -22,6 +22,10 @@ AUTO_ITERATIONS = 20
 # ... and at most so many restarts, ending early when this many agree on the best clustering.
 AUTO_MOST = 100
 AUTO_AGREEING = 8
+# Where fewer are allowed, runs are dear: after this many the search ends once it has stopped gaining this much. On
+# thousands of rows every run has an end of its own, and the good ones differ by about a millionth.
+AUTO_LEAST = 16
+AUTO_WORTH = 1e-5
 # Blocks x clusters beyond which local search and relocation cost more than they bring.
 SEARCH_LIMIT = 5_000_000
 # Branchings of the solver in one assignment step.
@@ -69,12 +73,15 @@ def plan_run(
     return Run(Loop(function, steps, max_iter, tol), start, _choose_way(problem, start, search))
 
 
-def plan_restarts(problem: Problem, start: Start) -> tuple[int, int]:
-    """How many restarts "auto" means at most, and how many have to agree on the best clustering to end early."""
+def plan_restarts(problem: Problem, start: Start) -> RestartPlan:
+    """How many restarts "auto" means at most, and when fewer are enough."""
     if start.is_given:
-        return 1, 1
+        return RestartPlan.exactly(1)
     work = problem.n_blocks * problem.n_clusters * problem.mean.shape[1] * AUTO_ITERATIONS
-    return int(np.clip(AUTO_WORK // work, 1, AUTO_MOST)), AUTO_AGREEING
+    most = int(np.clip(AUTO_WORK // work, 1, AUTO_MOST))
+    if most == AUTO_MOST:
+        return RestartPlan(most, AUTO_AGREEING, least=most)
+    return RestartPlan(most, AUTO_AGREEING, AUTO_LEAST, AUTO_WORTH)
 
 
 def _mean_cost(steps: Steps, start: Start, seed: int) -> float:

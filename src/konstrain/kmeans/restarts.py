@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -13,7 +13,7 @@ from rich.console import Console
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain._warnings import warn_caller
 from konstrain.kmeans.loop import Loop
-from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.start import Start
 from konstrain.stop import Deadline
 
@@ -58,6 +58,36 @@ class Run:
 
 
 @dataclass(frozen=True)
+class RestartPlan:
+    """How many runs to make, and when fewer are enough.
+
+    Counts decide and never the clock: one seed gives one answer on any machine.
+
+    Parameters
+    ----------
+    most : int
+        Runs at most.
+    agreeing : int
+        Runs as good as the best after which no other is made.
+    least : int
+        Runs after which the search may end because it has stopped paying: when it has made at least twice as many as
+        led to the last gain.
+    worth : float
+        What counts as a gain, relative to the objective; runs that are worse by less are as good as the best.
+    """
+
+    most: int
+    agreeing: int
+    least: int
+    worth: float = SAME_OBJECTIVE
+
+    @classmethod
+    def exactly(cls, n_runs: int) -> Self:
+        """Make this many runs, whatever they find."""
+        return cls(n_runs, n_runs + 1, n_runs)
+
+
+@dataclass(frozen=True)
 class Progress:
     """What a callback is told after each restart; returning True ends the search."""
 
@@ -92,33 +122,33 @@ class Restarts:
     verbose: int = 0
     callback: Callable[[Progress], Any] | None = None
 
-    def best(self, seeds: list[int], n_agreeing: int) -> Clustering:
-        """Return the best run of these seeds; ends early once `n_agreeing` of them found the same best."""
+    def best(self, seeds: list[int], plan: RestartPlan) -> Clustering:
+        """Return the best run of these seeds; not all of them are made where the plan says that fewer are enough."""
         n_init = len(seeds)
         started = time.perf_counter()
-        best: Clustering | None = None
-        agreeing = n_done = 0
+        found = _Found(plan)
         try:
             for begin in range(0, n_init, BATCH):
                 for clustering in self._runs(seeds[begin : begin + BATCH]):
-                    n_done += 1
-                    best, agreeing = _better(best, clustering, agreeing)
+                    best = found.take(clustering)
                     if self._told_to_stop(
-                        Progress(n_done, n_init, clustering.objective, best.objective, time.perf_counter() - started)
+                        Progress(
+                            found.n_done, n_init, clustering.objective, best.objective, time.perf_counter() - started
+                        )
                     ):
                         return best
-                if best is not None and (agreeing >= n_agreeing or self.deadline.expired()):
+                if found.is_enough() or self.deadline.expired():
                     break
         except KeyboardInterrupt:
-            if best is None:
+            if found.best is None:
                 raise
             warn_caller(
-                f"interrupted after {n_done} of {n_init} restarts; the best clustering so far is returned",
+                f"interrupted after {found.n_done} of {n_init} restarts; the best clustering so far is returned",
                 RuntimeWarning,
             )
-            best = replace(best, interrupted=True)
-        assert best is not None
-        return best
+            return replace(found.best, interrupted=True)
+        assert found.best is not None
+        return found.best
 
     def _runs(self, seeds: list[int]) -> Any:
         if effective_n_jobs(self.n_jobs) == 1 or len(seeds) == 1:
@@ -139,14 +169,39 @@ class Restarts:
         return self.deadline.expired()
 
 
-def _better(best: Clustering | None, new: Clustering, agreeing: int) -> tuple[Clustering, int]:
-    """Keep the better of two, and count how often the best was found."""
-    if best is None:
-        return new, 1
-    if new.n_violations != best.n_violations:
-        return (new, 1) if new.n_violations < best.n_violations else (best, agreeing)
-    tolerance = SAME_OBJECTIVE * max(abs(best.objective), abs(new.objective))
-    if new.objective < best.objective - tolerance:
-        return new, 1
-    # Rounding alone may lower the objective of the same partition: the first one found stays.
-    return best, agreeing + (new.objective <= best.objective + tolerance)
+class _Found:
+    """The best run so far, and whether more of them would pay."""
+
+    def __init__(self, plan: RestartPlan) -> None:
+        self.plan = plan
+        self.best: Clustering | None = None
+        self.n_done = 0
+        self._objectives: list[float] = []  # of the runs that break as few links as the best
+        self._last_gain = 0  # the run that led to it
+        self._gained = np.inf  # the best objective then
+
+    def take(self, new: Clustering) -> Clustering:
+        """Count a run in; returns the best of all."""
+        self.n_done += 1
+        if self.best is None or new.n_violations < self.best.n_violations:
+            self.best, self._objectives, self._gained = new, [], np.inf
+        elif new.n_violations > self.best.n_violations:
+            return self.best
+        elif is_lower(new.objective, self.best.objective):
+            # Rounding alone may lower the objective of the same partition: then the first one found stays.
+            self.best = new
+        self._objectives.append(new.objective)
+        if self._is_worth(self.best.objective, self._gained):
+            self._last_gain, self._gained = self.n_done, self.best.objective
+        return self.best
+
+    def is_enough(self) -> bool:
+        """Whether enough runs agree, or the last ones gained nothing for as long as it took to get there."""
+        if self.best is None:
+            return False
+        best = self.best.objective
+        n_agreeing = sum(not self._is_worth(best, objective) for objective in self._objectives)
+        return n_agreeing >= self.plan.agreeing or self.n_done >= max(self.plan.least, 2 * self._last_gain)
+
+    def _is_worth(self, lower: float, higher: float) -> bool:
+        return lower < higher - self.plan.worth * abs(lower)

@@ -1,0 +1,156 @@
+"""A large coupled problem without the blocks that no price nearby could move, and without links that hold anyway.
+
+At some prices most blocks prefer their cluster by far more than prices still change. They stay where they are, and
+links that nobody breaks are left aside; what remains is small. Afterwards the prices reached say by how much a block
+that was left out would have raised the cost, had it gone elsewhere: mostly enough to prove that it was right to leave
+it out. Links that turn out to be broken are taken up, and all begins again; leaving links out is a relaxation, so its
+answer is the answer once no link is broken.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain import _core
+from konstrain._tolerances import SINGLE_GUARD
+from konstrain.assignment.problem import AssignmentProblem
+from konstrain.assignment.split import most_common_demand
+from konstrain.links import LinkGraph
+
+# Problems with fewer costs, or a smaller share of blocks that count the same and break no link, are solved whole.
+MIN_COSTS = 1_000_000
+MIN_EVEN = 0.5
+# Share of these blocks that is kept: those that prefer their cluster least.
+NEAR = 1 / 4
+# Share of the blocks that may be in a wrong place; with more, other prices have to be found first.
+MOST_MISPLACED = 1 / 64
+
+
+@dataclass(frozen=True, eq=False)
+class Narrowed:
+    """What is left of a problem, and what was left out.
+
+    Parameters
+    ----------
+    problem : AssignmentProblem
+        The blocks that are left, with the sizes that the others leave them.
+    blocks : ndarray of int64
+        Which blocks these are.
+    is_taken : ndarray of bool, shape (n_edges of the whole,)
+        Which links are among them.
+    labels : ndarray of int32, shape (n_blocks of the whole,)
+        Cluster of each block that was left out.
+    cost : float
+        What the blocks that were left out cost there.
+    prices : ndarray of float64, shape (n_clusters,)
+        The prices at which they prefer it.
+    margin : float
+        Per unit of demand, how much each of them prefers it at least.
+    unit : float
+        Demand of each of them.
+    is_balanced : bool
+        Whether so few blocks are too many or missing at these prices that those which are left can make up for it.
+    """
+
+    problem: AssignmentProblem
+    blocks: NDArray[np.intp]
+    is_taken: NDArray[np.bool_]
+    labels: NDArray[np.int32]
+    cost: float
+    prices: NDArray[np.float64]
+    margin: float
+    unit: float
+    is_balanced: bool
+
+    @classmethod
+    def of(
+        cls,
+        problem: AssignmentProblem,
+        prices: NDArray[np.float64],
+        is_taken: NDArray[np.bool_],
+        width: float = 1.0,
+    ) -> Self | None:
+        """Leave out what clearly prefers its cluster at these prices; None when that would not pay.
+
+        `is_taken` says which links count beside those that blocks break at these prices; `width` multiplies the
+        number of blocks that are kept.
+        """
+        if problem.costs.size < MIN_COSTS:
+            return None
+        is_even, unit = most_common_demand(problem.demand, np.ones(problem.n_blocks, dtype=bool))
+        labels, gaps = _core.price_rows(problem.costs, unit * prices)
+        is_taken = is_taken | broken_links(problem, labels)
+        u, v, _ = problem.graph.edges
+        is_even[u[is_taken]] = is_even[v[is_taken]] = False
+        even = np.flatnonzero(is_even)
+        if even.size < MIN_EVEN * problem.n_blocks:
+            return None
+        n_near = int(width * NEAR * even.size)
+        if n_near >= even.size:
+            return None
+        far = even[np.argpartition(gaps[even], n_near)[n_near:]]
+        held = unit * np.bincount(labels[far], minlength=problem.n_clusters).astype(np.float64)
+        if problem.nonempty and not held.all():
+            return None  # which clusters still need a block would be a constraint of another kind
+        is_left = np.ones(problem.n_blocks, dtype=bool)
+        is_left[far] = False
+        blocks = np.flatnonzero(is_left)
+        return cls(
+            problem=_restricted(problem, blocks, held, is_taken),
+            blocks=blocks,
+            is_taken=is_taken,
+            labels=labels,
+            cost=float(problem.costs[far, labels[far]].sum()),
+            prices=prices,
+            margin=float(gaps[far].min()) * (1.0 - SINGLE_GUARD) / unit,
+            unit=unit,
+            is_balanced=_misplaced(problem, labels) <= MOST_MISPLACED * problem.total_demand,
+        )
+
+    def joined(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the labels of the whole, given those of the blocks that are left."""
+        whole = self.labels.copy()
+        whole[self.blocks] = labels
+        return whole
+
+    def rise(self, prices: NDArray[np.float64]) -> float:
+        """By how much the bound at these prices rises when a block that was left out goes elsewhere; at least.
+
+        Negative when one of them may prefer another cluster by now.
+        """
+        moved = prices - self.prices
+        return self.unit * (self.margin - float(moved.max() - moved.min()))
+
+
+def broken_links(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which links these labels pay for."""
+    u, v, weights = problem.graph.edges
+    broken: NDArray[np.bool_] = (labels[u] == labels[v]) == (weights > 0)
+    return broken
+
+
+def _misplaced(problem: AssignmentProblem, labels: NDArray[np.int32]) -> float:
+    """Demand beyond the upper sizes, or missing to the lower ones, whichever is more."""
+    sizes, (low, high) = problem.sizes(labels), problem.bounds
+    too_many, missing = np.maximum(sizes - high, 0.0), np.maximum(low - sizes, 0.0)
+    return float(max(too_many.sum(), missing.sum()))
+
+
+def _restricted(
+    problem: AssignmentProblem, blocks: NDArray[np.intp], held: NDArray[np.float64], is_taken: NDArray[np.bool_]
+) -> AssignmentProblem:
+    """Return the problem of these blocks and links, with what the other blocks hold taken off the sizes."""
+    low, high = problem.widened_bounds
+    u, v, weights = problem.graph.edges
+    position = np.zeros(problem.n_blocks, dtype=np.int32)
+    position[blocks] = np.arange(blocks.size, dtype=np.int32)
+    ends = position[u[is_taken]], position[v[is_taken]]
+    return AssignmentProblem(
+        costs=problem.costs[blocks],
+        links=LinkGraph.from_edges(blocks.size, *ends, None if problem.graph.is_hard else weights[is_taken]),
+        demand=None if problem.demand is None else problem.demand[blocks],
+        size_min=low - held,
+        size_max=high - held,
+    )

@@ -1,0 +1,95 @@
+"""Large coupled problems without what prices decide: the answer is that of the whole."""
+
+import numpy as np
+import pytest
+
+from konstrain.assignment import coupled, milp, narrow
+from konstrain.assignment.narrow import Narrowed, broken_links
+from konstrain.assignment.problem import AssignmentProblem, only_prices
+from konstrain.links import LinkGraph
+from konstrain.stop import NO_DEADLINE
+from oracles import check_assignment, cost_tolerance
+
+NO_LINK = np.zeros(0, dtype=bool)
+
+
+@pytest.fixture(autouse=True)
+def narrow_always(monkeypatch):
+    monkeypatch.setattr(narrow, "MIN_COSTS", 0)
+
+
+def coupled_problem(rng, kind):
+    """Rows in clusters of unequal pull, with links between some of them and sizes within a fifth of equal."""
+    n, k = int(rng.integers(40, 90)), int(rng.integers(2, 5))
+    demand = rng.choice([1.0, 2.0, 3.5], n, p=[0.94, 0.03, 0.03]) if kind == "demand" else None
+    total = n if demand is None else demand.sum()
+    first, second = rng.permutation(n)[: n // 3 * 2].reshape(2, -1)
+    weights = rng.choice([-0.3, 0.2, np.inf], first.size) if kind == "soft" else None
+    return AssignmentProblem(
+        costs=rng.random((n, k)) * rng.uniform(0.5, 1.5, k),
+        links=LinkGraph.from_edges(n, first, second, weights),
+        demand=demand,
+        size_min=np.full(k, 0.8 * total / k),
+        size_max=np.full(k, 1.2 * total / k),
+        nonempty=bool(rng.integers(2)),
+    )
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("kind", ["hard", "soft", "demand"])
+def test_the_narrowed_answer_is_the_best_of_the_whole(kind, seed):
+    n_narrowed = 0
+    rng = np.random.default_rng(seed)
+    for _ in range(25):
+        problem = coupled_problem(rng, kind)
+        start = rng.normal(scale=0.2, size=problem.n_clusters) if rng.integers(2) else None
+        referee = milp.solve(problem)
+        answer = coupled.solve(problem, warm=only_prices(start))
+        check_assignment(problem, answer)
+        assert answer.proven
+        np.testing.assert_allclose(answer.cost, referee.cost, rtol=1e-9, atol=cost_tolerance(problem))
+        n_narrowed += coupled._solve_narrowed(problem, start, NO_DEADLINE) is not None
+    assert n_narrowed >= 5
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.5])
+def test_moving_a_block_that_was_left_out_raises_the_bound_by_what_is_said(unit, seed):
+    rng = np.random.default_rng(seed)
+    costs = rng.random((80, 3))
+    problem = AssignmentProblem(costs, demand=np.full(80, unit), size_max=np.full(3, 30.0 * unit))
+    first, later = rng.normal(scale=0.05, size=(2, 3))
+    part = Narrowed.of(problem, first, NO_LINK)
+    out = np.setdiff1d(np.arange(80), part.blocks)
+    priced = costs[out] + unit * later
+    own = priced[np.arange(out.size), part.labels[out]]
+    priced[np.arange(out.size), part.labels[out]] = np.inf
+    assert part.rise(later) <= (priced.min(axis=1) - own).min() + 1e-12
+    assert part.rise(first) > 0
+    assert part.cost == pytest.approx(costs[out, part.labels[out]].sum())
+
+
+def test_links_that_hold_are_left_aside_and_broken_ones_taken_up():
+    costs = np.array([[0.0, 9.0], [0.0, 9.0], [9.0, 0.0]] * 10)
+    links = LinkGraph.from_edges(30, [0, 0], [1, 2])
+    problem = AssignmentProblem(costs, links=links, size_max=np.full(2, 28.0))
+    part = Narrowed.of(problem, np.zeros(2), np.zeros(2, dtype=bool))
+    assert part.is_taken.tolist() == [True, False]
+    assert part.problem.graph.n_edges == 1
+    assert {0, 1} <= set(part.blocks.tolist())
+    assert broken_links(problem, part.joined(np.ones(part.blocks.size, dtype=np.int32))).tolist() == [True, True]
+
+
+def test_prices_that_crowd_a_cluster_are_not_balanced():
+    costs = np.random.default_rng(0).random((100, 2))
+    problem = AssignmentProblem(costs, size_max=np.full(2, 55.0))
+    assert Narrowed.of(problem, np.zeros(2), NO_LINK).is_balanced
+    assert not Narrowed.of(problem, np.array([0.0, 5.0]), NO_LINK).is_balanced
+
+
+def test_small_problems_and_those_without_common_demand_are_solved_whole(monkeypatch):
+    rng = np.random.default_rng(0)
+    costs = rng.random((60, 2))
+    odd = AssignmentProblem(costs, demand=rng.random(60) + 1.0, size_max=np.full(2, 60.0))
+    assert Narrowed.of(odd, np.zeros(2), NO_LINK) is None
+    monkeypatch.setattr(narrow, "MIN_COSTS", costs.size + 1)
+    assert Narrowed.of(AssignmentProblem(costs, size_max=np.full(2, 40.0)), np.zeros(2), NO_LINK) is None
