@@ -33,6 +33,9 @@ def solve(
     """Bound by prices, repair, and prove with a core."""
     refuse_impossible_sums(problem)
     search = Lagrangian(problem, deadline)
+    if warm is not None and warm.labels.shape == (problem.n_blocks,):
+        # At other centers sizes and links are the same: labels that kept them still do.
+        search.offer(warm.labels)
     try:
         search.run(start_prices(problem, warm))
     except UndecidedError:
@@ -82,7 +85,7 @@ def refuse_impossible_sums(problem: AssignmentProblem) -> None:
 def _prove(search: Lagrangian) -> float:
     """Improve and prove by cores; returns the best bound reached."""
     # Where branchings are limited a proof is not what is asked for; with soft links the core alone takes too long.
-    is_brief = search.deadline.max_nodes is not None
+    is_brief = search.deadline.is_brief
     if is_brief and search.labels is not None and not search.problem.graph.is_hard:
         return search.bound
     regret = _regrets(search)

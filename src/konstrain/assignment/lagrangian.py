@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from konstrain.assignment import transport
 from konstrain.assignment.fill import fill_empty
 from konstrain.assignment.linked import LinkedAnswer, solve_linked
+from konstrain.assignment.mend import mend_sizes
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline
@@ -68,7 +69,7 @@ class Lagrangian:
 
     def evaluate(self, prices: NDArray[np.float64]) -> PricePoint:
         """Solve the relaxation at these prices; remembers the best bound and any feasible labels."""
-        relaxed = solve_linked(self.problem, self.deadline.share(RELAXATION_SHARE, self.deadline.max_nodes), prices)
+        relaxed = solve_linked(self.problem, self.deadline.share(RELAXATION_SHARE), prices)
         sizes = self.problem.sizes(relaxed.labels)
         paid = np.where(prices > 0, prices * self.high, prices * self.low)
         limit = np.where(prices > 0, self.high, np.where(prices < 0, self.low, np.clip(sizes, self.low, self.high)))
@@ -106,8 +107,10 @@ class Lagrangian:
         """
         zero = np.zeros(self.problem.n_clusters)
         if self.problem.has_links and not self.problem.graph.is_hard:
-            # With soft links the relaxation alone is hard: labels first, by sizes alone.
-            self._place(self.problem.costs.argmin(axis=1).astype(np.int32), zero)
+            self._settle_soft_links(zero)
+            if self.deadline.is_brief:
+                self._place(self.evaluate(zero if start is None else start).relaxed.labels, zero)
+                return
         point = self.evaluate(zero if start is None else start)
         if start is not None:
             self.repair(point)
@@ -115,7 +118,7 @@ class Lagrangian:
             point = self.evaluate(self._transport_prices())
             self.repair(point)
         length, failures, checkpoint = 1.0, 0, self.bound
-        most_steps = MAX_STEPS if self.deadline.max_nodes is None else FEW_STEPS
+        most_steps = FEW_STEPS if self.deadline.is_brief else MAX_STEPS
         for step in range(1, most_steps + 1):
             if self.is_closed() or self.deadline.expired() or not point.direction.any():
                 return
@@ -132,6 +135,18 @@ class Lagrangian:
                 checkpoint = self.bound
         self.repair(self.best or point)
 
+    def _settle_soft_links(self, prices: NDArray[np.float64]) -> None:
+        """Find labels before any bound, for with soft links the relaxation alone is hard.
+
+        All blocks are placed by sizes and by what their links cost where the others are now, as long as that helps.
+        """
+        nearest: NDArray[np.int32] = self.problem.costs.argmin(axis=1).astype(np.int32)
+        before = np.inf
+        self._place(nearest if self.labels is None else self.labels, prices)
+        while self.labels is not None and self.cost < before and not self.deadline.expired():
+            before = self.cost
+            self._place(self.labels, prices)
+
     def _gap(self) -> float:
         """What labels and bound differ by, relative to what the labels pay beyond the least costs."""
         return float((self.cost - self.bound) / max(self.problem.excess(self.cost), 1e-300))
@@ -146,6 +161,10 @@ class Lagrangian:
     def repair(self, point: PricePoint) -> None:
         """Keep blocks of hard links and of odd sizes where the relaxation put them, and place all others."""
         prices = self._place(point.relaxed.labels, point.prices)
+        if self.problem.demand is not None:
+            mended = mend_sizes(self.problem, point.relaxed.labels)
+            if mended is not None:
+                self.offer(mended)
         # Where links and sizes hardly meet, the prices of what was moved are those of the whole.
         if prices is not None and not self.is_closed():
             self.evaluate(prices)

@@ -57,7 +57,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         of about as many iterations follows under size bounds. Unless this is False, centers of runs with links or
         sizes have momentum, which takes fewer iterations and ends lower; without either the loop is Lloyd's own.
     time_limit : float or None, default=None
-        Seconds after which the best clustering so far is returned.
+        Seconds after which the best clustering so far is returned. The last assignment step is proved optimal; None:
+        no limit, but where sizes meet soft links or unequal demand that proof ends after a fixed amount of work.
+        A `NotProvenWarning` says when it did; any `time_limit` leaves all the time for it.
     n_jobs : int or None, default=None
         Workers for restarts, in joblib's sense. The answer does not depend on it.
     verbose : int, default=0
