@@ -11,6 +11,9 @@ from scipy.sparse import csr_array, vstack
 from konstrain._tolerances import HIGHS_FEASIBILITY
 from konstrain.stop import NO_DEADLINE, Deadline
 
+# Relative gap at which a search ends that need not prove its answer: most of the time goes into the rest of it.
+BRIEF_GAP = 1e-2
+
 
 @dataclass(frozen=True, eq=False)
 class BinaryProgram:
@@ -188,6 +191,8 @@ def _run_until(deadline: Deadline, solver: Any) -> None:
         solver.setOptionValue("time_limit", solver.getRunTime() + deadline.remaining())
     if deadline.max_nodes is not None:
         solver.setOptionValue("mip_max_nodes", deadline.max_nodes)
+    if deadline.is_brief:
+        solver.setOptionValue("mip_rel_gap", BRIEF_GAP)
     solver.run()
 
 

@@ -13,6 +13,8 @@ class Deadline:
         Seconds from now; None means no limit.
     max_nodes : int or None
         Most branchings of one solver's run: a limit that, unlike time, is the same on every machine.
+    is_brief : bool
+        Whether good answers are enough, so that nothing is spent on proving them.
 
     Examples
     --------
@@ -22,18 +24,26 @@ class Deadline:
     True
     """
 
-    def __init__(self, time_limit: float | None, *, max_nodes: int | None = None) -> None:
+    def __init__(self, time_limit: float | None, *, max_nodes: int | None = None, is_brief: bool = False) -> None:
         self.max_nodes = max_nodes
+        self.is_brief = is_brief
         self._end = math.inf if time_limit is None else time.perf_counter() + time_limit
 
     def remaining(self) -> float:
         """Seconds left, never negative."""
         return max(0.0, self._end - time.perf_counter()) if math.isfinite(self._end) else math.inf
 
-    def share(self, part: float, max_nodes: int | None = None) -> "Deadline":
-        """Return a deadline after this part of the time that is left, with another limit on branchings."""
+    def share(self, part: float) -> "Deadline":
+        """Return a deadline after this part of the time that is left, otherwise like this one."""
+        return Deadline(self._part(part), max_nodes=self.max_nodes, is_brief=self.is_brief)
+
+    def brief(self, part: float, max_nodes: int) -> "Deadline":
+        """Return a deadline after this part of the time that is left, for a good answer after few branchings."""
+        return Deadline(self._part(part), max_nodes=max_nodes, is_brief=True)
+
+    def _part(self, part: float) -> float | None:
         left = self.remaining()
-        return Deadline(part * left if math.isfinite(left) else None, max_nodes=max_nodes)
+        return part * left if math.isfinite(left) else None
 
     def expired(self) -> bool:
         """Whether no time is left."""

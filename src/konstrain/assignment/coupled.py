@@ -38,7 +38,7 @@ def solve(
     """Bound by prices, repair, and prove with a core; of a large problem only what prices do not decide."""
     refuse_impossible_sums(problem)
     start = start_prices(problem, warm)
-    return _solve_narrowed(problem, start, deadline) or _solve_whole(Lagrangian(problem, deadline), start)
+    return _solve_narrowed(problem, start, deadline) or _solve_whole(problem, warm, start, deadline)
 
 
 def _solve_narrowed(
@@ -70,14 +70,20 @@ def _solve_narrowed(
             whole.offer(part.joined(search.labels))
             # Judged by the part, which is stricter and takes no pass over all costs.
             is_proven = part.problem.closes_gap(search.cost, bound)
-            if whole.labels is not None and (is_proven or deadline.expired() or deadline.max_nodes is not None):
+            if whole.labels is not None and (is_proven or deadline.expired() or deadline.is_brief):
                 return _answer(whole, part.cost + bound, search.best.prices, is_proven)
             is_broken = broken_links(problem, part.joined(search.labels))
         prices, is_taken = search.best.prices, part.is_taken | is_broken
     return None
 
 
-def _solve_whole(search: Lagrangian, start: NDArray[np.float64] | None) -> Assignment:
+def _solve_whole(
+    problem: AssignmentProblem, warm: Assignment | None, start: NDArray[np.float64] | None, deadline: Deadline
+) -> Assignment:
+    search = Lagrangian(problem, deadline)
+    if warm is not None and warm.labels.shape == (problem.n_blocks,):
+        # At other centers sizes and links are the same: labels that kept them still do.
+        search.offer(warm.labels)
     try:
         search.run(start)
         bound = _finish(search)
@@ -137,7 +143,7 @@ def refuse_impossible_sums(problem: AssignmentProblem) -> None:
 def _prove(search: Lagrangian) -> float:
     """Improve and prove by cores; returns the best bound reached."""
     # Where branchings are limited a proof is not what is asked for; with soft links the core alone takes too long.
-    is_brief = search.deadline.max_nodes is not None
+    is_brief = search.deadline.is_brief
     if is_brief and search.labels is not None and not search.problem.graph.is_hard:
         return search.bound
     regret = _regrets(search)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from konstrain.assignment import transport
 from konstrain.assignment.fill import fill_empty
 from konstrain.assignment.linked import LinkedAnswer, solve_linked
+from konstrain.assignment.mend import mend_sizes
 from konstrain.assignment.problem import AssignmentProblem, only_prices
 from konstrain.assignment.split import Split
 from konstrain.exceptions import InfeasibleError
@@ -76,7 +77,7 @@ class Lagrangian:
         return self._remember(prices, solve_linked(self.problem, self._for_a_relaxation(), prices))
 
     def _for_a_relaxation(self) -> Deadline:
-        return self.deadline.share(RELAXATION_SHARE, self.deadline.max_nodes)
+        return self.deadline.share(RELAXATION_SHARE)
 
     def _remember(self, prices: NDArray[np.float64], relaxed: LinkedAnswer) -> PricePoint:
         sizes = self.problem.sizes(relaxed.labels)
@@ -113,9 +114,11 @@ class Lagrangian:
     def run(self, start: NDArray[np.float64] | None) -> None:
         """Find good prices and labels from the start prices or, where these are missing or far off, without any."""
         if self._has_soft_links:
-            # With soft links the relaxation alone is hard: labels first, by sizes alone.
             zero = np.zeros(self.problem.n_clusters)
-            self._place(self.problem.costs.argmin(axis=1).astype(np.int32), zero)
+            self._settle_soft_links(zero)
+            if self.deadline.is_brief:
+                self._place(self.evaluate(zero if start is None else start).relaxed.labels, zero)
+                return
         if start is not None:
             self.alternate(start)
         if start is None or self._gap() > FAR_OFF:
@@ -155,9 +158,11 @@ class Lagrangian:
     def climb(self) -> None:
         """Raise the best bound by Polyak's subgradient steps until it closes or stalls."""
         assert self.best is not None
+        if self.deadline.is_brief and self._has_soft_links:
+            return  # every step would cost as much as finding the labels did
         point = self.best
         length, failures, checkpoint = 1.0, 0, self.bound
-        most_steps = MAX_STEPS if self.deadline.max_nodes is None else FEW_STEPS
+        most_steps = FEW_STEPS if self.deadline.is_brief else MAX_STEPS
         for step in range(1, most_steps + 1):
             if self.is_closed() or self.deadline.expired() or not point.direction.any():
                 return
@@ -173,6 +178,18 @@ class Lagrangian:
                     break
                 checkpoint = self.bound
         self.repair(self.best)
+
+    def _settle_soft_links(self, prices: NDArray[np.float64]) -> None:
+        """Find labels before any bound, for with soft links the relaxation alone is hard.
+
+        All blocks are placed by sizes and by what their links cost where the others are now, as long as that helps.
+        """
+        nearest: NDArray[np.int32] = self.problem.costs.argmin(axis=1).astype(np.int32)
+        before = np.inf
+        self._place(nearest if self.labels is None else self.labels, prices)
+        while self.labels is not None and self.cost < before and not self.deadline.expired():
+            before = self.cost
+            self._place(self.labels, prices)
 
     def _gap(self) -> float:
         """What labels and bound differ by, relative to what the labels pay beyond the least costs."""
@@ -191,6 +208,10 @@ class Lagrangian:
 
     def repair(self, point: PricePoint) -> None:
         """Keep blocks of hard links and of odd sizes where the relaxation put them, and place all others."""
+        if self.problem.demand is not None:
+            mended = mend_sizes(self.problem, point.relaxed.labels)
+            if mended is not None:
+                self.offer(mended)
         if self._has_soft_links:
             prices = self._place(point.relaxed.labels, point.prices)
             # Where links and sizes hardly meet, the prices of what was moved are those of the whole.

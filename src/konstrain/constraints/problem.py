@@ -263,7 +263,7 @@ class Problem:
         return AssignmentProblem(
             costs=costs,
             links=self.links_at(violation_cost),
-            demand=None if self._has_unit_demand else self.demand,
+            demand=None if self.has_unit_demand else self.demand,
             size_min=self._block_bounds[0],
             size_max=self._block_bounds[1],
             nonempty=self.nonempty,
@@ -294,7 +294,8 @@ class Problem:
         return bool((self.weight == 1.0).all())
 
     @cached_property
-    def _has_unit_demand(self) -> bool:
+    def has_unit_demand(self) -> bool:
+        """Whether every block counts 1 towards the size of its cluster."""
         return bool((self.demand == 1.0).all())
 
     def expand(self, block_labels: NDArray[Any]) -> NDArray[Any]:

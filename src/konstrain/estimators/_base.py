@@ -191,9 +191,10 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         if not best.converged and best.n_iter >= self.max_iter:
             warn_not_converged(self.max_iter)
         if not best.proven:
+            limit = "time limit" if self.time_limit is not None else "limit on work that holds without a time_limit"
             warn_caller(
-                "an assignment step was cut short by the time limit: labels are feasible, but the step was not "
-                "proved optimal; raise time_limit",
+                f"an assignment step was cut short by the {limit}: labels are feasible, but the step was not "
+                f"proved optimal; {'raise' if self.time_limit is not None else 'give a'} time_limit",
                 NotProvenWarning,
             )
 

@@ -67,7 +67,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         turn with the clusters; held-out links decide whether it is a full one, a weight per feature, features on one
         scale, or none at all. Links stay what they are: hard ones are kept. Needs dense X.
     time_limit : float or None, default=None
-        Seconds after which the best clustering so far is returned.
+        Seconds after which the best clustering so far is returned. The last assignment step is proved optimal; None:
+        no limit, but where sizes meet soft links or unequal demand that proof ends after a fixed amount of work.
+        A `NotProvenWarning` says when it did; any `time_limit` leaves all the time for it.
     n_jobs : int or None, default=None
         Workers for restarts, in joblib's sense. The answer does not depend on it.
     verbose : int, default=0

@@ -1,11 +1,19 @@
 """The last step of a search, proved to the end: the steps before it need only be good."""
 
+import math
 from dataclasses import replace
 
 from konstrain._warnings import warn_caller
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.result import Clustering, is_lower
+from konstrain.kmeans.steps import Steps
+from konstrain.stop import Deadline
+
+# Without a time limit a proof may take hours where sizes meet soft links or unequal demand. It ends when branchings
+# times the square of the choices (blocks and links, in each cluster) reach this: about what the linear programs of a
+# branching cost, and, unlike time, the same on every machine.
+LAST_WORK = 40_000_000
 
 
 def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
@@ -23,9 +31,9 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     Clustering
         `proven` tells whether its last step is: no labels are better at its centers.
     """
-    exact = replace(loop.steps, max_nodes=None)
-    try:
-        while not (best.proven or best.interrupted or loop.steps.max_nodes is None or exact.deadline.expired()):
+    exact = replace(loop.steps, max_nodes=None, deadline=_deadline_of(loop.steps))
+    while not (best.proven or best.interrupted or loop.steps.max_nodes is None or exact.deadline.expired()):
+        try:
             answer = exact.step(best.centers, best.assignment)
             means = exact.centers_of(answer.labels, best.centers)
             better = exact.clustering(answer.labels, means, 1, converged=True, proven=False, warm=answer)
@@ -33,11 +41,22 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
                 return replace(best, proven=answer.proven)
             # The loop's own first step may miss what the exact one found: then that is where to go on.
             further = loop.run(means, answer)
-            found = further if is_lower(further.objective, better.objective) else better
-            best = replace(found, n_iter=best.n_iter + further.n_iter)
-    except UndecidedError:
-        pass  # out of time within the step: what was found before stands, unproved
-    except KeyboardInterrupt:
-        warn_caller("interrupted while the last step was proved; the best clustering is returned", RuntimeWarning)
-        best = replace(best, interrupted=True)
+        except UndecidedError:
+            return best  # out of time within the step: what was found before stands, unproved
+        except KeyboardInterrupt:
+            warn_caller("interrupted while the last step was proved; the best clustering is returned", RuntimeWarning)
+            return replace(best, interrupted=True)
+        found = further if is_lower(further.objective, better.objective) else better
+        best = replace(found, n_iter=best.n_iter + further.n_iter, interrupted=further.interrupted)
     return best
+
+
+def _deadline_of(steps: Steps) -> Deadline:
+    """Return the time that is left for the proof; where no limit was set and it could be endless, most branchings."""
+    problem = steps.problem
+    is_easy = problem.has_unit_demand and not problem.has_soft_links
+    if is_easy or math.isfinite(steps.deadline.remaining()):
+        return steps.deadline
+    links = problem.links_at(steps.violation_cost)
+    choices = (problem.n_blocks + (0 if links is None else links.n_edges)) * problem.n_clusters
+    return Deadline(None, max_nodes=max(1, LAST_WORK // choices**2))

@@ -1,7 +1,7 @@
 """When a loop of k-means ends, and a loop bound to its steps and limits."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,8 @@ class Iterations:
         Iterations begun.
     proven : bool
         Whether every step that `attempt` took was solved to proved optimality.
+    interrupted : bool
+        Whether the keyboard ended a step after the first.
     """
 
     deadline: Deadline
@@ -44,6 +46,7 @@ class Iterations:
     def __post_init__(self) -> None:
         self.n_iter = 0
         self.proven = True
+        self.interrupted = False
         self._n_taken = 0
 
     def __iter__(self) -> Iterator[int]:
@@ -52,15 +55,16 @@ class Iterations:
             yield self.n_iter
 
     def attempt(self, step: Callable[..., Assignment], *arguments: Any) -> Assignment | None:
-        """Take an assignment step; None when time ran out within it, and the last complete one has to stand.
+        """Take an assignment step; None when time or the user ended it, and the last complete one has to stand.
 
         Before any complete step there is nothing to stand, and the error is the caller's.
         """
         try:
             answer = step(*arguments)
-        except UndecidedError:
+        except (UndecidedError, KeyboardInterrupt) as error:
             if self._n_taken == 0:
                 raise
+            self.interrupted = isinstance(error, KeyboardInterrupt)
             return None
         self._n_taken += 1
         self.proven &= answer.proven
@@ -96,4 +100,6 @@ class Loop:
 
     def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
         """Run from these centers; `warm` is the answer to a similar assignment step."""
-        return self.function(self.steps, centers, Iterations(self.steps.deadline, self.max_iter, self.tol), warm)
+        iterations = Iterations(self.steps.deadline, self.max_iter, self.tol)
+        found = self.function(self.steps, centers, iterations, warm)
+        return replace(found, interrupted=True) if iterations.interrupted else found

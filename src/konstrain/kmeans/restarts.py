@@ -12,9 +12,11 @@ from rich.console import Console
 
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain._warnings import warn_caller
-from konstrain.kmeans.loop import Loop
+from konstrain.assignment import Assignment
+from konstrain.kmeans.loop import Iterations, Loop, LoopFunction
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
 # Restarts between two looks at whether to go on. Fixed, so that the answer does not depend on the number of workers.
@@ -50,11 +52,35 @@ class Run:
     way: Way | None = None
 
     def __call__(self, seed: int) -> Clustering:
-        """Make the run."""
+        """Make the run; an interrupt ends it with the best that a loop of it has found, if any has."""
+        kept = _Kept(self.loop.function)
         # What steps remember is their own: runs may share a process.
-        loop = replace(self.loop, steps=replace(self.loop.steps))
+        loop = replace(self.loop, steps=replace(self.loop.steps), function=kept)
         centers = self.start.centers(loop.steps, seed)
-        return loop.run(centers) if self.way is None else self.way(loop, centers, seed)
+        try:
+            return loop.run(centers) if self.way is None else self.way(loop, centers, seed)
+        except KeyboardInterrupt:
+            if kept.best is None:
+                raise
+            return replace(kept.best, interrupted=True)
+
+
+class _Kept:
+    """A loop that remembers the best clustering it ended with, for what follows it may be interrupted."""
+
+    def __init__(self, function: LoopFunction) -> None:
+        self.function = function
+        self.best: Clustering | None = None
+
+    def __call__(
+        self, steps: Steps, centers: NDArray[np.float64], iterations: Iterations, warm: Assignment | None
+    ) -> Clustering:
+        found = self.function(steps, centers, iterations, warm)
+        if self.best is None or is_lower(found.objective, self.best.objective):
+            self.best = found
+        if iterations.interrupted:
+            raise KeyboardInterrupt
+        return found
 
 
 @dataclass(frozen=True)
@@ -131,6 +157,8 @@ class Restarts:
             for begin in range(0, n_init, BATCH):
                 for clustering in self._runs(seeds[begin : begin + BATCH]):
                     best = found.take(clustering)
+                    if clustering.interrupted:
+                        raise KeyboardInterrupt
                     if self._told_to_stop(
                         Progress(
                             found.n_done, n_init, clustering.objective, best.objective, time.perf_counter() - started

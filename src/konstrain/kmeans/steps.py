@@ -121,9 +121,10 @@ class Steps:
         is_hard = question.has_sizes and (question.has_links or question.demand is not None)
         if is_hard and self.max_nodes is not None:
             try:
-                return assign_by(question, warm=warm, deadline=self.deadline.share(STEP_SHARE, self.max_nodes))
+                return assign_by(question, warm=warm, deadline=self.deadline.brief(STEP_SHARE, self.max_nodes))
             except UndecidedError:
-                pass  # no labels at all yet: all the time that is left may go into finding some
+                # No labels at all yet: all the time that is left may go into finding some.
+                return assign_by(question, warm=warm, deadline=self.deadline)
         return assign_by(question, warm=warm, deadline=self.deadline)
 
     def centers_of(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ A forest learns the present clusters. How often rows share a leaf with the known
 likely they belong to it; the entropy of that, over the questions that finding out would take, is what a row is worth.
 
 Where the paper is silent: it starts from a random row and meets other clusters by chance. We ask about the middle row
-of each cluster nothing is known of first: `perf/asking.py` shows what that saves.
+of each cluster nothing is known of first: `konstrain bench run asking` shows what that saves.
 """
 
 from collections.abc import Iterator
