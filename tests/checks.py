@@ -90,7 +90,7 @@ def check_links(model, labels, must_link, cannot_link, y):
         assert labels[i] != labels[j]
     if is_partial(y):
         known = np.flatnonzero(~unknown(y))
-        names, clusters = np.asarray(y, dtype=object)[known], labels[known]
+        names, clusters = np.array(as_list(y), dtype=object)[known], labels[known]
         np.testing.assert_array_equal(names[:, None] == names, clusters[:, None] == clusters)
 
 
@@ -146,6 +146,11 @@ def hard(links):
 def is_partial(y):
     """Whether labels mark some rows as unknown."""
     return y is not None and np.asarray(y).dtype.kind in "iuf" and bool(unknown(y).any())
+
+
+def as_list(y):
+    """Labels one by one: numpy makes floats of whole numbers beside nulls, which merges large ones."""
+    return y.to_pylist() if hasattr(y, "to_pylist") else y.to_list() if hasattr(y, "to_list") else list(y)
 
 
 def unknown(y):

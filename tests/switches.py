@@ -20,6 +20,7 @@ SEARCH = {
     "konstrain.kmeans.brief.LITTLE_ROOM": (0.0, 1e9),
     "konstrain.kmeans.momentum.MOST_CANCELLED": (-1.0, 2.0),
     "konstrain.kmeans.restarts.BATCH": (1, 50),
+    "konstrain.kmeans.last_step.LAST_WORK": (1, NEVER),
 }
 # What may not change anything but the time it takes.
 SAME = {

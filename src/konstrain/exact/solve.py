@@ -92,7 +92,8 @@ def _refuse_impossible(problem: Problem, limits: Limits) -> None:
     free = np.zeros((problem.n_blocks, problem.n_clusters))
     share = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
     try:
-        assign_by(problem.assignment_problem(free), deadline=share)
+        # Soft links, broken for nothing here, never make a problem infeasible.
+        assign_by(problem.assignment_problem(free, 0.0 if problem.has_soft_links else None), deadline=share)
     except UndecidedError:
         return  # the search may still find out
     except InfeasibleError as error:
