@@ -56,7 +56,7 @@ class _Mending:
         self.least = problem.demand_rounding * problem.total_demand
 
     def missing(
-        self, at: NDArray[np.intp] | slice = slice(None), more: NDArray[np.float64] | float = 0.0
+        self, at: NDArray[np.int32] | slice = slice(None), more: NDArray[np.float64] | float = 0.0
     ) -> NDArray[np.float64]:
         """By how much clusters are out of bounds, with so much more demand in them."""
         sizes = self.sizes[at] + more
