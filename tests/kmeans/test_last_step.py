@@ -70,3 +70,20 @@ def test_a_core_without_a_choice_is_answered_without_the_solver(size_max, status
     problem = AssignmentProblem(np.eye(3, 2), None, None, np.zeros(2), np.full(2, size_max))
     allowed = np.array([[True, False], [True, False], [False, True]])
     assert solve_core(problem, allowed, NO_DEADLINE, None).status == status
+
+
+def test_an_interrupt_inside_the_first_run_keeps_the_labels_it_had(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    taken, step = [], Steps.step
+
+    def interrupted_third_step(*arguments):
+        taken.append(1)
+        if len(taken) == 3:
+            raise KeyboardInterrupt
+        return step(*arguments)
+
+    monkeypatch.setattr(Steps, "step", interrupted_third_step)
+    with pytest.warns(RuntimeWarning, match="interrupted after 0 of 4 restarts"):
+        model = ConstrainedKMeans(3, size_max=11, n_init=4, random_state=0).fit(X)
+    assert len(taken) == 3
+    assert np.bincount(model.labels_).max() <= 11
