@@ -18,7 +18,7 @@ from konstrain.suggest.answers import Answers, refuse_bad_noise
 from konstrain.suggest.exploration import explore_consolidate, min_max
 from konstrain.suggest.known import Known, Questions
 from konstrain.suggest.margin import margin
-from konstrain.suggest.uncertainty import uncertainty
+from konstrain.suggest.uncertainty import chances_by_surroundings, uncertainty
 
 # How pairs are chosen, by name.
 STRATEGIES: dict[str, Callable[[Known, ConstrainedKMeans, Any], Questions]] = {
@@ -67,7 +67,7 @@ def suggest_pairs(
     noise : float, default=0.0
         Share of the answers expected to be wrong, below 0.5. Above 0 answers are soft (`soften`), and one that the
         clustering contradicts is asked once more, before anything else: give both answers to the next round.
-    metric : {"learned"} or None, default=None
+    metric : {"learned", "itml", "rca", "diagonal", "standard"} or None, default=None
         How distances are measured, as in `ConstrainedKMeans`.
     must_link, cannot_link : pairs, optional
         What is known already; the answers to earlier questions.
@@ -112,7 +112,7 @@ def suggest_pairs(
     kept = answers.kept(model.labels_)
     rows = X if model.link_metric_ is None else model.link_metric_.transform(X)
     known = Known(rows, n_clusters, kept.must, kept.cannot)
-    chosen = answers.doubted(model.labels_)[:ask]
+    chosen = answers.doubted(chances_by_surroundings(rows, model.labels_, rng))[:ask] if noise else []
     questions = STRATEGIES[strategy](known, model, rng)
     while len(chosen) < ask:
         pair = next(questions(known), None)

@@ -3,8 +3,8 @@
 A forest learns the present clusters. How often rows share a leaf with the known rows of a neighborhood says how
 likely they belong to it; the entropy of that, over the questions that finding out would take, is what a row is worth.
 
-Where the paper is silent: it starts from a random row and meets other clusters by chance. We ask about the middle row
-of each cluster nothing is known of first: `perf/asking.py` shows what that saves.
+Where the paper is silent: it starts from a random row and meets other clusters by chance. We also weigh the middle
+row of each cluster that nothing is known of, by the chance that it belongs to none of the known ones.
 """
 
 from collections.abc import Iterator
@@ -27,10 +27,7 @@ ROWS_PER_TREE = 2000
 
 def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
     """Rows whose neighborhood is least clear, by how soon the answers would tell."""
-    n = len(known.X)
-    forest = RandomForestClassifier(
-        N_TREES, max_samples=min(n, ROWS_PER_TREE), random_state=rng.randint(np.iinfo(np.int32).max)
-    ).fit(known.X, model.labels_)
+    forest = _forest(len(known.X), rng).fit(known.X, model.labels_)
     leaves = np.ascontiguousarray(forest.apply(known.X).T)
     squared = squared_distances(known, model)
     # Of the largest cluster first.
@@ -44,17 +41,34 @@ def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
         chances = chance_of_each(leaves, now.members)
         worth = worth_of_rows(chances, now.is_complete)
         unmet = _in_unmet_clusters(now, model.labels_, middle)
-        if now.n_clusters is None:
-            worth[unmet] = worth_of_new(chances[unmet], len(now.neighborhoods) / (len(now.told) + 1))
-        else:
-            # There are clusters of which nothing is known: these come first.
-            worth[unmet] = np.inf
+        worth[unmet] = worth_of_new(chances[unmet], len(now.neighborhoods) / (len(now.told) + 1))
+        # Rows whose questions have begun come before new ones.
         worth[now.begun_rows()] = np.inf
         worth[now.told] = -np.inf
         for row in np.argsort(-worth, kind="stable")[: (worth > -np.inf).sum()].tolist():
             yield from now.against_neighborhoods(row, chances[row])
 
     return questions
+
+
+def chances_by_surroundings(X: NDArray[Any], labels: NDArray[np.int32], rng: Any) -> NDArray[np.float64]:
+    """How likely each row belongs to each cluster, by trees that have not seen the row itself."""
+    n_clusters = int(labels.max()) + 1
+    if n_clusters == 1:
+        return np.ones((len(X), 1))
+    votes, n_votes = np.zeros((len(X), n_clusters)), np.zeros(len(X))
+    forest = _forest(len(X), rng).fit(X, labels)
+    for tree, seen in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        unseen = np.setdiff1d(np.arange(len(X)), seen)
+        votes[unseen] += tree.predict_proba(X[unseen])
+        n_votes[unseen] += 1
+    # A row that every tree has seen may be anywhere, for all that others tell.
+    return (votes + 1.0 / n_clusters) / (n_votes + 1.0)[:, None]
+
+
+def _forest(n_rows: int, rng: Any) -> RandomForestClassifier:
+    seed = rng.randint(np.iinfo(np.int32).max)
+    return RandomForestClassifier(N_TREES, max_samples=min(n_rows, ROWS_PER_TREE), random_state=seed)
 
 
 def _in_unmet_clusters(now: Known, labels: NDArray[np.int32], middle: list[int]) -> list[int]:
