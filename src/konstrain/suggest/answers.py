@@ -12,9 +12,6 @@ from konstrain.constraints.inputs import Links, read_links
 from konstrain.metrics import are_apart
 from konstrain.suggest.known import Known
 
-# A second answer is worth its question when the first one is wrong with more than this chance.
-DOUBTFUL = 0.3
-
 
 def soften(pairs: Any, noise: float) -> NDArray[np.float64]:
     """Give answers the confidence that they deserve when a share of them is wrong.
@@ -96,25 +93,12 @@ class Answers:
         must, cannot = self.must.hard, self.cannot.hard
         return Pairs(must[~are_apart(labels, must)], cannot[are_apart(labels, cannot)])
 
-    def doubted(self, chances: NDArray[np.float64]) -> list[tuple[int, int]]:
-        """Return the pairs asked once whose answer is likely wrong, likeliest first.
-
-        Parameters
-        ----------
-        chances : ndarray of shape (n_samples, n_clusters)
-            How likely each row belongs to each cluster, by the rows around it.
-        """
-        if not self.noise:
-            return []
-        doubts: dict[tuple[int, int], float] = {}
-        for pairs, is_must in ((self.must.hard, True), (self.cannot.hard, False)):
-            together = (chances[pairs[:, 0]] * chances[pairs[:, 1]]).sum(axis=1)
-            said = together if is_must else 1.0 - together
-            wrong, right = self.noise * (1.0 - said), (1.0 - self.noise) * said
-            for pair, doubt in zip(np.sort(pairs, axis=1).tolist(), (wrong / (wrong + right)).tolist(), strict=True):
-                if doubt > DOUBTFUL and self._times_asked[pair[0], pair[1]] == 1:
-                    doubts[pair[0], pair[1]] = doubt
-        return sorted(doubts, key=lambda pair: -doubts[pair])
+    def doubted(self, labels: NDArray[np.int32]) -> list[tuple[int, int]]:
+        """Return the pairs whose only answer the clustering contradicts."""
+        must, cannot = self.must.hard, self.cannot.hard
+        broken = np.concatenate([must[are_apart(labels, must)], cannot[~are_apart(labels, cannot)]])
+        ordered = dict.fromkeys((min(pair), max(pair)) for pair in broken.tolist())
+        return [pair for pair in ordered if self._times_asked[pair] == 1]
 
     @cached_property
     def _times_asked(self) -> dict[tuple[int, int], int]:

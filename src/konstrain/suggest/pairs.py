@@ -18,7 +18,7 @@ from konstrain.suggest.answers import Answers, refuse_bad_noise
 from konstrain.suggest.exploration import explore_consolidate, min_max
 from konstrain.suggest.known import Known, Questions
 from konstrain.suggest.margin import margin
-from konstrain.suggest.uncertainty import chances_by_surroundings, uncertainty
+from konstrain.suggest.uncertainty import uncertainty
 
 # How pairs are chosen, by name.
 STRATEGIES: dict[str, Callable[[Known, ConstrainedKMeans, Any], Questions]] = {
@@ -112,7 +112,7 @@ def suggest_pairs(
     kept = answers.kept(model.labels_)
     rows = X if model.link_metric_ is None else model.link_metric_.transform(X)
     known = Known(rows, n_clusters, kept.must, kept.cannot)
-    chosen = answers.doubted(chances_by_surroundings(rows, model.labels_, rng))[:ask] if noise else []
+    chosen = answers.doubted(model.labels_)[:ask]
     questions = STRATEGIES[strategy](known, model, rng)
     while len(chosen) < ask:
         pair = next(questions(known), None)

@@ -27,7 +27,9 @@ ROWS_PER_TREE = 2000
 
 def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
     """Rows whose neighborhood is least clear, by how soon the answers would tell."""
-    forest = _forest(len(known.X), rng).fit(known.X, model.labels_)
+    forest = RandomForestClassifier(
+        N_TREES, max_samples=min(len(known.X), ROWS_PER_TREE), random_state=rng.randint(np.iinfo(np.int32).max)
+    ).fit(known.X, model.labels_)
     leaves = np.ascontiguousarray(forest.apply(known.X).T)
     squared = squared_distances(known, model)
     # Of the largest cluster first.
@@ -49,26 +51,6 @@ def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
             yield from now.against_neighborhoods(row, chances[row])
 
     return questions
-
-
-def chances_by_surroundings(X: NDArray[Any], labels: NDArray[np.int32], rng: Any) -> NDArray[np.float64]:
-    """How likely each row belongs to each cluster, by trees that have not seen the row itself."""
-    n_clusters = int(labels.max()) + 1
-    if n_clusters == 1:
-        return np.ones((len(X), 1))
-    votes, n_votes = np.zeros((len(X), n_clusters)), np.zeros(len(X))
-    forest = _forest(len(X), rng).fit(X, labels)
-    for tree, seen in zip(forest.estimators_, forest.estimators_samples_, strict=True):
-        unseen = np.setdiff1d(np.arange(len(X)), seen)
-        votes[unseen] += tree.predict_proba(X[unseen])
-        n_votes[unseen] += 1
-    # A row that every tree has seen may be anywhere, for all that others tell.
-    return (votes + 1.0 / n_clusters) / (n_votes + 1.0)[:, None]
-
-
-def _forest(n_rows: int, rng: Any) -> RandomForestClassifier:
-    seed = rng.randint(np.iinfo(np.int32).max)
-    return RandomForestClassifier(N_TREES, max_samples=min(n_rows, ROWS_PER_TREE), random_state=seed)
 
 
 def _in_unmet_clusters(now: Known, labels: NDArray[np.int32], middle: list[int]) -> list[int]:
