@@ -191,6 +191,23 @@ def test_suggested_pairs_are_answered_and_given_back(folder):
     )
 
 
+def test_without_a_number_of_clusters_questions_look_for_it(tmp_path):
+    (tmp_path / "d.csv").write_text("x\n1\n2\n9\n10\n20\n21\n")
+    done = konstrain("suggest", "d.csv", "--ask", 1, "--json", folder=tmp_path)
+    assert (done.code, len(json.loads(done.out)["pairs"])) == (0, 1)
+
+
+def test_a_doubtful_answer_is_asked_once_more_with_noise(tmp_path):
+    (tmp_path / "d.csv").write_text("x\n" + "\n".join(map(str, [*range(10), *range(90, 100)])))
+    (tmp_path / "said.csv").write_text("a,b,answer\n0,1,must\n10,11,must\n4,14,cannot\n0,19,must\n")
+    asked = {}
+    for noise in (0.0, 0.1):
+        options = ("-k", 2, "--ask", 1, "--answers", "said.csv", "--noise", noise, "--json")
+        asked[noise] = json.loads(konstrain("suggest", "d.csv", *options, folder=tmp_path).out)["pairs"]
+    assert asked[0.1] == [["0", "19"]] or asked[0.1] == [[0, 19]]
+    assert asked[0.0] != asked[0.1]
+
+
 @pytest.mark.parametrize("kind", ["clusters", "sizes", "silhouette"])
 def test_plot_draws_labels_of_a_file(folder, kind):
     pl.DataFrame({"name": [f"flower{i}" for i in range(150)], "label": IRIS.target}).reverse().write_csv(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from konstrain.cli.options import OUTPUT, Clusters, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
+from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
 
 # The list of questions is CSV text for an editor or a spreadsheet.
@@ -17,19 +17,39 @@ ENDINGS = (".csv", ".txt")
 class Strategy(StrEnum):
     """How pairs are chosen."""
 
+    UNCERTAINTY = "uncertainty"
     MARGIN = "margin"
     EXPLORE_CONSOLIDATE = "explore-consolidate"
     MIN_MAX = "min-max"
+
+
+class Metric(StrEnum):
+    """How distances are measured."""
+
+    LEARNED = "learned"
+    ITML = "itml"
+    RCA = "rca"
+    DIAGONAL = "diagonal"
+    STANDARD = "standard"
 
 
 @spread
 @guarded
 def suggest(
     rows: DataOptions,
-    k: Clusters,
     constraints: ConstraintOptions,
     ask: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 10,
-    strategy: Annotated[Strategy, typer.Option(help="How they are chosen.")] = Strategy.MARGIN,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", "--clusters", min=1, help="Number of clusters. (default: found by asking)"),
+    ] = None,
+    strategy: Annotated[Strategy, typer.Option(help="How they are chosen.")] = Strategy.UNCERTAINTY,
+    noise: Annotated[
+        float, typer.Option(min=0.0, help="Share of answers that may be wrong: doubtful ones are asked once more.")
+    ] = 0.0,
+    metric: Annotated[
+        Metric | None, typer.Option(help="Measure distances as the answers so far tell. (default: plainly)")
+    ] = None,
     seed: Seed = 0,
     output: Annotated[
         Path | None,
@@ -57,10 +77,18 @@ def suggest(
             raise FileError(f"{output} would hold text to fill in; its name should end in {', '.join(ENDINGS)}")
         refuse_unwritable(output)
     given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
-    refuse_too_few_rows(rows, given, k)
+    if k is not None:
+        refuse_too_few_rows(rows, given, k)
     with rows_named(given.rows), progress("looking for pairs ...", quiet=quiet):
         pairs = suggest_pairs(
-            given.X, k, ask=ask, strategy=strategy.value, random_state=seed, **given.constraints
+            given.X,
+            k,
+            ask=ask,
+            strategy=strategy.value,
+            noise=noise,
+            metric=None if metric is None else metric.value,
+            random_state=seed,
+            **given.constraints,
         ).tolist()
     interrupts.end_here()
     names = [(given.rows.name_of(a), given.rows.name_of(b)) for a, b in pairs]

@@ -1,4 +1,4 @@
-"""What `ConstrainedKMeans(metric="learned")` does before it clusters: choose a kind of metric, and learn it."""
+"""What `ConstrainedKMeans` with a metric does before it clusters: choose a kind of metric, and learn it."""
 
 from typing import Any
 
@@ -20,14 +20,17 @@ QUICK_RUNS = 4
 def learned_metric(
     model: Any, X: Any, constraints: dict[str, Any], deadline: Deadline
 ) -> tuple[LinkMetric | None, MetricChoice]:
-    """Return the metric that held-out links speak for, learned from all links, and what they said."""
+    """Return the metric asked for, or that held-out links speak for, learned from all links, and the choice."""
     if hasattr(X, "toarray"):
-        raise ValueError('metric="learned" needs dense rows; give X.toarray(), or leave metric out')
+        raise ValueError(f"metric={model.metric!r} needs dense rows; give X.toarray(), or leave metric out")
     links = {name: constraints[name] for name in ("must_link", "cannot_link")}
     must, cannot = (read_links(name, pairs, len(X)) for name, pairs in links.items())
     seed = check_random_state(model.random_state).randint(np.iinfo(np.int32).max)
     quick = _Quick(model, len(X), constraints, seed, deadline)
-    choice = choose_kind(X, must, cannot, quick, np.random.default_rng(seed), deadline)
+    if model.metric == "learned":
+        choice = choose_kind(X, must, cannot, quick, np.random.default_rng(seed), deadline)
+    else:
+        choice = MetricChoice(model.metric)
     if choice.kind is None:
         return None, choice
     return learn_with_clusters(choice.kind, X, links, quick)[0], choice

@@ -17,7 +17,7 @@ from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import partial_labels_of
 from konstrain.estimators._learned import learned_metric, measured
 from konstrain.estimators._metric_guard import MetricChoice
-from konstrain.estimators.link_metric import LinkMetric
+from konstrain.estimators.link_metric import KINDS, LinkMetric
 from konstrain.exact.certificate import Certificate, certify
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.plan import plan_restarts, plan_run
@@ -62,10 +62,11 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         centers. "auto": unless X is sparse or very large, or centers were given; from given centers a brief search
         of about as many iterations follows under size bounds. Unless this is False, centers of runs with links or
         sizes have momentum, which takes fewer iterations and ends lower; without either the loop is Lloyd's own.
-    metric : {"learned"} or None, default=None
+    metric : {"learned", "itml", "rca", "diagonal", "standard"} or None, default=None
         How distances are measured. None: plainly. "learned": as the links tell, by a `LinkMetric` that is learned in
         turn with the clusters; held-out links decide whether it is a full one, a weight per feature, features on one
-        scale, or none at all. Links stay what they are: hard ones are kept. Needs dense X.
+        scale, or none at all. A kind of `LinkMetric` by name: that one, come what may. Links stay what they are:
+        hard ones are kept. Needs dense X.
     time_limit : float or None, default=None
         Seconds after which the best clustering so far is returned. The last assignment step is proved optimal; None:
         no limit, but where sizes meet soft links or unequal demand that proof ends after a fixed amount of work.
@@ -105,7 +106,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     link_metric_ : LinkMetric or None
         The metric learned; None: distances are plain.
     metric_choice_ : MetricChoice or None
-        With ``metric="learned"``, which kind held-out links spoke for, and how clearly.
+        Which kind of metric was taken; with ``metric="learned"`` also what held-out links said.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -131,7 +132,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         "tol": [Interval(Real, 0, None, closed="left")],
         "violation_cost": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "local_search": [StrOptions({"auto"}), "boolean"],
-        "metric": [StrOptions({"learned"}), None],
+        "metric": [StrOptions({"learned", *KINDS}), None],
         "copy_x": ["boolean"],
     }
 
@@ -242,7 +243,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
     def _learn_metric(self, X: Any, constraints: dict[str, Any], deadline: Deadline) -> None:
         self.link_metric_, self.metric_choice_ = None, None
-        if self.metric == "learned":
+        if self.metric is not None:
             self.link_metric_, self.metric_choice_ = learned_metric(self, X, constraints, deadline)
 
     def _measured(self, X: Any) -> Any:

@@ -97,9 +97,8 @@ class Answers:
         """Return the pairs whose only answer the clustering contradicts."""
         must, cannot = self.must.hard, self.cannot.hard
         broken = np.concatenate([must[are_apart(labels, must)], cannot[~are_apart(labels, cannot)]])
-        times = self._times_asked
-        ordered = dict.fromkeys(tuple(sorted(pair)) for pair in broken.tolist())
-        return [(a, b) for a, b in ordered if times[a, b] == 1]
+        ordered = dict.fromkeys((min(pair), max(pair)) for pair in broken.tolist())
+        return [pair for pair in ordered if self._times_asked[pair] == 1]
 
     @cached_property
     def _times_asked(self) -> dict[tuple[int, int], int]:

@@ -67,7 +67,7 @@ def suggest_pairs(
     noise : float, default=0.0
         Share of the answers expected to be wrong, below 0.5. Above 0 answers are soft (`soften`), and one that the
         clustering contradicts is asked once more, before anything else: give both answers to the next round.
-    metric : {"learned"} or None, default=None
+    metric : {"learned", "itml", "rca", "diagonal", "standard"} or None, default=None
         How distances are measured, as in `ConstrainedKMeans`.
     must_link, cannot_link : pairs, optional
         What is known already; the answers to earlier questions.

@@ -3,8 +3,8 @@
 A forest learns the present clusters. How often rows share a leaf with the known rows of a neighborhood says how
 likely they belong to it; the entropy of that, over the questions that finding out would take, is what a row is worth.
 
-Where the paper is silent: it starts from a random row and meets other clusters by chance. We ask about the middle row
-of each cluster nothing is known of first: `konstrain bench run asking` shows what that saves.
+Where the paper is silent: it starts from a random row and meets other clusters by chance. We also weigh the middle
+row of each cluster that nothing is known of, by the chance that it belongs to none of the known ones.
 """
 
 from collections.abc import Iterator
@@ -27,9 +27,8 @@ ROWS_PER_TREE = 2000
 
 def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
     """Rows whose neighborhood is least clear, by how soon the answers would tell."""
-    n = len(known.X)
     forest = RandomForestClassifier(
-        N_TREES, max_samples=min(n, ROWS_PER_TREE), random_state=rng.randint(np.iinfo(np.int32).max)
+        N_TREES, max_samples=min(len(known.X), ROWS_PER_TREE), random_state=rng.randint(np.iinfo(np.int32).max)
     ).fit(known.X, model.labels_)
     leaves = np.ascontiguousarray(forest.apply(known.X).T)
     squared = squared_distances(known, model)
@@ -44,11 +43,8 @@ def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
         chances = chance_of_each(leaves, now.members)
         worth = worth_of_rows(chances, now.is_complete)
         unmet = _in_unmet_clusters(now, model.labels_, middle)
-        if now.n_clusters is None:
-            worth[unmet] = worth_of_new(chances[unmet], len(now.neighborhoods) / (len(now.told) + 1))
-        else:
-            # There are clusters of which nothing is known: these come first.
-            worth[unmet] = np.inf
+        worth[unmet] = worth_of_new(chances[unmet], len(now.neighborhoods) / (len(now.told) + 1))
+        # Rows whose questions have begun come before new ones.
         worth[now.begun_rows()] = np.inf
         worth[now.told] = -np.inf
         for row in np.argsort(-worth, kind="stable")[: (worth > -np.inf).sum()].tolist():

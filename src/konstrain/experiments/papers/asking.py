@@ -31,7 +31,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "random": {},
     "uncertainty": {"strategy": "uncertainty"},
     "margin": {"strategy": "margin"},
-    "uncertainty, learned metric": {"strategy": "uncertainty", "metric": "learned"},
+    "uncertainty, ITML": {"strategy": "uncertainty", "metric": "itml"},
     "uncertainty, 10% wrong": {"strategy": "uncertainty", "noise": WRONG},
 }
 EVERYWHERE = ("random", "uncertainty")
@@ -129,7 +129,7 @@ def _judge_half(records: Sequence[Record]) -> Verdict:
 
 
 def _judge_asked(records: Sequence[Record]) -> Verdict:
-    found = {point: _curve(records, point[0], "uncertainty, learned metric").get(point[1]) for point in ASKED}
+    found = {point: _curve(records, point[0], "uncertainty, ITML").get(point[1]) for point in ASKED}
     if None in found.values():
         return Verdict("no rows", None)
     below = [
@@ -185,7 +185,7 @@ EXPERIMENT = Experiment(
             ("data", "answers"),
             tuple(Column(way, way, "ari") for way in WAYS),
             {
-                (name, answers): {"uncertainty, learned metric": Published(ASKED.get((name, answers)))}
+                (name, answers): {"uncertainty, ITML": Published(ASKED.get((name, answers)))}
                 for name in DATA
                 for answers in ANSWERS
             },
