@@ -14,6 +14,7 @@ SEARCH = {
     "konstrain.kmeans.plan.SEARCH_LIMIT": (ALWAYS, NEVER),
     "konstrain.kmeans.plan.STEP_NODES": (1, 1000),
     "konstrain.kmeans.plan.AUTO_WORK": (1.0, 1e7),
+    "konstrain.kmeans.plan.AUTO_LEAST": (1, 100),
     "konstrain.kmeans.thorough.SMALL_PROBLEM": (ALWAYS, NEVER),
     "konstrain.kmeans.thorough.RELOCATE_ANYWAY": (ALWAYS, NEVER),
     "konstrain.kmeans.brief.EARLY_LOOK": (1, 50),
@@ -43,6 +44,10 @@ ENGINES = {
     "konstrain.assignment.lagrangian.MAX_START_ENTRIES": (1, NEVER),
     "konstrain.assignment.lagrangian.MOST_UNITS": (ALWAYS, 1000),
     "konstrain.assignment.model.MOST_CUT_ROUNDS": (50, 100),
+    "konstrain.assignment.narrow.MIN_COSTS": (ALWAYS, NEVER),
+    "konstrain.assignment.narrow.MIN_EVEN": (0.0, 2.0),
+    "konstrain.assignment.mend.MOST_PAIRS": (ALWAYS, NEVER),
+    "konstrain.assignment.transport.MANY_CLUSTERS": (1, NEVER),
 }
 # Inside the proofs: bounds may be better or worse, but never above the optimum.
 PROOFS = {

@@ -210,7 +210,7 @@ class _Found:
 
     def take(self, new: Clustering) -> Clustering:
         """Count a run in; returns the best of all."""
-        self.n_done += 1
+        self.n_done += 0 if new.interrupted else 1
         if self.best is None or new.n_violations < self.best.n_violations:
             self.best, self._objectives, self._gained = new, [], np.inf
         elif new.n_violations > self.best.n_violations:
