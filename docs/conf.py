@@ -20,11 +20,12 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
+    "offline_math",
 ]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
@@ -32,6 +33,8 @@ autodoc_typehints = "none"
 # Methods are listed by the template of classes, each with its parameters; a second list would repeat them.
 numpydoc_show_class_members = False
 
+html_math_renderer = "offline"
+html_static_path = ["_static"]
 html_theme = "furo"
 html_title = f"konstrain {version}"
 html_show_sphinx = False
