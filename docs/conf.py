@@ -21,6 +21,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "offline_math",
+    "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -32,6 +33,20 @@ autosummary_generate = True
 autodoc_typehints = "none"
 # Methods are listed by the template of classes, each with its parameters; a second list would repeat them.
 numpydoc_show_class_members = False
+
+# Code, picture and notebook of each script; what did not change since the last build is not run again.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/\w+\.py$",
+    "ignore_pattern": r"(^|/)_\w+\.py$",
+    "within_subsection_order": "ExampleTitleSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
 
 html_math_renderer = "offline"
 html_static_path = ["_static"]

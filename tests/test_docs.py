@@ -50,3 +50,12 @@ def test_the_page_of_the_command_line_has_every_verb():
     page = (DOCS / "cli.md").read_text()
     told = set(re.findall(r"^\| `konstrain ([a-z]+)`", page, flags=re.MULTILINE))
     assert told == set(typer.main.get_command(app.app).commands)
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "howto").glob("*.md")), ids=lambda path: path.stem)
+def test_how_to_pages_link_their_script_and_its_page_in_the_gallery(page):
+    if page.stem in {"index", "answer_on_a_page"}:
+        pytest.skip("has no script")
+    linked = re.search(r"\]\(\.\./\.\./examples/(\w+)\.py\)", page.read_text())
+    assert linked
+    assert f"](../gallery/{linked[1]}.rst)" in page.read_text()
