@@ -41,6 +41,11 @@ def test_the_reference_lists_nothing_twice():
     assert [name for name, times in listed.items() if times > 1] == []
 
 
+def test_the_version_to_cite_is_the_version_there_is():
+    text = (DOCS.parent / "CITATION.cff").read_text()
+    assert re.search(r"^version: (.+)$", text, flags=re.MULTILINE)[1] == konstrain.__version__
+
+
 def test_the_front_door_tells_the_arguments_of_fit():
     doc = konstrain.ConstrainedKMeans.fit.__doc__
     assert all(f"{name} : " in doc for name in ("X", "y", "sample_weight", "must_link, cannot_link", "demand"))
