@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from konstrain.assignment.engines import ENGINES
 from konstrain.methods import METHODS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -62,3 +63,36 @@ def test_how_to_pages_link_their_script_and_its_page_in_the_gallery(page):
     linked = re.search(r"\]\(\.\./\.\./examples/(\w+)\.py\)", page.read_text())
     assert linked
     assert f"](../gallery/{linked[1]}.rst)" in page.read_text()
+
+
+def test_the_guide_has_a_page_per_estimator_and_a_row_per_engine():
+    headings = {page.read_text().splitlines()[0] for page in (DOCS / "guide").glob("*.md")}
+    estimators = {method.path.partition(":")[2] for method in METHODS.values() if method.path.startswith("konstrain:")}
+    assert len(estimators) > 5
+    assert {f"# {name}" for name in (*estimators, "LinkMetric")} <= headings
+    rows = re.findall(r"^\| `(\w+)` \|", (DOCS / "guide" / "assignment.md").read_text(), flags=re.MULTILINE)
+    assert rows == [engine.name for engine in ENGINES]
+
+
+def test_equations_have_their_fonts_beside_them():
+    folder = DOCS / "_static" / "katex"
+    fonts = set(re.findall(r"url\((fonts/[\w-]+\.woff2)\)", (folder / "katex.min.css").read_text()))
+    assert fonts
+    assert {font for font in fonts if not (folder / font).is_file()} == set()
+
+
+@pytest.mark.parametrize(
+    ("html", "needs_network"),
+    [
+        ('<script defer src="https://cdn.example.org/katex.js"></script>', True),
+        ('<link rel="stylesheet" href="//fonts.example.org/a.css" />', True),
+        ('<img alt="a badge" src="http://example.org/badge.svg">', True),
+        ('<script src="../_static/katex/katex.min.js"></script><a href="https://example.org">there</a>', False),
+    ],
+)
+def test_pages_that_fetch_something_from_elsewhere_are_found(html, needs_network, monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(DOCS)
+    import offline_math
+
+    assert bool(offline_math.FETCHED.search(html)) == needs_network
