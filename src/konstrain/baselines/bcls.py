@@ -40,8 +40,8 @@ class BCLS(BaseRowClusterer):
     penalty_growth : float, default=1.005
         What mu is multiplied by in each iteration, up to 1e5.
     variance : float or None, default=None
-        Share of the variance that principal components keep before anything else; the paper takes 0.8 to 0.9. None: the
-        rows as they are.
+        Share of the variance that principal components keep before anything else; the paper takes 0.8 to 0.9.
+        None: the rows as they are.
     n_init : int, default=10
         Number of runs from random labels; the one that ends with the least objective is kept.
     max_iter : int, default=2000
@@ -67,10 +67,10 @@ class BCLS(BaseRowClusterer):
     Notes
     -----
     The labels of a run are its last ones. The objective does not choose among the iterations: with `balance` as
-    published, sizes weigh so much that random labels in equal numbers are hardly ever beaten on the way. It does choose
-    among runs: on data of few features a run can end with all rows in one cluster, from where it does not come back (`W`
-    is 0 then, and rows change clusters all together), and such runs have the largest objective. Runs begin with
-    random labels in equal numbers. What principal components do depends on the data: Gaussian balls in 512
+    published, sizes weigh so much that random labels in equal numbers are hardly ever beaten on the way. It does
+    choose among runs: on data of few features a run can end with all rows in one cluster, from where it does not come
+    back (`W` is 0 then, and rows change clusters all together), and such runs have the largest objective. Runs begin
+    with random labels in equal numbers. What principal components do depends on the data: Gaussian balls in 512
     dimensions are found only with them, subsets of handwritten digits only without. Balance is asked for, not
     promised.
 
