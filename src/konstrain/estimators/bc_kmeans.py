@@ -176,8 +176,8 @@ class BCKMeans(BaseConstrainedKMeans):
             As in `ConstrainedKMeans.fit`.
         linear : tuple (A, b), optional
             Any further constraints ``A @ s <= b`` on the assignment, as in Section 3.2 of the paper: `A` sparse or
-            dense, of shape (n_constraints, n_samples * n_clusters), where column ``i * n_clusters + j`` stands for row `i`
-            being in cluster `j`.
+            dense, of shape (n_constraints, n_samples * n_clusters), where column ``i * n_clusters + j`` stands for
+            row `i` being in cluster `j`.
 
         Returns
         -------
