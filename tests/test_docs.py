@@ -67,7 +67,9 @@ def test_how_to_pages_link_their_script_and_its_page_in_the_gallery(page):
 
 def test_the_guide_has_a_page_per_estimator_and_a_row_per_engine():
     headings = {page.read_text().splitlines()[0] for page in (DOCS / "guide").glob("*.md")}
-    estimators = {method.path.partition(":")[2] for method in METHODS.values() if method.path.startswith("konstrain:")}
+    estimators = {
+        method.path.partition(":")[2] for method in METHODS.values() if method.path.startswith("konstrain:")
+    }
     assert len(estimators) > 5
     assert {f"# {name}" for name in (*estimators, "LinkMetric")} <= headings
     rows = re.findall(r"^\| `(\w+)` \|", (DOCS / "guide" / "assignment.md").read_text(), flags=re.MULTILINE)

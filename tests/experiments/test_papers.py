@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from konstrain.experiments.papers import baumann2020, jia2023
+from konstrain.experiments.lines import grid_of
+from konstrain.experiments.papers import babaki2014, baumann2020, jia2023
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,13 @@ def test_baumann_totals_are_those_of_the_last_line(text, add, slack, printed):
 def test_jia_seconds_are_read_in_the_unit_of_the_header():
     # Table 2 is headed 10^-3 ms: the first cell of the greedy method, 866.59, is 0.87 ms.
     assert jia2023.EXPERIMENT.tables[1].published["soybean", 0]["greedy"].value == pytest.approx(866.59e-6)
+
+
+def test_babaki_shows_what_the_paper_proved_infeasible():
+    table = babaki2014.EXPERIMENT.tables[2]
+    assert table.published["soybean", 3, 80]["exact"].mark == "INF"
+    records = [
+        {"data": "soybean", "k": 3, "links": 80, "method": "exact", "status": "failed", "reason": "InfeasibleError"}
+    ]
+    line = next(row for row in grid_of(table, records).rows if row[:3] == ["soybean", "3", "80"])
+    assert "INF" in line
