@@ -76,7 +76,7 @@ def solve_linked(
         links.weights,
         problem.demand if prices is not None else None,
         prices,
-        NODE_LIMIT,
+        _most_branchings(links, deadline),
         CLIQUE_LIMIT,
         deadline.remaining(),
     )
@@ -92,6 +92,17 @@ def solve_linked(
         search.run()
     cost = search.cost
     return LinkedAnswer(search.labels, cost, cost - search.doubt, search.slack)
+
+
+def _most_branchings(links: LinkGraph, deadline: Deadline) -> int:
+    """Branchings of the quick search on one component.
+
+    With soft links the first of them find nearly all there is to find, and where a good answer is enough the others
+    are not worth their time. With hard ones alone, what the quick search leaves open is not cheap either.
+    """
+    if links.is_hard or not deadline.is_brief or deadline.max_nodes is None:
+        return NODE_LIMIT
+    return min(NODE_LIMIT, deadline.max_nodes)
 
 
 def has_crowded_cliques(links: LinkGraph, n_clusters: int) -> bool:
@@ -126,7 +137,7 @@ def _settle(component: Any, n_clusters: int, deadline: Deadline) -> tuple[NDArra
     """Solve one component with HiGHS; returns its labels and a bound on its cost."""
     blocks, costs, first, second, weight, labels, value, bound = component
     start = labels if np.isfinite(value) else None
-    if start is not None and (deadline.expired() or deadline.max_nodes is not None):
+    if start is not None and (deadline.expired() or deadline.counts_work):
         return start, bound  # only to write the model down would take long where there are many components
     model = AssignmentModel(costs.reshape(-1, n_clusters), links=(first, second, weight))
     answer = model.solve(deadline=deadline, start=start)

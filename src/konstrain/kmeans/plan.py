@@ -30,6 +30,10 @@ AUTO_WORTH = 1e-5
 SEARCH_LIMIT = 5_000_000
 # Branchings of the solver in one assignment step.
 STEP_NODES = 10
+# Where steps are cut short: part of the time limit for all runs, the rest is for the last proof, and part of what is
+# left of it for each run, so that one that never rests leaves time for others.
+SEARCH_SHARE = 0.9
+RUN_SHARE = 0.5
 # Blocks whose costs at the centers are in memory at a time.
 CHUNK = 1 << 12
 
@@ -82,6 +86,15 @@ def plan_restarts(problem: Problem, start: Start) -> RestartPlan:
     if most == AUTO_MOST:
         return RestartPlan(most, AUTO_AGREEING, least=most)
     return RestartPlan(most, AUTO_AGREEING, AUTO_LEAST, AUTO_WORTH)
+
+
+def deal_out_time(run: Run, plan: RestartPlan) -> Run:
+    """Leave time for other runs and for the last proof, where a single step could take all of it."""
+    steps = run.loop.steps
+    if not steps.are_cut_short:
+        return run
+    loop = replace(run.loop, steps=replace(steps, deadline=steps.deadline.share(SEARCH_SHARE)))
+    return replace(run, loop=loop, time_share=RUN_SHARE if plan.most > 1 else 1.0)
 
 
 def _mean_cost(steps: Steps, start: Start, seed: int) -> float:
