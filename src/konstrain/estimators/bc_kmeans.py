@@ -137,21 +137,23 @@ class BCKMeans(BaseConstrainedKMeans):
         callback: Callable[[Any], Any] | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(
+            n_clusters,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            random_state=random_state,
+        )
         self.size_min = size_min
         self.size_max = size_max
-        self.init = init
         self.ridge = ridge
         self.penalty = penalty
         self.penalty_growth = penalty_growth
         self.max_penalty_iter = max_penalty_iter
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
 
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
         steps = PenaltySteps(
