@@ -25,6 +25,8 @@ name = "linked"
 # linear programs prune better (measured on conflict graphs with two links per block and more). Where all links are
 # hard and blocks are not too many, the search by cliques takes over much sooner.
 NODE_LIMIT = 1000
+# Branchings of the quick search with soft links where work is counted, unless a deadline says how many.
+FEW_BRANCHINGS = 100
 # Branchings the search by cliques may spend before HiGHS takes over: about half a millisecond each.
 CLIQUE_LIMIT = 10_000
 
@@ -97,12 +99,12 @@ def solve_linked(
 def _most_branchings(links: LinkGraph, deadline: Deadline) -> int:
     """Branchings of the quick search on one component.
 
-    With soft links the first of them find nearly all there is to find, and where a good answer is enough the others
-    are not worth their time. With hard ones alone, what the quick search leaves open is not cheap either.
+    With soft links the first of them find nearly all there is to find, and where work is counted the others are not
+    worth theirs. With hard ones alone, what the quick search leaves open is not cheap either.
     """
-    if links.is_hard or not deadline.is_brief or deadline.max_nodes is None:
+    if links.is_hard or not deadline.counts_work:
         return NODE_LIMIT
-    return min(NODE_LIMIT, deadline.max_nodes)
+    return min(NODE_LIMIT, deadline.max_nodes or FEW_BRANCHINGS)
 
 
 def has_crowded_cliques(links: LinkGraph, n_clusters: int) -> bool:

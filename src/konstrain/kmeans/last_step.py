@@ -29,8 +29,8 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     Returns
     -------
     Clustering
-        `proven` tells whether its last step is: no labels are better at its centers; else `step_gap` tells by how much
-        some might be, unless time ended before any bound.
+        `proven` tells whether its last step is: no labels are better at its centers; else `step_gap` tells by how
+        much some might be, unless time ended before any bound.
     """
     exact = replace(loop.steps, max_nodes=None, deadline=_deadline_of(loop.steps))
     while not (best.proven or best.interrupted or loop.steps.max_nodes is None or exact.deadline.expired()):
