@@ -271,6 +271,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         )
         costs = distances.block_costs(problem.mean, problem.weight, centers, n_threads=default_threads())
         price = self._price_of_new_links(costs) if problem.has_soft_links else None
+        if price is not None and problem.links is not None:
+            price = problem.links.enough(price, float((costs.max(axis=1) - costs.min(axis=1)).sum()))
         answer = assign(problem.assignment_problem(costs, price), time_limit=self.time_limit)
         if not answer.proven:
             warn_caller(
