@@ -224,13 +224,11 @@ class _PartsSearch:
 
     def _feed_back(self, dealt: _Dealt, most: int) -> bool:
         """Try the centers of parts that found better clusters on the whole; returns whether that helped."""
-        found = [answer for _, answer in sorted(dealt.ledger.answers.items()) if answer.centers is not None]
-        found.sort(key=lambda answer: answer.upper_bound / dealt.ledger.costs.mean())
         helped = False
-        for answer in found[:most]:
+        for centers in dealt.ledger.better_centers()[:most]:
             if self._is_over():
                 break
-            labels = self._cluster(answer.centers, BETTER_SHARE)
+            labels = self._cluster(centers, BETTER_SHARE)
             helped |= labels is not None and self._offer(labels)
         return helped
 
