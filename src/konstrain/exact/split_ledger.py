@@ -53,14 +53,14 @@ class Ledger:
         # Numbers of the answers side by side: they are summed after every part, and there may be thousands.
         self._proved = self.floors.copy()
         self._is_finished = np.zeros(self.n_parts, dtype=bool)
-        self._seconds, self._work = np.zeros(self.n_parts), np.zeros(self.n_parts)
+        self._seconds, self._elapsed, self._work = (np.zeros(self.n_parts) for _ in range(3))
 
     def take(self, part: int, answer: PartAnswer) -> None:
         """Write down what is known of a part."""
         self.answers[part] = answer
         self._proved[part] = max(self.floors[part], answer.lower_bound)
         self._is_finished[part] = answer.is_finished
-        self._seconds[part], self._work[part] = answer.seconds, answer.work
+        self._seconds[part], self._elapsed[part], self._work[part] = answer.seconds, answer.elapsed, answer.work
 
     @property
     def n_parts(self) -> int:
@@ -84,9 +84,9 @@ class Ledger:
         return math.fsum(self._seconds)
 
     @property
-    def mean_seconds(self) -> float:
-        """Processor time of a part, on average."""
-        return self.seconds / max(1, len(self.answers))
+    def mean_elapsed(self) -> float:
+        """Time on the clock of a part, on average; parts from a file took none."""
+        return math.fsum(self._elapsed) / max(1, int(np.count_nonzero(self._elapsed)))
 
     @property
     def mean_work(self) -> float:
