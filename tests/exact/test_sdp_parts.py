@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 
 from konstrain import ConstrainedKMeans
 from konstrain.constraints.problem import Problem
+from konstrain.exact import sdp_parts
 from konstrain.exact.sdp_bound import SdpBound
 from konstrain.exact.sdp_cuts import Cuts
 from konstrain.exact.sdp_model import SdpModel, merge_matrix, place_after_merge
@@ -30,16 +31,41 @@ def fewest_torn(inside, total, n_clusters, least, most):
 )
 def test_no_clustering_tears_less(n_clusters, least, most, total):
     for inside in range(total + 1):
-        bound = least_torn(inside, total, n_clusters, least, most)
+        bound = least_torn(inside, total, ((least, most),) * n_clusters)
         exact = fewest_torn(inside, total, n_clusters, least, most)
         assert bound <= exact + 1e-12
         if least == most:
             np.testing.assert_allclose(bound, exact, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "sizes", [((2, 2), (3, 3), (5, 5)), ((1, 2), (2, 4), (4, 4)), ((1, 1), (2, 3), (2, 3), (4, 5))]
+)
+def test_no_clustering_with_sizes_of_its_own_tears_less(sizes):
+    for total in range(sum(low for low, _ in sizes), sum(high for _, high in sizes) + 1):
+        for inside in range(total + 1):
+            choices = [
+                [(x, size - x) for size in range(low, high + 1) for x in range(size + 1)] for low, high in sizes
+            ]
+            fits = [c for c in itertools.product(*choices) if np.sum(c, axis=0).tolist() == [inside, total - inside]]
+            exact = min((sum(x * y / (x + y) for x, y in clusters) for clusters in fits), default=np.inf)
+            bound = least_torn(inside, total, sizes)
+            assert bound <= exact + 1e-12
+            if all(low == high for low, high in sizes):
+                np.testing.assert_allclose(bound, exact, atol=1e-12)
+
+
+def test_many_sizes_of_their_own_count_as_the_widest(monkeypatch):
+    sizes = ((2.0, 2.0), (5.0, 5.0), (8.0, 8.0), (9.0, 9.0))
+    exact = least_torn(4.0, 24.0, sizes)
+    monkeypatch.setattr(sdp_parts, "MOST_CASES", 3)
+    monkeypatch.setattr(sdp_parts, "_cases", sdp_parts._cases.__wrapped__)
+    assert least_torn(4.0, 24.0, ((2.0, 9.0),) * 4) == least_torn(4.0, 24.0, sizes) < exact
+
+
 def test_equal_sizes_tear_what_is_left_over():
-    np.testing.assert_allclose(least_torn(50, 150, 3, 50, 50), 0.0, atol=1e-6)
-    np.testing.assert_allclose(least_torn(60, 150, 3, 50, 50), 10 * 40 / 50)
+    np.testing.assert_allclose(least_torn(50, 150, ((50, 50),) * 3), 0.0, atol=1e-6)
+    np.testing.assert_allclose(least_torn(60, 150, ((50, 50),) * 3), 10 * 40 / 50)
 
 
 def clustering(rng, weight, k):
@@ -52,7 +78,7 @@ def clustering(rng, weight, k):
 def model_of(weight, k, least, most):
     X = np.random.default_rng(0).normal(size=(weight.size, 2))
     model = SdpModel.of(Problem.build(X, k, sample_weight=weight))
-    return type(model)(**{**vars_of(model), "least_size": least, "most_size": most})
+    return type(model)(**{**vars_of(model), "sizes": ((least, most),) * k})
 
 
 def vars_of(model):

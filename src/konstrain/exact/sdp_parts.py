@@ -2,29 +2,32 @@
 
 Without them a group apart from the others may count as 1.35 clusters, at no cost, which may lose half the bound.
 
-Let sizes lie between l and u, and let X of all weights N be in a part Q. A cluster with weight x inside, y outside
-contributes x^2 / (x + y) = x - g(x, y) to the sum of w_i w_j Z_ij over i, j in Q, with g(x, y) = x y / (x + y). So
+Let the size of cluster C lie between l_C and u_C, and let X of all weights N be in a part Q. A cluster with weight x
+inside, y outside contributes x^2 / (x + y) = x - g(x, y) to the sum of w_i w_j Z_ij over i, j in Q, with
+g(x, y) = x y / (x + y). So
 
     sum_{i, j in Q} w_i w_j Z_ij <= X - least(X),
 
 where least(X) is the least sum of g(x_C, y_C) over k clusters (x_C, y_C) in the quadrangle
-T = {x, y >= 0, l <= x + y <= u} that add up to (X, N - X). As g is concave, its least sum is at a vertex of this
-polytope. Two equations cut it out of the product of k quadrangles, so a vertex lies in a face of the product of
-dimension two at most: all but two clusters are at vertices of T, which have g = 0. What is left for the two is a
-polygon of choices, and at a vertex of it the sum is least. There are few such cases, and `least_torn` tries all.
+T_C = {x, y >= 0, l_C <= x + y <= u_C} that add up to (X, N - X). As g is concave, its least sum is at a vertex of
+this polytope. Two equations cut it out of the product of k quadrangles, so a vertex lies in a face of the product of
+dimension two at most: all but two clusters are at vertices of T_C, which have g = 0. What is left for the two is a
+polygon of choices, and at a vertex of it the sum is least. Where there are few such cases `least_torn` tries all;
+where sizes of many clusters differ, all of them may have the least and the most of any.
 
 Blocks may be in a part by a share f_i: the cut is <v v', Y> <= limit with v_i = f_i sqrt(w_i). Where blocks merge,
 the shares of their rows average and the cut stays what it was.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.exact.sdp_model import SdpModel
+from konstrain.exact.sdp_model import SdpModel, SizeBounds
 
 # Of the parts found in one round so many are taken, the most violated ones.
 MOST_PARTS = 40
@@ -32,23 +35,23 @@ MOST_PARTS = 40
 LEAST_PART_VIOLATION = 1e-3
 # With more clusters there are too many cases to try, and sizes bind less.
 MOST_CLUSTERS = 20
+# With more cases, of sizes that differ, all clusters count as if they had the widest bounds.
+MOST_CASES = 5000
 # Points at which the least torn weight is tabulated, to choose parts by; their limits are computed exactly.
 TABLE_SIZE = 513
 # Cases that miss being possible by so little, relative to all weights, are tried too.
 CASE_SLACK = 1e-9
 
 
-def least_torn(inside: float, total: float, n_clusters: int, least: float, most: float) -> float:
+def least_torn(inside: float, total: float, sizes: SizeBounds) -> float:
     """Return the least sum of x y / (x + y) over clusters with x of `inside` and y of the rest in each."""
-    corners = np.array([(least, 0.0), (most, 0.0), (0.0, least), (0.0, most)])
-    cases = np.array(list(combinations_with_replacement(range(4), n_clusters - 2)), dtype=np.intp)
-    taken = corners[cases].sum(axis=1)
-    x, y = inside - taken[:, 0], total - inside - taken[:, 1]
+    taken_x, taken_y, least, most, least_other, most_other = _cases(sizes)
+    x, y = inside - taken_x, total - inside - taken_y
     slack = CASE_SLACK * total
-    is_case = (np.minimum(x, y) >= -slack) & (x + y >= 2 * least - slack) & (x + y <= 2 * most + slack)
-    x, y = np.maximum(x[is_case], 0.0), np.maximum(y[is_case], 0.0)
-    low, high = np.maximum(least, x + y - most), np.minimum(most, x + y - least)
     # The first of the two clusters is in the box of (0, 0) and (x, y), and its size is from low to high.
+    low, high = np.maximum(least, x + y - most_other), np.minimum(most, x + y - least_other)
+    is_case = (np.minimum(x, y) >= -slack) & (low <= high + slack)
+    x, y, low, high = (values[is_case] for values in (np.maximum(x, 0.0), np.maximum(y, 0.0), low, high))
     zero = np.zeros_like(x)
     corner_points = [(zero, zero), (x, zero), (zero, y), (x, y)]
     edge_points = [p for size in (low, high) for p in ((zero, size), (x, size - x), (size, zero), (size - y, y))]
@@ -61,16 +64,41 @@ def least_torn(inside: float, total: float, n_clusters: int, least: float, most:
     return best if np.isfinite(best) else 0.0
 
 
+@lru_cache(maxsize=16)
+def _cases(sizes: SizeBounds) -> NDArray[np.float64]:
+    """Cases by column: inside and outside that all but two clusters take whole, then sizes of those two."""
+    cases = []
+    n_cases = 0
+    for pair in sorted(set(combinations(sizes, 2))):
+        taken = _whole_clusters(Counter(sizes) - Counter(pair))
+        cases.append(np.concatenate([taken, np.tile([*pair[0], *pair[1]], (len(taken), 1))], axis=1))
+        n_cases += len(taken)
+        if n_cases > MOST_CASES and len(set(sizes)) > 1:
+            widest = (min(least for least, _ in sizes), max(most for _, most in sizes))
+            return _cases((widest,) * len(sizes))
+    return np.concatenate(cases).T
+
+
+def _whole_clusters(counts: Counter[tuple[float, float]]) -> NDArray[np.float64]:
+    """Inside and outside of clusters that are on one side each and as small or as large as they can be."""
+    taken = np.zeros((1, 2))
+    for bounds, count in sorted(counts.items()):
+        corners = np.array([corner for size in sorted(set(bounds)) for corner in ((size, 0.0), (0.0, size))])
+        choices = np.array(list(combinations_with_replacement(range(len(corners)), count)), dtype=np.intp)
+        taken = (taken[:, None] + corners[choices].sum(axis=1)).reshape(-1, 2)
+    return taken
+
+
 def _torn(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     x, y = np.maximum(x, 0.0), np.maximum(y, 0.0)
     return np.asarray(x * y / np.maximum(x + y, np.finfo(float).tiny))
 
 
 @lru_cache(maxsize=16)
-def _table(total: float, n_clusters: int, least: float, most: float) -> NDArray[np.float64]:
+def _table(total: float, sizes: SizeBounds) -> NDArray[np.float64]:
     """Weights from nothing to all, and the least torn of each."""
     inside = np.linspace(0.0, total, TABLE_SIZE)
-    return np.array([inside, [least_torn(float(x), total, n_clusters, least, most) for x in inside]])
+    return np.array([inside, [least_torn(float(x), total, sizes) for x in inside]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +137,7 @@ class Parts:
         """Cuts of parts made of whole blocks."""
         total = float(model.weight.sum())
         inside = is_in @ model.weight
-        torn = [least_torn(float(x), total, model.n_clusters, model.least_size, model.most_size) for x in inside]
+        torn = [least_torn(float(x), total, model.sizes) for x in inside]
         return cls(is_in.astype(np.float64), inside - np.array(torn))
 
     def __len__(self) -> int:
@@ -177,7 +205,7 @@ def _grow(model: SdpModel, Y: NDArray[np.float64]) -> NDArray[np.bool_]:
     m, w = model.n_blocks, model.weight
     tie = _full(Y) * np.sqrt(np.outer(w, w))
     total = float(w.sum())
-    table = _table(total, model.n_clusters, model.least_size, model.most_size)
+    table = _table(total, model.sizes)
     every = np.arange(m)
     link, inner, inside = tie.copy(), tie.diagonal().copy(), w.copy()
     is_in = np.eye(m, dtype=bool)

@@ -173,7 +173,7 @@ class Split:
         weight, rows = self.problem.weight, np.asarray(self.problem.mean, dtype=np.float64)
         total = float(weight @ ((rows - weight @ rows / weight.sum()) ** 2).sum(axis=1))
         n_blocks, n_features = int(np.bincount(self.part_of).max()), rows.shape[1]
-        return SUM_RELATIVE * (n_blocks + n_features) * n_features * total
+        return float(SUM_RELATIVE * (n_blocks + n_features) * n_features * total)
 
     def part_problem(self, part: int) -> Problem:
         """Return the problem of one part, its blocks as rows."""
