@@ -255,4 +255,11 @@ def _size_bounds(problem: Problem) -> SizeBounds:
     most = np.minimum(high, total - (low.sum() - low))
     slack = demand_rounding(problem.demand, problem.n_samples) * total
     least, most = np.maximum(least - slack, 0.0), most + slack
+    if (problem.weight == np.floor(problem.weight)).all():
+        # So are all sizes.
+        least, most = np.ceil(least), np.floor(most)
+        if most.max() - least.min() == 1:
+            # Sizes differ by one at most, so it is known how many clusters have which.
+            n_larger = int(total - k * least.min())
+            least = most = np.repeat([least.min(), most.max()], [k - n_larger, n_larger])
     return tuple(sorted(zip(least.tolist(), most.tolist(), strict=True)))
