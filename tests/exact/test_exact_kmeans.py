@@ -373,3 +373,10 @@ def test_better_clusterings_are_looked_for_as_long_as_that_pays_and_in_the_last_
     tree.search(_Counted(21))
     assert looked_at[:FRUITLESS] == list(range(21, 21 - FRUITLESS, -1))
     assert looked_at[FRUITLESS:] == [10, 6, 2, 0]
+
+
+@pytest.mark.parametrize("bound", ["column-generation", "sdp"])
+def test_the_bound_that_proved_is_named(bound):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    assert ExactKMeans(3, bound=bound, random_state=0).fit(X).prover_ == bound
+    assert ExactKMeans(10, random_state=0).fit(X).prover_ == "column-generation"
