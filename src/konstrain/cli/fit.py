@@ -9,10 +9,13 @@ from konstrain.cli.options import (
     Clusters,
     ConstraintOptions,
     DataOptions,
+    Join,
     Json,
     Out,
+    Page,
     Picture,
     Quiet,
+    Save,
     Seed,
     spread,
 )
@@ -38,7 +41,10 @@ def fit(
         float | None, typer.Option(min=0, help="Also prove how far from the best possible, for so many seconds.")
     ] = None,
     output: Out = None,
+    join: Join = False,
     plot: Picture = None,
+    save: Save = None,
+    report: Page = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -50,15 +56,19 @@ def fit(
     from konstrain.cli.clustering import Outputs, finish, fit_method
     from konstrain.cli.given import read_given, refuse_too_few_rows
     from konstrain.cli.proofs import tell_parts, teller
+    from konstrain.cli.results import LabelsFile
     from konstrain.cli.running import interrupts, note, progress
+    from konstrain.cli.saving import refuse_method_without_predict
     from konstrain.methods import get_method
     from konstrain.report import tell_bound
 
     began = time.perf_counter()
-    outputs = Outputs(output, plot, json, quiet)
+    outputs = Outputs(LabelsFile(output, join), plot, json, quiet, model=save, page=report)
     outputs.refuse_impossible()
     chosen = get_method(method)
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output, plot])
+    if save is not None:
+        refuse_method_without_predict(chosen)
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files())
     refuse_too_few_rows(rows, given, k)
     if certify is not None and given.has_soft_links and method != "constrained-kmeans":
         raise ValueError(f"{method} puts no price on soft links, so there is no cost to bound; leave out --certify")

@@ -165,12 +165,10 @@ def progress(words: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield status.update
 
 
-def print_result(text: str, values: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print the text for people, or the values for programs."""
-    if as_json:
-        print(json.dumps(_finite(values), indent=2))
-    else:
-        print(text)
+def print_result(text: str, values: Mapping[str, Any], *, as_json: bool, beside_output: bool = False) -> None:
+    """Print the text for people, or the values for programs; on standard error if the other one holds labels."""
+    words = json.dumps(_finite(values), indent=2) if as_json else text
+    print(words, file=sys.stderr if beside_output else sys.stdout)
 
 
 def _finite(value: Any) -> Any:

@@ -84,7 +84,9 @@ class _Link:
     confidence: float | None
 
 
-def read_links_file(path: str | Path, rows: RowNames, *, kind: str | None = None) -> FileLinks:
+def read_links_file(
+    path: str | Path, rows: RowNames, *, kind: str | None = None, encoding: str | None = None
+) -> FileLinks:
     r"""Read links from a file.
 
     The forms, told apart line by line:
@@ -105,6 +107,8 @@ def read_links_file(path: str | Path, rows: RowNames, *, kind: str | None = None
         What rows are called; the file names them likewise.
     kind : {"must_link", "cannot_link"}, optional
         What lines without a kind of their own are; lines of the other kind are refused.
+    encoding : str, optional
+        How the text is written; default: UTF-8, or UTF-16 where the file says so.
 
     Returns
     -------
@@ -126,7 +130,7 @@ def read_links_file(path: str | Path, rows: RowNames, *, kind: str | None = None
     ([[0, 1]], [[1, 2]])
     >>> folder.cleanup()
     """
-    found = list(_links(Path(path), rows, kind))
+    found = list(_links(Path(path), rows, kind, encoding))
     of_kind = {k: [link for link in found if link.kind == k] for k in (MUST, CANNOT)}
     n_open = sum(link.kind is None for link in found)
     return FileLinks(_array(of_kind[MUST]), _array(of_kind[CANNOT]), n_open)
@@ -175,10 +179,10 @@ def _quoted(name: str, delimiters: str = "") -> str:
     return name if plain else '"{}"'.format(name.replace('"', '""'))
 
 
-def _links(path: Path, rows: RowNames, kind: str | None) -> Iterator[_Link]:
+def _links(path: Path, rows: RowNames, kind: str | None, encoding: str | None) -> Iterator[_Link]:
     """Yield the links of a file; raises at the first line that is none."""
     # Not splitlines: names may hold line ends of other scripts.
-    lines = list(io.StringIO(read_text(path), newline=""))
+    lines = list(io.StringIO(read_text(path, encoding), newline=""))
     hashes = frozenset(name[:2] for name in rows.ids or () if name.startswith("#"))
     at, is_first = 0, True
     while at < len(lines):
