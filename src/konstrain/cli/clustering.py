@@ -71,6 +71,16 @@ def fit_method(
     return model
 
 
+def params_of(method: Method, **asked: Any) -> dict[str, Any]:
+    """Parameters of the estimator that were asked for; raises if it knows one of them not."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    known = inspect.signature(method.estimator).parameters
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        raise ValueError(f"{method.name} has no --{unknown.replace('_', '-')}; leave it out")
+    return given
+
+
 def _teller(name: str, show: Callable[[str], None]) -> Callable[[Any], None]:
     def tell(point: Any) -> None:
         if hasattr(point, "lower_bound"):

@@ -33,6 +33,9 @@ def fit(
     method: Annotated[
         str, typer.Option(help="How to cluster; 'konstrain methods' lists them.")
     ] = "constrained-kmeans",
+    n_init: Annotated[
+        int | None, typer.Option(min=1, help="Number of starts, of which the best counts. (default: by the data)")
+    ] = None,
     seed: Seed = 0,
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Seconds after which the best clustering so far is taken.")
@@ -53,7 +56,7 @@ def fit(
     Example: konstrain fit data.csv -k 3 --must-link same.csv --size-min 30 -o labels.csv
     """
     from konstrain import lower_bound
-    from konstrain.cli.clustering import Outputs, finish, fit_method
+    from konstrain.cli.clustering import Outputs, finish, fit_method, params_of
     from konstrain.cli.given import read_given, refuse_too_few_rows
     from konstrain.cli.proofs import tell_parts, teller
     from konstrain.cli.results import LabelsFile
@@ -72,7 +75,15 @@ def fit(
     refuse_too_few_rows(rows, given, k)
     if certify is not None and given.has_soft_links and method != "constrained-kmeans":
         raise ValueError(f"{method} puts no price on soft links, so there is no cost to bound; leave out --certify")
-    model = fit_method(chosen, given, k, params={}, quiet=quiet, random_state=seed, time_limit=time_limit)
+    model = fit_method(
+        chosen,
+        given,
+        k,
+        params=params_of(chosen, n_init=n_init),
+        quiet=quiet,
+        random_state=seed,
+        time_limit=time_limit,
+    )
     bound = getattr(model, "lower_bound_", None)
     if certify is not None:
         with progress("looking for a proof ...", quiet=quiet) as show:

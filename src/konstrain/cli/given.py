@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from konstrain._words import counted
 from konstrain.cli.given_links import read_links
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
-from konstrain.cli.preparing import Prepared, prepare_table
+from konstrain.cli.preparing import Prepared, carry_out, prepare_table
 from konstrain.cli.running import note, progress
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, Table, read_table
 from konstrain.files.sources import Source
 from konstrain.files.table_files import as_source
+from konstrain.tables import TablePlan
 
 # Rows whose distances are computed at once.
 CHUNK = 65_536
@@ -57,8 +58,12 @@ def read_given(
     n_clusters: int | None = None,
     outputs: Sequence[Path | None] = (),
     inputs: Sequence[Path] = (),
+    features: bool = True,
 ) -> Given:
-    """Read the files of the options; neither they nor other `inputs` may be among those that are to be written."""
+    """Read the files of the options; neither they nor other `inputs` may be among those that are to be written.
+
+    Without `features` only what the constraints need is read.
+    """
     links = (*constraints.must_link, *constraints.cannot_link, *constraints.links)
     refuse_overwriting([path for path in outputs if path is not None], [data.data, *links, *inputs])
     sizes = {
@@ -70,19 +75,22 @@ def read_given(
         source = as_source(data.data, data.encoding)
         table = read_table(
             source,
-            columns=names_in("--columns", data.columns) or None,
+            columns=(names_in("--columns", data.columns) or None) if features else [],
             id=data.id,
             ignore=names_in("--ignore", data.ignore),
             numeric=numeric,
             other=[name for name in (data.label, constraints.group) if name is not None],
             mixed=True,
-            text=names_in("--categorical", data.categorical),
+            text=names_in("--categorical", data.categorical) if features else (),
             decimal=None if data.decimal is None else data.decimal.value,
         )
     _refuse_negative(source, table, numeric)
     for doubt in table.doubts:
         note(doubt, quiet=quiet)
-    prepared = prepare_table(data, source, table, numeric, quiet=quiet)
+    if features:
+        prepared = prepare_table(data, source, table, numeric, quiet=quiet)
+    else:
+        prepared = carry_out(data, source, table, TablePlan((), scaled=False), numeric, quiet=quiet)
     classes = prepared.extra(data.label)
     _refuse_missing_classes(source, classes, data.label)
     found = {

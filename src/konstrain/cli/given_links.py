@@ -27,6 +27,8 @@ def read_links(
     files += [(path, None) for path in options.links]
     read = [read_links_file(path, table.rows, kind=kind, encoding=encoding) for path, kind in files]
     for (path, _), links in zip(files, read, strict=True):
+        for doubt in links.doubts:
+            note(doubt, quiet=quiet)
         if links.n_open:
             note(f"{path}: {counted(links.n_open, 'question')} still open", quiet=quiet)
         elif not len(links.must_link) and not len(links.cannot_link):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from konstrain.cli.given import Given
-from konstrain.cli.running import names_of_rows
+from konstrain.cli.running import by_id
 from konstrain.cli.words import for_the_command_line
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, write_whole
@@ -75,7 +75,7 @@ def draw_conflicts(path: Path, result: Any, rows: RowNames) -> None:
     from konstrain.plotting import plot_conflicts
 
     findings = [
-        replace(found, message=for_the_command_line(found.message) + names_of_rows(rows, found.witness))
+        replace(found, message=for_the_command_line(by_id(rows, found.message, found.witness)))
         for found in result.findings
     ]
     told = replace(result, findings=findings)
