@@ -82,6 +82,19 @@ def draw_conflicts(path: Path, result: Any, rows: RowNames) -> None:
     draw(path, lambda ax: plot_conflicts(told, name_of=rows.name_of, ax=ax))
 
 
+def draw_scores(path: Path, choice: Any) -> None:
+    """Draw the score of each number of clusters, and the recommended one."""
+
+    def plot(ax: Any) -> None:
+        numbers = [scored.n_clusters for scored in choice.scores]
+        scores, errors = ([getattr(s, name) for s in choice.scores] for name in ("score", "error"))
+        ax.errorbar(numbers, scores, yerr=errors if any(errors) else None, marker="o", capsize=3)
+        ax.axvline(choice.n_clusters, linestyle=":", color="0.5")
+        ax.set(xlabel="clusters", ylabel=choice.by, title=f"recommended: {choice.n_clusters}", xticks=numbers)
+
+    draw(path, plot)
+
+
 def draw_bounds(path: Path, trace: Sequence[Any]) -> None:
     """Draw how the bounds met."""
     from konstrain.plotting import plot_bounds
