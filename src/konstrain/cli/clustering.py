@@ -13,12 +13,10 @@ from konstrain.cli.pictures import draw_bounds, draw_clusters, refuse_undrawable
 from konstrain.cli.proofs import words_of_tree
 from konstrain.cli.results import LabelsFile
 from konstrain.cli.running import interrupts, note, print_result, progress, rows_named
-from konstrain.cli.saving import save_fitted
 from konstrain.cli.story import Story, refuse_no_page
 from konstrain.cli.words import for_the_command_line
 from konstrain.methods import Method
 from konstrain.report import tell_bound
-from konstrain.tables.models import refuse_unsavable
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,8 @@ class Outputs:
             if picture is not None:
                 refuse_undrawable(picture)
         if self.model is not None:
+            from konstrain.tables.models import refuse_unsavable
+
             refuse_unsavable(self.model)
         if self.page is not None:
             refuse_no_page(self.page)
@@ -124,6 +124,8 @@ def _write(method: Method, model: Any, given: Given, outputs: Outputs) -> None:
         draw_bounds(outputs.bounds, model.trace_)
         interrupts.wrote(outputs.bounds)
     if outputs.model is not None:
+        from konstrain.cli.saving import save_fitted
+
         save_fitted(outputs.model, method, model, given)
         interrupts.wrote(outputs.model)
 

@@ -55,13 +55,11 @@ def fit(
 
     Example: konstrain fit data.csv -k 3 --must-link same.csv --size-min 30 -o labels.csv
     """
-    from konstrain import lower_bound
     from konstrain.cli.clustering import Outputs, finish, fit_method, params_of
     from konstrain.cli.given import read_given, refuse_too_few_rows
     from konstrain.cli.proofs import tell_parts, teller
     from konstrain.cli.results import LabelsFile
     from konstrain.cli.running import interrupts, note, progress
-    from konstrain.cli.saving import refuse_method_without_predict
     from konstrain.methods import get_method
     from konstrain.report import tell_bound
 
@@ -70,6 +68,8 @@ def fit(
     outputs.refuse_impossible()
     chosen = get_method(method)
     if save is not None:
+        from konstrain.cli.saving import refuse_method_without_predict
+
         refuse_method_without_predict(chosen)
     given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files())
     refuse_too_few_rows(rows, given, k)
@@ -86,6 +86,9 @@ def fit(
     )
     bound = getattr(model, "lower_bound_", None)
     if certify is not None:
+        # Proofs bring a solver and more; most fits need none.
+        from konstrain import lower_bound
+
         with progress("looking for a proof ...", quiet=quiet) as show:
             proof = lower_bound(
                 given.X,

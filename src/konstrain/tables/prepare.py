@@ -1,19 +1,17 @@
 """From the columns of a table to rows of numbers, by a scikit-learn transformer that does the same to new rows."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from konstrain.tables.columns import Columns
 from konstrain.tables.dates import Days
 from konstrain.tables.plan import Kind, TablePlan
-from konstrain.tables.scale import OneScale
+
+if TYPE_CHECKING:
+    from sklearn.compose import ColumnTransformer
 
 _NUMBERS, _DATES, _CATEGORIES = "numbers", "dates", "categories"
 
@@ -35,7 +33,7 @@ class Preparation:
     """
 
     plan: TablePlan
-    transformer: ColumnTransformer | None
+    transformer: "ColumnTransformer | None"
     X: NDArray[Any]
     features: tuple[str, ...]
 
@@ -63,8 +61,16 @@ def prepare(columns: Columns, plan: TablePlan) -> Preparation:
     return Preparation(plan, transformer, X, _features(transformer, plan))
 
 
-def fitted_transformer(columns: Columns, plan: TablePlan) -> ColumnTransformer:
+def fitted_transformer(columns: Columns, plan: TablePlan) -> "ColumnTransformer":
     """Return the transformer of a plan, fitted to the columns; missing values become medians, or commonest texts."""
+    # Imported here: plain numbers need none of it, and it takes a while.
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    from konstrain.tables.scale import OneScale
+
     scale = [OneScale()] if plan.scaled else []
     formats = [column.format for column in plan.columns if column.kind == Kind.DATE]
     parts = [
@@ -85,19 +91,19 @@ def fitted_transformer(columns: Columns, plan: TablePlan) -> ColumnTransformer:
     return transformer.fit(columns.frame(plan.names))
 
 
-def transformed(transformer: ColumnTransformer, columns: Columns, plan: TablePlan) -> NDArray[np.float64]:
+def transformed(transformer: "ColumnTransformer", columns: Columns, plan: TablePlan) -> NDArray[np.float64]:
     """Return the rows that a fitted transformer makes of columns."""
     return np.ascontiguousarray(transformer.transform(columns.frame(plan.names)), dtype=np.float64)
 
 
-def _features(transformer: ColumnTransformer, plan: TablePlan) -> tuple[str, ...]:
+def _features(transformer: "ColumnTransformer", plan: TablePlan) -> tuple[str, ...]:
     names = [*plan.of_kind(Kind.NUMBER), *plan.of_kind(Kind.DATE)]
     for name, values in categories_of(transformer, plan).items():
         names += [f"{name}={value}" for value in values]
     return tuple(names)
 
 
-def categories_of(transformer: ColumnTransformer | None, plan: TablePlan) -> dict[str, list[str]]:
+def categories_of(transformer: "ColumnTransformer | None", plan: TablePlan) -> dict[str, list[str]]:
     """The values of each column of categories that the transformer has seen."""
     if transformer is None or not plan.of_kind(Kind.CATEGORY):
         return {}

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from konstrain.datasets.scaling import scale_of
+from konstrain.scaling import scale_of
 
 
 class OneScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
