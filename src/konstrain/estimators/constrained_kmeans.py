@@ -73,7 +73,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     time_limit : float or None, default=None
         Seconds after which the best clustering so far is returned. The last assignment step is proved optimal; None:
         no limit, but where sizes meet soft links or unequal demand that proof ends after a fixed amount of work.
-        A `NotProvenWarning` says when it did; any `time_limit` leaves all the time for it.
+        A `NotProvenWarning` says when it did, and what could still be saved; a `time_limit` keeps a tenth for it.
     n_jobs : int or None, default=None
         Workers for restarts, in joblib's sense. The answer does not depend on it.
     verbose : int, default=0

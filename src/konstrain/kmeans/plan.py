@@ -93,10 +93,18 @@ def plan_restarts(problem: Problem, start: Start) -> RestartPlan:
 def deal_out_time(run: Run, plan: RestartPlan) -> Run:
     """Leave time for other runs and for the last proof, where a single step could take all of it."""
     steps = run.loop.steps
-    if not steps.are_cut_short:
+    if not _are_cut_short(steps):
         return run
     loop = replace(run.loop, steps=replace(steps, deadline=steps.deadline.share(SEARCH_SHARE)))
     return replace(run, loop=loop, time_share=RUN_SHARE if plan.most > 1 else 1.0)
+
+
+def _are_cut_short(steps: Steps) -> bool:
+    """Whether assignments may end before they are proved: sizes meet links or unequal demand."""
+    problem = steps.problem
+    has_sizes = problem.size_min is not None or problem.size_max is not None
+    is_hard = problem.links is not None or not problem.has_unit_demand
+    return steps.max_nodes is not None and has_sizes and is_hard
 
 
 def _mean_cost(steps: Steps, start: Start, seed: int) -> float:

@@ -51,14 +51,6 @@ class Steps:
         default=None, init=False, repr=False
     )
 
-    @property
-    def are_cut_short(self) -> bool:
-        """Whether assignments may end before they are proved: sizes meet links or unequal demand."""
-        problem = self.problem
-        has_sizes = problem.size_min is not None or problem.size_max is not None
-        is_hard = problem.links is not None or not problem.has_unit_demand
-        return self.max_nodes is not None and has_sizes and is_hard
-
     def step(self, centers: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Solve one assignment step."""
         if self.problem.is_free or self._part is not None:
