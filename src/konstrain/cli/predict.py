@@ -49,6 +49,8 @@ def predict(
     from konstrain.files.table_files import as_source
     from konstrain.tables.models import load_model
 
+    if constraints.weight is not None:
+        raise ValueError("--weight is about centers, which stay where the fit put them; leave it out")
     labels_file = LabelsFile(output, join)
     labels_file.refuse_impossible()
     refuse_overwriting([output] if output else [], [rows.data, model])
