@@ -26,8 +26,12 @@ def shop(folder, name="shop.csv", n=40, missing=(), encoding="utf-8", first=0):
     return kinds
 
 
+def rows_of(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
 def labels_of(path):
-    return [int(row["label"]) for row in csv.DictReader(path.open(newline=""))]
+    return [int(row["label"]) for row in rows_of(path)]
 
 
 def are_the_same(labels, kinds):
@@ -65,7 +69,7 @@ def test_missing_values_are_refused_together_dropped_or_filled_in(tmp_path):
     assert "note: 2 rows of 40 left out: values are missing" in dropped.err
     assert "note: 1 link of rows that are left out do not count" in dropped.err
     assert "links.csv, line 1 is read as a header" in dropped.err
-    rows = list(csv.DictReader((tmp_path / "out.csv").open(newline="")))
+    rows = rows_of(tmp_path / "out.csv")
     assert [i for i, row in enumerate(rows) if row["label"] == ""] == [3, 8]
     assert rows[4]["since"] == "05.01.2021"
     filled = konstrain("fit", "shop.csv", "-k", 2, *options, "--missing", "median", folder=tmp_path)

@@ -102,7 +102,4 @@ def predict(
 def _note_unseen(model: "SavedModel", columns: "Columns", *, quiet: bool) -> None:
     for name, values in model.unseen(columns).items():
         named = ", ".join(map(repr, sorted(values)[:NAMED_VALUES])) + (", ..." if len(values) > NAMED_VALUES else "")
-        note(
-            f"column {name!r}: {named} did not stand in the rows of the fit; such rows have no value there",
-            quiet=quiet,
-        )
+        note(f"column {name!r}: the fit never saw {named}; such rows have no value there", quiet=quiet)
