@@ -110,3 +110,11 @@ def test_nothing_is_decided_where_nothing_is_asked():
     plan = plain_plan(table(id=np.arange(40.0), income=INCOME))
     assert plan.names == ["id", "income"]
     assert plan.is_plain
+
+
+def test_a_column_that_is_mostly_empty_is_left_out_unless_it_is_asked_for():
+    columns = table(age=AGE, gap=[np.nan] * 21 + [1.0] * 19, full=[np.nan] * 20 + [1.0] * 20)
+    plan = plan_columns(columns)
+    assert plan.names == ["age", "full"]
+    assert "column 'gap' is empty in 21 of 40 rows: left out" in words(plan)
+    assert plan_columns(columns, asked=["gap"]).names == ["age", "gap", "full"]

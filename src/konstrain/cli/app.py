@@ -16,7 +16,7 @@ app = typer.Typer(
     help="Clustering that keeps its promises: k-means under links, sizes and demand, solved exactly and explained.",
     epilog=EPILOG,
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -49,6 +49,8 @@ def predict(
     from konstrain.files.table_files import as_source
     from konstrain.tables.models import load_model
 
+    if constraints.weight is not None:
+        raise ValueError("--weight is about centers, which stay where the fit put them; leave it out")
     labels_file = LabelsFile(output, join)
     labels_file.refuse_impossible()
     refuse_overwriting([output] if output else [], [rows.data, model])
@@ -100,7 +102,4 @@ def predict(
 def _note_unseen(model: "SavedModel", columns: "Columns", *, quiet: bool) -> None:
     for name, values in model.unseen(columns).items():
         named = ", ".join(map(repr, sorted(values)[:NAMED_VALUES])) + (", ..." if len(values) > NAMED_VALUES else "")
-        note(
-            f"column {name!r}: {named} did not stand in the rows of the fit; such rows have no value there",
-            quiet=quiet,
-        )
+        note(f"column {name!r}: the fit never saw {named}; such rows have no value there", quiet=quiet)

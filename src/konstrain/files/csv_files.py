@@ -274,7 +274,7 @@ def _doubts_about_numbers(path: Source, convention: Convention, written: str | N
         return ()
     sign = "decimal commas" if convention == COMMA else "signs between thousands"
     number = convention.number(written)
-    return (f"{path}: numbers have {sign}: {shown(written)} is read as {number:g}; --decimal decides otherwise",)
+    return (f"{path}: numbers have {sign}: {shown(written)} is read as {number:.15g}; --decimal decides otherwise",)
 
 
 def _is_text(values: Sequence[str], convention: Convention) -> bool:

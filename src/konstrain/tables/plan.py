@@ -20,6 +20,8 @@ MOST_VALUES = 20
 SPREADS_DIFFER = 100.0
 # One feature with more than this share of all squared distances leaves the others without a say.
 DROWNS = 0.95
+# A column that is empty in more than this share of the rows says more about who filled it in than about the rows.
+MOSTLY_EMPTY = 0.5
 # A column of more values than this, though asked for, would make more features than anyone reads.
 MOST_CATEGORIES = 1_000
 
@@ -100,10 +102,15 @@ class _Planner:
         return found
 
     def _has_values(self, name: str) -> bool:
-        if not self.columns.missing(name).all():
-            return True
-        self.notes.append(f"column {name!r} has no values: left out")
-        return False
+        gaps = self.columns.missing(name)
+        if gaps.all():
+            self.notes.append(f"column {name!r} has no values: left out")
+            return False
+        if gaps.mean() > MOSTLY_EMPTY and name not in self.asked:
+            words = f"column {name!r} is empty in {int(gaps.sum())} of {len(gaps)} rows: left out"
+            self.notes.append(f"{words}; --columns takes it as a feature")
+            return False
+        return True
 
     def _is_identifier(self, name: str) -> bool:
         return name not in self.asked and looks_like_identifier(name, self.columns.number(name))
