@@ -37,7 +37,7 @@ template <typename Rows>
 void candidateDistances(const Rows& rows, const Points& points, std::size_t nThreads, double* distances);
 
 // What `blockCosts` writes, a few rows at a time, for up to `nWorkers` callers at once. Keeps references to
-// rows and weights, and a copy of the centers.
+// rows, weights and centers.
 template <typename Rows>
 std::unique_ptr<CostSource> costSource(const Rows& rows, const double* weight, const Points& centers,
                                        std::size_t nWorkers);
