@@ -161,17 +161,17 @@ public:
           screenTile_(screen == nullptr ? 0 : screenTile * rows.nColumns),
           doubtful_(screen == nullptr ? 0 : mostRows) {}
 
-    // Labels of the rows of one chunk and the sum of their costs.
-    double label(RowRange range, std::int32_t* labels) {
+    // Labels of the rows of one chunk and the sum of their costs; the distances too, unless that is null.
+    double label(RowRange range, std::int32_t* labels, double* distances) {
         if (screen_ == nullptr)
-            return labelAll(range, labels);
+            return labelAll(range, labels, distances);
         screenRows(range, labels);
         decideDoubts(labels);
-        return sumOwn(range, labels);
+        return sumOwn(range, labels, distances);
     }
 
 private:
-    double labelAll(RowRange range, std::int32_t* labels) {
+    double labelAll(RowRange range, std::int32_t* labels, double* distances) {
         double inertia = 0.0;
         for (std::size_t row = range.first; row < range.last; row += tileWidth) {
             const std::size_t nTaken = packRows(rows_, row, range.last, tile_.data());
@@ -182,6 +182,8 @@ private:
                 labels[row + i] = static_cast<std::int32_t>(center[i]);
                 inertia += weightOf(weight_, row + i) * distance[i];
             }
+            if (distances != nullptr)
+                std::copy_n(distance, nTaken, distances + row);
         }
         return inertia;
     }
@@ -224,7 +226,7 @@ private:
         }
     }
 
-    double sumOwn(RowRange range, const std::int32_t* labels) {
+    double sumOwn(RowRange range, const std::int32_t* labels, double* distances) {
         double inertia = 0.0;
         for (std::size_t row = range.first; row < range.last; row += tileWidth) {
             const std::size_t nTaken = packRows(rows_, row, range.last, tile_.data());
@@ -235,6 +237,8 @@ private:
             distancesOfPairs(tile_.data(), own_.data(), rows_.nColumns, distance);
             for (std::size_t i = 0; i != nTaken; ++i)
                 inertia += weightOf(weight_, row + i) * distance[i];
+            if (distances != nullptr)
+                std::copy_n(distance, nTaken, distances + row);
         }
         return inertia;
     }
@@ -276,7 +280,7 @@ double labelAndSum(const DenseRows<Value>& rows, const double* weight, const Poi
     forEachChunk(chunks, nWorkers, [&](std::size_t worker, std::size_t chunk) {
         const RowRange range = chunks.rows(chunk);
         partial[worker].clear();
-        const double cost = nearest[worker].label(range, labels.data());
+        const double cost = nearest[worker].label(range, labels.data(), nullptr);
         addRows(rows, range, weight, labels.data(), partial[worker].view());
         turns.await(chunk);
         inertia += cost;
@@ -312,6 +316,37 @@ double labelAndSum(const SparseRows<Value, Index>& rows, const double* weight, c
     // A second sweep: sums of a chunk are as wide as the centers, which sparse rows are far from filling.
     sumClusters(rows, weight, labels, nThreads, total);
     return inertia;
+}
+
+template <typename Value>
+void measureNearest(const DenseRows<Value>& rows, const Points& centers, std::size_t nThreads,
+                    std::int32_t* labels, double* distances) {
+    const Chunks chunks{rows.nRows, chunkRows};
+    const auto screen = screenFor(centers, rows.nRows);
+    std::vector nearest(chunks.workers(nThreads),
+                        NearestCenters<Value>(rows, nullptr, centers, screen.get(), chunkRows));
+    forEachChunk(chunks, nearest.size(), [&](std::size_t worker, std::size_t chunk) {
+        nearest[worker].label(chunks.rows(chunk), labels, distances);
+    });
+}
+
+template <typename Value, typename Index>
+void measureNearest(const SparseRows<Value, Index>& rows, const Points& centers, std::size_t nThreads,
+                    std::int32_t* labels, double* distances) {
+    const PackedPoints packed(centers.values, centers.nRows, centers.nColumns);
+    const Chunks chunks{rows.nRows, chunkRows};
+    std::vector<SparseCosts<Value, Index>> workers(chunks.workers(nThreads),
+                                                   SparseCosts<Value, Index>(rows, packed));
+    std::vector<std::vector<double>> costs(workers.size(), std::vector<double>(centers.nRows));
+    forEachChunk(chunks, workers.size(), [&](std::size_t worker, std::size_t chunk) {
+        const RowRange range = chunks.rows(chunk);
+        for (std::size_t row = range.first; row != range.last; ++row) {
+            workers[worker].write(row, 1.0, costs[worker].data());
+            const auto least = std::ranges::min_element(costs[worker]);
+            labels[row] = static_cast<std::int32_t>(least - costs[worker].begin());
+            distances[row] = *least;
+        }
+    });
 }
 
 template <typename Value>
@@ -478,6 +513,14 @@ double nearestPass(const Rows& rows, const double* weight, const Points& centers
 }
 
 template <typename Rows>
+void nearestDistances(const Rows& rows, const Points& centers, std::size_t nThreads,
+                      std::span<std::int32_t> labels, std::span<double> distances) {
+    assert(rows.nColumns == centers.nColumns && centers.nRows > 0);
+    assert(labels.size() == rows.nRows && distances.size() == rows.nRows);
+    measureNearest(rows, centers, nThreads, labels.data(), distances.data());
+}
+
+template <typename Rows>
 void candidateDistances(const Rows& rows, const Points& points, std::size_t nThreads, double* distances) {
     assert(rows.nColumns == points.nColumns);
     measure(rows, points, nThreads, distances);
@@ -489,6 +532,8 @@ void candidateDistances(const Rows& rows, const Points& points, std::size_t nThr
     template void blockCosts(const __VA_ARGS__&, const double*, const Points&, std::size_t, double*);        \
     template double nearestPass(const __VA_ARGS__&, const double*, const Points&, std::size_t,               \
                                 std::span<std::int32_t>, ClusterSums);                                       \
+    template void nearestDistances(const __VA_ARGS__&, const Points&, std::size_t, std::span<std::int32_t>,  \
+                                   std::span<double>);                                                       \
     template void candidateDistances(const __VA_ARGS__&, const Points&, std::size_t, double*);
 KONSTRAIN_FOR_EACH_ROWS(KONSTRAIN_INSTANTIATE)
 #undef KONSTRAIN_INSTANTIATE
