@@ -1,7 +1,7 @@
 """One case with many clusters: ten iterations under sizes and without, in a process of its own.
 
-``python perf/many_clusters_fit.py CASE [--threads N | --free ours | --free KMeans]``: ours beside KMeans; ours alone
-on so many threads; one of them without sizes.
+``python perf/many_clusters_fit.py CASE [--threads N | --free ours | --free KMeans | --limit SECONDS]``: ours beside
+KMeans; ours alone on so many threads; one of them without sizes; ours with a time limit.
 """
 
 import json
@@ -87,6 +87,14 @@ def measure_threads(case: ManyClusters, n_threads: int) -> dict[str, Any]:
     return {"wall": wall, "cpu": cpu, "labels": zlib.crc32(model.labels_.tobytes())}
 
 
+def measure_limit(case: ManyClusters, limit: float) -> dict[str, float]:
+    """Seconds that our fit under sizes takes when it is given so many."""
+    rows = case.rows(0)
+    model = _sized(case, case.start(rows)).set_params(time_limit=limit, max_iter=1000)
+    wall, cpu = _seconds(model.fit, rows)
+    return {"wall": wall, "cpu": cpu, "iterations": model.n_iter_}
+
+
 def measure_free(case: ManyClusters, who: str) -> dict[str, float]:
     """Seconds of one side without sizes."""
     rows = case.rows(0)
@@ -118,6 +126,8 @@ def _plain(case: ManyClusters, start: np.ndarray) -> KMeans:
 def _main(name: str, asked: str = "", value: str = "") -> dict[str, Any]:
     if asked == "--threads":
         return measure_threads(CASES[name], int(value))
+    if asked == "--limit":
+        return measure_limit(CASES[name], float(value))
     return measure_free(CASES[name], value) if asked == "--free" else measure(CASES[name])
 
 

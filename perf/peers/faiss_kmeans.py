@@ -1,7 +1,7 @@
 """Time faiss's Kmeans on one case: ``python perf/peers/faiss_kmeans.py 100000x1000``, a name of `many_clusters_fit`.
 
-All rows (by default it draws a sample), ten iterations from the same centers, all cores. Prints one JSON line. The SSE
-is that of its last assignment step, to the centers before their last move.
+All rows (by default it draws a sample), ten iterations from the same centers, all cores. Prints one JSON line. The
+SSE is that of its last assignment step, to the centers before their last move.
 """
 
 import json

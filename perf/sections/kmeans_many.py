@@ -33,6 +33,17 @@ def thread_rows(*, quick: bool, full: bool) -> Iterator[Row]:
             }
 
 
+def limit_rows(*, quick: bool, full: bool) -> Iterator[Row]:
+    """Yield one row per time limit: how long a fit of 100,000 x 1,000 takes that is given so long."""
+    for limit in (0.5,) if quick else (0.5, 2.0, 8.0):
+        fit = json.loads(run_alone("many_clusters_fit.py", "100000x1000", "--limit", str(limit)))
+        yield {
+            "limit s": f"{limit:g}",
+            "taken s (wall)": f"{fit['wall']:.2f}",
+            "iterations": str(fit["iterations"]),
+        }
+
+
 def unconstrained_rows(*, quick: bool, full: bool) -> Iterator[Row]:
     """Yield one row per case: ten iterations without sizes beside KMeans and faiss, each in a process of its own."""
     for case in CASES.values():
@@ -59,5 +70,6 @@ def _beside(who: str, fit: dict[str, float]) -> Row:
 SECTIONS = {
     "many clusters": many_rows,
     "many clusters, threads": thread_rows,
+    "many clusters, time limit": limit_rows,
     "many clusters, no constraints": unconstrained_rows,
 }
