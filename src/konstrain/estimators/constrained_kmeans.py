@@ -47,7 +47,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         Bounds on what a cluster holds: rows, or units of `demand`.
     init : {"k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, default="k-means++"
         Where runs start: block-aware k-means++ [1]_, random blocks, given centers, or
-        ``callable(X, n_clusters, random_state=...)``.
+        ``callable(X, n_clusters, random_state=...)``. From 200 clusters on k-means++ chooses among the blocks that
+        five rounds of k-means|| [2]_ have drawn, which takes a pass per round instead of one per cluster.
     n_init : int or "auto", default="auto"
         Number of runs from different seeds; the best is kept. "auto": 1 for given centers, otherwise as many as a
         fixed amount of work allows, at most 100, ending early when 8 of them found the same best clustering. On
@@ -117,6 +118,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     ----------
     .. [1] Jia, Guo, Liao, Lu (2023), "Efficient Algorithm for the k-Means Problem with Must-Link and Cannot-Link
        Constraints", Algorithm 1.
+    .. [2] Bahmani, Moseley, Vattani, Kumar, Vassilvitskii (2012), "Scalable k-means++", Algorithm 2.
 
     Examples
     --------
