@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
-from sklearn.ensemble import RandomForestClassifier
 
+from konstrain import _core
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.suggest.known import Known, Questions
 from konstrain.suggest.margin import medoid, squared_distances
@@ -27,10 +27,7 @@ ROWS_PER_TREE = 2000
 
 def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
     """Rows whose neighborhood is least clear, by how soon the answers would tell."""
-    forest = RandomForestClassifier(
-        N_TREES, max_samples=min(len(known.X), ROWS_PER_TREE), random_state=rng.randint(np.iinfo(np.int32).max)
-    ).fit(known.X, model.labels_)
-    leaves = np.ascontiguousarray(forest.apply(known.X).T)
+    leaves = leaves_of(known.X, model.labels_, int(rng.randint(np.iinfo(np.int32).max)))
     squared = squared_distances(known, model)
     # Of the largest cluster first.
     by_size = np.argsort(-np.bincount(model.labels_, minlength=squared.shape[1]), kind="stable")
@@ -53,13 +50,22 @@ def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
     return questions
 
 
+def leaves_of(X: NDArray[Any], labels: NDArray[np.int32], seed: int) -> NDArray[np.int32]:
+    """The leaf that each tree of a forest that learned the labels puts each row in, a line per tree."""
+    leaves = np.empty((N_TREES, len(X)), dtype=np.int32)
+    rows = np.ascontiguousarray(X, dtype=np.float64)
+    n_drawn = min(len(X), ROWS_PER_TREE)
+    _core.grow_forest(rows, labels, int(labels.max()) + 1, n_drawn, seed, leaves)
+    return leaves
+
+
 def _in_unmet_clusters(now: Known, labels: NDArray[np.int32], middle: list[int]) -> list[int]:
     """The middle row of each cluster that has no known row, as long as there are clusters to be met."""
     met = set(labels[now.told].tolist())
     return [] if now.is_complete else [row for row in middle if int(labels[row]) not in met]
 
 
-def chance_of_each(leaves: NDArray[np.int64], members: list[NDArray[Any]]) -> NDArray[np.float64]:
+def chance_of_each(leaves: NDArray[np.int32], members: list[NDArray[Any]]) -> NDArray[np.float64]:
     """How likely each row belongs to each neighborhood: the mean share of trees that put it with its rows."""
     similarity = np.zeros((leaves.shape[1], len(members)))
     for leaf_of in leaves:

@@ -51,9 +51,9 @@ ASKED = {
 
 def cases() -> Iterator[Case]:
     """Every way on the closer sets, the first two everywhere; the answers of one person follow each other."""
-    for name in DATA:
-        for way in WAYS if name in CLOSER else EVERYWHERE:
-            for seed in range(N_SEEDS):
+    for seed in range(N_SEEDS):
+        for name in DATA:
+            for way in WAYS if name in CLOSER else EVERYWHERE:
                 for answers in ANSWERS:
                     make = partial(_instance, name, way, answers)
                     yield Case.of(make, seed=seed, data=name, way=way, answers=answers)
