@@ -351,6 +351,8 @@ def test_links_from_a_generator_count_everywhere(estimator):
 class _Counted:
     """A node of a chain whose bound never rises, each with one child until the last."""
 
+    prover = "sdp"
+
     def __init__(self, left: int) -> None:
         self.left, self.lower_bound = left, 0.0
 
