@@ -30,6 +30,13 @@ myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
+# Classes of which the guide tells, by the headings of its pages: their page in the reference links there.
+autosummary_context = {
+    "guide_pages": {
+        page.read_text().splitlines()[0].removeprefix("# "): f"/guide/{page.stem}"
+        for page in Path(__file__).parent.glob("guide/*.md")
+    }
+}
 autodoc_typehints = "none"
 # Methods are listed by the template of classes, each with its parameters; a second list would repeat them.
 numpydoc_show_class_members = False

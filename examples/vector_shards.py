@@ -18,14 +18,14 @@ from konstrain import ConstrainedKMeans
 from konstrain.plotting import plot_sizes
 
 # %%
-# 6,000 vectors in groups of very different size, in single precision as indices have them, and 200 queries.
-sizes = np.random.default_rng(1).multinomial(6200, np.random.default_rng(1).dirichlet(np.full(60, 0.7)))
+# 3,000 vectors in groups of very different size, in single precision as indices have them, and 200 queries.
+sizes = np.random.default_rng(1).multinomial(3200, np.random.default_rng(1).dirichlet(np.full(60, 0.7)))
 vectors, _ = make_blobs(sizes, n_features=24, centers=None, cluster_std=4.0, random_state=1, shuffle=True)
-vectors, queries = vectors[:6000].astype(np.float32), vectors[6000:].astype(np.float32)
-N_SHARDS, PROBES = 24, 3
+vectors, queries = vectors[:3000].astype(np.float32), vectors[3000:].astype(np.float32)
+N_SHARDS, PROBES = 15, 3
 
 plain = KMeans(N_SHARDS, n_init=1, random_state=0).fit(vectors)
-even = ConstrainedKMeans(N_SHARDS, size_min=225, size_max=275, n_init=1, random_state=0).fit(vectors)
+even = ConstrainedKMeans(N_SHARDS, size_min=180, size_max=220, n_init=1, random_state=0).fit(vectors)
 
 # %%
 # Of the ten nearest vectors, how many are in the shards that a query asks?
@@ -40,6 +40,6 @@ for name, model in (("k-means", plain), ("even shards", even)):
 
 _, axes = plt.subplots(1, 2, figsize=(9.2, 5), layout="constrained")
 for ax, name, model in zip(axes, ("KMeans", "ConstrainedKMeans"), (plain, even), strict=True):
-    plot_sizes(np.bincount(model.labels_, minlength=N_SHARDS), size_min=225, size_max=275, ax=ax)
+    plot_sizes(np.bincount(model.labels_, minlength=N_SHARDS), size_min=180, size_max=220, ax=ax)
     ax.set_title(name, pad=28)
 plt.show()

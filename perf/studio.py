@@ -3,7 +3,8 @@
     python perf/studio.py            # 10,000 x 10 and 100,000 x 10, k = 10
 
 The server's part is from the message to the page's new state, picture included, with nothing sent. The browser's part
-is from the click to the frame that is drawn after the new colours arrived; it needs Chromium and playwright.
+is from the click to the frame that is drawn after the new colours arrived; it needs Chromium and playwright. Pan and
+zoom: milliseconds from one frame drawn to the next while the picture moves.
 """
 
 import shutil
@@ -26,16 +27,17 @@ ANSWERS = 9
 def main() -> None:
     """Print one line per number of rows."""
     titles = f"{'rows':>9} {'server, median':>15} {'most':>7} {'browser, median':>16} {'most':>7}"
-    print(f"{titles}   seconds, {ANSWERS} answers")
+    print(f"{titles}   seconds, {ANSWERS} answers {'pan':>9} {'zoom':>7}   ms per frame, median")
     for n in SIZES:
         X, _ = make_blobs(n, centers=10, n_features=10, cluster_std=5.0, random_state=0)
         desk = studio(X, 10)
         desk.wait()
         server = answers_on_the_server(desk)
-        browser = answers_in_the_browser(desk)
+        browser, frames = in_the_browser(desk)
         desk.close()
         cells = [f"{f(times):.3f}" if times else "-" for times in (server, browser) for f in (statistics.median, max)]
-        print(f"{n:>9,} {cells[0]:>15} {cells[1]:>7} {cells[2]:>16} {cells[3]:>7}", flush=True)
+        moving = " ".join(f"{statistics.median(times):7.1f}" for times in frames)
+        print(f"{n:>9,} {cells[0]:>15} {cells[1]:>7} {cells[2]:>16} {cells[3]:>7} {moving:>41}", flush=True)
 
 
 def answers_on_the_server(desk: Studio) -> list[float]:
@@ -57,15 +59,15 @@ def answers_on_the_server(desk: Studio) -> list[float]:
     return times
 
 
-def answers_in_the_browser(desk: Studio) -> list[float]:
-    """Seconds from each click on "together" to the frame with the new colours; none without a browser."""
+def in_the_browser(desk: Studio) -> tuple[list[float], list[list[float]]]:
+    """Seconds from each click to the frame with the new colours, and frames of panning and zooming; else none."""
     program = shutil.which("chromium")
     try:
         from playwright.sync_api import sync_playwright
     except ModuleNotFoundError:
-        return []
+        return [], []
     if program is None:
-        return []
+        return [], []
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
     from studio_page import FLAGS, OpenPage
 
@@ -79,8 +81,9 @@ def answers_in_the_browser(desk: Studio) -> list[float]:
             page.pick(*rng.choice(desk.rows.n_samples, 2, replace=False).tolist())
             times.append(page.time_to_new_colours("#pick-together"))
             desk.wait()
+        frames = [page.frames_of(gesture) for gesture in ("pan", "zoom")]
         browser.close()
-    return times
+    return times, frames
 
 
 if __name__ == "__main__":

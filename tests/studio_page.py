@@ -129,12 +129,47 @@ class OpenPage:
         self.page.locator(f"#pick-{kind}").click()
         self.page.locator(".picked .hint").wait_for()
 
+    def draw(self, corners: list[tuple[float, float]]) -> None:
+        """Drag the mouse from corner to corner."""
+        mouse = self.page.mouse
+        mouse.move(*corners[0])
+        mouse.down()
+        for corner in corners[1:]:
+            mouse.move(*corner, steps=8)
+        mouse.up()
+
     def taken(self, what: str) -> str:
         """Download something from the page and return it as text."""
+        return self.taken_bytes(what).decode()
+
+    def taken_bytes(self, what: str) -> bytes:
+        """Download something from the page."""
         self.turn_to("keep")
         with self.page.expect_download() as download:
             self.page.locator(f"#export-{what}").click()
-        return Path(download.value.path()).read_text()
+        return Path(download.value.path()).read_bytes()
+
+    def frames_of(self, gesture: str, n: int = 30) -> list[float]:
+        """Milliseconds between the frames drawn while the picture is panned or zoomed, n steps, one per frame."""
+        return self.page.evaluate(
+            f"""([gesture, n]) => new Promise((done) => {{
+              const figure = {_FIGURE}, times = []
+              let last = performance.now()
+              const step = (i) => {{
+                const now = performance.now()
+                times.push(now - last)
+                last = now
+                if (i === n) return done(times.slice(1))
+                for (const range of [figure.x_range, figure.y_range]) {{
+                  const by = 0.02 * (i % 2 ? 1 : -1) * (range.end - range.start)
+                  range.setv({{start: range.start + by, end: range.end + (gesture === 'pan' ? by : -by)}})
+                }}
+                requestAnimationFrame(() => requestAnimationFrame(() => step(i + 1)))
+              }}
+              step(0)
+            }})""",
+            [gesture, n],
+        )
 
 
 class Server:

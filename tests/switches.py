@@ -15,6 +15,7 @@ SEARCH = {
     "konstrain.kmeans.plan.STEP_NODES": (1, 1000),
     "konstrain.kmeans.plan.AUTO_WORK": (1.0, 1e7),
     "konstrain.kmeans.plan.AUTO_LEAST": (1, 100),
+    "konstrain.kmeans.start.MANY_CLUSTERS": (1, NEVER),
     "konstrain.kmeans.thorough.SMALL_PROBLEM": (ALWAYS, NEVER),
     "konstrain.kmeans.thorough.RELOCATE_ANYWAY": (ALWAYS, NEVER),
     "konstrain.kmeans.brief.EARLY_LOOK": (1, 50),

@@ -53,6 +53,29 @@ def test_the_page_of_the_command_line_has_every_verb():
     assert told == set(typer.main.get_command(app.app).commands)
 
 
+def test_the_page_of_the_command_line_has_every_option_with_an_example():
+    typer = pytest.importorskip("typer")
+    app = pytest.importorskip("konstrain.cli.app")
+    page = (DOCS / "cli.md").read_text()
+    # Lines that are run as they stand, and what stands as code in the text.
+    code = " ".join(
+        [*re.findall(r"^\$ (konstrain .*)$", page, flags=re.MULTILINE), *re.findall(r"`([^`\n]+)`", page)]
+    )
+    shown = set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", code))
+    for verb, options in _options(typer.main.get_command(app.app)):
+        missing = [names for names in options if not shown & names]
+        assert not missing, f"{verb}: {missing}"
+
+
+def _options(command, path=()):
+    """Each verb with its options, each as all the names it has."""
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _options(inner, (*path, name))
+    if not hasattr(command, "commands"):
+        sides = [side for option in command.params for side in (option.opts, option.secondary_opts)]
+        yield " ".join(path), [set(side) for side in sides if any(name.startswith("-") for name in side)]
+
+
 # The list of them, and the one whose pictures are photographs of the page.
 WITHOUT_SCRIPT = {"index", "answer_on_a_page"}
 HOW_TOS = [page for page in sorted((DOCS / "howto").glob("*.md")) if page.stem not in WITHOUT_SCRIPT]

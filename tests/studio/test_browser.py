@@ -1,11 +1,14 @@
 """The page in a real browser: what a person sees after what they do."""
 
+import base64
+import io
 import json
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 import konstrain
@@ -122,6 +125,101 @@ def test_a_proof_is_found_and_told(iris, open_page):
     page.page.locator("#prove").click()
     page.page.locator("#proved", has_text="best clustering that exists").wait_for()
     assert "best clustering that exists" in page.text("#proved")
+
+
+def test_a_proof_that_takes_long_is_stopped(open_page):
+    rows, _ = make_blobs(300, centers=6, n_features=6, cluster_std=6.0, random_state=0)
+    desk = konstrain.studio(rows, 6)
+    try:
+        page = open_page(desk.show(open_browser=False))
+        page.turn_to("clusters")
+        page.page.locator("#prove").click()
+        page.page.locator("#stop").click()
+        page.page.locator("#proved", has_text="Stopped after").wait_for()
+        assert not desk.proof.state.is_optimal
+        assert page.page.locator("#prove").count() == 1
+    finally:
+        desk.close()
+
+
+def test_a_lasso_picks_the_rows_inside_it(iris, open_page):
+    """Around the species that stands alone: its rows are picked, no others, and one key ties them together."""
+    page = open_page(iris)
+    places = np.array([page.place_of(row) for row in range(0, 150, 5)])
+    alone = places[:10]
+    low, high = alone.min(axis=0) - 12, alone.max(axis=0) + 12
+    page.page.locator("[title='Lasso Select']").click()
+    page.draw([(low[0], low[1]), (high[0], low[1]), (high[0], high[1]), (low[0], high[1]), (low[0], low[1])])
+    page.page.locator(".picked .names").wait_for()
+    before = page.labels()
+    picked = [name.strip(" …") for name in page.text(".picked .names").split(",")][:4]
+    assert all(int(name[1:]) < 50 for name in picked), picked
+    n_picked = int(page.text(".picked .names").rsplit("(", 1)[1].rstrip(")"))
+    assert 40 <= n_picked <= 50
+    page.page.keyboard.press("t")
+    page.turn_to("links")
+    page.wait_for(lambda: page.text("#panel-links h2") == f"{n_picked - 1} links")
+    page.wait_settled()
+    assert page.labels() == before
+
+
+def test_pictures_in_cells_are_shown_and_what_only_claims_to_be_one_is_text(open_page, tmp_path):
+    """Cells that hold a picture, name a file of one, or name a file that is something else."""
+    red, blue = (dot_of(color) for color in ((255, 0, 0), (0, 0, 255)))
+    (tmp_path / "red.png").write_bytes(red)
+    (tmp_path / "page.png").write_text("<script>window.hacked = 1</script>")
+    held = f"data:image/png;base64,{base64.b64encode(blue).decode()}"
+    cells = np.tile(["red.png", held, "page.png"], 4)
+    frame = pd.DataFrame({"x": np.arange(12.0), "look": cells, "name": [f"r{i}" for i in range(12)]})
+    frame.to_csv(tmp_path / "cells.csv", index=False)
+    with Server("cells.csv", "--id", "name", "--ignore", "look", "-k", "2", folder=tmp_path) as server:
+        page = open_page(server.address)
+        for _ in range(3):
+            page.wait_for(page.question)
+            pair = page.question()
+            of_pictures = sum(cells[int(name[1:])] != "page.png" for name in pair)
+            images = page.page.locator(".records img")
+            page.wait_for(lambda images=images, n=of_pictures: images.count() == n)
+            assert images.evaluate_all("nodes => nodes.every(node => node.naturalWidth === 3)")
+            page.page.keyboard.press("u")
+            page.wait_for(lambda pair=pair: page.question() not in ((), pair))
+        assert page.page.evaluate("() => window.hacked") is None
+
+
+def dot_of(color):
+    """A picture of 3 x 3 pixels."""
+    content = io.BytesIO()
+    plt.imsave(content, np.full((3, 3, 3), color, dtype=np.uint8), format="png")
+    return content.getvalue()
+
+
+def test_the_picture_is_taken_away_as_png(iris, open_page):
+    page = open_page(iris)
+    page.link("apart", "f0", "f60")
+    content = page.taken_bytes("picture")
+    assert content.startswith(b"\x89PNG")
+    pixels = plt.imread(io.BytesIO(content))
+    assert pixels.shape[1] > 800
+    # Colours of three clusters, not an empty page.
+    assert len(np.unique((255 * pixels[..., :3]).astype(int).reshape(-1, 3), axis=0)) > 50
+
+
+def test_distances_are_learned_from_the_links_when_asked_for(iris, open_page):
+    X = load_iris().data
+    page = open_page(iris)
+    page.turn_to("settings")
+    page.page.locator("#metric").select_option("itml")
+    page.turn_to("clusters")
+    page.page.locator(".measured", has_text="learned from the links (itml)").wait_for()
+    page.wait_settled()
+    learned = konstrain.ConstrainedKMeans(3, metric="itml", n_init=8, random_state=0).fit(X)
+    assert adjusted_rand_score(page.labels(), learned.labels_) == 1.0
+    assert f"{learned.inertia_:.4f}"[:6] in page.text(".facts .sse")
+    page.page.locator("#undo").click()
+    page.page.locator(".measured").wait_for(state="detached")
+    page.wait_settled()
+    plain = konstrain.ConstrainedKMeans(3, n_init=8, random_state=0).fit(X)
+    assert adjusted_rand_score(page.labels(), plain.labels_) == 1.0
 
 
 def test_killing_the_server_loses_nothing_that_was_answered(flowers, tmp_path, open_page):

@@ -47,6 +47,11 @@ def test_softened_answers_break_where_rows_say_otherwise():
     assert hard.labels_[0] == hard.labels_[19]
 
 
+def test_an_answer_given_again_counts_double_whichever_row_stands_first():
+    once, first, again = soften([(0, 1), (2, 3), (3, 2)], 0.2)[:, 2]
+    assert first == again == 2 * once
+
+
 @pytest.mark.parametrize("noise", [0.5, -0.01, float("nan")])
 def test_noise_that_is_no_share_below_one_half_is_refused(noise):
     with pytest.raises(ValueError, match=r"noise must be a share of wrong answers"):

@@ -2,8 +2,11 @@
 
 import numpy as np
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_wine
+from sklearn.metrics.cluster import contingency_matrix
 
-from konstrain import suggest_pairs
+from konstrain import ConstrainedKMeans, suggest_pairs
+from konstrain.suggest import uncertainty
 from konstrain.suggest.uncertainty import chance_of_each, worth_of_new, worth_of_rows
 
 
@@ -54,5 +57,23 @@ def test_rows_between_two_clusters_are_asked_about():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2)) + np.repeat([[-1.5, 0.0], [1.5, 0.0]], 100, axis=0)
     left, right = np.argmin(X[:, 0]), np.argmax(X[:, 0])
-    asked = suggest_pairs(X, 2, ask=5, cannot_link=[(left, right)], random_state=0)
-    assert np.median(np.abs(X[asked[:, 0], 0])) < 0.5 * np.median(np.abs(X[:, 0]))
+    asked = np.concatenate(
+        [suggest_pairs(X, 2, ask=5, cannot_link=[(left, right)], random_state=seed)[:, 0] for seed in range(6)]
+    )
+    assert np.median(np.abs(X[asked, 0])) < 0.5 * np.median(np.abs(X[:, 0]))
+
+
+def test_with_a_learned_metric_distances_find_misplaced_rows_that_the_forest_does_not(monkeypatch):
+    X, cultivars = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = ConstrainedKMeans(3, metric="itml", random_state=0).fit(X).labels_
+    place = contingency_matrix(found, cultivars).argmax(axis=1)
+    misplaced = np.flatnonzero(place[found] != cultivars)
+
+    def n_asked_about():
+        asked = [suggest_pairs(X, 3, ask=20, metric="itml", random_state=seed)[:, 0] for seed in range(3)]
+        return np.isin(np.concatenate(asked), misplaced).sum()
+
+    with_distances = n_asked_about()
+    monkeypatch.setattr(uncertainty, "doubt_of_rows", lambda squared: np.ones(len(squared)))
+    assert with_distances > n_asked_about()

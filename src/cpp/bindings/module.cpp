@@ -13,4 +13,5 @@ NB_MODULE(_core, m) {
     bindPricing(m);
     bindSdp(m);
     bindSplitting(m);
+    bindSuggest(m);
 }

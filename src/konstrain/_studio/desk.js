@@ -10,6 +10,7 @@ const COLORS = {
 }
 // The marks of the picture, in its order.
 const MARKS = ["●", "■", "▲", "◆", "▼", "✚", "⬢"]
+const METRICS = [["", "plain"], ["learned", "learned, if links not used for it agree"], ["itml", "learned from the links"]]
 const TABS = [["ask", "Ask me"], ["links", "Links"], ["clusters", "Clusters"], ["settings", "Settings"], ["keep", "Keep"]]
 
 // Makes an element; strings become text nodes.
@@ -296,6 +297,7 @@ class Desk {
     return [
       el("h2", {}, "SSE ", number(fit.sse)),
       el("p", {class: "hint"}, fit.settled ? "what the seed gives for these links and settings" : "a first look; settling …"),
+      fit.measured ? el("p", {class: "hint measured"}, fit.measured) : null,
       el("table", {class: "sizes"}, el("thead", {}, el("tr", {},
         el("th", {scope: "col"}, "cluster"), el("th", {scope: "col"}, ""), el("th", {scope: "col", class: "n"}, fit.counts), el("th", {scope: "col"}, ""))),
         el("tbody", {}, rows.flat().filter(Boolean))),
@@ -326,7 +328,7 @@ class Desk {
   }
 
   settings(s) {
-    const {k, largestK, sizeMin, sizeMax, standardize, features} = s.settings
+    const {k, largestK, sizeMin, sizeMax, standardize, metric, features} = s.settings
     const set = (name, value) => this.send("set", {name, value})
     const shown = el("output", {for: "k"}, String(k))
     const slider = el("input", {
@@ -344,6 +346,9 @@ class Desk {
       box.value = s.axes ? s.axes[at] : ""
       return box
     }
+    const measure = el("select", {id: "metric", onchange: () => set("metric", measure.value)},
+      METRICS.map(([value, words]) => el("option", {value}, words)))
+    measure.value = metric
     return [
       el("h2", {}, "How to cluster"),
       el("label", {class: "field"}, el("span", {}, "clusters ", shown), slider),
@@ -351,6 +356,7 @@ class Desk {
       el("label", {class: "check"}, el("input", {
         id: "standardize", type: "checkbox", checked: standardize, onchange: (event) => set("standardize", event.target.checked),
       }), " standardise: every feature counts alike"),
+      el("label", {class: "field"}, el("span", {}, "distances"), measure),
       el("fieldset", {}, el("legend", {}, "features"), features.map((feature, i) => el("label", {class: "check"}, el("input", {
         id: `feature-${i}`, type: "checkbox", checked: feature.on, onchange: (event) => set("features",
           features.filter((other) => (other === feature ? event.target.checked : other.on)).map((other) => other.name)),

@@ -68,7 +68,9 @@ def picture_bytes(studio: Studio) -> bytes:
     if fit is None:
         raise ValueError("there is no clustering to draw yet")
     page = Figure(layout="constrained", figsize=(7.0, 5.5))
-    plot_clusters(fit.X, fit.labels, centers=fit.centers, ax=page.subplots(), **_links_of(studio))
+    # As on the page: rows where their features put them, however distances are measured.
+    centers = fit.centers if fit.metric is None else None
+    plot_clusters(fit.source, fit.labels, centers=centers, ax=page.subplots(), **_links_of(studio))
     content = io.BytesIO()
     page.savefig(content, format="png", dpi=150)
     return content.getvalue()

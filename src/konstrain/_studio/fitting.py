@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from konstrain._studio.data import Rows
 from konstrain._studio.session import APART, TOGETHER, Known, Pair, Settings, ordered
 from konstrain.constraints.witness import MustLinkPath, UncolorableRows
-from konstrain.estimators import ConstrainedKMeans
+from konstrain.estimators import ConstrainedKMeans, LinkMetric
 from konstrain.exceptions import InfeasibleError, NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.kmeans.plan import AUTO_ITERATIONS, AUTO_WORK
@@ -34,11 +34,14 @@ GLANCE_LIMIT = 5.0
 class Fit:
     """A clustering on the page, whole: labels, centers, cost, and what it was asked to keep.
 
+    `X` are the rows as distances are measured, and centers and cost belong to them; `source` are the rows that a
+    metric was learned on, the same where there is none.
     `settled` tells that it is what the seed gives from scratch, not a quick look from the last centers; `link_price`
     is what breaking a link of confidence 1 cost, if there are such links.
     """
 
     X: NDArray[Any]
+    source: NDArray[Any]
     settings: Settings
     labels: NDArray[np.int32]
     centers: NDArray[np.float64]
@@ -46,6 +49,20 @@ class Fit:
     sizes: NDArray[Any]
     settled: bool
     link_price: float | None = None
+    metric: LinkMetric | None = None
+
+    @property
+    def measured(self) -> str:
+        """How distances are measured, in words; empty where nothing else was asked for."""
+        if self.settings.metric is None:
+            return ""
+        if self.metric is None:
+            return "plain distances: held-out links do not speak for learned ones" if self.settled else ""
+        return f"distances as learned from the links ({self.metric.kind})"
+
+    def is_of(self, source: NDArray[Any], settings: Settings) -> bool:
+        """Whether its rows are what these settings lead to."""
+        return self.source is source and self.settings.metric == settings.metric
 
     def guess(self, pair: Pair) -> str:
         """Whether a pair is together in this clustering."""
@@ -98,30 +115,49 @@ class Fitter:
 
     def glance(self, known: Known, last: Fit | None) -> Fit:
         """Cluster fast: from the last centers where they fit the settings, else from one start."""
-        X = self.prepared(known.settings)
-        params: dict[str, Any] = {"n_init": 1, "time_limit": GLANCE_LIMIT}
-        if last is not None and last.X is X and last.settings.n_clusters == known.settings.n_clusters:
-            params["init"] = last.centers
+        source, settings = self.prepared(known.settings), known.settings
+        # The metric is learned again when the clustering settles; until then distances stay what they were.
+        params: dict[str, Any] = {"n_init": 1, "time_limit": GLANCE_LIMIT, "metric": None}
+        same = last if last is not None and last.is_of(source, settings) else None
+        if same is not None and same.settings.n_clusters == settings.n_clusters:
+            params["init"] = same.centers
         else:
             params["local_search"] = False
-        return self._fit(X, known, params, last, settled=False)
+        rows, metric = (source, None) if same is None else (same.X, same.metric)
+        model = self._fitted(rows, known, params)
+        return _renumbered(_as_fit(model, rows, source, settings, metric, settled=False), last)
 
     def settle(self, known: Known, last: Fit | None, is_stale: Callable[[], bool]) -> Fit:
         """Cluster from scratch: what the seed gives, however the person got here; ends early when stale."""
         X = self.prepared(known.settings)
         params = {"n_init": starts(X, known.settings), "callback": lambda _: is_stale()}
-        return self._fit(X, known, params, last, settled=True)
+        model = self._fitted(X, known, params)
+        metric = model.link_metric_
+        rows = X if metric is None else metric.transform(X)
+        return _renumbered(_as_fit(model, rows, X, known.settings, metric, settled=True), last)
 
-    def _fit(self, X: NDArray[Any], known: Known, params: dict[str, Any], last: Fit | None, *, settled: bool) -> Fit:
-        settings = known.settings
-        model = ConstrainedKMeans(**arguments(settings), **params)
+    def _fitted(self, X: NDArray[Any], known: Known, params: dict[str, Any]) -> ConstrainedKMeans:
+        model = ConstrainedKMeans(**{**arguments(known.settings), **params})
         with warnings.catch_warnings():
             # A step that was not proved optimal is feasible, and the fit that settles follows.
             warnings.simplefilter("ignore", NotProvenWarning)
-            model.fit(X, sample_weight=self._rows.sample_weight, demand=self._rows.demand, **known.constraints)
-        found = model.labels_, model.cluster_centers_, model.inertia_, model.cluster_sizes_
-        fit = Fit(X, settings, *found, settled, model.violation_cost_)
-        return fit if last is None else _renumbered(fit, last)
+            return model.fit(X, sample_weight=self._rows.sample_weight, demand=self._rows.demand, **known.constraints)
+
+
+def _as_fit(
+    model: ConstrainedKMeans,
+    rows: NDArray[Any],
+    source: NDArray[Any],
+    settings: Settings,
+    metric: LinkMetric | None,
+    *,
+    settled: bool,
+) -> Fit:
+    centers = model.cluster_centers_
+    if model.link_metric_ is not None:
+        centers = model.link_metric_.transform(centers)
+    found = model.labels_, centers, model.inertia_, model.cluster_sizes_
+    return Fit(rows, source, settings, *found, settled, model.violation_cost_, metric)
 
 
 def _project(X: NDArray[Any], features: Sequence[str]) -> Projection:
@@ -147,14 +183,17 @@ def arguments(settings: Settings) -> dict[str, Any]:
         "size_min": settings.size_min,
         "size_max": settings.size_max,
         "random_state": settings.random_state,
+        "metric": settings.metric,
     }
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in found.items() if value is not None
     }
 
 
-def _renumbered(fit: Fit, last: Fit) -> Fit:
+def _renumbered(fit: Fit, last: Fit | None) -> Fit:
     """Number clusters as they were, as far as they are the same: colours must not jump."""
+    if last is None:
+        return fit
     if isinstance(fit.settings.size_min, tuple) or isinstance(fit.settings.size_max, tuple):
         return fit  # each number has sizes of its own
     k = fit.settings.n_clusters

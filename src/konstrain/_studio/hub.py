@@ -110,7 +110,7 @@ class Studio:
         self._do(Removal(tuple(ordered(int(a), int(b)) for a, b in pairs)))
 
     def set(self, **changes: Any) -> None:
-        """Change settings: `n_clusters`, `features`, `size_min`, `size_max`, `standardize`."""
+        """Change settings: `n_clusters`, `features`, `size_min`, `size_max`, `standardize`, `metric`."""
         with self.lock:
             self._do(Setting(replace(self.session.known.settings, **changes)))
 
@@ -373,6 +373,7 @@ def studio(
     demand: Any = None,
     sample_weight: Any = None,
     standardize: bool = False,
+    metric: str | None = None,
     random_state: int = 0,
     session: str | Path | None = None,
 ) -> Studio:
@@ -392,6 +393,8 @@ def studio(
         Constraints to begin with, as in `ConstrainedKMeans`.
     standardize : bool, default=False
         Whether to begin with features of mean 0 and variance 1.
+    metric : {"learned", "itml"} or None, default=None
+        How to begin to measure distances, as in `ConstrainedKMeans`.
     random_state : int, default=0
         Seed of all randomness.
     session : str or Path, optional
@@ -411,7 +414,7 @@ def studio(
     """
     rows = read_rows(X, id=id, demand=demand, sample_weight=sample_weight, title="rows")
     settings = Settings(
-        n_clusters, rows.features, read_size(size_min), read_size(size_max), standardize, random_state
+        n_clusters, rows.features, read_size(size_min), read_size(size_max), standardize, random_state, metric
     )
     return open_studio(rows, settings, given_links(rows, must_link, cannot_link), session)
 

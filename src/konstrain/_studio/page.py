@@ -214,6 +214,8 @@ class Page:
             self.studio.set(**{name: _size_in(str(value))})
         elif name == "standardize":
             self.studio.set(standardize=bool(value))
+        elif name == "metric":
+            self.studio.set(metric=value or None)
         elif name == "features":
             self.studio.set(features=tuple(f for f in self.studio.rows.features if f in value))
         else:

@@ -15,6 +15,8 @@ from konstrain.exceptions import FileError
 
 TOGETHER, APART, UNSURE = "together", "apart", "unsure"
 ANSWERS = (TOGETHER, APART, UNSURE)
+# How distances may be measured: plainly, as held-out links decide, or always as the links tell.
+METRICS = (None, "learned", "itml")
 FORMAT, VERSION = "konstrain studio session", 1
 
 Pair = tuple[int, int]
@@ -37,6 +39,8 @@ class Settings:
         Whether each feature gets mean 0 and variance 1.
     random_state : int
         Seed of all randomness.
+    metric : {"learned", "itml"} or None
+        How distances are measured, as in `ConstrainedKMeans`.
     """
 
     n_clusters: int
@@ -45,6 +49,7 @@ class Settings:
     size_max: Size = None
     standardize: bool = False
     random_state: int = 0
+    metric: str | None = None
 
 
 @dataclass(frozen=True)
@@ -286,6 +291,8 @@ def _refuse_bad_settings(rows: Rows, settings: Settings) -> None:
         raise ValueError(
             f"{settings.n_clusters} clusters for {rows.n_samples} rows; there must be 1 to as many as rows"
         )
+    if settings.metric not in METRICS:
+        raise ValueError(f"metric is one of {', '.join(map(repr, METRICS))}, got {settings.metric!r}")
     for name in ("size_min", "size_max"):
         _refuse_bad_size(name, getattr(settings, name), settings.n_clusters)
 

@@ -61,6 +61,7 @@ def _settings(rows: Rows, session: Session) -> dict[str, Any]:
         "sizeMin": _size_words(settings.size_min),
         "sizeMax": _size_words(settings.size_max),
         "standardize": settings.standardize,
+        "metric": settings.metric or "",
         "features": [{"name": name, "on": name in settings.features} for name in rows.features],
     }
 
@@ -169,6 +170,7 @@ def _fit(studio: Studio) -> dict[str, Any] | None:
     return {
         "sse": fit.sse,
         "settled": fit.settled,
+        "measured": fit.measured,
         "counts": "demand" if studio.rows.demand is not None else "rows",
         "sizes": sizes,
         "prices": [] if report is None else [_price(studio.rows, link) for link in report.binding_links],

@@ -23,6 +23,8 @@ from konstrain.estimators._conventions import (
     start_of,
     validated_rows,
     warn_not_converged,
+    warn_of_few_distinct_rows,
+    warn_of_one_start,
 )
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import distances
@@ -133,6 +135,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         if rows is not X:
             self._keep_centers_of(X, problem)
         self._report(count_violations(self.labels_, **links))
+        warn_of_few_distinct_rows(X, self.n_clusters)
         return self
 
     def _learn_metric(self, X: Any, constraints: dict[str, Any], deadline: Deadline) -> None:
@@ -172,6 +175,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         """Run the restarts and return the best."""
         start = start_of(self, X)
+        if start.is_given:
+            warn_of_one_start(self)
         plan = self._restart_plan(problem, start)
         seeds = draw_seeds(check_random_state(self.random_state), plan.most)
         run = self._make_run(X, problem, start, deadline, seeds[0])
@@ -191,7 +196,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
 
     def _restart_plan(self, problem: Problem, start: Start) -> RestartPlan:
         """How many restarts at most, and when fewer are enough."""
-        if self.n_init != "auto":
+        if self.n_init != "auto" and not start.is_given:
             return RestartPlan.exactly(int(self.n_init))
         return RestartPlan.exactly(1 if start.is_given or start.rule == "k-means++" else 10)
 

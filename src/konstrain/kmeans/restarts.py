@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from rich.console import Console
 
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain._warnings import warn_caller
@@ -205,6 +204,8 @@ class Restarts:
 
     def _told_to_stop(self, progress: Progress) -> bool:
         if self.verbose:
+            from rich.console import Console
+
             Console(stderr=True).print(
                 f"restart {progress.n_done}/{progress.n_init}  objective {progress.objective:.6g}  "
                 f"best {progress.best_objective:.6g}  {progress.seconds:.1f} s",

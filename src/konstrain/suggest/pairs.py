@@ -28,6 +28,9 @@ STRATEGIES: dict[str, Callable[[Known, ConstrainedKMeans, Any], Questions]] = {
     "min-max": min_max,
 }
 
+# Runs of the clustering that answers are guessed from: the next answers correct it, and the person waits.
+BRIEF_RUNS = 4
+
 
 def suggest_pairs(
     X: Any,
@@ -102,6 +105,8 @@ def suggest_pairs(
         size_min=size_min,
         size_max=size_max,
         metric=metric,
+        n_init=BRIEF_RUNS,
+        local_search=False,
         random_state=rng.randint(np.iinfo(np.int32).max),
     )
     constraints = {"sample_weight": sample_weight, "demand": demand, **answers.links}

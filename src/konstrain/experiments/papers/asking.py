@@ -12,14 +12,21 @@ from konstrain.comparison.instance import Instance
 from konstrain.comparison.measures import CLOCKED
 from konstrain.comparison.records import Record, groups_of, select, summed_up
 from konstrain.datasets import load
-from konstrain.datasets.scaling import standardized
 from konstrain.experiments.declare import Case, Contender, Experiment, Row
 from konstrain.experiments.published import Claim, Column, Figure, Published, Table, Verdict
+from konstrain.scaling import standardized
 from konstrain.suggest import soften, suggest_pairs
 
-# Twelve of the 25 data sets of BLPKM-CC, all but Iris standardised. The first three are those that more was asked of.
+# Data sets of BLPKM-CC, all but Iris standardised. The first three are those that more was asked of. Soybean is not
+# among them: its clusters are right before the first answer.
 CLOSER = ("iris", "wine", "breast_cancer")
-DATA = (*CLOSER, "appendicitis", "ecoli", "glass", "heart", "ionosphere", "newthyroid", "sonar", "soybean", "zoo")
+DATA = (
+    *CLOSER,
+    *("appendicitis", "ecoli", "glass", "haberman", "heart", "ionosphere", "monk2", "moons", "newthyroid"),
+    *("saheart", "sonar", "zoo"),
+)
+# On how many of them half the answers are to be enough.
+N_ASKED = 12
 ANSWERS = (0, 10, 20, 35, 50, 75, 100)
 N_SEEDS = 10
 # Questions per round: between rounds everything is fitted anew.
@@ -33,8 +40,9 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "margin": {"strategy": "margin"},
     "uncertainty, ITML": {"strategy": "uncertainty", "metric": "itml"},
     "uncertainty, 10% wrong": {"strategy": "uncertainty", "noise": WRONG},
+    "uncertainty, ITML, 10% wrong": {"strategy": "uncertainty", "metric": "itml", "noise": WRONG},
 }
-EVERYWHERE = ("random", "uncertainty")
+EVERYWHERE = ("random", "uncertainty", "uncertainty, ITML")
 # What a plain re-implementation reached, mean of three seeds: the last line is what is asked of ours.
 ASKED = {
     ("iris", 20): 0.93,
@@ -51,9 +59,9 @@ ASKED = {
 
 def cases() -> Iterator[Case]:
     """Every way on the closer sets, the first two everywhere; the answers of one person follow each other."""
-    for name in DATA:
-        for way in WAYS if name in CLOSER else EVERYWHERE:
-            for seed in range(N_SEEDS):
+    for seed in range(N_SEEDS):
+        for name in DATA:
+            for way in WAYS if name in CLOSER else EVERYWHERE:
                 for answers in ANSWERS:
                     make = partial(_instance, name, way, answers)
                     yield Case.of(make, seed=seed, data=name, way=way, answers=answers)
@@ -115,17 +123,17 @@ def _height(curve: Mapping[int, float], upto: int) -> float:
     return float(np.trapezoid([curve[answers] for answers in at], at)) / upto
 
 
-def _judge_half(records: Sequence[Record]) -> Verdict:
+def _judge_half(way: str, records: Sequence[Record]) -> Verdict:
     heights = {}
     for name in DATA:
-        curves = [_curve(records, name, way) for way in EVERYWHERE]
-        if all(ANSWERS[-1] in curve for curve in curves):
-            heights[name] = (_height(curves[1], 50), _height(curves[0], 100))
+        ours, random = (_curve(records, name, chosen) for chosen in (way, "random"))
+        if ANSWERS[-1] in ours and ANSWERS[-1] in random:
+            heights[name] = (_height(ours, 50), _height(random, 100))
     below = [
         f"{name} ({ours:.3f} against {theirs:.3f})" for name, (ours, theirs) in heights.items() if ours <= theirs
     ]
     found = f"on {len(heights) - len(below)} of {len(heights)} sets" + (f"; not {', '.join(below)}" if below else "")
-    return Verdict(found, not below if len(heights) == len(DATA) else None)
+    return Verdict(found, len(heights) - len(below) >= N_ASKED if len(heights) == len(DATA) else None)
 
 
 def _judge_asked(records: Sequence[Record]) -> Verdict:
@@ -146,14 +154,14 @@ def _misses(found: Mapping[tuple[str, int], float | None], name: str, answers: i
     return value is None or round(value, 2) < ASKED[name, answers]
 
 
-def _judge_wrong(records: Sequence[Record]) -> Verdict:
+def _judge_wrong(way: str, records: Sequence[Record]) -> Verdict:
     lost = {}
     for name in CLOSER:
-        right, wrong = (_curve(records, name, way) for way in ("uncertainty", "uncertainty, 10% wrong"))
-        if ANSWERS[-1] not in right or ANSWERS[-1] not in wrong:
+        right, wrong = (_curve(records, name, chosen) for chosen in (way, f"{way}, 10% wrong"))
+        start = _curve(records, name, "random").get(0)
+        if start is None or ANSWERS[-1] not in right or ANSWERS[-1] not in wrong:
             return Verdict("no rows", None)
-        gain = _height(right, 100) - right[0]
-        lost[name] = 1 - (_height(wrong, 100) - wrong[0]) / gain
+        lost[name] = (_height(right, 100) - _height(wrong, 100)) / (_height(right, 100) - start)
     words = ", ".join(f"{name} {100 * share:.0f}%" for name, share in lost.items())
     return Verdict(f"lost: {words}", max(lost.values()) <= 1 / 3)
 
@@ -194,17 +202,22 @@ EXPERIMENT = Experiment(
     ),
     figures=(Figure("curves", "ARI by number of answers", "answers", "ari", "data", tuple(WAYS)),),
     claims=(
-        Claim(
-            "Uncertainty reaches with half the answers what random pairs reach (mean height of curves)", _judge_half
+        *(
+            Claim(f"{way}: half the answers of random pairs are enough on {N_ASKED} sets", partial(_judge_half, way))
+            for way in EVERYWHERE[1:]
         ),
         Claim("With the learned metric at least what was asked on Iris, Wine and Breast Cancer", _judge_asked),
-        Claim("With 10% wrong answers no more than a third of the gain is lost", _judge_wrong),
+        *(
+            Claim(f"{way}: with 10% wrong answers at most a third of the gain is lost", partial(_judge_wrong, way))
+            for way in EVERYWHERE[1:]
+        ),
     ),
     quick=_quick,
     notes=(
         f"{N_SEEDS} persons per curve, {PER_ROUND} questions per round, true number of clusters; features "
         "standardised but for Iris. Random pairs may repeat; each counts, as do questions that are asked once more.",
         "Half the answers: the mean height of the curve from 0 to 50 answers against that of random pairs from 0 to "
-        '100. "Published" is what was asked for, mean of three seeds of a plain re-implementation with ITML.',
+        "100. The gain of answers is the mean height of a curve to 100 answers above plain clusters without any. "
+        '"Published" is what was asked for, mean of three seeds of a plain re-implementation with ITML.',
     ),
 )

@@ -21,9 +21,9 @@ PLAIN, LEARNED = "plain", "learned metric"
 
 def cases() -> Iterator[Case]:
     """Every data set under every size of constraint set, `N_SETS` draws each."""
-    for name in DATA:
-        for share in SHARES:
-            for seed in range(N_SETS):
+    for seed in range(N_SETS):
+        for name in DATA:
+            for share in SHARES:
                 yield Case.of(partial(instance_of, name, share), seed=seed, data=name, constraints=f"CS{share}")
 
 
