@@ -69,7 +69,7 @@ def test_an_interrupt_gets_through_to_the_solver():
                 raise KeyboardInterrupt
             return False
 
-    deadline = Interrupted(None)
+    deadline = Interrupted(60.0)
     with pytest.raises(KeyboardInterrupt):
         milp.solve(half_wrong(), deadline=deadline)
     assert deadline.n_looks == 3
