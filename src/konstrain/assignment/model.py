@@ -180,7 +180,8 @@ class AssignmentModel:
         penalties = self._add_links(rows, variable, excess.size)
         cost = np.concatenate([excess, penalties / scale])
         integer = np.arange(cost.size) < excess.size
-        return BinaryProgram(cost, *rows.finish(cost.size), integer)
+        # Soft links make choices alike: most of them only move the price from one link to another.
+        return BinaryProgram(cost, *rows.finish(cost.size), integer, is_even=penalties.size > 0)
 
     def _add_sizes(self, rows: "_Rows", allowed: NDArray[np.bool_], variable: NDArray[np.int64]) -> None:
         block, cluster = np.nonzero(allowed)

@@ -30,6 +30,7 @@ from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.last_step import prove_last_step
+from konstrain.kmeans.plan import deal_out_time
 from konstrain.kmeans.restarts import RestartPlan, Restarts, Run, draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
@@ -179,9 +180,10 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         plan = self._restart_plan(problem, start)
         seeds = draw_seeds(check_random_state(self.random_state), plan.most)
         run = self._make_run(X, problem, start, deadline, seeds[0])
+        dealt = deal_out_time(run, plan)
         restarts = Restarts(
-            run,
-            deadline,
+            dealt,
+            dealt.loop.steps.deadline,
             n_jobs=self.n_jobs,
             verbose=int(self.verbose),
             callback=self.callback,
@@ -210,9 +212,10 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             warn_not_converged(self.max_iter)
         if not best.proven:
             limit = "time limit" if self.time_limit is not None else "limit on work that holds without a time_limit"
+            gap = "" if best.step_gap is None else f" (at most {best.step_gap:.2g} of its cost could be saved)"
             warn_caller(
                 f"an assignment step was cut short by the {limit}: labels are feasible, but the step was not "
-                f"proved optimal; {'raise' if self.time_limit is not None else 'give a'} time_limit",
+                f"proved optimal{gap}; {'raise' if self.time_limit is not None else 'give a'} time_limit",
                 NotProvenWarning,
             )
 
@@ -273,6 +276,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         )
         costs = distances.block_costs(problem.mean, problem.weight, centers, n_threads=default_threads())
         price = self._price_of_new_links(costs) if problem.has_soft_links else None
+        if price is not None and problem.links is not None:
+            price = problem.links.enough(price, float((costs.max(axis=1) - costs.min(axis=1)).sum()))
         answer = assign(problem.assignment_problem(costs, price), time_limit=self.time_limit)
         if not answer.proven:
             warn_caller(

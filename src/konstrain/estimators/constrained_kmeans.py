@@ -21,6 +21,7 @@ from konstrain.estimators.link_metric import KINDS, LinkMetric
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.plan import plan_restarts, plan_run
 from konstrain.kmeans.restarts import RestartPlan, Run
+from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
@@ -266,8 +267,16 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             violation_cost=self.violation_cost,
             search=self.local_search,
         )
-        self.violation_cost_ = run.loop.steps.violation_cost
+        used = run.loop.steps.violation_cost
+        self.violation_cost_ = used if used is None or self.violation_cost == "auto" else float(self.violation_cost)
         return run
+
+    def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
+        super()._keep(X, problem, best)
+        if self.violation_cost_ is not None:
+            # At the price that was asked for: the search may have used a lower one, of the same effect.
+            penalty = Steps(problem, violation_cost=self.violation_cost_).penalty(best.block_labels)
+            self.objective_ = self.inertia_ + penalty
 
     def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
         """What soft links cost in `predict`: what they cost in `fit`, if there were any."""
