@@ -150,3 +150,15 @@ def test_joined_files_hold_every_cell_as_it_stood_and_the_results_behind(tmp_pat
         "label": 0,
         "distance": 0.25,
     }
+
+
+@pytest.mark.parametrize("ending", [".csv", ".json"])
+def test_labels_of_rows_that_were_kept_are_read_back_by_their_numbers(tmp_path, ending):
+    kept = RowNames(3, ["0", "2", "5"])
+    write_labels_file(tmp_path / f"labels{ending}", kept, [2, 0, 1])
+    assert read_labels_file(tmp_path / f"labels{ending}", kept).tolist() == [2, 0, 1]
+    other = RowNames(3, ["5", "0", "2"])
+    assert read_labels_file(tmp_path / f"labels{ending}", other).tolist() == [1, 2, 0]
+    with pytest.raises(FileError, match="has no label for the row '1'"):
+        read_labels_file(tmp_path / f"labels{ending}", RowNames(3, ["0", "1", "2"]))
+    assert str(kept) == "rows are called by their numbers, 0 to 5, some left out"

@@ -86,13 +86,15 @@ def _rows_of(options: DataOptions, constraints: ConstraintOptions, given: "Given
     from konstrain._studio.data import Rows
     from konstrain.files import read_table
 
+    kept = given.prepared.kept
     other = [name for name in (options.label, constraints.group) if name is not None]
     shown = [*names_in("--ignore", options.ignore), *other]
+    extra = read_table(given.source, columns=[], other=shown).extra if shown else {}
     return Rows(
         given.X,
         given.features,
         given.rows,
-        read_table(options.data, columns=[], other=shown).extra if shown else {},
+        {name: values if kept is None else values[kept] for name, values in extra.items()},
         given.constraints.get("demand"),
         given.constraints.get("sample_weight"),
         options.data.name,

@@ -74,6 +74,8 @@ def read_labels_file(path: str | Path, rows: RowNames, *, column: str = "label")
 
 def _id_column(rows: RowNames) -> str | None:
     """The column of ids in a file of labels: of the same name, unless the results have it."""
+    if rows.ids is not None and rows.column is None:
+        return "row"  # rows called by their numbers, of which some are left out
     return "id" if rows.column in (LABEL, DISTANCE) else rows.column
 
 

@@ -52,4 +52,6 @@ class RowNames:
     def __str__(self) -> str:
         if self.ids is None:
             return f"rows are 0 to {self.n_samples - 1}"
+        if self.column is None:
+            return f"rows are called by their numbers, {self.name_of(0)} to {self.name_of(-1)}, some left out"
         return f"ids are those of column {self.column!r}, such as {self.name_of(0)!r}"
