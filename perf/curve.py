@@ -1,4 +1,4 @@
-"""Draw seconds per iteration under sizes against rows, clusters and features: ``python perf/curve.py [--quick]``.
+"""Draw processor seconds per iteration under sizes against rows, clusters and features: ``python perf/curve.py``.
 
 Blobs as in `many_clusters_fit`, sizes within half and one and a half of the mean, a few iterations of Lloyd's loop
 from random rows. Prints one table and writes ``perf/pictures/seconds_per_iteration.png``.
@@ -28,7 +28,7 @@ CURVES = {
 
 
 def seconds_per_iteration(rows: int = ROWS, clusters: int = CLUSTERS, features: int = FEATURES) -> float:
-    """Mean over the iterations of one fit, wall time."""
+    """Mean over the iterations of one fit, processor time of all threads."""
     rng = np.random.default_rng(0)
     label = rng.choice(clusters, rows, p=rng.dirichlet(np.full(clusters, 2.0)))
     X = rng.standard_normal((clusters, features), dtype=np.float32)[label]
@@ -42,11 +42,11 @@ def seconds_per_iteration(rows: int = ROWS, clusters: int = CLUSTERS, features: 
         tol=0,
         local_search=False,
     )
-    begin = time.perf_counter()
+    begin = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a few iterations are not enough to converge, and are not meant to be
         model.fit(X)
-    return (time.perf_counter() - begin) / model.n_iter_
+    return (time.process_time() - begin) / model.n_iter_
 
 
 def draw(measured: dict[str, dict[int, float]]) -> None:
@@ -58,7 +58,7 @@ def draw(measured: dict[str, dict[int, float]]) -> None:
         panel.set_xlabel(varied)
         panel.set_title(", ".join(text for name, text in fixed.items() if name != varied), fontsize=10)
         panel.grid(True, which="major", alpha=0.3)
-    panels[0].set_ylabel("seconds per iteration")
+    panels[0].set_ylabel("processor seconds per iteration")
     PICTURE.parent.mkdir(exist_ok=True)
     figure.savefig(PICTURE, dpi=110)
 
@@ -77,7 +77,7 @@ def main() -> None:
         for varied, points in measured.items()
         for value, seconds in points.items()
     ]
-    Console(width=100).print(table_of("seconds per iteration under sizes", rows))
+    Console(width=100).print(table_of("processor seconds per iteration under sizes", rows))
     draw(measured)
 
 

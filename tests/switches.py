@@ -16,6 +16,8 @@ SEARCH = {
     "konstrain.kmeans.plan.AUTO_WORK": (1.0, 1e7),
     "konstrain.kmeans.plan.AUTO_LEAST": (1, 100),
     "konstrain.kmeans.start.MANY_CLUSTERS": (1, NEVER),
+    "konstrain.kmeans.start.ROUNDS": (1, 20),
+    "konstrain.kmeans.start.OVERSAMPLING": (0.1, 10.0),
     "konstrain.kmeans.thorough.SMALL_PROBLEM": (ALWAYS, NEVER),
     "konstrain.kmeans.thorough.RELOCATE_ANYWAY": (ALWAYS, NEVER),
     "konstrain.kmeans.brief.EARLY_LOOK": (1, 50),
