@@ -15,13 +15,16 @@ class SizedCase:
     size_min: int
     size_max: int
     spread: float
+    # How many times as many rows the largest blob has as the smallest; None: drawn at random.
+    true_ratio: float | None = None
     seed: int = 0
 
     @property
     def family(self) -> str:
         """What all seeds share."""
         sizes = f"{self.size_min}..{self.size_max}" if self.size_min < self.size_max else "balanced"
-        return f"{self.n_rows}x{self.n_features}, k={self.n_clusters}, {sizes}, spread {self.spread:g}"
+        blobs = "" if self.true_ratio is None else f", blobs up to {self.true_ratio:g}-fold"
+        return f"{self.n_rows}x{self.n_features}, k={self.n_clusters}, {sizes}, spread {self.spread:g}{blobs}"
 
     @property
     def name(self) -> str:
@@ -32,6 +35,9 @@ class SizedCase:
         """Overlapping blobs of unequal sizes, so that the bounds bind."""
         rng = np.random.default_rng(self.seed)
         share = rng.dirichlet(np.full(self.n_clusters, 2.0))
+        if self.true_ratio is not None:
+            share = np.geomspace(1.0, self.true_ratio, self.n_clusters)
+            share /= share.sum()
         label = rng.choice(self.n_clusters, self.n_rows, p=share)
         return self.spread * rng.normal(size=(self.n_clusters, self.n_features))[label] + rng.normal(
             size=(self.n_rows, self.n_features)
@@ -50,4 +56,6 @@ FAMILIES = (
     SizedCase(10_000, 2, 100, 100, 100, 2.0),
     SizedCase(5_000, 10, 20, 250, 250, 2.0),
 )
-CASES = {case.name: case for family in FAMILIES for case in (replace(family, seed=seed) for seed in SEEDS)}
+# Bounds that the blobs themselves break.
+BINDING = tuple(SizedCase(23_000, 50, 10, 1_150, 4_600, spread, 20.0) for spread in (0.3, 1.0))
+CASES = {case.name: case for family in FAMILIES + BINDING for case in (replace(family, seed=seed) for seed in SEEDS)}

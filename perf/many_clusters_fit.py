@@ -1,12 +1,15 @@
 """One case with many clusters: ten iterations under sizes and without, in a process of its own.
 
-``python perf/many_clusters_fit.py CASE [seed]``
+``python perf/many_clusters_fit.py CASE [--threads N | --free ours | --free KMeans | --limit SECONDS]``: ours beside
+KMeans; ours alone on so many threads; one of them without sizes; ours with a time limit.
 """
 
 import json
+import os
 import sys
 import time
 import warnings
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +48,10 @@ class ManyClusters:
             rows[first : first + part.size] += 0.7 * rng.standard_normal((part.size, N_FEATURES), dtype=np.float32)
         return rows
 
+    def start(self, rows: np.ndarray, seed: int = 0) -> np.ndarray:
+        """Return distinct rows as first centers."""
+        return rows[np.random.default_rng(seed + 1).choice(self.n_rows, self.n_clusters, replace=False)]
+
 
 CASES = {
     case.name: case
@@ -55,18 +62,7 @@ CASES = {
 def measure(case: ManyClusters, seed: int = 0) -> dict[str, str]:
     """Seconds of both sides from the same centers, and the growth of this process' peak memory by ours."""
     rows = case.rows(seed)
-    start = rows[np.random.default_rng(seed + 1).choice(case.n_rows, case.n_clusters, replace=False)]
-    mean = case.n_rows / case.n_clusters
-    ours = ConstrainedKMeans(
-        case.n_clusters,
-        size_min=int(0.5 * mean),
-        size_max=int(1.5 * mean),
-        init=start,
-        max_iter=ITERATIONS,
-        tol=0,
-        local_search=False,
-    )
-    theirs = KMeans(case.n_clusters, init=start, n_init=1, max_iter=ITERATIONS, tol=0, copy_x=False)
+    ours, theirs = _sized(case, case.start(rows, seed)), _plain(case, case.start(rows, seed))
     before = peak_megabytes()
     own = _seconds(ours.fit, rows)
     beyond = peak_megabytes() - before
@@ -82,6 +78,59 @@ def measure(case: ManyClusters, seed: int = 0) -> dict[str, str]:
     }
 
 
+def measure_threads(case: ManyClusters, n_threads: int) -> dict[str, Any]:
+    """Seconds of our fit under sizes on so many threads, and a number that says which labels came out."""
+    os.environ["OMP_NUM_THREADS"] = str(n_threads)
+    rows = case.rows(0)
+    model = _sized(case, case.start(rows))
+    wall, cpu = _seconds(model.fit, rows)
+    return {"wall": wall, "cpu": cpu, "labels": zlib.crc32(model.labels_.tobytes())}
+
+
+def measure_limit(case: ManyClusters, limit: float) -> dict[str, float]:
+    """Seconds that our fit under sizes takes when it is given so many."""
+    rows = case.rows(0)
+    model = _sized(case, case.start(rows)).set_params(time_limit=limit, max_iter=1000)
+    wall, cpu = _seconds(model.fit, rows)
+    return {"wall": wall, "cpu": cpu, "iterations": model.n_iter_}
+
+
+def measure_free(case: ManyClusters, who: str) -> dict[str, float]:
+    """Seconds of one side without sizes."""
+    rows = case.rows(0)
+    if who == "ours":
+        model = ConstrainedKMeans(case.n_clusters, init=case.start(rows), max_iter=ITERATIONS, tol=0)
+    else:
+        model = _plain(case, case.start(rows))
+    wall, cpu = _seconds(model.fit, rows)
+    return {"wall": wall, "cpu": cpu, "sse": float(model.inertia_)}
+
+
+def _sized(case: ManyClusters, start: np.ndarray) -> ConstrainedKMeans:
+    mean = case.n_rows / case.n_clusters
+    return ConstrainedKMeans(
+        case.n_clusters,
+        size_min=int(0.5 * mean),
+        size_max=int(1.5 * mean),
+        init=start,
+        max_iter=ITERATIONS,
+        tol=0,
+        local_search=False,
+    )
+
+
+def _plain(case: ManyClusters, start: np.ndarray) -> KMeans:
+    return KMeans(case.n_clusters, init=start, n_init=1, max_iter=ITERATIONS, tol=0, copy_x=False)
+
+
+def _main(name: str, asked: str = "", value: str = "") -> dict[str, Any]:
+    if asked == "--threads":
+        return measure_threads(CASES[name], int(value))
+    if asked == "--limit":
+        return measure_limit(CASES[name], float(value))
+    return measure_free(CASES[name], value) if asked == "--free" else measure(CASES[name])
+
+
 def _seconds(call: Callable[..., Any], rows: np.ndarray) -> tuple[float, float]:
     wall, cpu = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
@@ -91,4 +140,4 @@ def _seconds(call: Callable[..., Any], rows: np.ndarray) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(CASES[sys.argv[1]], *(int(seed) for seed in sys.argv[2:]))))
+    print(json.dumps(_main(*sys.argv[1:])))

@@ -13,6 +13,16 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+# What verbs import when they need it, which takes seconds.
+PRELOADED = [
+    "konstrain.cli.app",
+    "konstrain.cli.clustering",
+    "konstrain.estimators.constrained_kmeans",
+    "konstrain.exact.certificate",
+    "sklearn.compose",
+    "sklearn.metrics",
+    "polars",
+]
 SCRIPT = Path(sys.executable).with_name("konstrain")
 
 
@@ -38,7 +48,7 @@ def start(
 ) -> multiprocessing.Process:
     """Start `konstrain` in a folder; output goes to files there, errors also to a terminal if `err` is one."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["konstrain.cli.app", "konstrain.cli.clustering", "polars"])
+    context.set_forkserver_preload(PRELOADED)
     process = context.Process(target=_run, args=(list(map(str, arguments)), str(folder), err, largest_file))
     process.start()
     return process

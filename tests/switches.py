@@ -15,6 +15,7 @@ SEARCH = {
     "konstrain.kmeans.plan.STEP_NODES": (1, 1000),
     "konstrain.kmeans.plan.AUTO_WORK": (1.0, 1e7),
     "konstrain.kmeans.plan.AUTO_LEAST": (1, 100),
+    "konstrain.kmeans.start.MANY_CLUSTERS": (1, NEVER),
     "konstrain.kmeans.thorough.SMALL_PROBLEM": (ALWAYS, NEVER),
     "konstrain.kmeans.thorough.RELOCATE_ANYWAY": (ALWAYS, NEVER),
     "konstrain.kmeans.brief.EARLY_LOOK": (1, 50),
@@ -35,6 +36,7 @@ SAME = {
 # Inside the assignment engines: labels may differ where several are best, costs may not.
 ENGINES = {
     "konstrain.assignment.linked.NODE_LIMIT": (1, 100_000),
+    "konstrain.assignment.linked.FEW_BRANCHINGS": (1, 100_000),
     "konstrain.assignment.linked.CLIQUE_LIMIT": (1, 100_000),
     "konstrain.assignment.coupled.FIRST_CORE": (1, NEVER),
     "konstrain.assignment.lagrangian.MAX_STEPS": (1, 200),

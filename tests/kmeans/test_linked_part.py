@@ -26,3 +26,21 @@ def test_a_step_over_the_linked_part_costs_what_the_whole_does(kind, seed, monke
     part = Steps(problem, price).step(centers, None)
     assert part.cost == pytest.approx(whole.cost, rel=1e-12)
     assert part.proven
+
+
+def test_a_cluster_that_links_empty_keeps_its_center(monkeypatch):
+    """Three hundred weights leave it that were added up in another order: the 1e-13 that remains is no weight."""
+    rng = np.random.default_rng(3)
+    X, weight = rng.uniform(-1.0, 1.0, (40_000, 1)), rng.random(40_000)
+    leaving, staying = rng.permutation(40_000)[:600].reshape(2, 300)
+    X[leaving] += 11.0
+    weight[staying] += 5.0
+    links = np.column_stack([leaving, staying, np.ones(300)])
+    problem = Problem.build(X, 2, sample_weight=weight, must_link=links, nonempty=False)
+    monkeypatch.setattr(linked_part, "MIN_COSTS", 0)
+    steps, centers = Steps(problem, 1e6), np.array([[0.0], [11.0]])
+    assert LinkedPart.of(problem, 1e6) is not None
+    labels = steps.step(centers, None).labels
+    assert not labels.any()
+    expected = [[np.average(X[:, 0], weights=weight)], [11.0]]
+    np.testing.assert_allclose(steps.centers_of(labels, centers), expected)

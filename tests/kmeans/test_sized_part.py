@@ -72,6 +72,20 @@ def test_lists_and_matrix_give_the_same_cost(monkeypatch, kind, room):
 
 
 @pytest.mark.engine
+@pytest.mark.parametrize("low", [0, 1])
+@pytest.mark.parametrize("n_clusters", [120, 128, 129, 130])
+def test_nearly_as_many_clusters_as_rows(monkeypatch, n_clusters, low):
+    X = blobs(130, 3, 10)
+    centers = X[np.random.default_rng(1).permutation(130)[:n_clusters]] + 0.5
+    listed, matrix = both_ways(monkeypatch, X, centers, size_min=low, size_max=2)
+    sizes = np.bincount(listed.labels, minlength=n_clusters)
+    assert sizes.min() >= low
+    assert sizes.max() <= 2
+    assert listed.proven
+    np.testing.assert_allclose(listed.cost, matrix.cost, rtol=1e-9)
+
+
+@pytest.mark.engine
 def test_weights_and_bounds_per_cluster_count(monkeypatch):
     rng = np.random.default_rng(2)
     X, weight = blobs(2000, 4, 30), rng.random(2000) + 0.5

@@ -37,6 +37,16 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
         "sums"_a.noconvert(), "cluster_weight"_a.noconvert(), withoutGil,
         "Labels of the nearest centers and sums of the clusters; returns the inertia.");
     m.def(
+        "nearest_distances",
+        [](Parts... rows, Matrix<double> centers, std::size_t nThreads, OutVector<std::int32_t> labels,
+           OutVector<double> distances) {
+            konstrain::nearestDistances(rowsOf(centers.shape(1), rows...), rowsOf(centers.shape(1), centers),
+                                        nThreads, {labels.data(), labels.size()},
+                                        {distances.data(), distances.size()});
+        },
+        parts..., "centers"_a.noconvert(), "n_threads"_a, "labels"_a.noconvert(), "distances"_a.noconvert(),
+        withoutGil, "Labels of the nearest centers and the squared distances to them.");
+    m.def(
         "center_sums",
         [](Parts... rows, Weight weights, Vector<std::int32_t> labels, std::size_t nThreads,
            OutMatrix<double> sums, OutVector<double> clusterWeight) {

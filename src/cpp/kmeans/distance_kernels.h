@@ -156,6 +156,40 @@ inline void nearestOfTile(const double* tile, const double* centers, std::size_t
     std::memcpy(center, keep.center, sizeof keep.center);
 }
 
+// Squared distances of a tile of points to as many others, one by one.
+inline void distancesOfPairs(const double* tile, const double* others, std::size_t nColumns,
+                             double* distances) {
+    Lanes sums[fullTile] = {};
+    for (std::size_t f = 0; f != nColumns; ++f)
+#pragma GCC unroll 8
+        for (std::size_t v = 0; v != fullTile; ++v) {
+            const Lanes difference =
+                load(tile + f * tileWidth + v * nLanes) - load(others + f * tileWidth + v * nLanes);
+            sums[v] += difference * difference;
+        }
+    std::memcpy(distances, sums, sizeof sums);
+}
+
+// Squared distances of a point to some others, of which `chosen` says the places.
+inline void distancesToSome(const double* point, const double* others, std::size_t nColumns,
+                            const std::int32_t* chosen, std::size_t nChosen, double* distances) {
+    constexpr std::size_t atOnce = 8;
+    for (std::size_t first = 0; first < nChosen; first += atOnce) {
+        const std::size_t count = nChosen - first < atOnce ? nChosen - first : atOnce;
+        const double* other[atOnce];
+        double sums[atOnce] = {};
+        for (std::size_t n = 0; n != atOnce; ++n)
+            other[n] = others + static_cast<std::size_t>(chosen[first + (n < count ? n : 0)]) * nColumns;
+        for (std::size_t f = 0; f != nColumns; ++f)
+#pragma GCC unroll 8
+            for (std::size_t n = 0; n != atOnce; ++n) {
+                const double difference = point[f] - other[n][f];
+                sums[n] += difference * difference;
+            }
+        std::memcpy(distances + first, sums, count * sizeof(double));
+    }
+}
+
 // One row of output per single point; the tile holds rows of data.
 struct WriteAcross {
     double* distances; // of the tile's first row

@@ -8,6 +8,7 @@
 #include "chunks.h"
 #include "infinity.h"
 #include "packed_points.h"
+#include "screened_centers.h"
 #include "stream_out.h"
 
 #define KONSTRAIN_KERNELS "distance_kernels.h"
@@ -20,6 +21,8 @@ namespace {
 const auto costRows = KONSTRAIN_PICK(costRows);
 const auto nearestOfTile = KONSTRAIN_PICK(nearestOfTile);
 const auto distancesOfTile = KONSTRAIN_PICK(distancesOfTile);
+const auto distancesOfPairs = KONSTRAIN_PICK(distancesOfPairs);
+const auto distancesToSome = KONSTRAIN_PICK(distancesToSome);
 template <typename Value, typename Index> const auto sparseTerms = KONSTRAIN_PICK(sparseTerms<Value, Index>);
 
 constexpr std::size_t chunkRows = 2048;
@@ -147,22 +150,118 @@ std::size_t packRows(const DenseRows<Value>& rows, std::size_t row, std::size_t 
     return nTaken;
 }
 
-// Labels of the rows of one chunk and the sum of their costs.
-template <typename Value>
-double labelChunk(const DenseRows<Value>& rows, RowRange range, const double* weight, const Points& centers,
-                  std::int32_t* labels, double* tile) {
-    double inertia = 0.0;
-    for (std::size_t row = range.first; row < range.last; row += tileWidth) {
-        const std::size_t nTaken = packRows(rows, row, range.last, tile);
-        double distance[tileWidth];
-        std::int64_t center[tileWidth];
-        nearestOfTile(tile, centers.values, centers.nRows, rows.nColumns, distance, center);
-        for (std::size_t i = 0; i != nTaken; ++i) {
-            labels[row + i] = static_cast<std::int32_t>(center[i]);
-            inertia += weightOf(weight, row + i) * distance[i];
+// Finds the nearest centers of chunks of rows. One per worker.
+template <typename Value> class NearestCenters {
+public:
+    NearestCenters(const DenseRows<Value>& rows, const double* weight, const Points& centers,
+                   const ScreenedCenters* screen, std::size_t mostRows)
+        : rows_(rows), weight_(weight), centers_(centers), screen_(screen), tile_(tileWidth * rows.nColumns),
+          own_(screen == nullptr ? 0 : tileWidth * rows.nColumns),
+          shifted_(screen == nullptr ? 0 : rows.nColumns),
+          screenTile_(screen == nullptr ? 0 : screenTile * rows.nColumns),
+          doubtful_(screen == nullptr ? 0 : mostRows) {}
+
+    // Labels of the rows of one chunk and the sum of their costs; the distances too, unless that is null.
+    double label(RowRange range, std::int32_t* labels, double* distances) {
+        if (screen_ == nullptr)
+            return labelAll(range, labels, distances);
+        screenRows(range, labels);
+        decideDoubts(labels);
+        return sumOwn(range, labels, distances);
+    }
+
+private:
+    double labelAll(RowRange range, std::int32_t* labels, double* distances) {
+        double inertia = 0.0;
+        for (std::size_t row = range.first; row < range.last; row += tileWidth) {
+            const std::size_t nTaken = packRows(rows_, row, range.last, tile_.data());
+            double distance[tileWidth];
+            std::int64_t center[tileWidth];
+            nearestOfTile(tile_.data(), centers_.values, centers_.nRows, rows_.nColumns, distance, center);
+            for (std::size_t i = 0; i != nTaken; ++i) {
+                labels[row + i] = static_cast<std::int32_t>(center[i]);
+                inertia += weightOf(weight_, row + i) * distance[i];
+            }
+            if (distances != nullptr)
+                std::copy_n(distance, nTaken, distances + row);
+        }
+        return inertia;
+    }
+
+    // Labels rows whose nearest center single precision can tell; the others become doubtful.
+    void screenRows(RowRange range, std::int32_t* labels) {
+        nDoubtful_ = 0;
+        for (std::size_t row = range.first; row < range.last; row += screenTile) {
+            const std::size_t nTaken = std::min(screenTile, range.last - row);
+            double error[screenTile];
+            for (std::size_t i = 0; i != nTaken; ++i) {
+                const double square =
+                    screen_->shift(rows_.values + (row + i) * rows_.nColumns, shifted_.data());
+                error[i] = screen_->error(square);
+                for (std::size_t f = 0; f != rows_.nColumns; ++f)
+                    screenTile_[f * screenTile + i] = shifted_[f];
+            }
+            float first[screenTile];
+            float second[screenTile];
+            screen_->twoNearest(screenTile_.data(), first, second, nearest_);
+            for (std::size_t i = 0; i != nTaken; ++i) {
+                labels[row + i] = nearest_[i];
+                // Not a number where a row is beyond single precision: that is a doubt, too.
+                if (!(static_cast<double>(second[i]) - static_cast<double>(first[i]) > 2.0 * error[i]))
+                    doubtful_[nDoubtful_++] = row + i;
+            }
         }
     }
-    return inertia;
+
+    void decideDoubts(std::int32_t* labels) {
+        for (std::size_t n = 0; n < nDoubtful_; n += tileWidth) {
+            const std::size_t nTaken = std::min(tileWidth, nDoubtful_ - n);
+            for (std::size_t i = 0; i != nTaken; ++i)
+                packPoint(rows_.values + doubtful_[n + i] * rows_.nColumns, rows_.nColumns, tile_.data() + i);
+            double distance[tileWidth];
+            std::int64_t center[tileWidth];
+            nearestOfTile(tile_.data(), centers_.values, centers_.nRows, rows_.nColumns, distance, center);
+            for (std::size_t i = 0; i != nTaken; ++i)
+                labels[doubtful_[n + i]] = static_cast<std::int32_t>(center[i]);
+        }
+    }
+
+    double sumOwn(RowRange range, const std::int32_t* labels, double* distances) {
+        double inertia = 0.0;
+        for (std::size_t row = range.first; row < range.last; row += tileWidth) {
+            const std::size_t nTaken = packRows(rows_, row, range.last, tile_.data());
+            for (std::size_t i = 0; i != nTaken; ++i)
+                packPoint(centers_.values + static_cast<std::size_t>(labels[row + i]) * rows_.nColumns,
+                          rows_.nColumns, own_.data() + i);
+            double distance[tileWidth];
+            distancesOfPairs(tile_.data(), own_.data(), rows_.nColumns, distance);
+            for (std::size_t i = 0; i != nTaken; ++i)
+                inertia += weightOf(weight_, row + i) * distance[i];
+            if (distances != nullptr)
+                std::copy_n(distance, nTaken, distances + row);
+        }
+        return inertia;
+    }
+
+    const DenseRows<Value>& rows_;
+    const double* weight_;
+    const Points& centers_;
+    const ScreenedCenters* screen_; // null: centers are few
+    AlignedDoubles tile_;
+    AlignedDoubles own_; // the centers of a tile's rows
+    std::vector<float> shifted_;
+    std::vector<float> screenTile_;
+    std::int32_t nearest_[screenTile] = {};
+    std::vector<std::size_t> doubtful_;
+    std::size_t nDoubtful_ = 0;
+};
+
+// Centers in single precision where that pays: null where they are few, or cannot be told apart by it.
+std::unique_ptr<ScreenedCenters> screenFor(const Points& centers, std::size_t nRows) {
+    if (centers.nRows < ScreenedCenters::fewest || nRows < centers.nRows)
+        return nullptr;
+    auto screen = std::make_unique<ScreenedCenters>(centers);
+    return screen->isUsable() ? std::move(screen) : nullptr;
 }
 
 template <typename Value>
@@ -171,7 +270,9 @@ double labelAndSum(const DenseRows<Value>& rows, const double* weight, const Poi
     const Chunks chunks = chunksToSum(rows, centers.nRows);
     const std::size_t nWorkers = chunks.workers(nThreads);
     std::vector<PartialSums> partial(nWorkers, PartialSums(total.nClusters, total.nColumns));
-    std::vector<AlignedDoubles> tiles(nWorkers, AlignedDoubles(tileWidth * rows.nColumns));
+    const auto screen = screenFor(centers, rows.nRows);
+    std::vector nearest(nWorkers,
+                        NearestCenters<Value>(rows, weight, centers, screen.get(), chunks.chunkRows));
     double inertia = 0.0;
     Turns turns;
     std::fill_n(total.sums, total.nClusters * total.nColumns, 0.0);
@@ -179,7 +280,7 @@ double labelAndSum(const DenseRows<Value>& rows, const double* weight, const Poi
     forEachChunk(chunks, nWorkers, [&](std::size_t worker, std::size_t chunk) {
         const RowRange range = chunks.rows(chunk);
         partial[worker].clear();
-        const double cost = labelChunk(rows, range, weight, centers, labels.data(), tiles[worker].data());
+        const double cost = nearest[worker].label(range, labels.data(), nullptr);
         addRows(rows, range, weight, labels.data(), partial[worker].view());
         turns.await(chunk);
         inertia += cost;
@@ -215,6 +316,37 @@ double labelAndSum(const SparseRows<Value, Index>& rows, const double* weight, c
     // A second sweep: sums of a chunk are as wide as the centers, which sparse rows are far from filling.
     sumClusters(rows, weight, labels, nThreads, total);
     return inertia;
+}
+
+template <typename Value>
+void measureNearest(const DenseRows<Value>& rows, const Points& centers, std::size_t nThreads,
+                    std::int32_t* labels, double* distances) {
+    const Chunks chunks{rows.nRows, chunkRows};
+    const auto screen = screenFor(centers, rows.nRows);
+    std::vector nearest(chunks.workers(nThreads),
+                        NearestCenters<Value>(rows, nullptr, centers, screen.get(), chunkRows));
+    forEachChunk(chunks, nearest.size(), [&](std::size_t worker, std::size_t chunk) {
+        nearest[worker].label(chunks.rows(chunk), labels, distances);
+    });
+}
+
+template <typename Value, typename Index>
+void measureNearest(const SparseRows<Value, Index>& rows, const Points& centers, std::size_t nThreads,
+                    std::int32_t* labels, double* distances) {
+    const PackedPoints packed(centers.values, centers.nRows, centers.nColumns);
+    const Chunks chunks{rows.nRows, chunkRows};
+    std::vector<SparseCosts<Value, Index>> workers(chunks.workers(nThreads),
+                                                   SparseCosts<Value, Index>(rows, packed));
+    std::vector<std::vector<double>> costs(workers.size(), std::vector<double>(centers.nRows));
+    forEachChunk(chunks, workers.size(), [&](std::size_t worker, std::size_t chunk) {
+        const RowRange range = chunks.rows(chunk);
+        for (std::size_t row = range.first; row != range.last; ++row) {
+            workers[worker].write(row, 1.0, costs[worker].data());
+            const auto least = std::ranges::min_element(costs[worker]);
+            labels[row] = static_cast<std::int32_t>(least - costs[worker].begin());
+            distances[row] = *least;
+        }
+    });
 }
 
 template <typename Value>
@@ -255,26 +387,71 @@ template <typename Value> class DenseCosts final : public CostSource {
 public:
     DenseCosts(const DenseRows<Value>& rows, const double* weight, const Points& centers,
                std::size_t nWorkers)
-        : CostSource(rows.nRows, centers.nRows), rows_(rows), weight_(weight),
-          centers_(centers.values, centers.nRows, centers.nColumns),
-          gathered_(nWorkers, AlignedDoubles(mostRows * rows.nColumns)) {}
+        : CostSource(rows.nRows, centers.nRows), rows_(rows), weight_(weight), centers_(centers),
+          packed_(centers.values, centers.nRows, centers.nColumns),
+          // Prices would weigh differently for rows of different weight.
+          screen_(weight == nullptr ? screenFor(centers, rows.nRows) : nullptr),
+          workers_(nWorkers, Worker(rows.nColumns, screen_.get())) {}
 
     void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) override {
         double weights[mostRows];
-        double* to = gathered_[worker].data();
+        double* to = workers_[worker].rows.data();
         for (std::size_t n = 0; n != rows.size(); ++n) {
             const auto row = static_cast<std::size_t>(rows[n]);
-            std::copy_n(rows_.values + row * rows_.nColumns, rows_.nColumns, to + n * rows_.nColumns);
+            std::copy_n(values(rows[n]), rows_.nColumns, to + n * rows_.nColumns);
             weights[n] = weightOf(weight_, row);
         }
-        costRows(to, rows.size(), weight_ == nullptr ? nullptr : weights, centers_, costs);
+        costRows(to, rows.size(), weight_ == nullptr ? nullptr : weights, packed_, costs);
+    }
+
+    bool makesShortlists() const override { return screen_ != nullptr; }
+    void setPrices(std::span<const double> prices) override { screen_->setPrices(prices); }
+
+    void shortlist(std::span<const std::int32_t> rows, std::size_t worker,
+                   std::span<Shortlist> lists) override {
+        Worker& own = workers_[worker];
+        double squares[mostRows];
+        for (std::size_t n = 0; n != rows.size(); ++n)
+            squares[n] = screen_->shift(values(rows[n]), own.shifted.data() + n * rows_.nColumns);
+        const std::size_t nScored = (rows.size() + screenGroup - 1) / screenGroup * screenGroup;
+        screen_->score(own.shifted.data(), nScored, own.scores.data());
+        for (std::size_t n = 0; n != rows.size(); ++n) {
+            std::int32_t* kept = own.kept.data() + n * nClusters();
+            double* costs = own.costs.data() + n * nClusters();
+            float limit = 0.0F;
+            const std::size_t count =
+                screen_->keepLeast(own.scores.data() + n * screen_->nScores(), kept, limit);
+            std::copy_n(values(rows[n]), rows_.nColumns, own.rows.data());
+            distancesToSome(own.rows.data(), centers_.values, rows_.nColumns, kept, count, costs);
+            const double beyond = static_cast<double>(limit) - screen_->error(squares[n]);
+            lists[n] = {costs, kept, count, screen_->cost(squares[n], beyond)};
+        }
     }
 
 private:
+    struct Worker {
+        Worker(std::size_t nColumns, const ScreenedCenters* screen)
+            : rows(mostRows * nColumns), shifted(screen == nullptr ? 0 : mostRows * nColumns),
+              scores(screen == nullptr ? 0 : mostRows * screen->nScores()), kept(scores.size() + screenTile),
+              costs(scores.size()) {}
+
+        AlignedDoubles rows;
+        std::vector<float> shifted;
+        std::vector<float> scores;
+        std::vector<std::int32_t> kept;
+        std::vector<double> costs;
+    };
+
+    const Value* values(std::int32_t row) const {
+        return rows_.values + static_cast<std::size_t>(row) * rows_.nColumns;
+    }
+
     DenseRows<Value> rows_;
     const double* weight_;
-    PackedPoints centers_;
-    std::vector<AlignedDoubles> gathered_;
+    Points centers_;
+    PackedPoints packed_;
+    std::unique_ptr<ScreenedCenters> screen_;
+    std::vector<Worker> workers_;
 };
 
 template <typename Value, typename Index> class SparseCostSource final : public CostSource {
@@ -336,6 +513,14 @@ double nearestPass(const Rows& rows, const double* weight, const Points& centers
 }
 
 template <typename Rows>
+void nearestDistances(const Rows& rows, const Points& centers, std::size_t nThreads,
+                      std::span<std::int32_t> labels, std::span<double> distances) {
+    assert(rows.nColumns == centers.nColumns && centers.nRows > 0);
+    assert(labels.size() == rows.nRows && distances.size() == rows.nRows);
+    measureNearest(rows, centers, nThreads, labels.data(), distances.data());
+}
+
+template <typename Rows>
 void candidateDistances(const Rows& rows, const Points& points, std::size_t nThreads, double* distances) {
     assert(rows.nColumns == points.nColumns);
     measure(rows, points, nThreads, distances);
@@ -347,6 +532,8 @@ void candidateDistances(const Rows& rows, const Points& points, std::size_t nThr
     template void blockCosts(const __VA_ARGS__&, const double*, const Points&, std::size_t, double*);        \
     template double nearestPass(const __VA_ARGS__&, const double*, const Points&, std::size_t,               \
                                 std::span<std::int32_t>, ClusterSums);                                       \
+    template void nearestDistances(const __VA_ARGS__&, const Points&, std::size_t, std::span<std::int32_t>,  \
+                                   std::span<double>);                                                       \
     template void candidateDistances(const __VA_ARGS__&, const Points&, std::size_t, double*);
 KONSTRAIN_FOR_EACH_ROWS(KONSTRAIN_INSTANTIATE)
 #undef KONSTRAIN_INSTANTIATE

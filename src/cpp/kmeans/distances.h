@@ -32,12 +32,17 @@ template <typename Rows>
 double nearestPass(const Rows& rows, const double* weight, const Points& centers, std::size_t nThreads,
                    std::span<std::int32_t> labels, ClusterSums total);
 
+// Label of the first nearest center of each row, and the squared distance to it.
+template <typename Rows>
+void nearestDistances(const Rows& rows, const Points& centers, std::size_t nThreads,
+                      std::span<std::int32_t> labels, std::span<double> distances);
+
 // `distances[i * nRows + row] = |row - point i|^2`, for few points.
 template <typename Rows>
 void candidateDistances(const Rows& rows, const Points& points, std::size_t nThreads, double* distances);
 
 // What `blockCosts` writes, a few rows at a time, for up to `nWorkers` callers at once. Keeps references to
-// rows and weights, and a copy of the centers.
+// rows, weights and centers.
 template <typename Rows>
 std::unique_ptr<CostSource> costSource(const Rows& rows, const double* weight, const Points& centers,
                                        std::size_t nWorkers);

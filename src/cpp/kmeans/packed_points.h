@@ -31,12 +31,17 @@ private:
     std::vector<Line> lines_;
 };
 
+// `place[f * tileWidth]` becomes column `f` of a point.
+template <typename Value> void packPoint(const Value* point, std::size_t nColumns, double* place) {
+    for (std::size_t f = 0; f != nColumns; ++f)
+        place[f * tileWidth] = static_cast<double>(point[f]);
+}
+
 // `tile[f * tileWidth + i]` becomes column `f` of point `i`. Places from `nPoints` on keep what they hold.
 template <typename Value>
 void packTile(const Value* points, std::size_t nPoints, std::size_t nColumns, double* tile) {
     for (std::size_t i = 0; i != nPoints; ++i)
-        for (std::size_t f = 0; f != nColumns; ++f)
-            tile[f * tileWidth + i] = static_cast<double>(points[i * nColumns + f]);
+        packPoint(points + i * nColumns, nColumns, tile + i);
 }
 
 // Asks for memory ahead of time. The sweeps read and write in bursts between which they compute, too short

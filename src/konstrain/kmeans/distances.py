@@ -120,6 +120,30 @@ def nearest_pass(
     return labels, inertia, sums, cluster_weight
 
 
+def nearest_distances(
+    means: Any, centers: NDArray[np.float64], *, n_threads: int = 1
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Find the nearest center of each block, of equally near ones the first, and the squared distance to it.
+
+    Parameters
+    ----------
+    means, centers, n_threads
+        As in `block_costs`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels, squares = nearest_distances(np.array([[0.0], [6.0]]), np.array([[1.0], [8.0]]))
+    >>> labels.tolist(), squares.tolist()
+    ([0, 1], [1.0, 4.0])
+    """
+    rows = _parts(means)
+    _check_points("centers", centers, means)
+    labels, squares = np.empty(means.shape[0], dtype=np.int32), np.empty(means.shape[0])
+    _kernels.nearest_distances(*rows, centers, _threads(n_threads), labels, squares)
+    return labels, squares
+
+
 def center_sums(
     means: Any, weight: Weight, labels: NDArray[np.int32], n_clusters: int, *, n_threads: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,4 +1,8 @@
-"""Where runs begin: block-aware k-means++ (Jia et al. 2023, Algorithm 1), random blocks, a rule, given centers."""
+"""Where runs begin: block-aware k-means++ (Jia et al. 2023, Algorithm 1), random blocks, a rule, given centers.
+
+For many clusters k-means++ is taken over a few thousand blocks that k-means|| has drawn (Bahmani et al. 2012,
+"Scalable k-means++", Algorithm 2): a pass over all blocks per round instead of one per cluster.
+"""
 
 import math
 from collections.abc import Callable
@@ -9,8 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.constraints import Problem
-from konstrain.kmeans.distances import candidate_distances
+from konstrain.kmeans.distances import candidate_distances, nearest_distances
 from konstrain.kmeans.steps import Steps
+
+# From this many clusters on k-means++ draws from the blocks that some rounds of k-means|| have chosen, each round
+# about so many times as many as there are clusters. The paper finds five rounds and once or twice as many enough.
+MANY_CLUSTERS = 200
+ROUNDS = 5
+OVERSAMPLING = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +34,7 @@ class Start:
     rule : {"k-means++", "random"}, callable or ndarray of float64, shape (n_clusters, n_features)
         How centers are drawn, by name or as ``callable(X, n_clusters, random_state=...)``, or the centers themselves.
     n_trials : int or None
-        Draws per step of k-means++; None: as scikit-learn.
+        Draws per step of k-means++; None: as scikit-learn, and for many clusters from what k-means|| has drawn.
     """
 
     X: Any
@@ -49,6 +59,9 @@ class Start:
         rng = np.random.default_rng(seed)
         if self.rule == "random":
             return rows_of_means(problem, random_blocks(problem, rng))
+        # Who says how many draws a step has means a step per cluster.
+        if problem.n_clusters >= MANY_CLUSTERS and self.n_trials is None:
+            return rows_of_means(problem, oversampled(problem, rng, n_threads=n_threads))
         return rows_of_means(problem, plus_plus(problem, rng, n_trials=self.n_trials, n_threads=n_threads))
 
 
@@ -71,15 +84,71 @@ def plus_plus(
     n_threads : int
         Threads for the distances; does not change the result.
     """
+    assert problem.scatter is not None
+    return _greedy_draws(
+        problem.mean, problem.weight, problem.scatter, problem.n_clusters, rng, n_trials=n_trials, n_threads=n_threads
+    )
+
+
+def oversampled(problem: Problem, rng: np.random.Generator, *, n_threads: int = 1) -> NDArray[np.int64]:
+    """Draw the blocks whose means become the first centers, in a few passes however many clusters there are.
+
+    k-means||: in each round every block is drawn on its own, with `OVERSAMPLING * n_clusters` times its share of
+    ``weight * dmin^2 + scatter`` as probability. Each block drawn then weighs what the blocks weigh to which it is
+    the nearest one drawn, and k-means++ chooses among them.
+
+    Parameters
+    ----------
+    problem, rng, n_threads
+        As in `plus_plus`.
+    """
     weight, scatter = problem.weight, problem.scatter
     assert scatter is not None
-    n_trials = 2 + int(math.log(problem.n_clusters)) if n_trials is None else n_trials
-    chosen = np.empty(problem.n_clusters, dtype=np.int64)
+    drawn = _draw(weight, 1, rng)
+    home, nearest = nearest_distances(problem.mean, rows_of_means(problem, drawn), n_threads=n_threads)
+    for _ in range(ROUNDS):
+        more = _draw_each(weight * nearest + scatter, OVERSAMPLING * problem.n_clusters, rng)
+        more = np.setdiff1d(more, drawn)
+        if more.size == 0:
+            continue
+        to_more, distance = nearest_distances(problem.mean, rows_of_means(problem, more), n_threads=n_threads)
+        home = np.where(distance < nearest, to_more + np.int32(drawn.size), home)
+        nearest = np.minimum(nearest, distance)
+        drawn = np.concatenate([drawn, more])
+    if drawn.size < problem.n_clusters:
+        # So few blocks differ that rounds end early: k-means++ knows what to do with them.
+        return plus_plus(problem, rng, n_threads=n_threads)
+    stands_for = np.bincount(home, weight, drawn.size).astype(np.float64, copy=False)
+    chosen = _greedy_draws(
+        problem.mean[drawn],
+        stands_for,
+        np.zeros(drawn.size),
+        problem.n_clusters,
+        rng,
+        n_trials=None,
+        n_threads=n_threads,
+    )
+    return drawn[chosen]
+
+
+def _greedy_draws(
+    mean: Any,
+    weight: NDArray[np.float64],
+    scatter: NDArray[np.float64],
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_trials: int | None,
+    n_threads: int,
+) -> NDArray[np.int64]:
+    """Draw rows of `mean` as `plus_plus` says."""
+    n_trials = 2 + int(math.log(n_clusters)) if n_trials is None else n_trials
+    chosen = np.empty(n_clusters, dtype=np.int64)
     chosen[0] = _draw(weight, 1, rng)[0]
-    nearest = candidate_distances(problem.mean, chosen[:1], n_threads=n_threads)[0]
-    for step in range(1, problem.n_clusters):
+    nearest = candidate_distances(mean, chosen[:1], n_threads=n_threads)[0]
+    for step in range(1, n_clusters):
         candidates = _draw(weight * nearest + scatter, n_trials, rng)
-        distances = np.minimum(candidate_distances(problem.mean, candidates, n_threads=n_threads), nearest)
+        distances = np.minimum(candidate_distances(mean, candidates, n_threads=n_threads), nearest)
         best = int((distances @ weight).argmin())
         chosen[step], nearest = candidates[best], distances[best]
     return chosen
@@ -109,3 +178,11 @@ def _draw(weights: NDArray[np.float64], count: int, rng: np.random.Generator) ->
         return rng.integers(weights.size, size=count)
     at = np.searchsorted(cumulative, rng.random(count) * total, side="right")
     return np.minimum(at, weights.size - 1)
+
+
+def _draw_each(weights: NDArray[np.float64], count: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw each index on its own, `count` of them on average, with probabilities proportional to these weights."""
+    total = float(weights.sum())
+    if not total > 0.0:
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(rng.random(weights.size) * total < count * weights)

@@ -16,7 +16,7 @@ from konstrain.kmeans.sized_part import SizedPart
 from konstrain.stop import NO_DEADLINE, Deadline
 
 # Part of the time that is left for one assignment where assignments are not solved to the end.
-STEP_SHARE = 0.02
+STEP_SHARE = 0.05
 
 
 @dataclass(eq=False)

@@ -25,6 +25,13 @@ constexpr std::size_t chunkRows = 1024;
 // clusters, and never fewer than 16.
 constexpr std::size_t limitingLane = 3;
 
+// Places past the last cluster never win.
+std::vector<double> paddedPrices(std::span<const double> prices) {
+    std::vector<double> padded(paddedToLanes(prices.size()), infinity);
+    std::copy(prices.begin(), prices.end(), padded.begin());
+    return padded;
+}
+
 } // namespace
 
 CandidateLists::CandidateLists(CostSource& source, std::size_t length, std::size_t nThreads)
@@ -97,72 +104,110 @@ void CandidateLists::shift(double amount) {
 
 bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<const double> prices,
                               TimePoint deadline) {
-    std::vector<double> padded(paddedToLanes(nClusters()), infinity);
-    std::copy(prices.begin(), prices.end(), padded.begin());
+    const std::vector<double> padded = paddedPrices(prices);
     const Chunks chunks{rows.size(), chunkRows};
-    const std::size_t nWorkers = chunks.workers(nThreads_);
     std::atomic<bool> outOfTime{false};
-    forEachChunk(chunks, nWorkers, [&](std::size_t worker, std::size_t chunk) {
+    if (source_.makesShortlists())
+        source_.setPrices(prices);
+    forEachChunk(chunks, chunks.workers(nThreads_), [&](std::size_t worker, std::size_t chunk) {
         if (outOfTime || isPast(deadline)) {
             outOfTime = true;
             return;
         }
         const RowRange range = chunks.rows(chunk);
         for (std::size_t first = range.first; first < range.last; first += CostSource::mostRows) {
-            const std::size_t count = std::min(CostSource::mostRows, range.last - first);
-            double* costs = scratch_[worker].costs.data();
-            source_.write(rows.subspan(first, count), worker, costs);
-            for (std::size_t n = 0; n != count; ++n)
-                makeList(static_cast<std::size_t>(rows[first + n]), costs + n * nClusters(), padded.data(),
-                         scratch_[worker].columns);
+            const auto some = rows.subspan(first, std::min(CostSource::mostRows, range.last - first));
+            if (source_.makesShortlists())
+                makeFromShort(some, padded.data(), worker);
+            else
+                makeFromAll(some, padded.data(), worker);
         }
     });
     return !outOfTime;
 }
 
+void CandidateLists::makeFromAll(std::span<const std::int32_t> rows, const double* prices,
+                                 std::size_t worker) {
+    Scratch& scratch = scratch_[worker];
+    source_.write(rows, worker, scratch.costs.data());
+    for (std::size_t n = 0; n != rows.size(); ++n)
+        makeList(static_cast<std::size_t>(rows[n]), scratch.costs.data() + n * nClusters(), prices,
+                 scratch.places);
+}
+
+void CandidateLists::makeFromShort(std::span<const std::int32_t> rows, const double* prices,
+                                   std::size_t worker) {
+    Shortlist lists[CostSource::mostRows];
+    source_.shortlist(rows, worker, std::span(lists).first(rows.size()));
+    for (std::size_t n = 0; n != rows.size(); ++n)
+        if (!takeShortlist(static_cast<std::size_t>(rows[n]), lists[n], prices, scratch_[worker].places))
+            makeFromAll(rows.subspan(n, 1), prices, worker);
+}
+
 void CandidateLists::makeList(std::size_t row, const double* costs, const double* prices,
-                              std::vector<std::int32_t>& columns) {
-    const auto priced = [&](std::int32_t j) { return costs[j] + prices[j]; };
+                              std::vector<std::int32_t>& places) {
+    std::size_t count = nClusters();
+    beyond_[row] = infinity;
     if (length_ == nClusters()) {
-        std::iota(columns.begin(), columns.end(), 0);
-        fill(row, costs, columns);
-        beyond_[row] = infinity;
-        return;
+        std::iota(places.begin(), places.end(), 0);
+    } else {
+        double limits[laneCount];
+        fourthOfLanes(costs, prices, nClusters(), limits);
+        std::sort(std::begin(limits), std::end(limits));
+        // A lane with fewer clusters has no fourth; the places past the last cluster cost infinity, too.
+        beyond_[row] = std::min(limits[limitingLane], std::numeric_limits<double>::max());
+        count = columnsUpTo(costs, prices, nClusters(), beyond_[row], places.data());
     }
-    double limits[laneCount];
-    fourthOfLanes(costs, prices, nClusters(), limits);
-    std::sort(std::begin(limits), std::end(limits));
-    // A lane with fewer clusters has no fourth; the places past the last cluster cost infinity, too.
-    beyond_[row] = std::min(limits[limitingLane], std::numeric_limits<double>::max());
-    std::size_t count = columnsUpTo(costs, prices, nClusters(), beyond_[row], columns.data());
+    keepCheapest(row, {costs, everyCluster_.data()}, prices, places, count);
+}
+
+// False when the cheapest cluster may be off the shortlist.
+bool CandidateLists::takeShortlist(std::size_t row, const Shortlist& list, const double* prices,
+                                   std::vector<std::int32_t>& places) {
+    double least = infinity;
+    for (std::size_t e = 0; e != list.count; ++e) {
+        least = std::min(least, list.costs[e] + prices[list.clusters[e]]);
+        places[e] = static_cast<std::int32_t>(e);
+    }
+    if (!(least < list.beyond))
+        return false;
+    beyond_[row] = list.beyond;
+    keepCheapest(row, {list.costs, list.clusters}, prices, places, list.count);
+    return true;
+}
+
+// Fills the list of a row with the cheapest of `count` clusters, which are in ascending order.
+void CandidateLists::keepCheapest(std::size_t row, const Costs& costs, const double* prices,
+                                  std::vector<std::int32_t>& places, std::size_t count) {
     if (count > length_) {
+        const auto priced = [&](std::int32_t place) {
+            return costs.values[place] + prices[costs.clusters[place]];
+        };
         // Of equal costs the first clusters stay, so that lists do not depend on how they are cut.
         const auto isCheaper = [&](std::int32_t a, std::int32_t b) {
             return priced(a) < priced(b) || (priced(a) == priced(b) && a < b);
         };
-        const auto cut = columns.begin() + static_cast<std::ptrdiff_t>(length_);
-        std::nth_element(columns.begin(), cut, columns.begin() + static_cast<std::ptrdiff_t>(count),
-                         isCheaper);
-        beyond_[row] = priced(*cut);
+        const auto cut = places.begin() + static_cast<std::ptrdiff_t>(length_);
+        std::nth_element(places.begin(), cut, places.begin() + static_cast<std::ptrdiff_t>(count), isCheaper);
+        beyond_[row] = std::min(beyond_[row], priced(*cut));
         count = length_;
     }
-    fill(row, costs, std::span(columns).first(count));
-}
-
-void CandidateLists::fill(std::size_t row, const double* costs, std::span<const std::int32_t> columns) {
     double* toCost = costs_.get() + row * length_;
     std::int32_t* toCluster = clusters_.get() + row * length_;
-    for (std::size_t e = 0; e != columns.size(); ++e) {
-        toCost[e] = costs[columns[e]];
-        toCluster[e] = columns[e];
+    for (std::size_t e = 0; e != count; ++e) {
+        toCost[e] = costs.values[places[e]];
+        toCluster[e] = costs.clusters[places[e]];
     }
-    std::fill(toCost + columns.size(), toCost + length_, infinity);
-    std::fill(toCluster + columns.size(), toCluster + length_, 0);
+    std::fill(toCost + count, toCost + length_, infinity);
+    std::fill(toCluster + count, toCluster + length_, 0);
 }
 
 void CandidateLists::extend(std::span<const std::int32_t> rows, std::span<const double> prices,
                             std::span<const double> floors) {
-    makeRows(rows, prices, TimePoint::max());
+    const std::vector<double> padded = paddedPrices(prices);
+    for (std::size_t first = 0; first < rows.size(); first += CostSource::mostRows)
+        makeFromAll(rows.subspan(first, std::min(CostSource::mostRows, rows.size() - first)), padded.data(),
+                    0);
     for (std::size_t n = 0; n != rows.size(); ++n)
         if (const auto row = static_cast<std::size_t>(rows[n]); beyond_[row] <= floors[n])
             widen(row);

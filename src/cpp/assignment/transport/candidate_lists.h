@@ -43,8 +43,8 @@ public:
     // Prices have changed: lowers what is known of clusters off the lists accordingly, then makes the lists
     // anew on which the cheapest cluster may not be. False when the deadline passed first.
     bool rebase(std::span<const double> prices, TimePoint deadline);
-    // Makes some lists anew at prices that only rose since the last `rebase`. Lists that would end at
-    // `floors`, a value per row, or below take up all clusters.
+    // Makes some lists anew, from all costs, at prices that only rose since the last `rebase`. Lists that
+    // would end at `floors`, a value per row, or below take up all clusters.
     void extend(std::span<const std::int32_t> rows, std::span<const double> prices,
                 std::span<const double> floors);
 
@@ -60,15 +60,25 @@ private:
     // What one worker needs to make lists.
     struct Scratch {
         std::vector<double> costs;
-        std::vector<std::int32_t> columns;
+        std::vector<std::int32_t> places;
+    };
+    // Costs of a row, and the clusters they belong to.
+    struct Costs {
+        const double* values;
+        const std::int32_t* clusters;
     };
     static constexpr std::uint32_t notWide = ~std::uint32_t{0};
 
     void widen(std::size_t row);
     bool makeRows(std::span<const std::int32_t> rows, std::span<const double> prices, TimePoint deadline);
+    void makeFromAll(std::span<const std::int32_t> rows, const double* prices, std::size_t worker);
+    void makeFromShort(std::span<const std::int32_t> rows, const double* prices, std::size_t worker);
     void makeList(std::size_t row, const double* costs, const double* prices,
-                  std::vector<std::int32_t>& columns);
-    void fill(std::size_t row, const double* costs, std::span<const std::int32_t> columns);
+                  std::vector<std::int32_t>& places);
+    bool takeShortlist(std::size_t row, const Shortlist& list, const double* prices,
+                       std::vector<std::int32_t>& places);
+    void keepCheapest(std::size_t row, const Costs& costs, const double* prices,
+                      std::vector<std::int32_t>& places, std::size_t count);
 
     CostSource& source_;
     std::size_t length_;

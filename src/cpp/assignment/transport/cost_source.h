@@ -10,6 +10,14 @@
 
 namespace konstrain {
 
+// Some clusters of a row with its costs there. No other cluster costs less than `beyond`, price included.
+struct Shortlist {
+    const double* costs;
+    const std::int32_t* clusters;
+    std::size_t count;
+    double beyond;
+};
+
 // Where the costs of rows come from: a matrix, or rows and centers between which distances are taken when
 // they are asked for. The same row always has the same costs, bit for bit.
 class CostSource {
@@ -29,6 +37,15 @@ public:
 
     // Writes the costs of a few rows, one row after the other. Workers may call it at the same time.
     virtual void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) = 0;
+
+    // Whether the cheapest clusters of a row can be found without all of its costs.
+    virtual bool makesShortlists() const { return false; } // else the next two are not to be called
+    // The prices at which clusters are cheap from now on. Not while workers make shortlists.
+    virtual void setPrices(std::span<const double> /*prices*/) {}
+    // Finds about two dozen clusters that are cheap for each of a few rows, in order; none where that cannot
+    // be said. They stay until the worker's next call. Costs are those that `write` writes.
+    virtual void shortlist(std::span<const std::int32_t> /*rows*/, std::size_t /*worker*/,
+                           std::span<Shortlist> /*lists*/) {}
 
 private:
     std::size_t nRows_;

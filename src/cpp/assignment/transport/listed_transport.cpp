@@ -38,13 +38,33 @@ public:
         : CostSource(all.nRows() / sampleRatio, all.nClusters()), all_(all) {}
 
     void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) override {
-        std::int32_t chosen[mostRows];
-        for (std::size_t n = 0; n != rows.size(); ++n)
-            chosen[n] = static_cast<std::int32_t>(sampledRow(static_cast<std::size_t>(rows[n]), sampleRatio));
-        all_.write(std::span<const std::int32_t>(chosen, rows.size()), worker, costs);
+        const Chosen chosen(rows);
+        all_.write(chosen.rows(), worker, costs);
+    }
+    bool makesShortlists() const override { return all_.makesShortlists(); }
+    void setPrices(std::span<const double> prices) override { all_.setPrices(prices); }
+    void shortlist(std::span<const std::int32_t> rows, std::size_t worker,
+                   std::span<Shortlist> lists) override {
+        const Chosen chosen(rows);
+        all_.shortlist(chosen.rows(), worker, lists);
     }
 
 private:
+    // Rows of the sample by their numbers among all.
+    class Chosen {
+    public:
+        explicit Chosen(std::span<const std::int32_t> sampled) : count_(sampled.size()) {
+            for (std::size_t n = 0; n != count_; ++n)
+                rows_[n] =
+                    static_cast<std::int32_t>(sampledRow(static_cast<std::size_t>(sampled[n]), sampleRatio));
+        }
+        std::span<const std::int32_t> rows() const { return {rows_, count_}; }
+
+    private:
+        std::int32_t rows_[mostRows];
+        std::size_t count_;
+    };
+
     CostSource& all_;
 };
 
@@ -94,10 +114,11 @@ bool ListedLevel::refinePrices(std::span<double> prices, double temperature, boo
         return false;
     SharePrices shares(lists_, lower_, upper_);
     const std::int64_t enough = static_cast<std::int64_t>(lists_.nRows()) / rowsPerPath;
-    double now = temperature * shares.medianGap(prices);
-    for (int level = 0; level != nLevels && now > 0.0; ++level, now /= cooling) {
+    const double hottest = temperature * shares.medianGap(prices);
+    double heat = 1.0;
+    for (int level = 0; level != nLevels && hottest > 0.0; ++level, heat /= cooling) {
         for (int step = 0; step != stepsPerLevel; ++step) {
-            shares.measure(prices, now);
+            shares.measure(prices, heat * hottest, heat);
             if (shares.excess() <= enough)
                 return lists_.rebase(prices, options_.deadline);
             shares.step(prices);

@@ -6,6 +6,7 @@
 
 #include "chunks.h"
 #include "flow_search.h"
+#include "priced_entries.h"
 
 namespace konstrain {
 
@@ -18,7 +19,8 @@ constexpr double shareUnit = 4294967296.0;
 constexpr double farthest = 7.0;
 // Smallest product of two shares that couples two clusters in a step.
 constexpr double leastCoupling = 0.03;
-// Rows per cluster that couplings are counted on: more than these say the same.
+// Rows per cluster that couplings are counted on at the first temperature: more than these say the same. The
+// colder it is, the fewer of them stand between two clusters, and the more are looked at.
 constexpr std::size_t coupledRows = 32;
 // A step moves no price by more temperatures than this.
 constexpr double longestStep = 3.0;
@@ -96,7 +98,8 @@ struct SharePrices::Worker {
 SharePrices::SharePrices(const CandidateLists& lists, std::span<const std::int64_t> lower,
                          std::span<const std::int64_t> upper)
     : lists_(lists), lower_(lower), upper_(upper),
-      coupledStride_(std::max<std::size_t>(1, lists.nRows() / (coupledRows * lists.nClusters()))),
+      rowsPerCoupled_(static_cast<double>(lists.nRows()) /
+                      static_cast<double>(coupledRows * lists.nClusters())),
       workers_(Chunks{lists.nRows(), chunkRows}.workers(lists.nThreads()),
                Worker(lists.nClusters(), lists.length())),
       shares_(lists.nClusters()), sizes_(lists.nClusters()), starts_(lists.nClusters() + 1),
@@ -127,8 +130,9 @@ double SharePrices::medianGap(std::span<const double> prices) const {
     return *middle;
 }
 
-void SharePrices::measure(std::span<const double> prices, double temperature) {
+void SharePrices::measure(std::span<const double> prices, double temperature, double heat) {
     temperature_ = temperature;
+    coupledStride_ = std::max<std::size_t>(1, static_cast<std::size_t>(heat * rowsPerCoupled_));
     for (Worker& worker : workers_) {
         std::fill(worker.shares.begin(), worker.shares.end(), 0);
         std::fill(worker.curvature.begin(), worker.curvature.end(), 0);
@@ -161,11 +165,7 @@ void SharePrices::measure(std::span<const double> prices, double temperature) {
 void SharePrices::measureRow(std::size_t row, std::span<const double> prices, Worker& worker) const {
     const auto [cost, cluster, length] = lists_[row];
     double* priced = worker.priced.data();
-    double least = infinity;
-    for (std::size_t e = 0; e != length; ++e) {
-        priced[e] = cost[e] + prices[static_cast<std::size_t>(cluster[e])];
-        least = std::min(least, priced[e]);
-    }
+    const double least = priceEntries(cost, cluster, length, prices.data(), priced);
     std::size_t count = 0;
     double sum = 0.0;
     for (std::size_t e = 0; e != length; ++e) {

@@ -53,8 +53,9 @@ public:
     // The median of what the second-cheapest cluster costs more than the cheapest, where that is not zero;
     // zero when it always is.
     double medianGap(std::span<const double> prices) const;
-    // Takes the shares at these prices; then `excess` says by how much the sizes of whole rows miss them.
-    void measure(std::span<const double> prices, double temperature);
+    // Takes the shares at these prices and this temperature, which is `heat` times the first one; then
+    // `excess` says by how much the sizes of whole rows miss them.
+    void measure(std::span<const double> prices, double temperature, double heat);
     std::int64_t excess() const { return excess_; }
     // One Newton step from where the shares were measured.
     void step(std::span<double> prices);
@@ -71,7 +72,8 @@ private:
     const CandidateLists& lists_;
     std::span<const std::int64_t> lower_;
     std::span<const std::int64_t> upper_;
-    std::size_t coupledStride_;
+    double rowsPerCoupled_; // one row in so many is enough for couplings, at first
+    std::size_t coupledStride_ = 1;
     double temperature_ = 0.0;
     std::int64_t excess_ = 0;
     std::vector<Worker> workers_;

@@ -1,0 +1,112 @@
+#include "screened_centers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define KONSTRAIN_KERNELS "screen_kernels.h"
+#include "for_each_fma_target.h"
+
+namespace konstrain {
+
+namespace {
+
+const auto twoNearestOf = KONSTRAIN_PICK(twoNearest);
+const auto scoreRows = KONSTRAIN_PICK(scoreRows);
+const auto limitOfLanes = KONSTRAIN_PICK(limitOfLanes);
+const auto scoresUpTo = KONSTRAIN_PICK(scoresUpTo);
+template <typename Value> const auto shiftRow = KONSTRAIN_PICK(shiftRow<Value>);
+
+constexpr float infiniteScore = std::numeric_limits<float>::infinity();
+// Half a unit in the last place of a float, and a bound on that of a double with room to spare.
+constexpr double floatRounding = 0x1p-24;
+constexpr double doubleRounding = 0x1p-50;
+// Roundings of a score beyond those of its sum: of its parts, of what it is compared with.
+constexpr double extraRoundings = 12.0;
+// Products that are too small for single precision may be lost, all columns of a score together.
+constexpr double lost = 1e-30;
+// Kept are the scores up to the second-least one of the lane that comes here when lanes are sorted by it:
+// about 22 of them, and never fewer than 14.
+constexpr std::int32_t limitingLane = 6;
+
+std::size_t roundUp(std::size_t count, std::size_t unit) {
+    return (count + unit - 1) / unit * unit;
+}
+
+} // namespace
+
+ScreenedCenters::ScreenedCenters(const DenseRows<double>& centers)
+    : middle_(centers.nColumns), halfSquares_(centers.nRows),
+      offsets_(roundUp(centers.nRows, screenTile), infiniteScore),
+      points_(offsets_.size() * centers.nColumns), tiles_(points_.size()) {
+    const std::size_t d = nColumns();
+    for (std::size_t j = 0; j != centers.nRows; ++j)
+        for (std::size_t f = 0; f != d; ++f)
+            middle_[f] += centers.values[j * d + f] / static_cast<double>(centers.nRows);
+    double longest = 0.0;
+    for (std::size_t j = 0; j != centers.nRows; ++j)
+        longest = std::max(longest, std::sqrt(shiftRow<double>(centers.values + j * d, middle_.data(), 1.0, d,
+                                                               points_.data() + j * d)));
+    // What is so long that its square is infinite, or so short that it is nothing, has no scale.
+    if (!(longest > 1e-150 && longest < 1e150))
+        return;
+    scale_ = std::ldexp(1.0, -std::ilogb(longest) - 1);
+    longest_ = longest * scale_;
+    for (std::size_t j = 0; j != centers.nRows; ++j) {
+        float* point = points_.data() + j * d;
+        halfSquares_[j] = 0.5 * shiftRow<double>(centers.values + j * d, middle_.data(), scale_, d, point);
+        for (std::size_t f = 0; f != d; ++f)
+            tiles_[(j / screenTile * d + f) * screenTile + j % screenTile] = point[f];
+    }
+    setPrices({});
+}
+
+void ScreenedCenters::setPrices(std::span<const double> prices) {
+    largestOffset_ = 0.0;
+    for (std::size_t j = 0; j != halfSquares_.size(); ++j) {
+        const double price = prices.empty() ? 0.0 : prices[j];
+        const double offset = halfSquares_[j] + 0.5 * price * scale_ * scale_;
+        largestOffset_ = std::max(largestOffset_, std::abs(offset));
+        offsets_[j] = static_cast<float>(offset);
+    }
+}
+
+template <typename Value> double ScreenedCenters::shift(const Value* row, float* to) const {
+    return shiftRow<Value>(row, middle_.data(), scale_, nColumns(), to);
+}
+
+double ScreenedCenters::error(double square) const {
+    const double length = std::sqrt(square);
+    const double roundings = static_cast<double>(nColumns()) + extraRoundings;
+    return roundings * (floatRounding * (largestOffset_ + length * longest_) +
+                        doubleRounding * (length + longest_) * (length + longest_)) +
+           lost;
+}
+
+void ScreenedCenters::twoNearest(const float* tile, float* first, float* second,
+                                 std::int32_t* nearest) const {
+    const std::size_t nCenters = roundUp(halfSquares_.size(), screenGroup);
+    twoNearestOf(tile, points_.data(), offsets_.data(), nCenters, nColumns(), first, second, nearest);
+}
+
+void ScreenedCenters::score(const float* rows, std::size_t nRows, float* scores) const {
+    for (std::size_t first = 0; first != nScores(); first += screenTile)
+        scoreRows(tiles_.data() + first * nColumns(), offsets_.data() + first, rows, nRows, nColumns(),
+                  scores + first, nScores());
+}
+
+std::size_t ScreenedCenters::keepLeast(const float* scores, std::int32_t* kept, float& limit) const {
+    limit = limitOfLanes(scores, nScores(), limitingLane);
+    // Not a number, or infinite: nothing is known.
+    return limit < infiniteScore ? scoresUpTo(scores, nScores(), limit, kept) : 0;
+}
+
+template double ScreenedCenters::shift(const double* row, float* to) const;
+template double ScreenedCenters::shift(const float* row, float* to) const;
+
+} // namespace konstrain

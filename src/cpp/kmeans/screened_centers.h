@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "row_views.h"
+
+namespace konstrain {
+
+// Rows, or centers, that a kernel reads side by side, and how many it asks for at least on the other side.
+inline constexpr std::size_t screenTile = 32;
+inline constexpr std::size_t screenGroup = 8;
+// Scores are looked through in so many lanes.
+inline constexpr std::size_t screenLanes = 16;
+
+// Centers in single precision, which say of most of them that they are too far away: twice as many numbers
+// fit into a register, and no differences are taken. What is left is for doubles to decide.
+//
+// With x and c measured from the middle of the centers, |x - c|^2 = |x|^2 + 2 (|c|^2 / 2 - x.c). Centers
+// differ in the bracket only, the score, to which half a price may be added. For each row the largest
+// possible error of its scores is known: rounding of d products and sums, each at most as large as |x| |c|
+// and the largest offset together.
+class ScreenedCenters {
+public:
+    explicit ScreenedCenters(const DenseRows<double>& centers);
+
+    // Fewer centers are not worth it.
+    static constexpr std::size_t fewest = 4 * screenLanes;
+    // Whether single precision tells these centers apart at all.
+    bool isUsable() const { return scale_ > 0.0; }
+    std::size_t nColumns() const { return middle_.size(); }
+    // Scores of one row: those past the last center are infinite.
+    std::size_t nScores() const { return offsets_.size(); }
+
+    // From now on scores are those of squared distances with these prices.
+    void setPrices(std::span<const double> prices);
+
+    // Writes a row in the units of the scores and returns its squared length.
+    template <typename Value> double shift(const Value* row, float* to) const;
+    // How far scores of a row of this squared length may be off.
+    double error(double square) const;
+    // What a row of this squared length costs, price included, where it has this score.
+    double cost(double square, double score) const { return (square + 2.0 * score) / (scale_ * scale_); }
+
+    // The two least scores of each row of a tile, and the first center that has the least one. Column `f` of
+    // row `i` is at `tile[f * screenTile + i]`.
+    void twoNearest(const float* tile, float* first, float* second, std::int32_t* nearest) const;
+    // All scores of a few rows, a multiple of `screenGroup`.
+    void score(const float* rows, std::size_t nRows, float* scores) const;
+    // Writes which centers have the least scores of a row, about two dozen, in order, and the score that
+    // none of the others is below. Needs room for `nScores` and a tile.
+    std::size_t keepLeast(const float* scores, std::int32_t* kept, float& limit) const;
+
+private:
+    std::vector<double> middle_;
+    double scale_ = 0.0; // a power of two; 0: not usable
+    double longest_ = 0.0;
+    double largestOffset_ = 0.0;
+    std::vector<double> halfSquares_;
+    std::vector<float> offsets_;
+    std::vector<float> points_; // one after the other
+    std::vector<float> tiles_;  // side by side
+};
+
+} // namespace konstrain

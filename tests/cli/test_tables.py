@@ -1,0 +1,190 @@
+"""A table as people have it, from the first command to labels of new rows."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+from command_line import konstrain
+
+PLANS, CITIES = ["free", "gold"], ["Köln", "Oslo"]
+
+
+def shop(folder, name="shop.csv", n=40, missing=(), encoding="utf-8", first=0):
+    """Write customers of two kinds; returns the kind of each."""
+    rng = np.random.default_rng(first)
+    lines = ["CustomerID;name;age;income;city;plan;since"]
+    kinds = [i % 2 for i in range(n)]
+    for i, kind in enumerate(kinds):
+        age = "" if i in missing else f"{25 + 30 * kind + rng.normal():.0f}"
+        income = f"{20_000 + 40_000 * kind + 900 * rng.normal():.2f}".replace(".", ",")
+        day = f"{1 + i % 27:02d}.0{1 + 5 * kind}.2021"
+        lines.append(f"{1000 + 7 * (i + first)};p{i + first};{age};{income};{CITIES[kind]};{PLANS[kind]};{day}")
+    (folder / name).write_bytes("\n".join([*lines, ""]).encode(encoding))
+    return kinds
+
+
+def rows_of(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def labels_of(path):
+    return [int(row["label"]) for row in rows_of(path)]
+
+
+def are_the_same(labels, kinds):
+    return labels in (kinds, [1 - kind for kind in kinds])
+
+
+def test_a_mixed_table_is_clustered_and_every_decision_is_said_in_one_line(tmp_path):
+    kinds = shop(tmp_path)
+    done = konstrain("fit", "shop.csv", "-k", 2, "-o", "labels.csv", folder=tmp_path)
+    assert done.code == 0, done
+    assert are_the_same(labels_of(tmp_path / "labels.csv"), kinds)
+    for words in (
+        r"numbers have decimal commas: '\d+,\d+' is read as",
+        "column 'CustomerID' looks like an identifier",
+        "column 'name' is text with 40 different values: left out",
+        r"column 'since' holds dates \(31.12.2024\): counted in days",
+        "text with few values as 0/1 columns, one per value: 'city', 'plan'",
+        "spreads differ by more than 100 .*--no-standardize",
+    ):
+        assert len(re.findall(f"^note: .*{words}", done.err, flags=re.MULTILINE)) == 1, words
+    assert re.search(r"city=(Köln|Oslo) 100%", done.out)
+    assert "silhouette" in done.out
+    assert re.search(r"center +age +income +city +plan +since", done.out)
+
+
+def test_missing_values_are_refused_together_dropped_or_filled_in(tmp_path):
+    kinds = shop(tmp_path, missing=(3, 8))
+    refused = konstrain("fit", "shop.csv", "-k", 2, "-q", folder=tmp_path)
+    assert refused.code == 2
+    assert "values are missing in 2 of 40 rows, first in row 3; 'age' 2; --missing drop" in refused.err
+    (tmp_path / "links.csv").write_text("who,whom\np3,p5\np0,p2\n")
+    options = ("--id", "name", "--must-link", "links.csv", "-o", "out.csv")
+    dropped = konstrain("fit", "shop.csv", "-k", 2, *options, "--missing", "drop", "--join", folder=tmp_path)
+    assert dropped.code == 0, dropped
+    assert "note: 2 rows of 40 left out: values are missing" in dropped.err
+    assert "note: 1 link of rows that are left out do not count" in dropped.err
+    assert "links.csv, line 1 is read as a header" in dropped.err
+    rows = rows_of(tmp_path / "out.csv")
+    assert [i for i, row in enumerate(rows) if row["label"] == ""] == [3, 8]
+    assert rows[4]["since"] == "05.01.2021"
+    filled = konstrain("fit", "shop.csv", "-k", 2, *options, "--missing", "median", folder=tmp_path)
+    assert filled.code == 0, filled
+    assert are_the_same(labels_of(tmp_path / "out.csv"), kinds)
+
+
+def test_a_saved_model_labels_new_rows_as_the_fit_would(tmp_path):
+    pytest.importorskip("skops")
+    shop(tmp_path, encoding="latin1")
+    fitted = ("fit", "shop.csv", "-k", 2, "--id", "name", "--encoding", "latin1", "-q")
+    assert konstrain(*fitted, "--save", "m.skops", "--save", "m.skops", folder=tmp_path).code == 0
+    kinds = shop(tmp_path, "new.csv", n=9, first=50)
+    done = konstrain("predict", "new.csv", "--model", "m.skops", "--id", "name", "-o", "new.json", folder=tmp_path)
+    assert done.code == 0, done
+    assert are_the_same([row["label"] for row in json.loads((tmp_path / "new.json").read_text())], kinds)
+    sized = konstrain(
+        "predict", "new.csv", "--model", "m.skops", "--size-max", 5, "--size-min", 4, "--json", folder=tmp_path
+    )
+    assert sorted(json.loads(sized.out)["sizes"]) == [4, 5]
+    text = (tmp_path / "new.csv").read_text()
+    (tmp_path / "new.csv").write_text(text.replace("gold", "vip").replace(";since", ";day"))
+    assert (
+        "new.csv has no column 'since'" in konstrain("predict", "new.csv", "--model", "m.skops", folder=tmp_path).err
+    )
+    (tmp_path / "new.csv").write_text(text.replace("gold", "vip"))
+    unseen = konstrain("predict", "new.csv", "--model", "m.skops", folder=tmp_path)
+    assert "note: column 'plan': the fit never saw 'vip'; such rows have no value there" in unseen.err
+    assert konstrain(*fitted, "--save", "m.joblib", folder=tmp_path).code == 0
+    refused = konstrain("predict", "new.csv", "--model", "m.joblib", folder=tmp_path)
+    assert refused.code == 2
+    assert "is a pickle: opening it may run any program" in refused.err
+    assert konstrain("predict", "new.csv", "--model", "m.joblib", "--trust", folder=tmp_path).code == 0
+
+
+def test_methods_that_cannot_label_new_rows_are_not_saved_and_that_is_said_first(tmp_path):
+    shop(tmp_path)
+    done = konstrain("fit", "shop.csv", "-k", 2, "--method", "dils", "--save", "m.joblib", folder=tmp_path)
+    assert done.code == 2
+    assert "dils labels only the rows it was fitted on; leave out --save" in done.err
+
+
+def test_labels_to_standard_output_leave_the_report_to_the_other_stream(tmp_path):
+    shop(tmp_path)
+    done = konstrain("fit", "shop.csv", "-k", 2, "-q", "-o", "-", folder=tmp_path)
+    assert done.out.splitlines()[0] == "row,label,distance"
+    assert len(done.out.splitlines()) == 41
+    assert "40 rows in 2 clusters" in done.err
+
+
+def test_the_page_is_one_file_with_everything_escaped(tmp_path):
+    rows = [f"<b>x{i}</b>,{i % 2 * 9 + i / 50},{i % 2 * 7}" for i in range(20)]
+    (tmp_path / "t.csv").write_text("\n".join(["name,<script>alert(1)</script>,b&c", *rows, ""]))
+    (tmp_path / "cl.csv").write_text("<b>x0</b>,<b>x2</b>\n")
+    options = ("--id", "name", "--cannot-link", "cl.csv", "--size-max", 10, "--report", "page.html", "-q")
+    done = konstrain("fit", "t.csv", "-k", 2, *options, folder=tmp_path)
+    assert done.code == 0, done
+    page = (tmp_path / "page.html").read_text()
+    assert "<script" not in page
+    assert "<b>x" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "b&amp;c" in page
+    assert "cannot-link &lt;b&gt;x0&lt;/b&gt;, &lt;b&gt;x2&lt;/b&gt;" in page
+    assert page.count("<circle") == 20
+    assert "prefers-color-scheme: dark" in page
+    assert not re.search(r"(src|href)=|url\(|@import", page)
+
+
+def test_a_number_of_clusters_is_recommended_under_the_constraints(tmp_path):
+    shop(tmp_path)
+    done = konstrain("choose", "shop.csv", "--to", 4, "--plot", "c.png", "--size-min", 9, "-q", folder=tmp_path)
+    assert done.code == 0, done
+    assert "recommended: konstrain fit shop.csv -k 2" in done.out
+    assert "the constraints allow 1 to 4 clusters" in done.out
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+    impossible = konstrain("choose", "shop.csv", "--size-min", 25, "--size-max", 30, folder=tmp_path)
+    assert impossible.code == 3
+    assert "sizes allow at least 2 and at most 1 clusters" in impossible.err
+
+
+def test_mixed_groups_have_the_same_share_of_each_kind(tmp_path):
+    kinds = shop(tmp_path)
+    (tmp_path / "cl.csv").write_text("p0,p1\np0,p2\n")
+    options = ("--id", "name", "--cannot-link", "cl.csv", "-o", "teams.csv")
+    done = konstrain("mix", "shop.csv", "-k", 4, *options, folder=tmp_path)
+    assert done.code == 0, done
+    teams = np.array(labels_of(tmp_path / "teams.csv"))
+    assert np.bincount(teams).tolist() == [10] * 4
+    assert np.bincount(teams, kinds).tolist() == [5.0] * 4
+    assert teams[0] not in (teams[1], teams[2])
+    assert "city (text): " in done.out
+
+
+def test_check_and_sizes_need_no_numbers(tmp_path):
+    (tmp_path / "names.csv").write_text("name,town\nanna,oslo\nbert,\ncarl,rome\n")
+    (tmp_path / "labels.csv").write_text("name,label\nanna,0\nbert,1\ncarl,1\n")
+    assert konstrain("check", "names.csv", "-k", 2, "--id", "name", folder=tmp_path).code == 0
+    options = ("--id", "name", "--kind", "sizes", "-o", "sizes.png")
+    assert konstrain("plot", "names.csv", "labels.csv", *options, folder=tmp_path).code == 0
+    assert (tmp_path / "sizes.png").exists()
+
+
+def test_questions_are_added_below_the_answers_of_the_last_round(tmp_path):
+    shop(tmp_path)
+    ask = ("suggest", "shop.csv", "-k", 2, "--id", "name", "--ask", 3, "-o", "ask.csv", "--append", "-q")
+    assert konstrain(*ask, folder=tmp_path).code == 0
+    first = (tmp_path / "ask.csv").read_text()
+    title, *questions = first.splitlines()
+    pairs = [[int(name[1:]) % 2 for name in line.split(",")[:2]] for line in questions]
+    answers = ["must" if a == b else "cannot" for a, b in pairs]
+    answered = "".join(f"{line}\n" for line in [title, *map("".join, zip(questions, answers, strict=True))])
+    (tmp_path / "ask.csv").write_text(answered)
+    done = konstrain(*ask, folder=tmp_path)
+    assert done.code == 0, done
+    text = (tmp_path / "ask.csv").read_text()
+    assert text.startswith(answered)
+    assert len(text.splitlines()) == 7
+    assert text.count("a,b,answer") == 1

@@ -1,0 +1,114 @@
+"""Where runs begin when there are many clusters: k-means|| over blocks."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from konstrain import ConstrainedKMeans
+from konstrain.constraints import Problem
+from konstrain.kmeans import start
+from konstrain.kmeans.distances import block_costs, nearest_distances
+
+
+def blobs(n_blobs, per_blob, seed=0):
+    rng = np.random.default_rng(seed)
+    middles = 100.0 * rng.normal(size=(n_blobs, 4))
+    return np.repeat(middles, per_blob, axis=0) + rng.normal(size=(n_blobs * per_blob, 4))
+
+
+def test_each_index_is_drawn_as_often_as_its_weight_says():
+    weights = np.array([0.0, 1.0, 2.0, 3.0, 10.0, 4.0])
+    rng = np.random.default_rng(0)
+    n_rounds, count = 20_000, 1.5
+    often = np.zeros(weights.size)
+    together = 0
+    for _ in range(n_rounds):
+        drawn = start._draw_each(weights, count, rng)
+        often[drawn] += 1
+        together += np.isin([4, 5], drawn).all()
+    chance = count * weights / weights.sum()
+    spread = np.sqrt(n_rounds * chance * (1 - chance))
+    np.testing.assert_array_less(np.abs(often - n_rounds * chance), 4 * spread + 1e-9)
+    # On their own: two are drawn together as often as chance says.
+    both = chance[4] * chance[5]
+    assert abs(together - n_rounds * both) < 4 * np.sqrt(n_rounds * both * (1 - both))
+
+
+def test_nothing_is_drawn_where_nothing_weighs():
+    assert start._draw_each(np.zeros(5), 3.0, np.random.default_rng(0)).size == 0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_nearest_distances_are_the_least_costs(form, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5)).astype(dtype) * (rng.random((300, 5)) < 0.5)
+    for n_centers in (1, 40, 70):
+        centers = rng.normal(size=(n_centers, 5))
+        costs = block_costs(form(X), None, centers)
+        for n_threads in (1, 2):
+            labels, squares = nearest_distances(form(X), centers, n_threads=n_threads)
+            np.testing.assert_array_equal(labels, costs.argmin(axis=1))
+            np.testing.assert_array_equal(squares, costs.min(axis=1))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_blobs_far_apart_each_get_a_center(form):
+    X = blobs(60, 10)
+    problem = Problem.build(form(X), 60)
+    for seed in range(3):
+        blocks = start.oversampled(problem, np.random.default_rng(seed))
+        assert len(set(blocks // 10)) >= 58  # k-means++ over all rows misses as many
+
+
+def test_starts_are_as_good_as_those_of_one_pass_per_cluster():
+    X = blobs(50, 20)
+    problem = Problem.build(X, 200)
+
+    def cost_of(blocks):
+        return block_costs(X, None, X[blocks]).min(axis=1).sum()
+
+    cost = {
+        draw: np.mean([cost_of(draw(problem, np.random.default_rng(seed))) for seed in range(5)])
+        for draw in (start.plus_plus, start.oversampled)
+    }
+    assert cost[start.oversampled] < 1.1 * cost[start.plus_plus]
+
+
+def test_blocks_of_weight_zero_are_left_out():
+    X = blobs(40, 10)
+    weight = np.ones(len(X))
+    weight[:200] = 0.0
+    problem = Problem.build(X, 30, sample_weight=weight)
+    assert start.oversampled(problem, np.random.default_rng(0)).min() >= 200
+
+
+def test_fewer_different_rows_than_clusters_still_give_as_many_centers():
+    X = np.repeat(np.arange(5.0)[:, None], 20, axis=0)
+    problem = Problem.build(X, 12)
+    blocks = start.oversampled(problem, np.random.default_rng(0))
+    assert blocks.size == 12
+    assert set(X[blocks, 0]) == set(range(5))
+
+
+def test_the_number_of_threads_changes_no_draw():
+    problem = Problem.build(blobs(80, 12), 70)
+    one, two = (start.oversampled(problem, np.random.default_rng(3), n_threads=n) for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_an_explicit_number_of_draws_means_a_step_per_cluster(monkeypatch):
+    monkeypatch.setattr(start, "MANY_CLUSTERS", 1)
+    monkeypatch.setattr(start, "oversampled", None)
+    X = blobs(10, 12)
+    assert start.Start(X, "k-means++", n_trials=1).drawn(Problem.build(X, 10), 0, 1).shape == (10, 4)
+
+
+@pytest.mark.parametrize("many", [10, 11])
+def test_the_number_of_clusters_decides(monkeypatch, many):
+    asked = []
+    oversampled = start.oversampled
+    monkeypatch.setattr(start, "MANY_CLUSTERS", many)
+    monkeypatch.setattr(start, "oversampled", lambda *a, **k: asked.append(1) or oversampled(*a, **k))
+    ConstrainedKMeans(10, n_init=1, random_state=0).fit(blobs(10, 12))
+    assert bool(asked) == (many == 10)
