@@ -9,6 +9,9 @@ from konstrain.experiments.document import Picture
 from konstrain.experiments.published import Figure
 from konstrain.plotting import plot_curves
 
+# More panels than this go on in the next line.
+MOST_ACROSS = 4
+
 
 def draw(experiment: str, figure: Figure, records: Sequence[Record]) -> Picture | None:
     """Draw a figure of an experiment; nothing where no run has its measure."""
@@ -19,9 +22,11 @@ def draw(experiment: str, figure: Figure, records: Sequence[Record]) -> Picture 
     panels = list(dict.fromkeys(record[figure.panels] for record in shown if figure.x in record))
     if not panels:
         return None
-    canvas = Canvas(figsize=(5.0 * len(panels), 4.0), layout="constrained")
+    n_across = min(len(panels), MOST_ACROSS)
+    n_down = -(-len(panels) // n_across)
+    canvas = Canvas(figsize=(5.0 * n_across, 4.0 * n_down), layout="constrained")
     for number, panel in enumerate(panels):
-        ax = canvas.add_subplot(1, len(panels), number + 1)
+        ax = canvas.add_subplot(n_down, n_across, number + 1)
         runs = sorted(select(shown, **{figure.panels: panel}), key=lambda run: figure.methods.index(run["method"]))
         plot_curves(
             [run[figure.x] for run in runs],
@@ -33,7 +38,8 @@ def draw(experiment: str, figure: Figure, records: Sequence[Record]) -> Picture 
         )
         for label, points in figure.published.get(panel, {}).items():
             ax.plot(*zip(*points, strict=True), "k*", label=f"{label}, published")
-        ax.set_title(str(panel), loc="right", fontsize=10)
+        # Inside: above stands the legend, in as many lines as it needs.
+        ax.text(0.98, 0.03, str(panel), transform=ax.transAxes, ha="right", fontsize=11, fontweight="bold")
     file = io.BytesIO()
     canvas.savefig(file, format="png", dpi=110)
     return Picture(f"{experiment}-{figure.name}.png", figure.title, file.getvalue())

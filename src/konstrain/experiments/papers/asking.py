@@ -37,8 +37,8 @@ WRONG = 0.1
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "random": {},
     "uncertainty": {"strategy": "uncertainty"},
-    "margin": {"strategy": "margin"},
     "uncertainty, ITML": {"strategy": "uncertainty", "metric": "itml"},
+    "margin": {"strategy": "margin"},
     "uncertainty, 10% wrong": {"strategy": "uncertainty", "noise": WRONG},
     "uncertainty, ITML, 10% wrong": {"strategy": "uncertainty", "metric": "itml", "noise": WRONG},
 }
@@ -214,7 +214,7 @@ EXPERIMENT = Experiment(
     ),
     quick=_quick,
     notes=(
-        f"{N_SEEDS} persons per curve, {PER_ROUND} questions per round, true number of clusters; features "
+        f"Up to {N_SEEDS} persons per curve, {PER_ROUND} questions per round, true number of clusters; features "
         "standardised but for Iris. Random pairs may repeat; each counts, as do questions that are asked once more.",
         "Half the answers: the mean height of the curve from 0 to 50 answers against that of random pairs from 0 to "
         "100. The gain of answers is the mean height of a curve to 100 answers above plain clusters without any. "
