@@ -3,8 +3,8 @@
 At some prices most rows prefer their cluster by far more than prices still change: these stay, and only what they add
 up to is known here. Rows near a tie come here, meet the blocks with links, and are placed exactly in the room that
 the others leave. The prices of that answer say whether one of the others would now rather go elsewhere: if none
-would, the answer is proved for all rows; else the next pass is made at better prices. So a step takes one pass where prices
-start well, and its answer does not depend on how rows are cut into partitions.
+would, the answer is proved for all rows; else the next pass is made at better prices. So a step takes one pass where
+prices start well, and its answer does not depend on how rows are cut into partitions.
 """
 
 from collections.abc import Callable
