@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -65,7 +66,10 @@ class Partitions:
             self.seen: list[Seen] = client.gather(client.map(passes.look_at, self._rows, pure=False))
         self.n_rows = np.array([part.n_rows for part in self.seen], dtype=np.int64)
         self._first = np.concatenate([[0], np.cumsum(self.n_rows)])
-        self.places = [Place(number, first) for number, first in enumerate(self.first_rows)]
+        self.places = [
+            Place(number, first, seen.n_rows)
+            for number, (first, seen) in enumerate(zip(self.first_rows, self.seen, strict=True))
+        ]
 
     def __enter__(self) -> "Partitions":
         return self
@@ -87,20 +91,30 @@ class Partitions:
 
     def set_tied(self, numbers: NDArray[np.int64]) -> None:
         """Say which rows the client places, by their ascending numbers."""
-        self.places = [
-            Place(place.number, place.first_row, inside)
-            for place, (_, inside) in zip(self.places, self._by_partition(numbers), strict=True)
-        ]
+        by_partition = self._by_partition(numbers)
+        self.places = [replace(place, tied=by_partition[place.number][1]) for place in self.places]
 
-    def ask(self, function: Callable[..., Any], question: Any, deadline: Deadline = NO_DEADLINE) -> Any:
+    def keep(self, function: Callable[..., Any], question: Any) -> list[Any]:
+        """Let workers make something of every partition and keep it, for as long as what this returns is held."""
+        kept: list[Any] = self._client.map(partial(function, question), self._rows, self.places, pure=False)
+        return kept
+
+    def ask(
+        self,
+        function: Callable[..., Any],
+        question: Any,
+        deadline: Deadline = NO_DEADLINE,
+        *,
+        kept: list[Any] | None = None,
+    ) -> Any:
         """Ask every partition, and return the answers added up, in the order of the partitions.
 
-        `function` takes the question, rows and a `Place`; its answers have a class method `joined`.
+        `function` takes the question, rows, or what was kept of them, and a `Place`; its answers have a class method
+        `joined`.
         """
-        if not self.places:
-            raise ValueError("X has no partitions")
         with self._in_words():
-            answers = self._client.map(partial(function, question), self._rows, self.places, pure=False)
+            rows = self._rows if kept is None else kept
+            answers = self._client.map(partial(function, question), rows, self.places, pure=False)
             while len(answers) > FAN_IN:
                 groups = [answers[i : i + FAN_IN] for i in range(0, len(answers), FAN_IN)]
                 answers = self._client.map(_joined, groups, pure=False)

@@ -1,6 +1,6 @@
 """What workers run: one partition of the rows in, something small out. Nothing here knows of Dask."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,8 @@ class Question:
     most_near : float
         Share of a partition's rows that is sent at most.
     width : float
-        Per unit of demand, by how little rows must prefer their cluster to be counted in `Pairs`; 0: none is.
+        Per unit of demand, by how little rows must prefer their cluster to be kept, and counted in `Sums.pairs`; 0:
+        none is.
     """
 
     centers: NDArray[np.float64]
@@ -92,6 +93,7 @@ class Place:
 
     number: int
     first_row: int
+    n_rows: int = 0
     tied: NDArray[np.int64] = field(default_factory=lambda: _NOTHING)
 
 
@@ -232,27 +234,89 @@ def _place_idle(
 
 def sum_up(question: Question, rows: Rows, place: Place) -> Sums:
     """Put each row into its cheapest cluster and add up what the clusters hold; tied rows are left aside."""
-    n_clusters = len(question.centers)
     labels, gaps = priced_labels(rows, question.centers, question.prices)
     gaps[place.tied] = np.inf
+    numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
+    return _added_up(question, rows, numbers, labels, gaps, place.tied, len(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A partition as far as prices nearby concern it: what stays where it is, added up, and the rows that may move.
+
+    Parameters
+    ----------
+    far : Sums
+        Of the rows that prefer their cluster by more than `far.reach`.
+    rows, numbers
+        All other rows, but for tied ones, and their numbers.
+    prices : ndarray of float64, shape (n_clusters,)
+        The prices at which it is so.
+    """
+
+    far: Sums
+    rows: Rows
+    numbers: NDArray[np.int64]
+    prices: NDArray[np.float64]
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.rows.__sizeof__() + self.numbers.nbytes + self.far.sums.nbytes
+
+
+def keep(question: Question, rows: Rows, place: Place) -> Kept:
+    """Put each row into its cheapest cluster and keep those that prefer it by no more than `question.width`."""
+    labels, gaps = priced_labels(rows, question.centers, question.prices)
+    gaps[place.tied] = np.inf
+    numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
+    kept = np.flatnonzero(gaps <= question.width)
+    left_out = np.concatenate([place.tied, kept])
+    gaps[left_out] = np.inf
+    nothing = replace(question, near_gap=-1.0, width=0.0)
+    return Kept(
+        _added_up(nothing, rows, numbers, labels, gaps, left_out, 0), rows.at(kept), numbers[kept], question.prices
+    )
+
+
+def look_again(question: Question, kept: Kept, place: Place) -> Sums:
+    """Add up a partition at prices no further from those it was kept at than `far.reach`."""
+    labels, gaps = priced_labels(kept.rows, question.centers, question.prices)
+    near = _added_up(question, kept.rows, kept.numbers, labels, gaps, _NOTHING, place.n_rows)
+    moved = question.prices - kept.prices
+    far = replace(
+        kept.far,
+        reach=kept.far.reach - float(moved.max() - moved.min()),
+        paid=float(kept.far.sizes @ question.prices),
+    )
+    return Sums.joined([far, near])
+
+
+def _added_up(
+    question: Question,
+    rows: Rows,
+    numbers: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    gaps: NDArray[np.float64],
+    left_out: NDArray[np.int64],
+    n_rows: int,
+) -> Sums:
+    """Add up all rows but some, whose gaps are infinite; `n_rows` is what the share of rows to send is of."""
+    n_clusters = len(question.centers)
     weight, demand = rows.weight, rows.demand
-    if place.tied.size:
+    if left_out.size:
         weight, demand = rows.weights().copy(), rows.demands().copy()
-        weight[place.tied] = demand[place.tied] = 0.0
+        weight[left_out] = demand[left_out] = 0.0
     sums, weights = distances.center_sums(rows.values, weight, labels, n_clusters)
     sizes = np.bincount(labels, demand, n_clusters).astype(np.float64)
-    counts = np.bincount(labels, minlength=n_clusters) - np.bincount(labels[place.tied], minlength=n_clusters)
-    near, reach = _nearest_to_a_tie(gaps, question.near_gap, max(LEAST_SENT, int(question.most_near * len(rows))))
-    numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
-    free = numbers if not place.tied.size else np.delete(numbers, place.tied)
+    near, reach = _nearest_to_a_tie(gaps, question.near_gap, max(LEAST_SENT, int(question.most_near * n_rows)))
+    digest = digest_of(numbers, labels) - digest_of(numbers[left_out], labels[left_out])
     return Sums(
         sums=sums,
         weights=weights,
-        counts=counts,
+        counts=np.bincount(labels, minlength=n_clusters) - np.bincount(labels[left_out], minlength=n_clusters),
         sizes=sizes,
         cost=distances.own_costs(rows.values, weight, labels, question.centers),
         paid=float(sizes @ question.prices),
-        digest=digest_of(free, labels if free is numbers else np.delete(labels, place.tied)),
+        digest=digest % 2**64,
         near=Near(numbers[near], rows.at(near), labels[near], gaps[near]),
         reach=reach,
         pairs=_count_pairs(rows, question, labels, gaps) if question.width > 0 else {},

@@ -1,13 +1,15 @@
 """Where to look for prices next: Newton's steps on what a pass counted, and a sample that says how they change."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.assignment import AssignmentProblem
+from konstrain.assignment import AssignmentProblem, transport
 from konstrain.assignment.lagrangian import Lagrangian
-from konstrain.dask.passes import BANDS, Rows, Sums
+from konstrain.assignment.problem import only_prices
+from konstrain.dask.passes import BANDS, Rows, Sums, priced_labels
 from konstrain.kmeans import distances
 from konstrain.stop import NO_DEADLINE
 
@@ -15,6 +17,10 @@ from konstrain.stop import NO_DEADLINE
 MOST_CHANGES = 50
 # Added to the diagonal, as a share of its mean: prices may all shift together where every size is fixed.
 RIDGE = 1e-6
+# Share of all rows that workers keep for further looks, which also tell how fast sizes change with prices.
+WIDEST_SHARE = 0.1
+# Rows that tell by how much rows prefer their clusters.
+ENOUGH_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,20 +152,24 @@ class PriceSample:
         return self._last if before is None or prices is None else prices + (self._last - before)
 
     def _solved(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
-        problem = AssignmentProblem(
-            self._costs(centers), demand=self.rows.demand, size_min=self.bounds.low, size_max=self.bounds.high
-        )
-        return Lagrangian(problem, NO_DEADLINE).prices_without_links(self._last)
+        """Return the prices of the sample alone."""
+        costs = distances.block_costs(self.rows.values, self.rows.weight, centers)
+        low, high = np.floor(self.bounds.low), np.ceil(self.bounds.high)
+        problem = AssignmentProblem(costs, demand=self.rows.demand, size_min=low, size_max=high)
+        if not transport.supports(problem):
+            return Lagrangian(problem, NO_DEADLINE).prices_without_links(self._last)
+        found = transport.solve(problem, warm=only_prices(self._last)).prices
+        return np.zeros(len(centers)) if found is None else found
 
     def gap_of(self, share: float, centers: NDArray[np.float64], prices: NDArray[np.float64]) -> float:
         """Return by how much this share of the rows prefer their cluster at most, per unit of demand."""
-        demand = self.rows.demands()
-        used = demand > 0
-        if share >= 1.0 or prices.size == 1 or not used.any():
+        if share >= 1.0 or prices.size == 1:
             return np.inf
-        costs = self._costs(centers)[used] / demand[used, None] + prices
-        two = np.partition(costs, 1, axis=1)[:, :2]
-        return float(np.quantile(two[:, 1] - two[:, 0], share))
+        _, gaps = priced_labels(self.rows.at(self._some), centers, prices)
+        gaps = gaps[np.isfinite(gaps)]
+        return float(np.quantile(gaps, share)) if gaps.size else np.inf
 
-    def _costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
-        return distances.block_costs(self.rows.values, self.rows.weight, centers)
+    @cached_property
+    def _some(self) -> NDArray[np.intp]:
+        """Rows enough to tell by how much rows prefer their clusters."""
+        return np.arange(0, len(self.rows), max(1, len(self.rows) // ENOUGH_ROWS))

@@ -9,9 +9,11 @@ from konstrain.dask.passes import Rows
 from konstrain.dask.prices import Bounds
 from konstrain.dask.problem import RemoteProblem
 
-# Rows of the sample, and at least so many per cluster.
-SAMPLE_ROWS = 20_000
-ROWS_PER_CLUSTER = 50
+# Rows of the sample: this share of all, within these limits, and no more numbers than that.
+SHARE = 1 / 20
+LEAST_ROWS = 20_000
+MOST_NUMBERS = 20_000_000
+MOST_COSTS = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,8 @@ class Sample:
     def draw(cls, partitions: Partitions, problem: RemoteProblem, seed: int) -> "Sample":
         """Draw rows by their numbers: the same ones however rows are cut into partitions."""
         n = problem.n_samples
-        size = min(n, max(SAMPLE_ROWS, ROWS_PER_CLUSTER * problem.n_clusters))
+        most = max(LEAST_ROWS, min(MOST_COSTS // problem.n_clusters, MOST_NUMBERS // partitions.source.n_features))
+        size = int(min(n, max(LEAST_ROWS, min(SHARE * n, most))))
         rng = np.random.default_rng(seed)
         numbers = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False, shuffle=False))
         rows = partitions.rows_at(numbers.astype(np.int64))

@@ -22,14 +22,14 @@ from konstrain.assignment.problem import only_prices
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
 from konstrain.dask.passes import Labelling, Near, Question, Rows, Sums, digest_of
-from konstrain.dask.prices import Bounds, PriceSample, newton_prices
+from konstrain.dask.prices import WIDEST_SHARE, Bounds, PriceSample, newton_prices
 from konstrain.dask.problem import RemoteProblem, blocks_of
 from konstrain.dask.sample import Sample
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans import distances
 from konstrain.kmeans.steps import Steps, centers_from
 from konstrain.links import LinkGraph
-from konstrain.stop import NO_DEADLINE
+from konstrain.stop import NO_DEADLINE, Deadline
 
 # Rows near a tie that come here: this share of all, within these limits, and no more costs than that.
 NEAR_SHARE = 1 / 32
@@ -37,13 +37,13 @@ LEAST_NEAR = 4096
 MOST_COSTS = 5_000_000
 # No partition sends more than this many times its part of them.
 MOST_SENT = 4
-# Share of all rows by which it is told how fast sizes change with prices.
-WIDEST_SHARE = 0.1
 # Looks at all rows after which the best labels known are taken, unproved; more rows come in every so many of them.
 MOST_LOOKS = 40
 LOOKS_TO_WIDEN = 6
 # Prices from rows near a tie are trusted this many times as far as these rows reach.
 TRUST = 2.0
+# What is left of a step of the prices that led too far.
+SHORTENED = 0.3
 # Where moving the centers saves more than this share of a step's cost, what is left of it is computed anew.
 MOST_CANCELLED = 0.9
 
@@ -73,6 +73,56 @@ class _Core:
     problem: AssignmentProblem
     far_cost: float
     far_sizes: NDArray[np.float64]
+
+
+class _View:
+    """All rows at some prices: one pass over them, and for prices nearby only over those that could change."""
+
+    def __init__(self, partitions: Partitions) -> None:
+        self._partitions = partitions
+        self._kept: list[Any] = []
+        self._prices = np.zeros(0)
+        self._horizon = -1.0
+        self.is_new = False
+
+    def at(self, question: Question, deadline: Deadline) -> Sums:
+        """Add up all rows; `is_new` tells whether that took a pass over all of them."""
+        moved = float(np.ptp(question.prices - self._prices)) if self._kept else np.inf
+        self.is_new = not moved + question.near_gap <= self._horizon
+        if self.is_new:
+            self._kept = self._partitions.keep(passes.keep, question)
+            self._prices, self._horizon = question.prices, question.width
+        found: Sums = self._partitions.ask(passes.look_again, question, deadline, kept=self._kept)
+        return found
+
+
+class _PriceSearch:
+    """Better prices from look to look: the bound that prices prove rises, or the step is taken back by half."""
+
+    def __init__(self, bounds: Bounds, width: float) -> None:
+        self._bounds = bounds
+        self._width = width
+        self._best: tuple[float, NDArray[np.float64], NDArray[np.float64]] | None = None
+
+    def next(
+        self,
+        prices: NDArray[np.float64],
+        found: Sums,
+        held: NDArray[np.float64],
+        nearby: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64]:
+        """Return where to look next; `nearby` are prices that the rows near a tie speak for."""
+        if nearby is not None or not 0.0 < self._width < np.inf:
+            return prices if nearby is None else nearby
+        bound = found.cost + found.paid + float(held @ prices) - self._bounds.paid(prices)
+        if self._best is not None and bound < self._best[0]:
+            _, best, aim = self._best
+            aim = best + SHORTENED * (aim - best)
+            self._best = (self._best[0], best, aim)
+            return aim
+        aim = newton_prices(prices, found, self._width, self._bounds, held)
+        self._best = (bound, prices, aim)
+        return aim
 
 
 @dataclass(eq=False)
@@ -111,12 +161,10 @@ class RemoteSteps(Steps):
     def _asked(self) -> RemoteProblem:
         return cast("RemoteProblem", self.problem)
 
-    def _pass(self, question: Question) -> Sums:
-        # The first step is taken however late it is: without it there would be no labels at all.
-        deadline = self.deadline if self._any else NO_DEADLINE
-        self.n_passes += 1
-        found: Sums = self.partitions.ask(passes.sum_up, question, deadline)
-        return found
+    @property
+    def _due(self) -> Deadline:
+        """The deadline; the first step is taken however late it is, for without it there would be no labels at all."""
+        return self.deadline if self._any else NO_DEADLINE
 
     @cached_property
     def _blocks(self) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
@@ -129,7 +177,8 @@ class RemoteSteps(Steps):
     def _step_without_sizes(self, centers: NDArray[np.float64]) -> Assignment | None:
         """Send free rows to their nearest centers and place the tied blocks; None when a cluster ends empty."""
         prices = np.zeros(len(centers))
-        found = self._pass(Question(centers, prices))
+        self.n_passes += 1
+        found: Sums = self.partitions.ask(passes.sum_up, Question(centers, prices), self._due)
         costs = self._block_costs(centers)
         answer = Assignment(np.zeros(0, dtype=np.int32), 0.0, 0.0, True, "nearest")
         if len(costs):
@@ -148,29 +197,28 @@ class RemoteSteps(Steps):
         bounds = self._bounds
         prices = bounds.admissible(self._guide.follow(centers, warm))
         width = self._guide.gap_of(WIDEST_SHARE, centers, prices)
-        share, fallback = self._near_share, None
+        share, fallback, view = self._near_share, None, _View(self.partitions)
+        search = _PriceSearch(bounds, width)
         for look in range(MOST_LOOKS):
             if look and look % LOOKS_TO_WIDEN == 0:
                 share = min(1.0, 2 * share)
             near_gap = self._guide.gap_of(share, centers, prices)
-            found = self._pass(Question(centers, prices, near_gap, MOST_SENT * share, width))
+            found = view.at(Question(centers, prices, near_gap, MOST_SENT * share, max(width, near_gap)), self._due)
+            self.n_passes += view.is_new
             core = self._core(centers, found, bounds)
             answer = self._solved(core, prices)
-            if answer is None:
-                prices = newton_prices(prices, found, width, bounds, self._held_by_tied(centers, prices))
-                continue
-            verdict = self._judged(core, answer, prices, found.reach)
-            step = self._assembled(centers, prices, found, core, answer, verdict)
-            if verdict.is_final:
-                return step
-            if fallback is None or step.cost < fallback.cost:
-                fallback = step
-            assert answer.prices is not None
-            moved = answer.prices - prices
-            if moved.max() - moved.min() <= TRUST * found.reach or not 0.0 < width < np.inf:
-                prices = bounds.admissible(answer.prices)
-            else:
-                prices = newton_prices(prices, found, width, bounds, self._held_by_tied(centers, prices))
+            nearby = None
+            if answer is not None:
+                verdict = self._judged(core, answer, prices, found.reach)
+                step = self._assembled(centers, prices, found, core, answer, verdict)
+                if verdict.is_final:
+                    return step
+                if fallback is None or step.cost < fallback.cost:
+                    fallback = step
+                assert answer.prices is not None
+                if np.ptp(answer.prices - prices) <= TRUST * found.reach:
+                    nearby = bounds.admissible(answer.prices)
+            prices = search.next(prices, found, self._held_by_tied(centers, prices), nearby)
         if fallback is None:
             raise UndecidedError(
                 f"no labels within the sizes were found in {MOST_LOOKS} looks at all rows, most likely because very "
@@ -188,7 +236,8 @@ class RemoteSteps(Steps):
 
     @cached_property
     def _guide(self) -> PriceSample:
-        return PriceSample(self.sample.rows, self.sample.bounds_of(self._bounds))
+        share, bounds = self.sample.share, self._bounds
+        return PriceSample(self.sample.rows, Bounds(share * bounds.low, share * bounds.high))
 
     @property
     def _near_share(self) -> float:
