@@ -1,9 +1,9 @@
 """Fits over a cluster of two workers, one table: ``python perf/dask_fit.py make|fit|peer|overhead ...``.
 
-``make N FOLDER`` writes N rows of 16 features in single precision as Parquet, ``fit FOLDER [GB]`` clusters them under
-sizes with two workers of so much memory each, ``peer FOLDER [GB]`` does the same with dask_ml's KMeans, which keeps no
-sizes (``pip install dask-ml``), and ``overhead`` sets a fit over a cluster beside the same fit in memory. Each prints
-one line of JSON.
+``make N FOLDER`` writes N rows of 16 features in single precision as Parquet, ``fit FOLDER [GB]`` clusters them
+under sizes with two workers of so much memory each, ``peer FOLDER [GB]`` does the same with dask_ml's KMeans, which
+keeps no sizes (``pip install dask-ml``), and ``overhead`` sets a fit over a cluster beside the same fit in memory.
+Each prints one line of JSON.
 """
 
 import json

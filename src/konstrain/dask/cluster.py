@@ -22,17 +22,21 @@ from konstrain.stop import NO_DEADLINE, Deadline
 FAN_IN = 16
 
 
+def current_client() -> Any:
+    """Return the client that is in use; None if there is none."""
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
+
+
 @contextmanager
 def client_for(given: Any) -> Iterator[Any]:
     """Yield the client to work with: the one given, the current one, or one of this machine's cores for a while."""
-    if given is not None:
-        yield given
+    client = given if given is not None else current_client()
+    if client is not None:
+        yield client
         return
-    try:
-        yield distributed.get_client()
-        return
-    except ValueError:
-        pass  # there is none yet
     # On loopback and without a page: nobody else gets to see the rows.
     with (
         distributed.LocalCluster(
@@ -62,6 +66,7 @@ class Partitions:
         self.source = source
         # Held on to: as long as these are, workers keep the rows, and make them again where one is lost.
         self._rows = client.compute(source.partitions(), optimize_graph=False)
+        self._asked: list[Any] = []
         with self._in_words():
             self.seen: list[Seen] = client.gather(client.map(passes.look_at, self._rows, pure=False))
         self.n_rows = np.array([part.n_rows for part in self.seen], dtype=np.int64)
@@ -76,7 +81,7 @@ class Partitions:
 
     def __exit__(self, *_: Any) -> None:
         # What still refers to this object must not keep the workers' memory.
-        self._rows = []
+        self._rows, self._asked = [], []
 
     @property
     def first_rows(self) -> list[int]:
@@ -114,7 +119,7 @@ class Partitions:
         """
         with self._in_words():
             rows = self._rows if kept is None else kept
-            answers = self._client.map(partial(function, question), rows, self.places, pure=False)
+            answers = self._asked = self._client.map(partial(function, question), rows, self.places, pure=False)
             while len(answers) > FAN_IN:
                 groups = [answers[i : i + FAN_IN] for i in range(0, len(answers), FAN_IN)]
                 answers = self._client.map(_joined, groups, pure=False)
@@ -165,20 +170,22 @@ class Partitions:
                 f"the scheduler at {address} is gone, and the rows with it; start it again and fit again"
             ) from None
 
+    def _partition_of(self, key: Any) -> int | None:
+        """Return the number of the partition that a task is about, as far as its key tells."""
+        for futures in (self._rows, self._asked):
+            keys = [future.key for future in futures]
+            if key in keys:
+                return keys.index(key)
+        # Blocks of arrays and partitions of dataframes have their number in their names.
+        return key[1] if isinstance(key, tuple) and len(key) > 1 and isinstance(key[1], int) else None
+
     def _words_of_killed(self, error: Any) -> str:
-        partition = _number_in(error.task)
+        partition = self._partition_of(error.task)
         which = "a partition" if partition is None else f"partition {partition}"
         return (
             f"{which} of X ended {error.allowed_failures + 1} workers in a row, most likely for want of memory; "
             "cut X into smaller partitions (X.rechunk or X.repartition), or give workers a larger memory_limit"
         )
-
-
-def _number_in(key: Any) -> int | None:
-    """Return the number of the partition that a task is about, as far as its key tells."""
-    if isinstance(key, tuple) and len(key) > 1 and isinstance(key[1], int):
-        return key[1]
-    return None
 
 
 def _joined(parts: list[Any]) -> Any:

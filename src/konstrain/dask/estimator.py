@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from konstrain import estimators
-from konstrain._sklearn import fit_context
+from konstrain._sklearn import StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Assignment
 from konstrain.dask import passes
@@ -109,6 +109,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **estimators.ConstrainedKMeans._parameter_constraints,
+        "init": [StrOptions({"k-means++", "random", "k-means||"}), callable, "array-like"],
         "metric": [None],
         "client": "no_validation",  # type: ignore[dict-item]
     }

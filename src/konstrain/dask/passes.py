@@ -281,12 +281,8 @@ def look_again(question: Question, kept: Kept, place: Place) -> Sums:
     """Add up a partition at prices no further from those it was kept at than `far.reach`."""
     labels, gaps = priced_labels(kept.rows, question.centers, question.prices)
     near = _added_up(question, kept.rows, kept.numbers, labels, gaps, _NOTHING, place.n_rows)
-    moved = question.prices - kept.prices
-    far = replace(
-        kept.far,
-        reach=kept.far.reach - float(moved.max() - moved.min()),
-        paid=float(kept.far.sizes @ question.prices),
-    )
+    reach = kept.far.reach - float(np.ptp(question.prices - kept.prices))
+    far = replace(kept.far, reach=reach, paid=float(kept.far.sizes @ question.prices))
     return Sums.joined([far, near])
 
 
@@ -412,6 +408,49 @@ class Labelling:
 def labels_of(rows: Rows, labelling: Labelling, place: Place) -> NDArray[np.int32]:
     """Return the labels of one partition."""
     return labelling.of(rows, place.first_row)
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Which rows become candidates in a round of k-means||: more likely the further they are from those drawn.
+
+    Parameters
+    ----------
+    candidates : ndarray of float64, shape (n_candidates, n_features)
+        Those drawn so far.
+    per_cost : float
+        How likely a row is drawn, for each unit of its weighted squared distance to them.
+    seed : int
+        Of this round.
+    """
+
+    candidates: NDArray[np.float64]
+    per_cost: float
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Rows drawn from partitions."""
+
+    values: NDArray[np.float64]
+
+    @classmethod
+    def joined(cls, parts: "list[Drawn]") -> "Drawn":
+        """Put the rows of several partitions together."""
+        return cls(np.concatenate([part.values for part in parts]))
+
+
+def draw_candidates(draw: Draw, rows: Rows, place: Place) -> Drawn:
+    """Draw rows by their numbers and the seed, so that the draw does not depend on the partitions."""
+    costs = np.empty(len(rows))
+    weights = rows.weights()
+    for begin in range(0, len(rows), CHUNK):
+        part = slice(begin, begin + CHUNK)
+        costs[part] = distances.block_costs(rows.values[part], weights[part], draw.candidates).min(axis=1)
+    numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
+    chance = _scrambled(_scrambled(numbers).view(np.int64) ^ np.int64(draw.seed)) / 2.0**64
+    return Drawn(rows.values[chance < draw.per_cost * costs].astype(np.float64))
 
 
 def nearest_labels(rows: Rows, centers: NDArray[np.float64]) -> NDArray[np.int32]:

@@ -163,7 +163,7 @@ class RemoteSteps(Steps):
 
     @property
     def _due(self) -> Deadline:
-        """The deadline; the first step is taken however late it is, for without it there would be no labels at all."""
+        """The deadline; the first step is taken however late it is: without it there would be no labels."""
         return self.deadline if self._any else NO_DEADLINE
 
     @cached_property
