@@ -19,6 +19,8 @@ from konstrain.cli.options import (
 from konstrain.cli.proofs import PartOptions
 from konstrain.cli.running import NOT_PROVED, guarded
 
+MANY = "More rows than memory"
+
 
 @spread
 @guarded
@@ -38,6 +40,16 @@ def fit(
         float | None, typer.Option(min=0, help="Also prove how far from the best possible, for so many seconds.")
     ] = None,
     output: Out = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Dask scheduler for a folder of Parquet: tcp://host:8786. (default: this machine's cores)",
+            rich_help_panel=MANY,
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the output folder if it is there.", rich_help_panel=MANY)
+    ] = False,
     plot: Picture = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -46,6 +58,23 @@ def fit(
 
     Example: konstrain fit data.csv -k 3 --must-link same.csv --size-min 30 -o labels.csv
     """
+    from konstrain.cli.folders import FolderFit, is_folder, refuse_for_files, refuse_for_folders
+
+    if is_folder(rows.data):
+        refuse_for_folders(
+            [
+                ("--certify", certify is not None),
+                ("--plot", plot),
+                ("--label", rows.label),
+                ("--standardize", rows.standardize),
+                ("--group", constraints.group),
+                (f"--method {method}", method != "constrained-kmeans"),
+            ]
+        )
+        FolderFit(rows, constraints, k, seed, time_limit, output, scheduler, force, json, quiet).run()
+        return
+    refuse_for_files([("--scheduler", scheduler), ("--force", force)])
+
     from konstrain import lower_bound
     from konstrain.cli.clustering import Outputs, finish, fit_method
     from konstrain.cli.given import read_given, refuse_too_few_rows

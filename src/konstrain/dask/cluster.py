@@ -9,6 +9,7 @@ from typing import Any
 
 import distributed
 import numpy as np
+from distributed.comm import CommClosedError
 from numpy.typing import NDArray
 
 from konstrain.dask import passes
@@ -162,9 +163,7 @@ class Partitions:
             yield
         except distributed.KilledWorker as error:
             raise MemoryError(self._words_of_killed(error)) from None
-        except (CancelledError, OSError) as error:
-            if isinstance(error, TimeoutError):
-                raise
+        except (CancelledError, CommClosedError):
             address = self._client.scheduler.addr if self._client.scheduler is not None else "the given address"
             raise ConnectionError(
                 f"the scheduler at {address} is gone, and the rows with it; start it again and fit again"

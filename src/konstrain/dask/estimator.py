@@ -263,6 +263,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
     ) -> None:
         labels = cast("RemoteLabels", best.block_labels)
         self.labels_: Any = _labels_of(source, partitions, labels)
+        self._labelling, self._first_rows = labels.labelling, partitions.first_rows
         self.cluster_centers_ = best.centers.astype(source.dtype)
         self.inertia_, self.objective_ = best.inertia, best.objective
         self.n_iter_ = best.n_iter

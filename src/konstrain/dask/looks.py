@@ -10,12 +10,12 @@ from konstrain.dask.problem import Overview
 def overview_of(partitions: Partitions, n_clusters: int) -> Overview:
     """Return what is known of all rows; raises, with partition and column, where one is no number."""
     _refuse_bad(partitions)
+    _refuse_too_large(partitions)
     overview = Overview.of(partitions.seen)
     if overview.n_samples < n_clusters:
         raise ValueError(f"n_samples={overview.n_samples} should be >= n_clusters={n_clusters}.")
     if not overview.weight.total > 0:
         raise ValueError("sample_weight is zero for every row; at least one row must count")
-    _refuse_too_large(partitions, overview)
     return overview
 
 
@@ -39,9 +39,9 @@ def _refuse_bad(partitions: Partitions) -> None:
                 )
 
 
-def _refuse_too_large(partitions: Partitions, overview: Overview) -> None:
+def _refuse_too_large(partitions: Partitions) -> None:
     """Raise where squared distances, summed over all rows, could exceed the largest number there is."""
-    most = math.sqrt(sys.float_info.max / 4.0 / max(1, overview.n_samples * overview.mean.size))
+    most = math.sqrt(sys.float_info.max / 4.0 / max(1, partitions.n_samples * partitions.source.n_features))
     for number, seen in enumerate(partitions.seen):
         if not seen.largest <= most:
             raise ValueError(

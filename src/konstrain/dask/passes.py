@@ -268,7 +268,7 @@ def keep(question: Question, rows: Rows, place: Place) -> Kept:
     labels, gaps = priced_labels(rows, question.centers, question.prices)
     gaps[place.tied] = np.inf
     numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
-    kept = np.flatnonzero(gaps <= question.width)
+    kept = np.flatnonzero((gaps <= question.width) & np.isfinite(gaps))
     left_out = np.concatenate([place.tied, kept])
     gaps[left_out] = np.inf
     nothing = replace(question, near_gap=-1.0, width=0.0)
@@ -333,7 +333,7 @@ def _count_pairs(
 ) -> dict[int, float]:
     """Add up the demand of rows near a tie by their two cheapest clusters, for each of the bands."""
     n_clusters = len(question.centers)
-    near = np.flatnonzero(gaps <= question.width)
+    near = np.flatnonzero((gaps <= question.width) & np.isfinite(gaps))
     found: dict[int, float] = {}
     if not near.size or n_clusters == 1:
         return found

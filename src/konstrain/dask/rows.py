@@ -35,7 +35,9 @@ class Source:
 
     @classmethod
     def of(cls, X: Any, sample_weight: Any = None, demand: Any = None) -> "Source":
-        """Take up a dask array or dataframe with what its rows count."""
+        """Take up a dask array or dataframe with what its rows count; a source stays what it is."""
+        if isinstance(X, cls):
+            return X
         if isinstance(X, da.Array):
             # Looked at first: of what is not two-dimensional there is no second shape.
             values, features, n_features = _blocks_of_array(X), None, int(X.shape[1])
