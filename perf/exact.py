@@ -116,6 +116,27 @@ def sizes(data: Path, *, quick: bool, full: bool) -> Iterator[Row]:
         yield proof(f"{name}, sizes {bounds[0]}..{bounds[1]}", X, k, sizes=bounds, limit=1200)
 
 
+CLASS_SIZES = {
+    "iris": (50, 50, 50),
+    "wine": (59, 71, 48),
+    "seeds": (70, 70, 70),
+    "glass": (70, 76, 17, 13, 9, 29),
+    "ecoli": (143, 77, 52, 35, 20, 5, 2, 2),
+}
+
+
+def class_sizes(data: Path, *, quick: bool, full: bool) -> Iterator[Row]:
+    """Yield clusterings with the sizes of the true classes, and few rows with sizes far apart."""
+    for seed in range(4):
+        X = np.random.default_rng(seed).normal(size=(15, 2))
+        yield proof(f"15 rows, sizes 2, 5, 8, draw {seed}", X, 3, sizes=([2, 5, 8], [2, 5, 20]), limit=120)
+    for name, counts in CLASS_SIZES.items():
+        if quick and name in ("glass", "ecoli"):
+            continue
+        X, _ = read_table(data / "pairwise" / name / "data.txt")
+        yield proof(f"{name}, sizes of the classes", X, len(counts), sizes=(counts, counts), limit=240)
+
+
 def larger(data: Path, *, quick: bool, full: bool) -> Iterator[Row]:
     """Yield sets of more rows; the time limit of five seconds must hold too."""
     X, _ = read_set(data / "sets" / "vehicle.csv")
@@ -130,7 +151,14 @@ def larger(data: Path, *, quick: bool, full: bool) -> Iterator[Row]:
         yield proof("vehicle", X, 4, limit=900)
 
 
-SECTIONS = {"babaki": babaki, "pairwise": pairwise, "many clusters": many_clusters, "sizes": sizes, "larger": larger}
+SECTIONS = {
+    "babaki": babaki,
+    "pairwise": pairwise,
+    "many clusters": many_clusters,
+    "sizes": sizes,
+    "class sizes": class_sizes,
+    "larger": larger,
+}
 
 
 def main() -> None:

@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from konstrain import ConstrainedKMeans
-from konstrain.datasets.scaling import standardized
 from konstrain.experiments.papers.baumann2020 import DATA, instance_of
+from konstrain.scaling import standardized
 from peers.metric_learn_itml import transformed
 
 SHARES = (2, 5)

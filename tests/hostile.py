@@ -157,7 +157,8 @@ def as_csv(rng, truth, frame, spoil=None):
         text += end
     encoding = "utf-8-sig" if rng.random() < 0.2 else "utf-8"
     if spoil is _utf16:
-        encoding = "utf-16"
+        # Without the mark that would tell it.
+        encoding = "utf-16-le"
     if spoil is _latin1:
         return text.encode("utf-8").replace(b"note", b"note") + b"\xe9" + end.encode()
     return text.encode(encoding)

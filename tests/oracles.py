@@ -68,3 +68,29 @@ def check_engine(engine: Engine, problem: AssignmentProblem, expected: float) ->
     assert answer.proven
     assert answer.engine == engine.name
     np.testing.assert_allclose(answer.cost, expected, rtol=1e-9, atol=cost_tolerance(problem))
+
+
+def costs_of_all_labelings(problem, violation_cost=None):
+    """Every labeling of a problem's blocks, and its sum of squares with broken soft links; infinite if forbidden."""
+    labelings = all_labelings(problem.n_blocks, problem.n_clusters)
+    mean = problem.mean - problem.weight @ problem.mean / problem.weight.sum()
+    cost = np.full(len(labelings), problem.scatter.sum() + (problem.weight @ mean**2).sum())
+    links = problem.conflicts
+    if problem.has_soft_links:
+        links = problem.links_at(violation_cost)
+        cost += violation_cost * problem.constant_penalty
+    if links is not None:
+        for u, v, weight in zip(*links.edges, strict=True):
+            together = labelings[:, u] == labelings[:, v]
+            cost += np.where(together if weight > 0 else ~together, abs(weight), 0.0)
+    for j in range(problem.n_clusters):
+        inside = labelings == j
+        weight, size = inside @ problem.weight, inside @ problem.demand
+        cost -= ((inside @ (problem.weight[:, None] * mean)) ** 2).sum(axis=1) / np.where(weight > 0, weight, 1.0)
+        is_allowed = inside.any(axis=1)
+        if problem.size_min is not None:
+            is_allowed &= size >= problem.size_min[j] - 1e-9
+        if problem.size_max is not None:
+            is_allowed &= size <= problem.size_max[j] + 1e-9
+        cost[~is_allowed] = np.inf
+    return labelings, cost

@@ -35,6 +35,7 @@ SAME = {
 # Inside the assignment engines: labels may differ where several are best, costs may not.
 ENGINES = {
     "konstrain.assignment.linked.NODE_LIMIT": (1, 100_000),
+    "konstrain.assignment.linked.FEW_BRANCHINGS": (1, 100_000),
     "konstrain.assignment.linked.CLIQUE_LIMIT": (1, 100_000),
     "konstrain.assignment.coupled.FIRST_CORE": (1, NEVER),
     "konstrain.assignment.lagrangian.MAX_STEPS": (1, 200),

@@ -123,3 +123,22 @@ def test_a_part_keeps_the_weights_of_its_edges():
     graph = LinkGraph.from_edges(4, [0, 1, 2], [1, 2, 3], [np.inf, -0.5, 0.25])
     first, second, weights = graph.restricted_to(np.array([1, 2, 3], dtype=np.int32)).edges
     assert list(zip(first.tolist(), second.tolist(), weights.tolist(), strict=True)) == [(0, 1, -0.5), (1, 2, 0.25)]
+
+
+@pytest.mark.parametrize(
+    ("weights", "enough"),
+    [
+        ([0.8, -0.8], 2 * 10.0 / 0.8),
+        ([0.25, -0.5, 1.0], 2 * 10.0 / 0.25),
+        ([0.37, -0.8], 2 * 10.0 / 0.01),
+        ([2.0**-18, 2.0**-17], 2 * 10.0 * 2.0**18),
+        ([0.3 - 0.1, 0.1 + 0.2], 2 * 10.0 / 0.1),
+        ([np.inf, 0.5], 2 * 10.0 / 0.5),
+        ([1.0 / 3.0, 0.5], 1e12),
+        ([np.inf, np.inf], 1e12),
+    ],
+)
+def test_a_price_is_lowered_to_what_the_least_broken_unit_needs(weights, enough):
+    graph = LinkGraph.from_edges(4, range(len(weights)), range(1, len(weights) + 1), weights)
+    assert graph.enough(1e12, 10.0) == pytest.approx(enough)
+    assert graph.enough(3.0, 10.0) == 3.0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from konstrain._studio import Studio, studio
     from konstrain.assignment import Assignment, AssignmentProblem, assign
+    from konstrain.choosing import NumberOfClusters, choose_n_clusters
     from konstrain.comparison import Comparison, compare
     from konstrain.constraints import (
         Problem,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from konstrain.exact.certificate import Certificate, certify, lower_bound
     from konstrain.exceptions import DeadEndError, FileError, InfeasibleError, NotProvenWarning, UndecidedError
     from konstrain.metrics import Violations, count_violations
+    from konstrain.mixing import MixedGroups, mixed_groups
     from konstrain.report import Report, describe
     from konstrain.suggest import suggest_pairs
 
@@ -40,6 +42,7 @@ _HOME_OF = {
     for module, names in {
         "_studio": ("Studio", "studio"),
         "assignment": ("Assignment", "AssignmentProblem", "assign"),
+        "choosing": ("NumberOfClusters", "choose_n_clusters"),
         "comparison": ("Comparison", "compare"),
         "constraints": (
             "CheckResult",
@@ -58,10 +61,12 @@ _HOME_OF = {
             "LagrangianKMeans",
             "LinkMetric",
             "MatchingKMeans",
+            "MixedGroups",
         ),
         "exact.certificate": ("Certificate", "certify", "lower_bound"),
         "exceptions": ("DeadEndError", "FileError", "InfeasibleError", "NotProvenWarning", "UndecidedError"),
         "metrics": ("Violations", "count_violations"),
+        "mixing": ("MixedGroups", "mixed_groups"),
         "report": ("Report", "describe"),
         "suggest": ("suggest_pairs",),
     }.items()
@@ -84,7 +89,9 @@ __all__ = [
     "LagrangianKMeans",
     "LinkMetric",
     "MatchingKMeans",
+    "MixedGroups",
     "NotProvenWarning",
+    "NumberOfClusters",
     "Problem",
     "Report",
     "Studio",
@@ -93,10 +100,12 @@ __all__ = [
     "assign",
     "certify",
     "check",
+    "choose_n_clusters",
     "compare",
     "count_violations",
     "describe",
     "lower_bound",
+    "mixed_groups",
     "pairs_beyond_diameter",
     "pairs_from_groups",
     "pairs_from_labels",

@@ -24,6 +24,9 @@ class BinaryProgram:
     row_low: NDArray[np.float64]
     row_high: NDArray[np.float64]
     integer: NDArray[np.bool_]
+    # Branch by what branchings taught, without trying candidates beforehand: where very many are alike, trying takes
+    # most of the time and tells little.
+    is_even: bool = False
 
     def with_rows(self, rows: csr_array, low: NDArray[np.float64], high: NDArray[np.float64]) -> "BinaryProgram":
         """Return the program with further rows."""
@@ -75,6 +78,8 @@ def solve_binary(
     integral = np.flatnonzero(program.integer).astype(np.int32)
     kinds = np.full(integral.size, highspy.HighsVarType.kInteger)
     solver.changeColsIntegrality(integral.size, integral, kinds)
+    if program.is_even:
+        solver.setOptionValue("mip_pscost_minreliable", 0)
     if start is not None:
         _give_start(solver, start)
     answer = _run(solver, deadline)
@@ -128,6 +133,12 @@ class GrowingProgram:
         """Add columns in compressed form: column i has the entries ``starts[i]`` up to ``starts[i + 1]``."""
         n = cost.size
         self._solver.addCols(n, cost, np.zeros(n), np.full(n, np.inf), rows.size, starts, rows, values)
+
+    def change_columns(self, columns: NDArray[np.int32], cost: NDArray[np.float64], reach: float) -> None:
+        """Give columns other costs, and let them run from ``-reach`` to ``reach``."""
+        within = np.full(columns.size, reach)
+        self._solver.changeColsCost(columns.size, columns, cost)
+        self._solver.changeColsBounds(columns.size, columns, -within, within)
 
     def solve(self, deadline: Deadline) -> LinearAnswer:
         """Solve the program as it stands, from the last basis."""
@@ -186,6 +197,13 @@ def _give_start(solver: Any, start: NDArray[np.float64]) -> None:
 
 
 def _run_until(deadline: Deadline, solver: Any) -> None:
+    """Run the solver; it looks up from branching now and then, which is also where Ctrl-C gets through to it."""
+
+    def look(event: Any) -> None:
+        if deadline.look():
+            event.interrupt()
+
+    solver.cbMipInterrupt += look
     if np.isfinite(deadline.remaining()):
         # HiGHS counts from the first run of this object.
         solver.setOptionValue("time_limit", solver.getRunTime() + deadline.remaining())
@@ -193,7 +211,10 @@ def _run_until(deadline: Deadline, solver: Any) -> None:
         solver.setOptionValue("mip_max_nodes", deadline.max_nodes)
     if deadline.is_brief:
         solver.setOptionValue("mip_rel_gap", BRIEF_GAP)
-    solver.run()
+    try:
+        solver.run()
+    finally:
+        solver.cbMipInterrupt -= look
 
 
 def _run(solver: Any, deadline: Deadline) -> BinaryAnswer:

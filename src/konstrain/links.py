@@ -12,6 +12,10 @@ from konstrain import _core
 # First end, second end and weight of each link.
 Edges: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
+# Confidences have few digits, decimal or binary: of what they may be multiples, and how near to a multiple is one.
+FINEST_UNITS = (1e-6, 2.0**-20)
+UNIT_ROUNDING = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class LinkGraph:
@@ -113,6 +117,32 @@ class LinkGraph:
         """Sum of what the labels pay: infinite when a hard link is broken."""
         u, v, w = self.edges
         return paid(w, labels[u] == labels[v])
+
+    def enough(self, price: float, spread: float) -> float:
+        """Return the price of a link of weight 1, or a lower one at which the same labels are best.
+
+        Labels that break less are better at any price above the spread over the least difference between what two
+        labellings break. Beyond, a higher price only hides in rounding what the labels cost themselves.
+
+        Parameters
+        ----------
+        price : float
+            What breaking a link of weight 1 costs.
+        spread : float
+            By how much the cost of two labellings can differ, links left aside.
+        """
+        unit = None if self.weights is None else _common_unit(np.abs(self.weights[np.isfinite(self.weights)]))
+        # Twice: one unit more or less may not be a tie.
+        return price if unit is None else min(price, 2.0 * spread / unit)
+
+
+def _common_unit(weights: NDArray[np.float64]) -> float | None:
+    """Return the largest number of which all weights are multiples, if they are written with few digits."""
+    for unit in FINEST_UNITS:
+        multiples = np.round(weights / unit)
+        if multiples.any() and np.abs(weights / unit - multiples).max() <= UNIT_ROUNDING:
+            return unit * float(np.gcd.reduce(multiples.astype(np.int64)))
+    return None
 
 
 def paid(weights: NDArray[np.float64], together: NDArray[np.bool_]) -> float:

@@ -8,7 +8,7 @@ import pytest
 from konstrain.assignment import AssignmentProblem, assign, assign_by, coupled, linked, milp
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.links import LinkGraph
-from konstrain.stop import Deadline
+from konstrain.stop import Deadline, Looks
 from oracles import check_assignment
 
 
@@ -39,6 +39,40 @@ def test_an_answer_cut_short_is_feasible_and_not_called_proven():
     check_assignment(problem, answer)
     assert not answer.proven
     assert answer.gap > 0
+
+
+def half_wrong(seed=0):
+    """Soft links that contradict each other, with sizes: hours for the solver."""
+    rng = np.random.default_rng(seed)
+    first, second = np.array([rng.choice(100, 2, replace=False) for _ in range(400)]).T
+    links = LinkGraph.from_edges(100, first, second, rng.choice([-1.0, 1.0], 400))
+    return AssignmentProblem(rng.random((100, 4)), links, None, np.full(4, 20.0), np.full(4, 30.0))
+
+
+def test_looks_end_the_solver_with_a_bound_and_are_gone_for_what_follows():
+    problem, looks = half_wrong(), Looks(5)
+    answer = coupled.solve(problem, deadline=Deadline(None, looks=looks))
+    check_assignment(problem, answer)
+    assert not answer.proven
+    assert answer.lower_bound > 0
+    assert looks.left <= 0
+    assert Deadline(None, looks=looks).expired()
+
+
+def test_an_interrupt_gets_through_to_the_solver():
+    class Interrupted(Deadline):
+        n_looks = 0
+
+        def look(self):
+            self.n_looks += 1
+            if self.n_looks == 3:
+                raise KeyboardInterrupt
+            return False
+
+    deadline = Interrupted(None)
+    with pytest.raises(KeyboardInterrupt):
+        milp.solve(half_wrong(), deadline=deadline)
+    assert deadline.n_looks == 3
 
 
 def test_seconds_and_a_deadline_limit_alike():

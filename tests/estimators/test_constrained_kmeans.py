@@ -213,11 +213,34 @@ class TestInit:
         check_fit(model, IRIS, must_link=must, cannot_link=cannot)
 
     def test_centers_of_another_shape_are_refused(self):
-        with pytest.raises(ValueError, match=r"init must have shape .* = \(3, 4\), got \(2, 4\)"):
-            ConstrainedKMeans(3, init=IRIS[:2]).fit(IRIS)
+        for init in (IRIS[:2], IRIS[:3, :3]):
+            with pytest.raises(ValueError, match="The shape of the initial centers") as ours:
+                ConstrainedKMeans(3, init=init).fit(IRIS)
+            with pytest.raises(ValueError, match="The shape of the initial centers") as theirs:
+                KMeans(3, init=init).fit(IRIS)
+            assert str(ours.value) == str(theirs.value)
+
+    def test_given_centers_are_one_start_and_more_are_warned_of_as_in_scikit_learn(self):
+        words = "position passed: performing only one init in ConstrainedKMeans instead of n_init=7"
+        done = []
+        with pytest.warns(RuntimeWarning, match=words):
+            ConstrainedKMeans(3, init=IRIS[:3], n_init=7, callback=done.append).fit(IRIS)
+        assert len(done) <= 1
+        ConstrainedKMeans(3, init=IRIS[:3], n_init=1).fit(IRIS)
+
+    @pytest.mark.parametrize("as_given", [np.asarray, csr_array])
+    def test_fewer_distinct_rows_than_clusters_are_warned_of_as_in_scikit_learn(self, as_given):
+        rows = as_given(np.repeat([[0.0, 1.0], [2.0, 3.0]], 30, axis=0))
+        words = r"Number of distinct clusters \(2\) found smaller than n_clusters \(3\)\. Possibly due to duplicate"
+        with pytest.warns(ConvergenceWarning, match=words):
+            KMeans(3, random_state=0, n_init=1).fit(rows)
+        with pytest.warns(ConvergenceWarning, match=words):
+            ConstrainedKMeans(3, random_state=0).fit(rows)
+        ConstrainedKMeans(2, random_state=0).fit(rows)
 
     def test_identical_rows_do_not_trouble_the_seeding(self):
-        model = fit(np.ones((10, 2)), k=3)
+        with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+            model = fit(np.ones((10, 2)), k=3)
         assert model.inertia_ == 0.0
         assert sorted(np.unique(model.labels_)) == [0, 1, 2]
 

@@ -12,9 +12,13 @@ from clusterings import best_sse, random_pairs, sse
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, lower_bound
 from konstrain.constraints import Problem
 from konstrain.exact import MaxOverlap, MaxSize
+from konstrain.exact.nodes import Verdict
 from konstrain.exact.solve import _is_for_columns
+from konstrain.exact.task import ProofTask
+from konstrain.exact.tree import FRUITLESS, Tree
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans.restarts import Run
+from konstrain.stop import Deadline
 from oracles import all_labelings
 
 IRIS = load_iris().data
@@ -342,3 +346,37 @@ def test_links_from_a_generator_count_everywhere(estimator):
     if estimator is ConstrainedKMeans:
         assert model.certify(X).cost == pytest.approx(model.inertia_)
         assert model.certify(X).is_optimal
+
+
+class _Counted:
+    """A node of a chain whose bound never rises, each with one child until the last."""
+
+    def __init__(self, left: int) -> None:
+        self.left, self.lower_bound = left, 0.0
+
+    def run(self, upper_bound, gap, deadline):
+        return Verdict("open")
+
+    def pair(self):
+        return (0, 1) if self.left else None
+
+    def children(self, pair):
+        return [_Counted(self.left - 1)]
+
+
+def test_better_clusterings_are_looked_for_as_long_as_that_pays_and_in_the_last_node():
+    X = np.arange(6.0)[:, None]
+    task = ProofTask(X, Problem.build(X, 2))
+    looked_at = []
+    tree = Tree(task, gap=1e-6, deadline=Deadline(None), improve=lambda node: looked_at.append(node.left))
+    tree.offer(np.array([0, 0, 0, 1, 1, 1], dtype=np.int32))
+    tree.search(_Counted(21))
+    assert looked_at[:FRUITLESS] == list(range(21, 21 - FRUITLESS, -1))
+    assert looked_at[FRUITLESS:] == [10, 6, 2, 0]
+
+
+@pytest.mark.parametrize("bound", ["column-generation", "sdp"])
+def test_the_bound_that_proved_is_named(bound):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    assert ExactKMeans(3, bound=bound, random_state=0).fit(X).prover_ == bound
+    assert ExactKMeans(10, random_state=0).fit(X).prover_ == "column-generation"

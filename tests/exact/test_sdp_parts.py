@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from konstrain import ConstrainedKMeans
+from konstrain import ConstrainedKMeans, certify
 from konstrain.constraints.problem import Problem
+from konstrain.exact import sdp_parts
 from konstrain.exact.sdp_bound import SdpBound
 from konstrain.exact.sdp_cuts import Cuts
 from konstrain.exact.sdp_model import SdpModel, merge_matrix, place_after_merge
-from konstrain.exact.sdp_parts import Parts, least_torn
+from konstrain.exact.sdp_parts import Parts, least_torn, most_kept
+from oracles import costs_of_all_labelings
 
 
 def fewest_torn(inside, total, n_clusters, least, most):
@@ -30,16 +32,104 @@ def fewest_torn(inside, total, n_clusters, least, most):
 )
 def test_no_clustering_tears_less(n_clusters, least, most, total):
     for inside in range(total + 1):
-        bound = least_torn(inside, total, n_clusters, least, most)
+        bound = least_torn(inside, total, ((least, most),) * n_clusters)
         exact = fewest_torn(inside, total, n_clusters, least, most)
         assert bound <= exact + 1e-12
         if least == most:
             np.testing.assert_allclose(bound, exact, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "sizes", [((2, 2), (3, 3), (5, 5)), ((1, 2), (2, 4), (4, 4)), ((1, 1), (2, 3), (2, 3), (4, 5))]
+)
+def test_no_clustering_with_sizes_of_its_own_tears_less(sizes):
+    for total in range(sum(low for low, _ in sizes), sum(high for _, high in sizes) + 1):
+        for inside in range(total + 1):
+            choices = [
+                [(x, size - x) for size in range(low, high + 1) for x in range(size + 1)] for low, high in sizes
+            ]
+            fits = [c for c in itertools.product(*choices) if np.sum(c, axis=0).tolist() == [inside, total - inside]]
+            exact = min((sum(x * y / (x + y) for x, y in clusters) for clusters in fits), default=np.inf)
+            bound = least_torn(inside, total, sizes)
+            assert bound <= exact + 1e-12
+            if all(low == high for low, high in sizes):
+                np.testing.assert_allclose(bound, exact, atol=1e-12)
+
+
+def test_many_sizes_of_their_own_count_as_the_widest(monkeypatch):
+    sizes = ((2.0, 2.0), (5.0, 5.0), (8.0, 8.0), (9.0, 9.0))
+    exact = least_torn(4.0, 24.0, sizes)
+    monkeypatch.setattr(sdp_parts, "MOST_CASES", 3)
+    monkeypatch.setattr(sdp_parts, "_cases", sdp_parts._cases.__wrapped__)
+    assert least_torn(4.0, 24.0, ((2.0, 9.0),) * 4) == least_torn(4.0, 24.0, sizes) < exact
+
+
+@pytest.mark.parametrize("sizes", [(2, 3, 5), (2, 2, 4), (1, 2, 2, 6)])
+def test_no_clustering_keeps_more_than_is_said_at_any_charge(sizes):
+    charges = np.array([-8.0, -1.0, 0.0, 0.5, 2.0, 16.0])
+    n = np.array(sizes)
+    ways = np.array(list(itertools.product(*(range(size + 1) for size in sizes))))
+    for inside in range(sum(sizes) + 1):
+        x = ways[ways.sum(axis=1) == inside]
+        exact = ((x * x / n).sum(axis=1)[:, None] - (x / n).sum(axis=1)[:, None] * charges).max(axis=0)
+        np.testing.assert_allclose(most_kept(inside, charges, tuple((s, s) for s in sizes)), exact, atol=1e-12)
+
+
+def test_cuts_with_charges_hold_for_every_clustering_of_these_sizes_also_after_merges():
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        m, k = int(rng.integers(6, 12)), int(rng.integers(2, 5))
+        weight = rng.integers(1, 4, m).astype(float)
+        labels, _, Y = clustering(rng, weight, k)
+        model = model_of(weight, k, 0, 0)
+        sizes = sorted(np.bincount(labels, weight, k).tolist())
+        model = type(model)(**{**vars_of(model), "sizes": tuple((size, size) for size in sizes)})
+        is_in = rng.random((30, m)) < rng.random((30, 1)) * 0.8 + 0.2
+        is_in = is_in[is_in.any(axis=1)]
+        parts = Parts.of(model, is_in, rng.choice([-4.0, -0.5, 0.0, 1.0, 8.0], len(is_in)))
+        assert parts.excess(model, np.tril(Y)).max() <= 1e-9
+        cuts = Cuts.make(model, np.zeros((0, 6), dtype=np.int32), parts, np.ones(len(parts)))
+        np.testing.assert_allclose(values(cuts, Y) * cuts.norm, parts.excess(model, np.tril(Y)), atol=1e-9)
+        together = [(i, j) for i, j in itertools.combinations(range(m), 2) if labels[i] == labels[j]]
+        if m - 1 > k and together:
+            i, j = together[0]
+            moved = cuts.moved(model.merged(i, j), weight, place_after_merge(m, i, j))
+            before = values(cuts, Y) * cuts.norm
+            np.testing.assert_allclose(values(moved, merge_matrix(Y, weight, i, j)) * moved.norm, before, atol=1e-9)
+
+
+def test_charges_cut_off_what_parts_alone_allow():
+    # A group of four is neither a cluster of 2 and 2 of another, nor part of a cluster of 6, at no cost.
+    X = np.repeat([[0.0], [10.0], [30.0]], [4, 4, 4], axis=0) + np.random.default_rng(0).normal(size=(12, 1))
+    problem = Problem.build(X, 4, size_min=[2, 2, 2, 6], size_max=[2, 2, 2, 6])
+    found = SdpBound(problem)
+    found.run(max_rounds=6)
+    assert (found._cuts.parts.charge != 0).any()
+
+
+def test_sizes_that_differ_by_one_are_known():
+    model = SdpModel.of(Problem.build(np.arange(11.0)[:, None], 3, size_min=3, size_max=4))
+    assert model.sizes == ((3.0, 3.0), (4.0, 4.0), (4.0, 4.0))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sizes_of_single_clusters_are_proved_as_enumeration_says(seed):
+    rng = np.random.default_rng(seed)
+    sizes = [(1, 3, 4), (2, 2, 5), (1, 2, 2, 3)][seed % 3]
+    n, k = sum(sizes), len(sizes)
+    X = rng.normal(size=(n, 2)) + 5.0 * rng.integers(0, 3, (n, 1))
+    high = np.array(sizes) + (seed % 2)
+    problem = Problem.build(X, k, size_min=np.array(sizes) - (seed % 2), size_max=high)
+    _, costs = costs_of_all_labelings(problem)
+    proof = certify(X, k, size_min=np.array(sizes) - (seed % 2), size_max=high, bound="sdp", gap=1e-5)
+    np.testing.assert_allclose(proof.best_cost, costs.min(), rtol=1e-7)
+    assert proof.is_optimal
+    assert proof.lower_bound <= costs.min() * (1 + 1e-9)
+
+
 def test_equal_sizes_tear_what_is_left_over():
-    np.testing.assert_allclose(least_torn(50, 150, 3, 50, 50), 0.0, atol=1e-6)
-    np.testing.assert_allclose(least_torn(60, 150, 3, 50, 50), 10 * 40 / 50)
+    np.testing.assert_allclose(least_torn(50, 150, ((50, 50),) * 3), 0.0, atol=1e-6)
+    np.testing.assert_allclose(least_torn(60, 150, ((50, 50),) * 3), 10 * 40 / 50)
 
 
 def clustering(rng, weight, k):
@@ -52,7 +142,7 @@ def clustering(rng, weight, k):
 def model_of(weight, k, least, most):
     X = np.random.default_rng(0).normal(size=(weight.size, 2))
     model = SdpModel.of(Problem.build(X, k, sample_weight=weight))
-    return type(model)(**{**vars_of(model), "least_size": least, "most_size": most})
+    return type(model)(**{**vars_of(model), "sizes": ((least, most),) * k})
 
 
 def vars_of(model):

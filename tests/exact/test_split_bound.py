@@ -14,7 +14,7 @@ from konstrain import ConstrainedKMeans, InfeasibleError, certify
 from konstrain.constraints.problem import Problem
 from konstrain.exact import split_bound
 from konstrain.exact.split_task import PartTask
-from oracles import all_labelings
+from oracles import costs_of_all_labelings
 
 RELATIVE = 1e-9
 
@@ -32,27 +32,6 @@ def best_on_a_line(x: np.ndarray, k: int) -> float:
     for _ in range(k - 1):
         best = (best[:, None] + cost).min(axis=0)
     return float(best[n])
-
-
-def costs_of_all_labelings(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Every labeling of the blocks and its cost; infinite when it breaks a constraint."""
-    labelings = all_labelings(problem.n_blocks, problem.n_clusters)
-    mean = problem.mean - problem.weight @ problem.mean / problem.weight.sum()
-    cost = np.full(len(labelings), problem.scatter.sum() + (problem.weight @ mean**2).sum())
-    if problem.conflicts is not None:
-        for u, v, _ in zip(*problem.conflicts.edges, strict=True):
-            cost[labelings[:, u] == labelings[:, v]] = np.inf
-    for j in range(problem.n_clusters):
-        inside = labelings == j
-        weight, size = inside @ problem.weight, inside @ problem.demand
-        cost -= ((inside @ (problem.weight[:, None] * mean)) ** 2).sum(axis=1) / np.where(weight > 0, weight, 1.0)
-        is_allowed = inside.any(axis=1)
-        if problem.size_min is not None:
-            is_allowed &= size >= problem.size_min[j] - 1e-9
-        if problem.size_max is not None:
-            is_allowed &= size <= problem.size_max[j] + 1e-9
-        cost[~is_allowed] = np.inf
-    return labelings, cost
 
 
 def tiny_problem(rng: np.random.Generator) -> tuple[np.ndarray, int, dict, float] | None:
@@ -75,6 +54,12 @@ def tiny_problem(rng: np.random.Generator) -> tuple[np.ndarray, int, dict, float
         options["size_min"] = demand.sum() / k * rng.random(k if rng.random() < 0.5 else None)
     if rng.random() < 0.2:
         options["partial_labels"] = np.where(rng.random(n) < 0.4, rng.integers(0, k, n), -1)
+    price = float(10.0 ** rng.uniform(-2, 2)) * X.var() if rng.random() < 0.4 else None
+    if price is not None:
+        # Some links become soft; an infinite confidence is a hard one.
+        for name in ("must_link", "cannot_link"):
+            confidence = np.where(rng.random(len(options[name])) < 0.3, np.inf, 1 - rng.random(len(options[name])))
+            options[name] = np.column_stack([options[name], confidence])
     if rng.random() < 0.2:
         options["groups"] = np.where(rng.random(n) < 0.4, rng.integers(0, 3, n), -1)
     given = {name if name != "partial_labels" else "labels": value for name, value in options.items()}
@@ -82,9 +67,13 @@ def tiny_problem(rng: np.random.Generator) -> tuple[np.ndarray, int, dict, float
         problem = Problem.build(X, k, **given)
     except InfeasibleError:
         return None
-    labelings, costs = costs_of_all_labelings(problem)
+    if problem.has_soft_links and (problem.weight == 0).any():
+        return None
+    labelings, costs = costs_of_all_labelings(problem, price)
     if not np.isfinite(costs).any():
         return None
+    if problem.has_soft_links:
+        options["violation_cost"] = price
     options["labels"] = problem.expand(labelings[rng.choice(np.flatnonzero(np.isfinite(costs)))])
     return X, k, options, float(costs.min())
 

@@ -6,6 +6,7 @@ import pytest
 from konstrain import ConstrainedKMeans
 from konstrain.constraints.problem import Problem
 from konstrain.exact.splitting import Split, merge_equal
+from oracles import all_labelings
 
 pytestmark = pytest.mark.engine
 
@@ -110,3 +111,27 @@ def test_equal_rows_become_one_block_with_their_weight():
     assert of_block.tolist() == [0, 1, 0, 2]
     bounded = Problem.build([[1.0], [2.0], [1.0], [3.0]], 2, size_max=3)
     assert merge_equal(bounded)[0] is bounded
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_parts_cost_no_less_than_their_floor_before_they_are_looked_at(seed):
+    rng = np.random.default_rng(seed)
+    X, weight = rng.normal(size=(24, 4)) * rng.uniform(0.1, 3, 4), rng.uniform(0.5, 2.0, 24)
+    problem = Problem.build(X, 2, must_link=[(0, 1)], sample_weight=weight)
+    labels = rng.integers(0, 2, problem.n_blocks).astype(np.int32)
+    split = Split.deal(problem, labels, 8, seed=seed)
+    for part, blocks in enumerate(split):
+        every = Split(problem, labels, np.where(split.part_of == part, 0, 1).astype(np.int32), 2)
+        labelings = all_labelings(blocks.size, 2)
+        best = np.inf
+        for labeling in labelings:
+            given = np.zeros(problem.n_blocks, dtype=np.int32)
+            given[blocks] = labeling
+            best = min(best, Split(problem, given, every.part_of, 2).costs[0])
+        assert problem.scatter[blocks].sum() < split.floors[part] <= best
+
+
+def test_a_plane_of_features_has_no_floor_but_what_blocks_cost():
+    problem, labels, _ = clustered(300, k=4, d=3, must_link=[(0, 1)])
+    split = Split.deal(problem, labels[problem.first_rows], 50, seed=0)
+    np.testing.assert_allclose(split.floors.sum(), problem.scatter.sum())

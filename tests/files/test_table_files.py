@@ -167,7 +167,7 @@ def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path, ending):
 
 def test_unknown_endings_missing_files_and_folders_are_refused(tmp_path):
     with pytest.raises(FileError, match=r"it should end in \.csv, \.tsv"):
-        read_table(tmp_path / "rows.xlsx")
+        read_table(tmp_path / "rows.docx")
     with pytest.raises(FileError, match=r"cannot read .*rows\.csv: No such file"):
         read_table(tmp_path / "rows.csv")
     (tmp_path / "folder.csv").mkdir()
@@ -437,10 +437,9 @@ def test_damaged_frames_are_refused_in_words_of_ours(tmp_path, ending, seed):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ("x,y\n1,2\n".encode("utf-16"), "is UTF-16 text; save the file as UTF-8, for example with: iconv -f utf-16 "),
-        ("x,y\n1,2\n".encode("utf-16-le"), "iconv -f utf-16le"),
-        ("x,y\n1,2\n".encode("utf-16-be"), "iconv -f utf-16be"),
-        ("x,y\n1,2\n".encode("utf-32"), "is UTF-32 text; .*iconv -f utf-32 "),
+        ("x,y\n1,2\n".encode("utf-16-le"), "is UTF-16 text or no text at all; save .*--encoding utf-16le"),
+        ("x,y\n1,2\n".encode("utf-16-be"), "--encoding utf-16be"),
+        ("x,y\n1,2\n".encode("utf-32"), "is UTF-32 text; save .*--encoding utf-32"),
         (gzip.compress(b"x,y\n1,2\n"), "is compressed; unpack it first"),
         (b"PK\x03\x04...", "is a zip archive or a spreadsheet; save its table as CSV"),
         (b"PAR1....", r"is a Parquet file; let its name end in \.parquet"),

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
-from konstrain import ConstrainedKMeans
-from konstrain.assignment import AssignmentProblem, coupled, milp
+from konstrain import ConstrainedKMeans, NotProvenWarning
+from konstrain.assignment import AssignmentProblem, coupled, linked, milp
 from konstrain.assignment.core_problem import solve_core
 from konstrain.constraints import Problem
 from konstrain.kmeans import last_step
@@ -13,7 +14,7 @@ from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.momentum import lloyd_with_momentum
 from konstrain.kmeans.steps import Steps
 from konstrain.links import LinkGraph
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import NO_DEADLINE, Deadline, Looks
 from switches import set_to
 
 
@@ -87,3 +88,86 @@ def test_an_interrupt_inside_the_first_run_keeps_the_labels_it_had(monkeypatch):
         model = ConstrainedKMeans(3, size_max=11, n_init=4, random_state=0).fit(X)
     assert len(taken) == 3
     assert np.bincount(model.labels_).max() <= 11
+
+
+def wrong_answers(seed):
+    """Iris with 300 soft answers of which every fifth is wrong, in 3 clusters of 40 to 60."""
+    X, y = load_iris(return_X_y=True)
+    rng = np.random.default_rng(seed)
+    pairs = np.array([rng.choice(150, 2, replace=False) for _ in range(300)])
+    is_must = (y[pairs[:, 0]] == y[pairs[:, 1]]) ^ (rng.random(300) < 0.2)
+    links = np.column_stack([pairs, np.full(300, 0.8)])
+    return X, {"must_link": links[is_must], "cannot_link": links[~is_must]}
+
+
+def test_without_a_limit_the_last_proof_ends_after_the_same_work_and_tells_the_gap():
+    X, links = wrong_answers(0)
+    with set_to({"konstrain.kmeans.last_step.LAST_WORK": 20_000_000}):
+        first, second = (
+            fit_not_proven(ConstrainedKMeans(3, 40, 60, n_init=1, random_state=0), X, links) for _ in range(2)
+        )
+    assert first.objective_ == second.objective_
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+
+
+def fit_not_proven(model, X, links):
+    with pytest.warns(NotProvenWarning, match=r"limit on work .* \(at most 0\.\d+ of its cost could be saved\)"):
+        return model.fit(X, **links)
+
+
+def test_all_proofs_of_the_last_step_share_one_amount_of_work():
+    """Better labels lead to another proof; together they may not look up more often than one alone."""
+    X, links = wrong_answers(0)
+    problem = Problem.build(X, 3, size_min=40, size_max=60, **links)
+    loop = Loop(lloyd_with_momentum, Steps(problem, violation_cost=10.0, max_nodes=1))
+    looks = []
+
+    class Counted(Looks):
+        @property
+        def left(self):
+            return self._left
+
+        @left.setter
+        def left(self, value):
+            self._left = value
+            looks.append(value)
+
+    with set_to({"konstrain.kmeans.last_step.LAST_WORK": 20_000_000, "konstrain.kmeans.last_step.Looks": Counted}):
+        found = prove_last_step(loop, last_step.replace(loop.run(X[:3]), proven=False))
+    assert not found.proven
+    assert 0.0 < found.step_gap < 1.0
+    assert looks[0] > 0
+    # A look that finds nothing left ends the search soon, not at once.
+    assert looks[0] + 10 > len(looks) - 1 >= looks[0]
+
+
+def test_on_the_way_soft_links_are_searched_with_few_branchings(monkeypatch):
+    problem, asked, kernel = soft_problem(0), [], linked._core.LinkedAssignment
+
+    def spy(*arguments):
+        asked.append(arguments[6])
+        return kernel(*arguments)
+
+    monkeypatch.setattr(linked._core, "LinkedAssignment", spy)
+    answer = coupled.solve(problem, deadline=NO_DEADLINE.brief(1.0, 7))
+    assert problem.is_feasible(answer.labels)
+    assert set(asked) == {7}
+    asked.clear()
+    hard = AssignmentProblem(problem.costs, LinkGraph.from_edges(60, [0, 2], [1, 3]), None, None, np.full(4, 16.0))
+    coupled.solve(hard, deadline=NO_DEADLINE.brief(1.0, 7))
+    assert set(asked) <= {linked.NODE_LIMIT}
+
+
+def test_labels_that_break_soft_links_are_proved_in_one_core(monkeypatch):
+    asked = []
+
+    def spy(*arguments):
+        asked.append(1)
+        return solve_core(*arguments)
+
+    monkeypatch.setattr(coupled, "solve_core", spy)
+    problem = soft_problem(0)
+    with set_to({"konstrain.assignment.coupled.FIRST_CORE": 1}):
+        answer = coupled.solve(problem, deadline=Deadline(None, looks=Looks(3)))
+    assert problem.is_feasible(answer.labels)
+    assert len(asked) == 1

@@ -9,11 +9,12 @@ from konstrain.kmeans import plan
 from konstrain.kmeans.brief import run_briefly
 from konstrain.kmeans.lloyd import lloyd
 from konstrain.kmeans.momentum import lloyd_with_momentum
-from konstrain.kmeans.plan import plan_restarts, plan_run
+from konstrain.kmeans.plan import deal_out_time, plan_restarts, plan_run
 from konstrain.kmeans.restarts import RestartPlan
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.kmeans.thorough import run_thoroughly
+from konstrain.stop import Deadline
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 DRAWN, GIVEN = Start(X, "k-means++"), Start(X, X[:4])
@@ -79,3 +80,23 @@ def test_restarts_are_one_from_given_centers_else_what_a_fixed_amount_of_work_al
         monkeypatch.setattr(plan, "AUTO_WORK", spent)
         dear = RestartPlan(n_restarts, plan.AUTO_AGREEING, plan.AUTO_LEAST, plan.AUTO_WORTH)
         assert plan_restarts(FREE, DRAWN) == dear
+
+
+def dealt(problem, n_runs):
+    """Seconds of a thousand that all runs may take, and the part of these for a single one."""
+    run = deal_out_time(plan_run(Steps(problem, deadline=Deadline(1000.0)), DRAWN, 0), RestartPlan.exactly(n_runs))
+    return run.loop.steps.deadline.remaining(), run.time_share
+
+
+@pytest.mark.parametrize("given", [{"cannot_link": [(0, 1)]}, {"demand": np.arange(1.0, 41.0)}])
+def test_where_steps_are_cut_short_runs_leave_time_for_others_and_for_the_proof(given):
+    hard = Problem.build(X, 4, size_max=300, **given)
+    assert dealt(hard, 1) == (pytest.approx(900.0, abs=90.0), 1.0)
+    assert dealt(hard, 8) == (pytest.approx(900.0, abs=90.0), 0.5)
+
+
+@pytest.mark.parametrize("problem", [FREE, SIZED, LINKED])
+def test_elsewhere_a_run_may_take_all_the_time_there_is(problem):
+    seconds, share = dealt(problem, 8)
+    assert seconds > 910.0
+    assert share == 1.0

@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 
-from konstrain.kmeans.restarts import BATCH, RestartPlan, Restarts
+from konstrain.constraints import Problem
+from konstrain.exceptions import UndecidedError
+from konstrain.kmeans.lloyd import lloyd
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.restarts import BATCH, RestartPlan, Restarts, Run
 from konstrain.kmeans.result import Clustering
-from konstrain.stop import NO_DEADLINE
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
+from konstrain.stop import NO_DEADLINE, Deadline
 
 
 def clustering(objective, n_violations=0):
@@ -57,3 +63,45 @@ def test_the_first_of_equal_runs_with_the_fewest_broken_links_is_kept():
     ends = [clustering(1.0, 2), clustering(5.0, 1), clustering(4.0, 1), clustering(4.0, 1), clustering(0.5, 3)]
     best = Restarts(lambda i: ends[i], NO_DEADLINE).best(list(range(5)), RestartPlan.exactly(5))
     assert best is ends[2]
+
+
+def out_of_time(*_):
+    raise UndecidedError("no time left")
+
+
+def test_a_run_that_finds_nothing_in_time_leaves_what_the_others_found():
+    search = Restarts(lambda i: out_of_time() if i else clustering(3.0), NO_DEADLINE)
+    assert search.best([0, 1, 2], RestartPlan.exactly(3)).objective == 3.0
+    with pytest.raises(UndecidedError):
+        Restarts(out_of_time, NO_DEADLINE).best([0, 1], RestartPlan.exactly(2))
+
+
+def short_run(**settings):
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    steps = Steps(Problem.build(X, 3), deadline=Deadline(3600.0))
+    return Run(Loop(lloyd, steps), Start(X, X[:3]), **settings)
+
+
+def test_a_run_keeps_its_loop_when_what_follows_is_out_of_time():
+    def loop_and_no_more(loop, centers, _):
+        loop.run(centers)
+        out_of_time()
+
+    found = short_run(way=loop_and_no_more)(0)
+    assert found.objective == short_run()(0).objective
+    assert not found.interrupted
+
+
+def test_a_run_takes_its_share_of_the_time_and_all_of_it_only_to_find_labels_at_all():
+    seconds = []
+
+    def way(loop, centers, _):
+        seconds.append(loop.steps.deadline.remaining())
+        return loop.run(centers) if len(seconds) > 2 else out_of_time()
+
+    with pytest.raises(UndecidedError):
+        short_run(way=way, time_share=0.25)(0)
+    assert seconds[0] <= 900.0 < 3000.0 < seconds[1]
+    short_run(way=way, time_share=0.25)(0)
+    assert len(seconds) == 3
+    assert seconds[2] <= 900.0

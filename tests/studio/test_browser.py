@@ -99,16 +99,19 @@ def test_settings_change_the_clustering_at_once(iris, open_page):
     page.wait_for(lambda: np.bincount(np.array(page.labels(), dtype=int)).tolist() == [50, 50, 50])
     page.turn_to("clusters")
     page.page.locator("#panel-clusters", has_text="held by its min").wait_for()
+    assert np.bincount(np.array(page.labels(), dtype=int)).tolist() == [50, 50, 50]
     page.turn_to("settings")
     page.page.locator("#size_min").fill("60")
     page.page.locator("#size_min").press("Enter")
     page.page.locator(".trouble", has_text="size").wait_for()
+    assert len(set(page.labels())) == 3  # the last clustering stays while settings cannot be kept
     page.page.locator("#size_min").fill("")
     page.page.locator("#size_min").press("Enter")
     page.wait_for(lambda: not page.text(".trouble"))
     page.page.locator("#k").focus()
     page.page.keyboard.press("ArrowRight")
     page.wait_for(lambda: len(set(page.labels())) == 4)
+    assert not page.text(".trouble")
     page.page.locator("#axis-x").select_option("petal width")
     page.wait_for(lambda: "petal width" in page.axis_names())
 
@@ -118,6 +121,7 @@ def test_a_proof_is_found_and_told(iris, open_page):
     page.turn_to("clusters")
     page.page.locator("#prove").click()
     page.page.locator("#proved", has_text="best clustering that exists").wait_for()
+    assert "best clustering that exists" in page.text("#proved")
 
 
 def test_killing_the_server_loses_nothing_that_was_answered(flowers, tmp_path, open_page):

@@ -144,11 +144,13 @@ def _prove(search: Lagrangian) -> float:
     """Improve and prove by cores; returns the best bound reached."""
     # Where branchings are limited a proof is not what is asked for; with soft links the core alone takes too long.
     is_brief = search.deadline.is_brief
-    if is_brief and search.labels is not None and not search.problem.graph.is_hard:
+    has_soft_labels = search.labels is not None and not search.problem.graph.is_hard
+    if is_brief and has_soft_labels:
         return search.bound
     regret = _regrets(search)
     allowed = _worth_trying(search, regret)
-    if allowed.sum() > regret.shape[0] + FIRST_CORE:
+    # Regrets do not see what soft links cost: with these the second core takes hardly longer than the first.
+    if allowed.sum() > regret.shape[0] + FIRST_CORE and not has_soft_labels:
         _improve(search, regret)
         if search.is_closed() or search.deadline.expired() or (is_brief and search.labels is not None):
             return search.bound

@@ -162,7 +162,9 @@ class Lagrangian:
             return  # every step would cost as much as finding the labels did
         point = self.best
         length, failures, checkpoint = 1.0, 0, self.bound
-        most_steps = FEW_STEPS if self.deadline.is_brief else MAX_STEPS
+        # With soft links relaxations are dear and, cut short, prove little.
+        are_few = self.deadline.is_brief or (self._has_soft_links and self.deadline.counts_work)
+        most_steps = FEW_STEPS if are_few else MAX_STEPS
         for step in range(1, most_steps + 1):
             if self.is_closed() or self.deadline.expired() or not point.direction.any():
                 return

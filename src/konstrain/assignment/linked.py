@@ -25,6 +25,8 @@ name = "linked"
 # linear programs prune better (measured on conflict graphs with two links per block and more). Where all links are
 # hard and blocks are not too many, the search by cliques takes over much sooner.
 NODE_LIMIT = 1000
+# Branchings of the quick search with soft links where work is counted, unless a deadline says how many.
+FEW_BRANCHINGS = 100
 # Branchings the search by cliques may spend before HiGHS takes over: about half a millisecond each.
 CLIQUE_LIMIT = 10_000
 
@@ -76,7 +78,7 @@ def solve_linked(
         links.weights,
         problem.demand if prices is not None else None,
         prices,
-        NODE_LIMIT,
+        _most_branchings(links, deadline),
         CLIQUE_LIMIT,
         deadline.remaining(),
     )
@@ -92,6 +94,17 @@ def solve_linked(
         search.run()
     cost = search.cost
     return LinkedAnswer(search.labels, cost, cost - search.doubt, search.slack)
+
+
+def _most_branchings(links: LinkGraph, deadline: Deadline) -> int:
+    """Branchings of the quick search on one component.
+
+    With soft links the first of them find nearly all there is to find, and where work is counted the others are not
+    worth theirs. With hard ones alone, what the quick search leaves open is not cheap either.
+    """
+    if links.is_hard or not deadline.counts_work:
+        return NODE_LIMIT
+    return min(NODE_LIMIT, deadline.max_nodes or FEW_BRANCHINGS)
 
 
 def has_crowded_cliques(links: LinkGraph, n_clusters: int) -> bool:
@@ -126,7 +139,7 @@ def _settle(component: Any, n_clusters: int, deadline: Deadline) -> tuple[NDArra
     """Solve one component with HiGHS; returns its labels and a bound on its cost."""
     blocks, costs, first, second, weight, labels, value, bound = component
     start = labels if np.isfinite(value) else None
-    if start is not None and (deadline.expired() or deadline.max_nodes is not None):
+    if start is not None and (deadline.expired() or deadline.counts_work):
         return start, bound  # only to write the model down would take long where there are many components
     model = AssignmentModel(costs.reshape(-1, n_clusters), links=(first, second, weight))
     answer = model.solve(deadline=deadline, start=start)

@@ -42,6 +42,8 @@ class AssignmentModel:
         Sizes, already widened by whatever rounding is to be forgiven.
     at_least : ndarray of shape (n_clusters,) or None
         How many blocks each cluster must receive, whatever their demand.
+    rules : tuple of csr_array and ndarray, or None
+        Coefficients over blocks and clusters (clusters of a block side by side) and what each sum may be at most.
     """
 
     costs: NDArray[np.float64]
@@ -50,6 +52,7 @@ class AssignmentModel:
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
     at_least: NDArray[np.float64] | None = None
+    rules: tuple[csr_array, NDArray[np.float64]] | None = None
 
     def solve(self, *, deadline: Deadline = NO_DEADLINE, start: NDArray[np.int32] | None = None) -> ModelAnswer:
         """Solve to optimality or to the deadline; `start` is a feasible labelling, if one is known.
@@ -171,10 +174,14 @@ class AssignmentModel:
         block, _ = np.nonzero(allowed)
         rows.add(block, variable[allowed], 1.0, np.ones(self.costs.shape[0]), np.ones(self.costs.shape[0]))
         self._add_sizes(rows, allowed, variable)
+        if self.rules is not None:
+            coefficients, high = self.rules
+            rows.add_matrix(coefficients, variable.ravel(), high)
         penalties = self._add_links(rows, variable, excess.size)
         cost = np.concatenate([excess, penalties / scale])
         integer = np.arange(cost.size) < excess.size
-        return BinaryProgram(cost, *rows.finish(cost.size), integer)
+        # Soft links make choices alike: most of them only move the price from one link to another.
+        return BinaryProgram(cost, *rows.finish(cost.size), integer, is_even=penalties.size > 0)
 
     def _add_sizes(self, rows: "_Rows", allowed: NDArray[np.bool_], variable: NDArray[np.int64]) -> None:
         block, cluster = np.nonzero(allowed)
@@ -251,6 +258,13 @@ class _Rows:
         self._blocks.append((low.size, row, column, value))
         self._low.append(low)
         self._high.append(high)
+
+    def add_matrix(self, coefficients: csr_array, variable: NDArray[np.int64], high: NDArray[np.float64]) -> None:
+        """Add rows ``coefficients @ choices <= high``; a variable of -1 does not exist."""
+        entries = coefficients.tocoo()
+        there = variable[entries.col] >= 0
+        columns = variable[entries.col[there]]
+        self.add(entries.row[there], columns, entries.data[there], np.full(high.size, -np.inf), high)
 
     def add_links(self, terms: tuple[tuple[NDArray[np.int64], float], ...], high: float) -> None:
         """Add rows ``sum of coefficient * variable <= high``, one per link; a variable of -1 does not exist."""

@@ -13,6 +13,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
+        from konstrain.cli.startup import defer_imports
+
+        defer_imports()
         from konstrain.cli.app import app
 
         app()

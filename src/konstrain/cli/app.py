@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from konstrain.cli import about, bench, certify, check, demo, exact, fit, plot, studio, suggest
+from konstrain.cli import about, bench, certify, check, choose, demo, exact, fit, mix, plot, predict, studio, suggest
 
 EPILOG = (
     "Exit codes: 0 done, 2 bad usage or input, 3 no clustering can satisfy the constraints, 4 not proved within the "
@@ -34,9 +34,12 @@ def _konstrain(
 CLUSTER, KNOW, ABOUT = "Cluster", "Know more", "About"
 app.command(rich_help_panel=CLUSTER)(fit.fit)
 app.command(rich_help_panel=CLUSTER)(exact.exact)
+app.command(rich_help_panel=CLUSTER)(predict.predict)
+app.command(rich_help_panel=CLUSTER)(mix.mix)
 app.command(rich_help_panel=CLUSTER)(demo.demo)
 app.command(rich_help_panel=CLUSTER)(studio.studio)
 app.command(rich_help_panel=KNOW)(check.check)
+app.command(rich_help_panel=KNOW)(choose.choose)
 app.command(rich_help_panel=KNOW)(certify.certify)
 app.command(rich_help_panel=KNOW)(suggest.suggest)
 app.command(rich_help_panel=KNOW)(plot.plot)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from konstrain.cli.options import OUTPUT, Clusters, ConstraintOptions, DataOptions, Json, Quiet, spread
-from konstrain.cli.running import INFEASIBLE, NOT_PROVED, guarded, names_of_rows, print_result
+from konstrain.cli.running import INFEASIBLE, NOT_PROVED, by_id, guarded, print_result
 from konstrain.cli.words import for_the_command_line
 
 
@@ -35,11 +35,12 @@ def check(
 
     if plot is not None:
         refuse_undrawable(plot)
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[plot])
-    result = check_constraints(given.X, k, time_limit=time_limit, **given.constraints)
+    # Constraints can be judged without any feature: all that counts is how many rows there are.
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[plot], features=False)
+    result = check_constraints(given.rows.n_samples, k, time_limit=time_limit, **given.constraints)
     text = str(result)
     for finding in result.findings:
-        text = text.replace(finding.message, f"{finding.message}{names_of_rows(given.rows, finding.witness)}", 1)
+        text = text.replace(finding.message, by_id(given.rows, finding.message, finding.witness), 1)
     if plot is not None and result.findings:
         draw_conflicts(plot, result, given.rows)
     print_result(for_the_command_line(text), _values(result), as_json=json)

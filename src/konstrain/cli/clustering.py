@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sklearn.metrics import adjusted_rand_score
-
-from konstrain import Report, describe
+from konstrain import describe
 from konstrain.cli.given import Given, distances_to_centers
 from konstrain.cli.pictures import draw_bounds, draw_clusters, refuse_undrawable
 from konstrain.cli.proofs import words_of_tree
-from konstrain.cli.running import interrupts, note, one_line, print_result, progress, rows_named
+from konstrain.cli.results import LabelsFile
+from konstrain.cli.running import interrupts, note, print_result, progress, rows_named
+from konstrain.cli.story import Story, refuse_no_page
 from konstrain.cli.words import for_the_command_line
-from konstrain.files import write_labels_file
-from konstrain.files.labels import refuse_unknown_ending
-from konstrain.files.outputs import refuse_unwritable
 from konstrain.methods import Method
 from konstrain.report import tell_bound
 
@@ -26,20 +23,36 @@ from konstrain.report import tell_bound
 class Outputs:
     """Where results go."""
 
-    labels: Path | None
+    labels: LabelsFile
     picture: Path | None
     as_json: bool
     quiet: bool
     bounds: Path | None = None
+    model: Path | None = None
+    page: Path | None = None
 
     def refuse_impossible(self) -> None:
         """Raise now, before hours of work, if a file could not be written."""
-        if self.labels is not None:
-            refuse_unknown_ending(self.labels)
-            refuse_unwritable(self.labels)
+        self.labels.refuse_impossible()
         for picture in (self.picture, self.bounds):
             if picture is not None:
                 refuse_undrawable(picture)
+        if self.model is not None:
+            from konstrain.tables.models import refuse_unsavable
+
+            refuse_unsavable(self.model)
+        if self.page is not None:
+            refuse_no_page(self.page)
+
+    def files(self) -> list[Path | None]:
+        """All files that are to be written."""
+        return [
+            None if self.labels.is_standard_output else self.labels.path,
+            self.picture,
+            self.bounds,
+            self.model,
+            self.page,
+        ]
 
 
 def fit_method(
@@ -56,6 +69,16 @@ def fit_method(
         model = method.fit(given.X, n_clusters, params=params, **given.constraints, **arguments)
     interrupts.end_here(_bounds_so_far(model))
     return model
+
+
+def params_of(method: Method, **asked: Any) -> dict[str, Any]:
+    """Parameters of the estimator that were asked for; raises if it knows one of them not."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    known = inspect.signature(method.estimator).parameters
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        raise ValueError(f"{method.name} has no --{unknown.replace('_', '-')}; leave it out")
+    return given
 
 
 def _teller(name: str, show: Callable[[str], None]) -> Callable[[Any], None]:
@@ -81,29 +104,36 @@ def finish(
     """Report a fitted model, and write what was asked for."""
     with rows_named(given.rows), progress("prices of the constraints ...", quiet=outputs.quiet):
         report = describe(given.X, model.labels_, model.n_clusters, lower_bound=lower_bound, **given.constraints)
+        story = Story.of(given, model.labels_, model.cluster_centers_, report)
     interrupts.end_here()
-    _write(model, given, outputs)
+    _write(method, model, given, outputs)
+    if outputs.page is not None:
+        story.write_page(outputs.page, f"method {method.name}")
     interrupts.end_here()
-    _print(method, report, given, model, outputs, time.perf_counter() - began)
+    _print(method, story, given, model, outputs, time.perf_counter() - began)
 
 
-def _write(model: Any, given: Given, outputs: Outputs) -> None:
-    if outputs.labels is not None:
+def _write(method: Method, model: Any, given: Given, outputs: Outputs) -> None:
+    if outputs.labels.path is not None:
         distances = distances_to_centers(given.X, model.labels_, model.cluster_centers_)
-        write_labels_file(outputs.labels, given.rows, model.labels_, distances)
-        interrupts.wrote(outputs.labels)
+        outputs.labels.write(given.source, given.rows, model.labels_, distances, given.prepared.kept)
     if outputs.picture is not None:
         draw_clusters(outputs.picture, given, model.labels_, model.cluster_centers_)
         interrupts.wrote(outputs.picture)
     if outputs.bounds is not None:
         draw_bounds(outputs.bounds, model.trace_)
         interrupts.wrote(outputs.bounds)
+    if outputs.model is not None:
+        from konstrain.cli.saving import save_fitted
+
+        save_fitted(outputs.model, method, model, given)
+        interrupts.wrote(outputs.model)
 
 
-def _print(method: Method, report: Report, given: Given, model: Any, outputs: Outputs, seconds: float) -> None:
-    agreement = None if given.classes is None else float(adjusted_rand_score(given.classes, model.labels_))
+def _print(method: Method, story: Story, given: Given, model: Any, outputs: Outputs, seconds: float) -> None:
+    agreement = None if given.classes is None else _agreement(given.classes, model.labels_)
     proved = getattr(model, "is_optimal_", None)
-    lines = [report.to_text(lambda row: one_line(given.rows.name_of(row)))]
+    lines = list(story.lines())
     if proved is not None:
         lines.append("\nproved optimal" if proved else "\nnot proved optimal within the limit")
     if agreement is not None:
@@ -114,10 +144,17 @@ def _print(method: Method, report: Report, given: Given, model: Any, outputs: Ou
     values = {
         "method": method.name,
         **given.summary(),
-        **report.to_dict(),
+        **story.to_dict(),
         "is_optimal": proved,
         "agreement": agreement,
         "seconds": seconds,
         "files": written,
     }
-    print_result("\n".join(lines), values, as_json=outputs.as_json)
+    print_result("\n".join(lines), values, as_json=outputs.as_json, beside_output=outputs.labels.is_standard_output)
+
+
+def _agreement(classes: Any, labels: Any) -> float:
+    """How well labels agree with true classes; imported late, since scikit-learn's metrics take their time."""
+    from sklearn.metrics import adjusted_rand_score
+
+    return float(adjusted_rand_score(classes, labels))

@@ -13,8 +13,10 @@ from konstrain.cli.options import (
     ConstraintOptions,
     DataOptions,
     Gap,
+    Join,
     Json,
     Out,
+    Page,
     Picture,
     Quiet,
     Seed,
@@ -44,10 +46,12 @@ def exact(
     bound: Annotated[Bound, typer.Option(help="Which lower bound to prove with.")] = Bound.AUTO,
     seed: Seed = 0,
     output: Out = None,
+    join: Join = False,
     plot: Picture = None,
     plot_bounds: Annotated[
         Path | None, typer.Option(help="Draw how the bounds met: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
     ] = None,
+    report: Page = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -58,13 +62,14 @@ def exact(
     """
     from konstrain.cli.clustering import Outputs, finish, fit_method
     from konstrain.cli.given import read_given, refuse_too_few_rows
+    from konstrain.cli.results import LabelsFile
     from konstrain.methods import get_method
 
     began = time.perf_counter()
-    outputs = Outputs(output, plot, json, quiet, bounds=plot_bounds)
+    outputs = Outputs(LabelsFile(output, join), plot, json, quiet, bounds=plot_bounds, page=report)
     outputs.refuse_impossible()
     method = get_method("exact")
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output, plot, plot_bounds])
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files())
     refuse_too_few_rows(rows, given, k)
     model = fit_method(
         method,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from konstrain._words import counted
-from konstrain.cli.given import together
+from konstrain.cli.given_links import together
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
 from konstrain.cli.running import interrupts, note, print_result, progress
 from konstrain.exceptions import FileError
@@ -39,6 +39,7 @@ class FolderFit:
     data: DataOptions
     constraints: ConstraintOptions
     n_clusters: int
+    n_init: int | None
     seed: int
     time_limit: float | None
     output: Path | None
@@ -67,6 +68,7 @@ class FolderFit:
                     self.n_clusters,
                     size_min=sizes_in("--size-min", self.constraints.size_min, self.n_clusters),
                     size_max=sizes_in("--size-max", self.constraints.size_max, self.n_clusters),
+                    n_init="auto" if self.n_init is None else self.n_init,
                     random_state=self.seed,
                     time_limit=self.time_limit,
                     callback=lambda now: show(

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._words import counted
+from konstrain.cli.given_links import read_links
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
+from konstrain.cli.preparing import Prepared, carry_out, prepare_table
 from konstrain.cli.running import note, progress
-from konstrain.constraints import pairs_from_groups
-from konstrain.datasets.scaling import standardized
 from konstrain.exceptions import FileError
-from konstrain.files import RowNames, Table, read_links_file, read_table
+from konstrain.files import RowNames, Table, read_table
+from konstrain.files.sources import Source
+from konstrain.files.table_files import as_source
+from konstrain.tables import TablePlan
 
-# Columns of these names are seldom meant as features.
-NAMES_ROWS = {"id", "index"}
-SUSPICIOUS = NAMES_ROWS | {"label", "labels", "class", "target", "cluster"}
 # Rows whose distances are computed at once.
 CHUNK = 65_536
 
@@ -36,6 +36,8 @@ class Given:
     features: tuple[str, ...]
     classes: NDArray[Any] | None
     constraints: dict[str, Any]
+    prepared: Prepared
+    source: Source
 
     @property
     def has_soft_links(self) -> bool:
@@ -56,47 +58,60 @@ def read_given(
     n_clusters: int | None = None,
     outputs: Sequence[Path | None] = (),
     inputs: Sequence[Path] = (),
+    features: bool = True,
 ) -> Given:
-    """Read the files of the options; neither they nor other `inputs` may be among those that are to be written."""
+    """Read the files of the options; neither they nor other `inputs` may be among those that are to be written.
+
+    Without `features` only what the constraints need is read.
+    """
     links = (*constraints.must_link, *constraints.cannot_link, *constraints.links)
-    _refuse_overwriting([path for path in outputs if path is not None], [data.data, *links, *inputs])
+    refuse_overwriting([path for path in outputs if path is not None], [data.data, *links, *inputs])
     sizes = {
         name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name), n_clusters)
         for name in ("size_min", "size_max")
     }
+    numeric = [name for name in (constraints.demand, constraints.weight) if name is not None]
     with progress(f"reading {data.data} ...", quiet=quiet):
+        source = as_source(data.data, data.encoding)
         table = read_table(
-            data.data,
-            columns=names_in("--columns", data.columns) or None,
+            source,
+            columns=(names_in("--columns", data.columns) or None) if features else [],
             id=data.id,
             ignore=names_in("--ignore", data.ignore),
-            numeric=[name for name in (constraints.demand, constraints.weight) if name is not None],
+            numeric=numeric,
             other=[name for name in (data.label, constraints.group) if name is not None],
+            mixed=True,
+            text=names_in("--categorical", data.categorical) if features else (),
+            decimal=None if data.decimal is None else data.decimal.value,
         )
-    _refuse_negative(data.data, table, [constraints.demand, constraints.weight])
-    _refuse_missing_classes(data.data, table, data.label)
+    _refuse_negative(source, table, numeric)
     for doubt in table.doubts:
         note(doubt, quiet=quiet)
-    for name in table.features:
-        if name.lower() in SUSPICIOUS and not data.columns:
-            instead = f"--id {name}" if name.lower() in NAMES_ROWS else f"--label {name}"
-            note(f"column {name!r} is used as a feature; if it is none: --ignore {name}, or {instead}", quiet=quiet)
+    if features:
+        prepared = prepare_table(data, source, table, numeric, quiet=quiet)
+    else:
+        prepared = carry_out(data, source, table, TablePlan((), scaled=False), numeric, quiet=quiet)
+    classes = prepared.extra(data.label)
+    _refuse_missing_classes(source, classes, data.label)
     found = {
-        **_links(table, constraints, quiet=quiet),
+        **read_links(table, constraints, prepared.kept, encoding=data.encoding, quiet=quiet),
         **sizes,
-        "demand": table.extra.get(constraints.demand or ""),
-        "sample_weight": table.extra.get(constraints.weight or ""),
+        "demand": prepared.extra(constraints.demand),
+        "sample_weight": prepared.extra(constraints.weight),
     }
     return Given(
-        X=standardized(table.X) if data.standardize else table.X,
-        rows=table.rows,
-        features=table.features,
-        classes=table.extra.get(data.label or ""),
+        X=prepared.preparation.X,
+        rows=prepared.rows(),
+        features=prepared.preparation.features,
+        classes=classes,
         constraints={name: value for name, value in found.items() if value is not None},
+        prepared=prepared,
+        source=source,
     )
 
 
-def _refuse_overwriting(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
+def refuse_overwriting(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
+    """Raise if a file would be written that is read, or written twice."""
     for i, output in enumerate(outputs):
         if any(_are_one(output, path) for path in inputs):
             raise FileError(f"{output} is read from; write to another file")
@@ -111,17 +126,17 @@ def _are_one(first: Path, second: Path) -> bool:
     return first.resolve() == second.resolve()
 
 
-def _refuse_negative(path: Path, table: Table, columns: Sequence[str | None]) -> None:
-    for name in filter(None, columns):
+def _refuse_negative(path: Source, table: Table, columns: Sequence[str]) -> None:
+    for name in columns:
         negative = np.flatnonzero(table.extra[name] < 0)
         if negative.size:
             value = table.extra[name][negative[0]]
             raise FileError(f"{path}, row {negative[0]}, column {name!r} is {value:g}; it must not be negative")
 
 
-def _refuse_missing_classes(path: Path, table: Table, column: str | None) -> None:
-    if column is not None:
-        missing = next((row for row, name in enumerate(table.extra[column]) if name is None), None)
+def _refuse_missing_classes(path: Source, classes: NDArray[Any] | None, column: str | None) -> None:
+    if classes is not None:
+        missing = next((row for row, name in enumerate(classes) if name is None), None)
         if missing is not None:
             raise FileError(
                 f"{path}, row {missing}, column {column!r} has no class; fill it in, or leave the column out with "
@@ -134,32 +149,6 @@ def refuse_too_few_rows(data: DataOptions, given: Given, n_clusters: int) -> Non
     if len(given.X) < n_clusters:
         rows = counted(len(given.X), "row")
         raise FileError(f"{data.data} has {rows}, too few for -k {n_clusters}; ask for fewer clusters")
-
-
-def _links(table: Table, options: ConstraintOptions, *, quiet: bool) -> dict[str, Any]:
-    files: list[tuple[Path, str | None]] = [(path, "must_link") for path in options.must_link]
-    files += [(path, "cannot_link") for path in options.cannot_link]
-    files += [(path, None) for path in options.links]
-    read = [read_links_file(path, table.rows, kind=kind) for path, kind in files]
-    for (path, _), links in zip(files, read, strict=True):
-        if links.n_open:
-            note(f"{path}: {counted(links.n_open, 'question')} still open", quiet=quiet)
-        elif not len(links.must_link) and not len(links.cannot_link):
-            note(f"{path} holds no links", quiet=quiet)
-    must = [links.must_link for links in read]
-    if options.group:
-        # -1 is no group in the library; here it is text like all names.
-        must.append(pairs_from_groups([None if name == "-1" else name for name in table.extra[options.group]]))
-    found = {"must_link": together(must), "cannot_link": together([links.cannot_link for links in read])}
-    return {kind: pairs if pairs.size else None for kind, pairs in found.items()}
-
-
-def together(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """One table of all links; those without a confidence are hard."""
-    if all(part.shape[1] == 2 for part in parts):
-        return np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
-    hard = [part if part.shape[1] == 3 else np.column_stack([part, np.full(len(part), np.inf)]) for part in parts]
-    return np.concatenate(hard)
 
 
 def distances_to_centers(X: NDArray[Any], labels: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.float64]:

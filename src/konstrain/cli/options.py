@@ -11,6 +11,17 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from konstrain.cli.table_options import (
+    Categorical,
+    DecimalOption,
+    Encoding,
+    MissingChoice,
+    MissingOption,
+    Prepare,
+    PrepareOption,
+    Standardize,
+)
+
 DATA, CONSTRAINTS, OUTPUT = "Data", "Constraints", "Output"
 
 
@@ -18,7 +29,12 @@ DATA, CONSTRAINTS, OUTPUT = "Data", "Constraints", "Output"
 class DataOptions:
     """Which file, and what its columns are."""
 
-    data: Annotated[Path, typer.Argument(help="Rows to cluster: .csv, .tsv, .parquet, .arrow or .npy.")]
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="Rows to cluster: .csv, .tsv, .xlsx, .parquet, .arrow, .json or .npy; - is standard input."
+        ),
+    ]
     columns: Annotated[
         str | None, typer.Option(help="Features, separated by commas. (default: all others)", rich_help_panel=DATA)
     ] = None
@@ -31,9 +47,12 @@ class DataOptions:
         str | None,
         typer.Option(help="Column with true classes: left out, and compared with the result.", rich_help_panel=DATA),
     ] = None
-    standardize: Annotated[
-        bool, typer.Option("--standardize", help="Give each feature mean 0 and variance 1.", rich_help_panel=DATA)
-    ] = False
+    prepare: PrepareOption = Prepare.AUTO
+    standardize: Standardize = None
+    categorical: Categorical = None
+    missing: MissingOption = MissingChoice.ERROR
+    decimal: DecimalOption = None
+    encoding: Encoding = None
 
 
 @dataclass(frozen=True)
@@ -86,10 +105,29 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no note
 Out = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", help="Write labels and distances: .csv, .parquet, .arrow, .json.", rich_help_panel=OUTPUT
+        "-o",
+        "--output",
+        help="Write labels and distances: .csv, .parquet, .arrow, .json; - prints them.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 Picture = Annotated[Path | None, typer.Option(help="Draw the clusters: .png, .svg or .pdf.", rich_help_panel=OUTPUT)]
+Join = Annotated[
+    bool,
+    typer.Option(
+        "--join", help="Write the columns of the table too, label and distance behind them.", rich_help_panel=OUTPUT
+    ),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option(help="Write a page about the clusters that any browser shows: .html.", rich_help_panel=OUTPUT),
+]
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        help="Keep the model for 'konstrain predict': .skops (safe to open) or .joblib.", rich_help_panel=OUTPUT
+    ),
+]
 
 
 def _is_a_gap(value: float) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from konstrain.cli.given import Given
-from konstrain.cli.running import names_of_rows
+from konstrain.cli.running import by_id
 from konstrain.cli.words import for_the_command_line
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, write_whole
@@ -75,11 +75,24 @@ def draw_conflicts(path: Path, result: Any, rows: RowNames) -> None:
     from konstrain.plotting import plot_conflicts
 
     findings = [
-        replace(found, message=for_the_command_line(found.message) + names_of_rows(rows, found.witness))
+        replace(found, message=for_the_command_line(by_id(rows, found.message, found.witness)))
         for found in result.findings
     ]
     told = replace(result, findings=findings)
     draw(path, lambda ax: plot_conflicts(told, name_of=rows.name_of, ax=ax))
+
+
+def draw_scores(path: Path, choice: Any) -> None:
+    """Draw the score of each number of clusters, and the recommended one."""
+
+    def plot(ax: Any) -> None:
+        numbers = [scored.n_clusters for scored in choice.scores]
+        scores, errors = ([getattr(s, name) for s in choice.scores] for name in ("score", "error"))
+        ax.errorbar(numbers, scores, yerr=errors if any(errors) else None, marker="o", capsize=3)
+        ax.axvline(choice.n_clusters, linestyle=":", color="0.5")
+        ax.set(xlabel="clusters", ylabel=choice.by, title=f"recommended: {choice.n_clusters}", xticks=numbers)
+
+    draw(path, plot)
 
 
 def draw_bounds(path: Path, trace: Sequence[Any]) -> None:

@@ -37,7 +37,7 @@ def plot(
     from konstrain.files import read_labels_file
 
     pictures.refuse_undrawable(output)
-    given = read_given(rows, constraints, quiet=quiet, outputs=[output], inputs=[labels])
+    given = read_given(rows, constraints, quiet=quiet, outputs=[output], inputs=[labels], features=kind != Kind.SIZES)
     drawn = read_labels_file(labels, given.rows, column=label_column)
     draw = {
         Kind.CLUSTERS: pictures.draw_clusters,

@@ -28,6 +28,12 @@ NAMED_ROWS = 8
 # Control characters, and the line ends of Unicode.
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 
+# Where numbers of rows stand in the words of the library: pairs, paths, and lists behind the word for them.
+_NUMBER = re.compile(r"[0-9]+")
+_ROWS_IN_WORDS = re.compile(
+    r"\([0-9]+, [0-9]+\)|\b[0-9]+(?:-[0-9]+)+\b|\brows? [0-9]+(?:, [0-9]+)*(?:,? and [0-9]+)?|(?<=path )[0-9]+-"
+)
+
 P = ParamSpec("P")
 
 
@@ -131,26 +137,37 @@ def one_line(words: str) -> str:
 
 @contextmanager
 def rows_named(rows: "RowNames") -> Iterator[None]:
-    """Add the ids of the rows to what is said about a clash."""
+    """Call rows by their ids in what is said about a clash."""
     try:
         yield
     except InfeasibleError as error:
         raise InfeasibleError(
-            f"{error}{names_of_rows(rows, error.witness)}", reason=error.reason, witness=error.witness
+            by_id(rows, str(error), error.witness), reason=error.reason, witness=error.witness
         ) from None
     except DeadEndError as error:
-        raise DeadEndError(
-            f"{error}{names_of_rows(rows, error)}", rows=error.rows, occupied_by=error.occupied_by
-        ) from None
+        raise DeadEndError(by_id(rows, str(error), error), rows=error.rows, occupied_by=error.occupied_by) from None
 
 
-def names_of_rows(rows: "RowNames", witness: Any) -> str:
-    """Say which ids the rows of a witness have, where rows have ids."""
+def by_id(rows: "RowNames", words: str, witness: Any) -> str:
+    """Say the same with ids in place of the numbers of rows, where rows have ids; the numbers follow.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from konstrain.files import RowNames
+    >>> named, clash = RowNames(3, ["anna", "bert", "carl"], "name"), SimpleNamespace(rows=(0, 1, 2))
+    >>> by_id(named, "cannot_link (0, 2) contradicts must_link path 0-1-2; remove one of these pairs.", clash)
+    'cannot_link (anna, carl) contradicts must_link path anna-bert-carl; remove one of these pairs. (rows 0, 1, 2)'
+    """
     numbers = getattr(witness, "rows", ())
     if rows.ids is None or not numbers:
-        return ""
-    names = [f"{row} is {rows.name_of(row)!r}" for row in numbers[:NAMED_ROWS]]
-    return f" ({rows.column}: row {', row '.join(names)}{', ...' if len(numbers) > NAMED_ROWS else ''})"
+        return words
+
+    def named(place: re.Match[str]) -> str:
+        return _NUMBER.sub(lambda found: rows.name_of(int(found[0])), place[0])
+
+    told = f"{', '.join(map(str, numbers[:NAMED_ROWS]))}{', ...' if len(numbers) > NAMED_ROWS else ''}"
+    return f"{_ROWS_IN_WORDS.sub(named, words)} (rows {told})"
 
 
 @contextmanager
@@ -165,12 +182,10 @@ def progress(words: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield status.update
 
 
-def print_result(text: str, values: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print the text for people, or the values for programs."""
-    if as_json:
-        print(json.dumps(_finite(values), indent=2))
-    else:
-        print(text)
+def print_result(text: str, values: Mapping[str, Any], *, as_json: bool, beside_output: bool = False) -> None:
+    """Print the text for people, or the values for programs; on standard error if the other one holds labels."""
+    words = json.dumps(_finite(values), indent=2) if as_json else text
+    print(words, file=sys.stderr if beside_output else sys.stdout)
 
 
 def _finite(value: Any) -> Any:

@@ -59,7 +59,7 @@ def studio(
         data.features,
         size_min=read_size(given.constraints.get("size_min")),
         size_max=read_size(given.constraints.get("size_max")),
-        standardize=rows.standardize,
+        standardize=given.prepared.preparation.plan.advised if rows.standardize is None else rows.standardize,
         random_state=seed,
     )
     is_new = not path.exists()

@@ -1,6 +1,7 @@
 """`konstrain suggest`: the pairs worth asking a person about."""
 
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -57,6 +58,14 @@ def suggest(
             "-o", "--output", help="Write a,b,answer to fill in and give back as --answers.", rich_help_panel=OUTPUT
         ),
     ] = None,
+    append: Annotated[
+        bool,
+        typer.Option(
+            "--append",
+            help="Add to the file of -o: its answers count, the new questions come below them.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -76,7 +85,12 @@ def suggest(
         if output.suffix.lower() not in ENDINGS:
             raise FileError(f"{output} would hold text to fill in; its name should end in {', '.join(ENDINGS)}")
         refuse_unwritable(output)
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output])
+    elif append:
+        raise FileError("--append adds to a file: say which with -o")
+    earlier = output if append and output is not None and output.exists() else None
+    if earlier is not None:
+        constraints = replace(constraints, links=[*constraints.links, earlier])
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output] if earlier is None else [])
     if k is not None:
         refuse_too_few_rows(rows, given, k)
     with rows_named(given.rows), progress("looking for pairs ...", quiet=quiet):
@@ -98,7 +112,7 @@ def suggest(
         if not json:
             _refuse_unprintable(text)
     else:
-        write_questions_file(output, given.rows, questions)
+        write_questions_file(output, given.rows, questions, below=earlier)
         words = f"wrote {counted(len(pairs), 'pair')} to {output}"
         text = f"{words}; fill in 'must' or 'cannot' and give it back as --answers {output}"
     print_result(text, {"strategy": strategy.value, "pairs": names}, as_json=json)

@@ -14,6 +14,7 @@ _OPTIONS = {
     "part_size": "--part-size",
     "violation_cost": "--violation-cost",
     "random_state": "--seed",
+    "n_init": "--n-init",
 }
 # What the library advises programmers to do, and what those can do who have options only.
 _PHRASES = {

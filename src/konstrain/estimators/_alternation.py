@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import adjusted_rand_score
 
 from konstrain.estimators.link_metric import LinkMetric
 
@@ -22,6 +21,9 @@ def learn_with_clusters(
     kind: str, X: NDArray[Any], links: dict[str, Any], cluster: Cluster
 ) -> tuple[LinkMetric, NDArray[np.int32]]:
     """Return the metric and the clusters that it and they led to."""
+    # Imported here: it takes a while, and few fits learn a metric.
+    from sklearn.metrics import adjusted_rand_score
+
     metric = LinkMetric(kind).fit(X, **links)
     labels = cluster(metric.transform(X), links, None)
     for _ in range(MAX_ROUNDS if kind in ALTERNATING else 0):

@@ -23,11 +23,14 @@ from konstrain.estimators._conventions import (
     start_of,
     validated_rows,
     warn_not_converged,
+    warn_of_few_distinct_rows,
+    warn_of_one_start,
 )
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.last_step import prove_last_step
+from konstrain.kmeans.plan import deal_out_time
 from konstrain.kmeans.restarts import RestartPlan, Restarts, Run, draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
@@ -54,22 +57,35 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     # Whether links may carry a confidence, and then break at a price.
     _takes_confidences: ClassVar[bool] = True
 
-    n_clusters: int
-    init: Any
-    n_init: Any
-    max_iter: int
-    time_limit: float | None
-    n_jobs: int | None
-    verbose: int
-    callback: Callable[[Any], Any] | None
-    random_state: Any
-
     labels_: NDArray[np.int32]
     cluster_centers_: NDArray[Any]
     inertia_: float
     n_iter_: int
     n_violations_: int
     violations_: Violations
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "random",
+        n_init: Any = 1,
+        max_iter: int = 300,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[Any], Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -119,6 +135,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         if rows is not X:
             self._keep_centers_of(X, problem)
         self._report(count_violations(self.labels_, **links))
+        warn_of_few_distinct_rows(X, self.n_clusters)
         return self
 
     def _learn_metric(self, X: Any, constraints: dict[str, Any], deadline: Deadline) -> None:
@@ -158,12 +175,15 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         """Run the restarts and return the best."""
         start = start_of(self, X)
+        if start.is_given:
+            warn_of_one_start(self)
         plan = self._restart_plan(problem, start)
         seeds = draw_seeds(check_random_state(self.random_state), plan.most)
         run = self._make_run(X, problem, start, deadline, seeds[0])
+        dealt = deal_out_time(run, plan)
         restarts = Restarts(
-            run,
-            deadline,
+            dealt,
+            dealt.loop.steps.deadline,
             n_jobs=self.n_jobs,
             verbose=int(self.verbose),
             callback=self.callback,
@@ -176,7 +196,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
 
     def _restart_plan(self, problem: Problem, start: Start) -> RestartPlan:
         """How many restarts at most, and when fewer are enough."""
-        if self.n_init != "auto":
+        if self.n_init != "auto" and not start.is_given:
             return RestartPlan.exactly(int(self.n_init))
         return RestartPlan.exactly(1 if start.is_given or start.rule == "k-means++" else 10)
 
@@ -192,9 +212,10 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             warn_not_converged(self.max_iter)
         if not best.proven:
             limit = "time limit" if self.time_limit is not None else "limit on work that holds without a time_limit"
+            gap = "" if best.step_gap is None else f" (at most {best.step_gap:.2g} of its cost could be saved)"
             warn_caller(
                 f"an assignment step was cut short by the {limit}: labels are feasible, but the step was not "
-                f"proved optimal; {'raise' if self.time_limit is not None else 'give a'} time_limit",
+                f"proved optimal{gap}; {'raise' if self.time_limit is not None else 'give a'} time_limit",
                 NotProvenWarning,
             )
 
@@ -255,6 +276,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         )
         costs = distances.block_costs(problem.mean, problem.weight, centers, n_threads=default_threads())
         price = self._price_of_new_links(costs) if problem.has_soft_links else None
+        if price is not None and problem.links is not None:
+            price = problem.links.enough(price, float((costs.max(axis=1) - costs.min(axis=1)).sum()))
         answer = assign(problem.assignment_problem(costs, price), time_limit=self.time_limit)
         if not answer.proven:
             warn_caller(

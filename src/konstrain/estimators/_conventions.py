@@ -117,11 +117,45 @@ def _checked_draw(rule: Any, X: Any, n_clusters: int, *, random_state: Any) -> N
 
 def _checked_centers(centers: Any, n_clusters: int, n_features: int) -> NDArray[np.float64]:
     checked: NDArray[np.float64] = check_array(centers, dtype=np.float64, order="C", copy=True, input_name="init")
-    if checked.shape != (n_clusters, n_features):
+    # The words of scikit-learn's KMeans, which those who pass centers know.
+    if checked.shape[0] != n_clusters:
         raise ValueError(
-            f"init must have shape (n_clusters, n_features) = ({n_clusters}, {n_features}), got {checked.shape}"
+            f"The shape of the initial centers {checked.shape} does not match the number of clusters {n_clusters}."
+        )
+    if checked.shape[1] != n_features:
+        raise ValueError(
+            f"The shape of the initial centers {checked.shape} does not match the number of features of the data "
+            f"{n_features}."
         )
     return checked
+
+
+def warn_of_one_start(estimator: Any) -> None:
+    """Warn, in scikit-learn's words, that given centers are one start, however many were asked for."""
+    if estimator.n_init != "auto" and estimator.n_init != 1:
+        warn_caller(
+            "Explicit initial center position passed: performing only one init in "
+            f"{type(estimator).__name__} instead of n_init={estimator.n_init}.",
+            RuntimeWarning,
+        )
+
+
+def warn_of_few_distinct_rows(X: Any, n_clusters: int) -> None:
+    """Warn, in scikit-learn's words, that there are fewer distinct rows than clusters."""
+    # As many rows as there are clusters mostly differ already: more are looked at only while they do not.
+    n_looked, n_distinct = n_clusters, 0
+    while n_distinct < n_clusters:
+        rows = X[:n_looked]
+        n_distinct = len(np.unique(rows.toarray() if hasattr(rows, "toarray") else rows, axis=0))
+        if n_looked >= X.shape[0]:
+            break
+        n_looked = min(4 * n_looked, X.shape[0])
+    if n_distinct < n_clusters:
+        warn_caller(
+            f"Number of distinct clusters ({n_distinct}) found smaller than n_clusters ({n_clusters}). Possibly due "
+            "to duplicate points in X.",
+            ConvergenceWarning,
+        )
 
 
 def refuse_too_few_rows(X: Any, n_clusters: int) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,16 @@ from konstrain.estimators._conventions import partial_labels_of
 from konstrain.estimators._learned import learned_metric, measured
 from konstrain.estimators._metric_guard import MetricChoice
 from konstrain.estimators.link_metric import KINDS, LinkMetric
-from konstrain.exact.certificate import Certificate, certify
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.plan import plan_restarts, plan_run
 from konstrain.kmeans.restarts import RestartPlan, Run
+from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
+
+if TYPE_CHECKING:
+    from konstrain.exact.certificate import Certificate
 
 # Rows whose differences to the mean are in memory at a time.
 CHUNK = 1 << 12
@@ -159,21 +162,23 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         random_state: Any = None,
         copy_x: bool = True,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(
+            n_clusters,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            random_state=random_state,
+        )
         self.size_min = size_min
         self.size_max = size_max
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
         self.tol = tol
         self.violation_cost = violation_cost
         self.local_search = local_search
         self.metric = metric
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
         self.copy_x = copy_x
 
     def fit(
@@ -208,7 +213,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
     def certify(
         self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None, **options: Any
-    ) -> Certificate:
+    ) -> "Certificate":
         """Prove how far the fitted clustering is from the best possible under the constraints it was fitted with.
 
         Parameters
@@ -236,6 +241,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")
         if self.link_metric_ is not None:
             X = self.link_metric_.transform(X)
+        # Imported here: proofs bring a solver, and most fits ask for none.
+        from konstrain.exact.certificate import certify
+
         certificate = certify(
             X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked, **options
         )
@@ -259,8 +267,16 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             violation_cost=self.violation_cost,
             search=self.local_search,
         )
-        self.violation_cost_ = run.loop.steps.violation_cost
+        used = run.loop.steps.violation_cost
+        self.violation_cost_ = used if used is None or self.violation_cost == "auto" else float(self.violation_cost)
         return run
+
+    def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
+        super()._keep(X, problem, best)
+        if self.violation_cost_ is not None:
+            # At the price that was asked for: the search may have used a lower one, of the same effect.
+            penalty = Steps(problem, violation_cost=self.violation_cost_).penalty(best.block_labels)
+            self.objective_ = self.inertia_ + penalty
 
     def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
         """What soft links cost in `predict`: what they cost in `fit`, if there were any."""

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -149,13 +149,7 @@ def certify(
     True
     """
     began = time.perf_counter()
-    if bound not in (*BOUNDS, "parts"):
-        raise ValueError(f"bound must be one of {', '.join(map(repr, (*BOUNDS, 'parts')))}, got {bound!r}")
-    if not 0 < gap < 1:
-        raise ValueError(f"gap must lie between 0 and 1, got {gap!r}")
-    if time_limit is not None and not time_limit >= 0:
-        raise ValueError(f"time_limit must not be negative, got {time_limit!r}")
-    size = _checked_part_size(part_size, n_clusters)
+    size = _checked_options(bound, gap, time_limit, part_size, n_clusters)
     X = X.toarray() if hasattr(X, "toarray") else X
     # In double precision: the means of blocks, rounded to single, could lift the bound above the optimum.
     X = check_array(X, dtype=np.float64, order="C", input_name="X")
@@ -176,20 +170,25 @@ def certify(
     task = ProofTask(X, problem, violation_cost=violation_cost if problem.has_soft_links else None)
     asked = None if labels is None else _checked_labels(task, labels)
     if bound == "parts" or (bound == "auto" and problem.n_blocks >= MANY_BLOCKS):
-        parts = PartsLimits(gap, Deadline(time_limit), size, n_jobs, client, resume, random_state, callback)
-        return _certificate_by_parts(task, parts, asked, began)
+        by_parts = PartsLimits(gap, Deadline(time_limit), size, n_jobs, client, resume, random_state, callback)
+        return _by_parts(task, by_parts, asked, began)
     if client is not None or resume is not None or size is not None:
         raise ValueError(f"part_size, client and resume are for bound='parts'; {_why_not_parts(bound, problem)}")
-    limits = Limits(gap, Deadline(time_limit), None, n_jobs, random_state, bound, callback)
+    by_tree = Limits(gap, Deadline(time_limit), None, n_jobs, random_state, bound, callback)
+    return _by_tree(task, by_tree, asked, began)
+
+
+# The name of the first releases. What it returns is a certificate, of which the bound is one number.
+lower_bound = certify
+
+
+def _by_tree(task: ProofTask, limits: Limits, asked: NDArray[np.int32] | None, began: float) -> Certificate:
     tree = solve(task, limits, asked)
-    cost = tree.upper_bound if asked is None else task.cost_of(asked)
-    proved = min(tree.lower_bound, tree.upper_bound)
-    distance = relative_gap(proved, cost)
-    return Certificate(
-        lower_bound=proved,
-        cost=cost,
-        gap=distance,
-        is_optimal=distance <= gap,
+    return _certificate(
+        task,
+        asked,
+        limits.gap,
+        lower_bound=min(tree.lower_bound, tree.upper_bound),
         best_cost=tree.upper_bound,
         best_labels=tree.labels,
         n_nodes=tree.n_nodes,
@@ -197,31 +196,48 @@ def certify(
     )
 
 
-# The name of the first releases. What it returns is a certificate, of which the bound is one number.
-lower_bound = certify
-
-
-def _certificate_by_parts(
-    task: ProofTask, limits: PartsLimits, asked: NDArray[np.int32] | None, began: float
-) -> Certificate:
+def _by_parts(task: ProofTask, limits: PartsLimits, asked: NDArray[np.int32] | None, began: float) -> Certificate:
     found = bound_by_parts(task, limits, asked)
-    cost = found.upper_bound if asked is None else task.cost_of(asked)
-    distance = relative_gap(found.lower_bound, cost)
-    return Certificate(
+    proved = _certificate(
+        task,
+        asked,
+        limits.gap,
         lower_bound=found.lower_bound,
-        cost=cost,
-        gap=distance,
-        is_optimal=distance <= limits.gap,
         best_cost=found.upper_bound,
         best_labels=found.labels,
         n_nodes=found.n_done,
         seconds=time.perf_counter() - began,
         n_parts=found.n_parts,
         part_size=found.part_size,
-        projected_gap=relative_gap(found.projection.bound, cost),
-        projected_gap_error=found.projection.error / max(cost, np.finfo(float).tiny),
         left_out=found.left_out,
     )
+    return replace(
+        proved,
+        projected_gap=relative_gap(found.projection.bound, proved.cost),
+        projected_gap_error=found.projection.error / max(proved.cost, np.finfo(float).tiny),
+    )
+
+
+def _certificate(
+    task: ProofTask, asked: NDArray[np.int32] | None, gap: float, *, lower_bound: float, best_cost: float, **more: Any
+) -> Certificate:
+    """Set a bound beside the labels asked about, or beside the best ones found."""
+    cost = best_cost if asked is None else task.cost_of(asked)
+    distance = relative_gap(lower_bound, cost)
+    return Certificate(
+        lower_bound=lower_bound, cost=cost, gap=distance, is_optimal=distance <= gap, best_cost=best_cost, **more
+    )
+
+
+def _checked_options(bound: str, gap: float, time_limit: float | None, part_size: Any, n_clusters: int) -> int | None:
+    """Refuse options that make no sense; return the blocks in a part, None: to be chosen."""
+    if bound not in (*BOUNDS, "parts"):
+        raise ValueError(f"bound must be one of {', '.join(map(repr, (*BOUNDS, 'parts')))}, got {bound!r}")
+    if not 0 < gap < 1:
+        raise ValueError(f"gap must lie between 0 and 1, got {gap!r}")
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time_limit must not be negative, got {time_limit!r}")
+    return _checked_part_size(part_size, n_clusters)
 
 
 def _check_soft(problem: Problem, violation_cost: float | None, bound: str) -> None:

@@ -13,6 +13,9 @@ from konstrain.constraints.problem import Problem
 from konstrain.constraints.tables import is_sparse
 from konstrain.rounding import demand_rounding
 
+# Least and most weight of each cluster.
+SizeBounds = tuple[tuple[float, float], ...]
+
 
 @dataclass(frozen=True, eq=False)
 class SdpModel:
@@ -37,8 +40,8 @@ class SdpModel:
         Whether two blocks may not share a cluster.
     block_of : ndarray of int32
         Block here of each block of the problem the model was made from; -1 for blocks without weight.
-    least_size, most_size : float
-        Weight of a cluster lies between these; 0 and infinity where no bounds are known.
+    sizes : tuple of (float, float)
+        Least and most weight of each cluster, ascending; empty where no bounds are known.
     guard : float
         What rounding in the means and in the cost matrix may have added to the cost of any clustering.
     """
@@ -50,8 +53,7 @@ class SdpModel:
     scale: float
     is_conflict: NDArray[np.bool_]
     block_of: NDArray[np.int32]
-    least_size: float = 0.0
-    most_size: float = np.inf
+    sizes: SizeBounds = ()
     guard: float = 0.0
 
     @classmethod
@@ -67,7 +69,6 @@ class SdpModel:
         scale = _largest_eigenvalue(gram)
         total = float(problem.scatter.sum() + np.trace(gram))
         guard = _rounding_guard(problem, kept, float(np.trace(gram)), total)
-        least, most = _size_range(problem)
         block_of = np.full(problem.n_blocks, -1, dtype=np.int32)
         block_of[kept] = np.arange(kept.size, dtype=np.int32)
         return cls(
@@ -78,8 +79,7 @@ class SdpModel:
             scale=scale,
             is_conflict=_conflict_matrix(problem)[np.ix_(kept, kept)],
             block_of=block_of,
-            least_size=least,
-            most_size=most,
+            sizes=_size_bounds(problem),
             guard=guard,
         )
 
@@ -92,6 +92,16 @@ class SdpModel:
     def direction(self) -> NDArray[np.float64]:
         """The unit vector u with Y u = u for every clustering."""
         return np.asarray(np.sqrt(self.weight / self.weight.sum()))
+
+    @property
+    def least_size(self) -> float:
+        """Weight that every cluster has at least."""
+        return min((least for least, _ in self.sizes), default=0.0)
+
+    @property
+    def most_size(self) -> float:
+        """Weight that no cluster exceeds."""
+        return max((most for _, most in self.sizes), default=np.inf)
 
     @cached_property
     def low(self) -> NDArray[np.float64]:
@@ -233,16 +243,23 @@ def _conflict_matrix(problem: Problem) -> NDArray[np.bool_]:
     return matrix
 
 
-def _size_range(problem: Problem) -> tuple[float, float]:
-    """Least and most weight of any cluster; (0, inf) unless sizes are counted in weights."""
-    free = (0.0, np.inf)
+def _size_bounds(problem: Problem) -> SizeBounds:
+    """Least and most weight of each cluster; nothing unless sizes are counted in weights."""
     if (problem.size_min is None and problem.size_max is None) or not np.array_equal(problem.demand, problem.weight):
-        return free
+        return ()
     k, total = problem.n_clusters, float(problem.weight.sum())
     low = np.zeros(k) if problem.size_min is None else problem.size_min
     high = np.full(k, total) if problem.size_max is None else np.minimum(problem.size_max, total)
     # What the other clusters must take or cannot take tightens each cluster's own bounds.
-    least = np.maximum(low, total - (high.sum() - high)).min()
-    most = np.minimum(high, total - (low.sum() - low)).max()
+    least = np.maximum(low, total - (high.sum() - high))
+    most = np.minimum(high, total - (low.sum() - low))
     slack = demand_rounding(problem.demand, problem.n_samples) * total
-    return max(float(least) - slack, 0.0), float(most) + slack
+    least, most = np.maximum(least - slack, 0.0), most + slack
+    if (problem.weight == np.floor(problem.weight)).all():
+        # So are all sizes.
+        least, most = np.ceil(least), np.floor(most)
+        if most.max() - least.min() == 1:
+            # Sizes differ by one at most, so it is known how many clusters have which.
+            n_larger = int(total - k * least.min())
+            least = most = np.repeat([least.min(), most.max()], [k - n_larger, n_larger])
+    return tuple(sorted(zip(least.tolist(), most.tolist(), strict=True)))

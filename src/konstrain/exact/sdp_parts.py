@@ -2,53 +2,70 @@
 
 Without them a group apart from the others may count as 1.35 clusters, at no cost, which may lose half the bound.
 
-Let sizes lie between l and u, and let X of all weights N be in a part Q. A cluster with weight x inside, y outside
-contributes x^2 / (x + y) = x - g(x, y) to the sum of w_i w_j Z_ij over i, j in Q, with g(x, y) = x y / (x + y). So
+Let the size of cluster C lie between l_C and u_C, and let X of all weights N be in a part Q. A cluster with weight x
+inside, y outside contributes x^2 / (x + y) = x - g(x, y) to the sum of w_i w_j Z_ij over i, j in Q, with
+g(x, y) = x y / (x + y). So
 
     sum_{i, j in Q} w_i w_j Z_ij <= X - least(X),
 
 where least(X) is the least sum of g(x_C, y_C) over k clusters (x_C, y_C) in the quadrangle
-T = {x, y >= 0, l <= x + y <= u} that add up to (X, N - X). As g is concave, its least sum is at a vertex of this
-polytope. Two equations cut it out of the product of k quadrangles, so a vertex lies in a face of the product of
-dimension two at most: all but two clusters are at vertices of T, which have g = 0. What is left for the two is a
-polygon of choices, and at a vertex of it the sum is least. There are few such cases, and `least_torn` tries all.
+T_C = {x, y >= 0, l_C <= x + y <= u_C} that add up to (X, N - X). As g is concave, its least sum is at a vertex of
+this polytope. Two equations cut it out of the product of k quadrangles, so a vertex lies in a face of the product of
+dimension two at most: all but two clusters are at vertices of T_C, which have g = 0. What is left for the two is a
+polygon of choices, and at a vertex of it the sum is least. Where there are few such cases `least_torn` tries all;
+where sizes of many clusters differ, all of them may have the least and the most of any.
 
-Blocks may be in a part by a share f_i: the cut is <v v', Y> <= limit with v_i = f_i sqrt(w_i). Where blocks merge,
-the shares of their rows average and the cut stays what it was.
+**Counted parts.** Where every size is known, W_C, parts are also told how many clusters they may be made of: 64 rows
+may be five small clusters or a part of a large one, but not one cluster of 64. A charge c for every cluster, by its
+share in the part, gives
+
+    sum_{i, j in Q} w_i w_j Z_ij - c sum_{i in Q} w_i Z_ii <= most(X) = max of sum_C x_C (x_C - c) / W_C
+
+over x_C from 0 to W_C that add up to X. The sum is convex, so at its most all but one x_C are 0 or W_C, and
+`most_kept` tries all such cases. Without a charge this is the cut above.
+
+Blocks may be in a part by a share f_i: the cut is <v v' - c diag(f), Y> <= limit with v_i = f_i sqrt(w_i). Where
+blocks merge, the shares of their rows average and the cut stays what it was.
 """
 
+import functools
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.exact.sdp_model import SdpModel
+from konstrain.exact.sdp_model import SdpModel, SizeBounds
 
 # Of the parts found in one round so many are taken, the most violated ones.
 MOST_PARTS = 40
+# Charges that are tried, in weights of a block on average.
+CHARGES = np.array([0.0, *(sign * 2.0**power for power in range(-1, 6) for sign in (1, -1))])
 # Violations below this, relative to the least size of a cluster, are not worth a row.
 LEAST_PART_VIOLATION = 1e-3
 # With more clusters there are too many cases to try, and sizes bind less.
 MOST_CLUSTERS = 20
+# With more cases, of sizes that differ, all clusters count as if they had the widest bounds.
+MOST_CASES = 5000
 # Points at which the least torn weight is tabulated, to choose parts by; their limits are computed exactly.
 TABLE_SIZE = 513
 # Cases that miss being possible by so little, relative to all weights, are tried too.
 CASE_SLACK = 1e-9
 
 
-def least_torn(inside: float, total: float, n_clusters: int, least: float, most: float) -> float:
+def least_torn(inside: float, total: float, sizes: SizeBounds) -> float:
     """Return the least sum of x y / (x + y) over clusters with x of `inside` and y of the rest in each."""
-    corners = np.array([(least, 0.0), (most, 0.0), (0.0, least), (0.0, most)])
-    cases = np.array(list(combinations_with_replacement(range(4), n_clusters - 2)), dtype=np.intp)
-    taken = corners[cases].sum(axis=1)
-    x, y = inside - taken[:, 0], total - inside - taken[:, 1]
+    taken_x, taken_y, least, most, least_other, most_other = _cases(sizes)
+    x, y = inside - taken_x, total - inside - taken_y
     slack = CASE_SLACK * total
-    is_case = (np.minimum(x, y) >= -slack) & (x + y >= 2 * least - slack) & (x + y <= 2 * most + slack)
-    x, y = np.maximum(x[is_case], 0.0), np.maximum(y[is_case], 0.0)
-    low, high = np.maximum(least, x + y - most), np.minimum(most, x + y - least)
     # The first of the two clusters is in the box of (0, 0) and (x, y), and its size is from low to high.
+    low, high = np.maximum(least, x + y - most_other), np.minimum(most, x + y - least_other)
+    is_case = (np.minimum(x, y) >= -slack) & (low <= high + slack)
+    x, y, low, high = (values[is_case] for values in (np.maximum(x, 0.0), np.maximum(y, 0.0), low, high))
     zero = np.zeros_like(x)
     corner_points = [(zero, zero), (x, zero), (zero, y), (x, y)]
     edge_points = [p for size in (low, high) for p in ((zero, size), (x, size - x), (size, zero), (size - y, y))]
@@ -61,16 +78,85 @@ def least_torn(inside: float, total: float, n_clusters: int, least: float, most:
     return best if np.isfinite(best) else 0.0
 
 
+@lru_cache(maxsize=16)
+def _cases(sizes: SizeBounds) -> NDArray[np.float64]:
+    """Cases by column: inside and outside that all but two clusters take whole, then sizes of those two."""
+    cases = []
+    n_cases = 0
+    for pair in sorted(set(combinations(sizes, 2))):
+        taken = _whole_clusters(Counter(sizes) - Counter(pair))
+        cases.append(np.concatenate([taken, np.tile([*pair[0], *pair[1]], (len(taken), 1))], axis=1))
+        n_cases += len(taken)
+        if n_cases > MOST_CASES and len(set(sizes)) > 1:
+            widest = (min(least for least, _ in sizes), max(most for _, most in sizes))
+            return _cases((widest,) * len(sizes))
+    return np.concatenate(cases).T
+
+
+def _whole_clusters(counts: Counter[tuple[float, float]]) -> NDArray[np.float64]:
+    """Inside and outside of clusters that are on one side each and as small or as large as they can be."""
+    taken = np.zeros((1, 2))
+    for bounds, count in sorted(counts.items()):
+        corners = np.array([corner for size in sorted(set(bounds)) for corner in ((size, 0.0), (0.0, size))])
+        choices = np.array(list(combinations_with_replacement(range(len(corners)), count)), dtype=np.intp)
+        taken = (taken[:, None] + corners[choices].sum(axis=1)).reshape(-1, 2)
+    return taken
+
+
 def _torn(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     x, y = np.maximum(x, 0.0), np.maximum(y, 0.0)
     return np.asarray(x * y / np.maximum(x + y, np.finfo(float).tiny))
 
 
+def most_kept(inside: float, charges: NDArray[np.float64], sizes: SizeBounds) -> NDArray[np.float64]:
+    """Return, for each charge, the most that clusters of known sizes can have of the charged sum."""
+    whole, count, size = _filled(sizes)
+    x = inside - whole
+    slack = CASE_SLACK * sum(most for _, most in sizes)
+    is_case = (x >= -slack) & (x <= size + slack)
+    whole, count, size = whole[is_case], count[is_case], size[is_case]
+    x = np.clip(x[is_case], 0.0, size)
+    kept = (whole + x * x / size)[:, None] - (count + x / size)[:, None] * charges
+    return np.asarray(kept.max(axis=0))
+
+
 @lru_cache(maxsize=16)
-def _table(total: float, n_clusters: int, least: float, most: float) -> NDArray[np.float64]:
+def _filled(sizes: SizeBounds) -> NDArray[np.float64]:
+    """Cases by column: weight and number of the clusters that are in a part whole, size of the one that is cut."""
+    cases = []
+    for cut in sorted(set(sizes)):
+        whole, count = np.zeros(1), np.zeros(1)
+        for (size, _), n in sorted((Counter(sizes) - Counter([cut])).items()):
+            taken = np.arange(n + 1)
+            whole, count = (whole[:, None] + taken * size).ravel(), (count[:, None] + taken).ravel()
+        cases.append(np.array([whole, count, np.full(whole.size, cut[0])]))
+    return np.concatenate(cases, axis=1)
+
+
+def _are_counted(model: SdpModel) -> bool:
+    """Whether all sizes are known, and ways to fill a part with them few."""
+    if (
+        any(least != most for least, most in model.sizes)
+        or sum(most for _, most in model.sizes) != model.weight.sum()
+    ):
+        return False
+    counts = np.array(list(Counter(model.sizes).values()))
+    return float(np.prod(counts + 1.0)) * counts.size <= MOST_CASES
+
+
+@lru_cache(maxsize=16)
+def _charged_table(total: float, sizes: SizeBounds, unit: float) -> NDArray[np.float64]:
+    """Weights from nothing to all in the first row; below, for each charge, the most that can be kept."""
+    inside = np.linspace(0.0, total, TABLE_SIZE)
+    kept = np.array([most_kept(float(x), unit * CHARGES, sizes) for x in inside])
+    return np.concatenate([inside[None], kept.T])
+
+
+@lru_cache(maxsize=16)
+def _table(total: float, sizes: SizeBounds) -> NDArray[np.float64]:
     """Weights from nothing to all, and the least torn of each."""
     inside = np.linspace(0.0, total, TABLE_SIZE)
-    return np.array([inside, [least_torn(float(x), total, n_clusters, least, most) for x in inside]])
+    return np.array([inside, [least_torn(float(x), total, sizes) for x in inside]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,42 +178,54 @@ class Parts:
     ----------
     share : ndarray of shape (n_parts, n_blocks)
         Share of each block that is in the part.
+    charge : ndarray of shape (n_parts,)
+        What a cluster is charged.
     limit : ndarray of shape (n_parts,)
-        Most that the sum of f_i f_j w_i w_j Z_ij can be.
+        Most that the sum of f_i f_j w_i w_j Z_ij, less charges, can be.
     """
 
     share: NDArray[np.float64]
+    charge: NDArray[np.float64]
     limit: NDArray[np.float64]
 
     @classmethod
     def none(cls, model: SdpModel) -> "Parts":
         """No cuts."""
-        return cls(np.zeros((0, model.n_blocks)), np.zeros(0))
+        return cls(np.zeros((0, model.n_blocks)), np.zeros(0), np.zeros(0))
 
     @classmethod
-    def of(cls, model: SdpModel, is_in: NDArray[np.bool_]) -> "Parts":
-        """Cuts of parts made of whole blocks."""
+    def of(cls, model: SdpModel, is_in: NDArray[np.bool_], charge: NDArray[np.float64] | None = None) -> "Parts":
+        """Cuts of parts made of whole blocks; charges need sizes that are known."""
         total = float(model.weight.sum())
         inside = is_in @ model.weight
-        torn = [least_torn(float(x), total, model.n_clusters, model.least_size, model.most_size) for x in inside]
-        return cls(is_in.astype(np.float64), inside - np.array(torn))
+        if charge is None:
+            kept = inside - np.array([least_torn(float(x), total, model.sizes) for x in inside])
+            return cls(is_in.astype(np.float64), np.zeros(inside.size), kept)
+        kept = np.array(
+            [most_kept(float(x), np.array([c]), model.sizes)[0] for x, c in zip(inside, charge, strict=True)]
+        )
+        return cls(is_in.astype(np.float64), charge, kept)
 
     def __len__(self) -> int:
         return self.limit.size
 
-    def chosen(self, kept: NDArray[np.bool_]) -> "Parts":
+    def chosen(self, kept: NDArray[Any]) -> "Parts":
         """Return some of the cuts."""
-        return Parts(self.share[kept], self.limit[kept])
+        return Parts(self.share[kept], self.charge[kept], self.limit[kept])
 
     def joined(self, other: "Parts") -> "Parts":
         """Return these and others."""
-        return Parts(np.concatenate([self.share, other.share]), np.concatenate([self.limit, other.limit]))
+        return Parts(
+            np.concatenate([self.share, other.share]),
+            np.concatenate([self.charge, other.charge]),
+            np.concatenate([self.limit, other.limit]),
+        )
 
     def merged(self, weight: NDArray[np.float64], place: NDArray[np.int32]) -> "Parts":
         """Return the cuts when block b, of this weight, becomes part of block place[b]."""
         share = np.zeros((len(self), int(place.max()) + 1))
         np.add.at(share.T, place, (self.share * weight).T)
-        return Parts(share / np.bincount(place, weights=weight), self.limit)
+        return Parts(share / np.bincount(place, weights=weight), self.charge, self.limit)
 
     def rows(self, model: SdpModel) -> PartRows:
         """Return the cuts as rows over Y, without conflicts."""
@@ -135,16 +233,18 @@ class Parts:
         is_free = np.ones(m * m, dtype=bool)
         is_free[model.forbidden] = False
         positions, coefficients, norms, diagonals = [], [], [], []
-        for share in self.share:
+        for share, charge in zip(self.share, self.charge, strict=True):
             named = np.flatnonzero(share)
             v = share[named] * np.sqrt(model.weight[named])
+            on = v**2 - charge * share[named]
             i, j = np.tril_indices(named.size, -1)
             position = named[i] * m + named[j]
             kept = is_free[position]
             below = 2 * v[i[kept]] * v[j[kept]]
-            norms.append(np.sqrt((v**4).sum() + 0.5 * (below**2).sum()))
+            # A single block whose charge is its weight has a row of zeros, which says nothing.
+            norms.append(np.sqrt((on**2).sum() + 0.5 * (below**2).sum()) or 1.0)
             positions.append(np.concatenate([named * (m + 1), position[kept]]))
-            coefficients.append(np.concatenate([v**2, below]) / norms[-1])
+            coefficients.append(np.concatenate([on, below]) / norms[-1])
             diagonals.append(named.size)
         return PartRows(
             np.cumsum([position.size for position in positions], dtype=np.int64),
@@ -155,40 +255,96 @@ class Parts:
         )
 
     def violated(self, model: SdpModel, Y: NDArray[np.float64]) -> "Parts":
-        """Return cuts that Y violates and that are not among these."""
+        """Return cuts that Y violates and that are not among these, the most violated ones."""
         if model.least_size <= 0 or not np.isfinite(model.most_size) or model.n_clusters > MOST_CLUSTERS:
             return Parts.none(model)
-        known = {share.tobytes() for share in self.share}
-        grown = np.unique(_grow(model, Y), axis=0)
-        parts = Parts.of(model, grown[[part.astype(np.float64).tobytes() not in known for part in grown]])
-        v = parts.share * np.sqrt(model.weight)
-        violation = ((v @ _full(Y)) * v).sum(axis=1) - parts.limit
-        order = np.argsort(-violation, kind="stable")[:MOST_PARTS]
-        order = order[violation[order] > LEAST_PART_VIOLATION * model.least_size]
-        return Parts(parts.share[order], parts.limit[order])
+        known = set(self._names())
+        parts = _grow(model, Y)
+        parts = parts.chosen(np.array([name not in known for name in parts._names()], dtype=bool))
+        violation = parts.excess(model, Y)
+        # The length of the row says by how much Y would have to move.
+        length = np.sqrt(np.maximum(parts._squared_length(model), np.finfo(float).tiny))
+        order = np.argsort(-violation / length, kind="stable")[:MOST_PARTS]
+        return parts.chosen(order[violation[order] > LEAST_PART_VIOLATION * model.least_size])
+
+    def excess(self, model: SdpModel, Y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """By how much Y violates each cut."""
+        v = self.share * np.sqrt(model.weight)
+        full = _full(Y)
+        return np.asarray(((v @ full) * v).sum(axis=1) - self.charge * (self.share @ full.diagonal()) - self.limit)
+
+    def _names(self) -> list[tuple[bytes, float]]:
+        return [(share.tobytes(), float(charge)) for share, charge in zip(self.share, self.charge, strict=True)]
+
+    def _squared_length(self, model: SdpModel) -> NDArray[np.float64]:
+        inside, n_blocks = self.share @ model.weight, np.count_nonzero(self.share, axis=1)
+        return np.asarray(inside**2 - 2 * self.charge * inside + self.charge**2 * n_blocks)
 
 
 def _full(Y: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(np.tril(Y) + np.tril(Y, -1).T, 0.0)
 
 
-def _grow(model: SdpModel, Y: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _grow(model: SdpModel, Y: NDArray[np.float64]) -> Parts:
     """From each block on, add the block most tied to the part, to half of all; keep the most violated on the way."""
+    w, total = model.weight, float(model.weight.sum())
+    unit = total / model.n_blocks
+    is_counted = _are_counted(model)
+    if is_counted:
+        inside, *kept = _charged_table(total, model.sizes, unit)
+    else:
+        inside, torn = _table(total, model.sizes)
+        kept = [inside - torn]
+    charges = unit * CHARGES[: len(kept)]
+    best = [_MostViolated(w.size) for _ in charges]
+    for part in _growing(model, _full(Y)):
+        for charge, limit, found in zip(charges, kept, best, strict=True):
+            length = np.sqrt(part.inside**2 - 2 * charge * part.inside + charge**2 * part.n_blocks)
+            violation = part.inner - charge * part.own - np.interp(part.inside, inside, limit)
+            found.take(violation / np.maximum(length, np.finfo(float).tiny), part.is_in)
+    grown = []
+    for charge, found in zip(charges, best, strict=True):
+        is_in = np.unique(found.parts, axis=0)
+        grown.append(Parts.of(model, is_in, np.full(len(is_in), charge) if is_counted else None))
+    return functools.reduce(Parts.joined, grown)
+
+
+class _Growing(NamedTuple):
+    """One part for each block to begin with: who is in, and what is inside."""
+
+    is_in: NDArray[np.bool_]
+    inside: NDArray[np.float64]  # weight
+    inner: NDArray[np.float64]  # sum of w_i w_j Z_ij
+    own: NDArray[np.float64]  # sum of w_i Z_ii
+    n_blocks: int
+
+
+def _growing(model: SdpModel, full: NDArray[np.float64]) -> Iterator[_Growing]:
     m, w = model.n_blocks, model.weight
-    tie = _full(Y) * np.sqrt(np.outer(w, w))
-    total = float(w.sum())
-    table = _table(total, model.n_clusters, model.least_size, model.most_size)
+    tie = full * np.sqrt(np.outer(w, w))
+    own_of = full.diagonal()
     every = np.arange(m)
-    link, inner, inside = tie.copy(), tie.diagonal().copy(), w.copy()
+    link, inner, inside, own = tie.copy(), tie.diagonal().copy(), w.copy(), own_of.copy()
     is_in = np.eye(m, dtype=bool)
-    best, parts = np.full(m, -np.inf), is_in.copy()
-    while inside.min() < total / 2:
+    n_blocks = 1
+    while inside.min() < w.sum() / 2:
         added = np.where(is_in, -np.inf, link / w).argmax(axis=1)
         inner += 2 * link[every, added] + tie[added, added]
         inside += w[added]
+        own += own_of[added]
         link += tie[added]
         is_in[every, added] = True
-        violation = inner - inside + np.interp(inside, *table)
-        better = violation > best
-        best[better], parts[better] = violation[better], is_in[better]
-    return parts
+        n_blocks += 1
+        yield _Growing(is_in, inside, inner, own, n_blocks)
+
+
+class _MostViolated:
+    """The most violated part from each block on."""
+
+    def __init__(self, n_blocks: int) -> None:
+        self._best = np.full(n_blocks, -np.inf)
+        self.parts = np.eye(n_blocks, dtype=bool)
+
+    def take(self, violation: NDArray[np.float64], is_in: NDArray[np.bool_]) -> None:
+        better = violation > self._best
+        self._best[better], self.parts[better] = violation[better], is_in[better]

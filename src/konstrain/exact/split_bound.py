@@ -28,7 +28,7 @@ from konstrain.stop import Deadline
 # From this many blocks on, the semidefinite bound of the whole takes hours.
 MANY_BLOCKS = 900
 # Blocks per part that "auto" tries, smallest first: the work for all of them grows with the square.
-PART_SIZES = (100, 200, 300, 450, 650)
+PART_SIZES = (100, 200, 300, 450, 650, 900, 1300)
 # Parts bounded before it is decided whether larger ones are worth it.
 N_PILOT = 6
 # Standard errors by which the projected gap has to stay below the one asked for.
@@ -41,8 +41,8 @@ PART_SHARE = 0.2
 # iteration and cube of blocks; work and not time, so that the same parts are chosen on every machine.
 AUTO_SECONDS = 600.0
 SECONDS_PER_WORK = 1e-10
-# Under a time limit a part may take this many times as long as the others did, or its share of the time left.
-PATIENCE = 3.0
+# Under a time limit a part may take its share of the time left, and this share of what the others will leave over.
+SPARE_SHARE = 0.5
 # Share of the time that goes to the search for labels, to each look at parts of one size, and to a better clustering.
 LABEL_SHARE, PILOT_SHARE, BETTER_SHARE = 0.3, 0.15, 0.1
 # Better clusterings of the whole taken up before the parts are dealt for good, and tried when all is done.
@@ -224,13 +224,11 @@ class _PartsSearch:
 
     def _feed_back(self, dealt: _Dealt, most: int) -> bool:
         """Try the centers of parts that found better clusters on the whole; returns whether that helped."""
-        found = [answer for _, answer in sorted(dealt.ledger.answers.items()) if answer.centers is not None]
-        found.sort(key=lambda answer: answer.upper_bound / dealt.ledger.costs.mean())
         helped = False
-        for answer in found[:most]:
+        for centers in dealt.ledger.better_centers()[:most]:
             if self._is_over():
                 break
-            labels = self._cluster(answer.centers, BETTER_SHARE)
+            labels = self._cluster(centers, BETTER_SHARE)
             helped |= labels is not None and self._offer(labels)
         return helped
 
@@ -303,12 +301,13 @@ class _PartsSearch:
             yield part, dealt.task(part, self._seconds(dealt, len(parts) - done, share), self._until)
 
     def _seconds(self, dealt: _Dealt, n_left: int, share: float) -> float | None:
-        """Time of a part: its share of what is left, or more where the others needed more."""
+        """Time of a part: its share of what is left, and more where the others need less than theirs."""
         if not self._is_limited:
             return None
-        remaining = self._limits.deadline.remaining()
-        dealt_out = share * remaining * self._workers.count / n_left
-        return min(remaining, max(dealt_out, PATIENCE * dealt.ledger.mean_seconds))
+        remaining = share * self._limits.deadline.remaining()
+        turns = n_left / self._workers.count
+        spare = max(0.0, remaining - turns * dealt.ledger.mean_elapsed)
+        return min(remaining, remaining / turns + SPARE_SHARE * spare)
 
     @property
     def _until(self) -> float | None:
@@ -322,7 +321,7 @@ class _PartsSearch:
         ledger = dealt.ledger
         if not self._is_limited:
             return ledger.n_parts * ledger.mean_work * SECONDS_PER_WORK
-        return (ledger.n_parts - len(ledger.answers)) * ledger.mean_seconds / self._workers.count
+        return (ledger.n_parts - len(ledger.answers)) * ledger.mean_elapsed / self._workers.count
 
     def _projected_gap(self, dealt: _Dealt) -> float:
         return relative_gap(self._projection(dealt).bound, self._cost)

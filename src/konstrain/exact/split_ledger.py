@@ -37,6 +37,12 @@ class Ledger:
     >>> ledger.take(2, PartAnswer(9.9, 11.0, is_finished=True, work=1.0, seconds=0.1))
     >>> ledger.lower_bound, round(ledger.projection().bound, 6)
     (18.9, 29.7)
+
+    A part that a limit cut short adds what it has to the bound, and says nothing about where parts end:
+
+    >>> ledger.take(1, PartAnswer(3.0, 12.0, is_finished=False, work=1.0, seconds=0.1))
+    >>> round(ledger.lower_bound, 6), round(ledger.projection().bound, 6)
+    (21.9, 29.7)
     """
 
     costs: NDArray[np.float64]
@@ -46,15 +52,15 @@ class Ledger:
     def __post_init__(self) -> None:
         # Numbers of the answers side by side: they are summed after every part, and there may be thousands.
         self._proved = self.floors.copy()
-        self._is_done = np.zeros(self.n_parts, dtype=bool)
-        self._seconds, self._work = np.zeros(self.n_parts), np.zeros(self.n_parts)
+        self._is_finished = np.zeros(self.n_parts, dtype=bool)
+        self._seconds, self._elapsed, self._work = (np.zeros(self.n_parts) for _ in range(3))
 
     def take(self, part: int, answer: PartAnswer) -> None:
         """Write down what is known of a part."""
         self.answers[part] = answer
         self._proved[part] = max(self.floors[part], answer.lower_bound)
-        self._is_done[part] = True
-        self._seconds[part], self._work[part] = answer.seconds, answer.work
+        self._is_finished[part] = answer.is_finished
+        self._seconds[part], self._elapsed[part], self._work[part] = answer.seconds, answer.elapsed, answer.work
 
     @property
     def n_parts(self) -> int:
@@ -63,8 +69,8 @@ class Ledger:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every part is done."""
-        return len(self.answers) == self.n_parts
+        """Whether every part is done and none was cut short."""
+        return bool(self._is_finished.all())
 
     @property
     def lower_bound(self) -> float:
@@ -78,26 +84,39 @@ class Ledger:
         return math.fsum(self._seconds)
 
     @property
-    def mean_seconds(self) -> float:
-        """Processor time of a part, on average."""
-        return self.seconds / max(1, len(self.answers))
+    def mean_elapsed(self) -> float:
+        """Time on the clock of a part, on average; parts from a file took none."""
+        return math.fsum(self._elapsed) / max(1, int(np.count_nonzero(self._elapsed)))
 
     @property
     def mean_work(self) -> float:
         """Work of a part, on average; the same on every machine."""
         return math.fsum(self._work) / max(1, len(self.answers))
 
+    def better_centers(self) -> list[NDArray[np.float64]]:
+        """Centers of the parts that found better clusters, most improved first.
+
+        By what they gained relative to what the labels cost them: parts weigh differently where equal rows were
+        merged, and the cheapest part would be the lightest one.
+        """
+        found = [part for part in sorted(self.answers) if self.answers[part].centers is not None]
+        found.sort(key=lambda part: self.answers[part].upper_bound / self.costs[part])
+        return [centers for part in found if (centers := self.answers[part].centers) is not None]
+
     def projection(self) -> Projection:
         """Estimate the bound when all parts are done.
 
-        Parts are dealt at random, so those that are done are a sample: bounds over costs, as in ratio estimation.
+        Parts are dealt at random, so those that ended by themselves are a sample: bounds over costs, as in ratio
+        estimation. Those that a limit cut short would end higher than they are, and count among those to come.
         """
-        if self.is_complete or not self.answers:
-            return Projection(self.lower_bound, 0.0 if self.is_complete else math.inf)
-        bounds, costs = self._proved[self._is_done], self.costs[self._is_done]
-        rest = math.fsum(self.costs) - math.fsum(costs)
+        done = self._is_finished
+        n = int(np.count_nonzero(done))
+        if n in (0, self.n_parts):
+            return Projection(self.lower_bound, 0.0 if n else math.inf)
+        bounds, costs = self._proved[done], self.costs[done]
+        rest = self.costs[~done]
         ratio = math.fsum(bounds) / max(math.fsum(costs), np.finfo(float).tiny)
-        n = bounds.size
         spread = math.sqrt(math.fsum((bounds - ratio * costs) ** 2) / (n - 1)) if n > 1 else math.inf
-        error = rest / max(float(costs.mean()), np.finfo(float).tiny) * spread / math.sqrt(n)
-        return Projection(math.fsum(bounds) + ratio * rest, error)
+        error = math.fsum(rest) / max(float(costs.mean()), np.finfo(float).tiny) * spread / math.sqrt(n)
+        # A part cut short may be above that already.
+        return Projection(math.fsum(bounds) + math.fsum(np.maximum(ratio * rest, self._proved[~done])), error)

@@ -4,6 +4,7 @@ import hashlib
 import time
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +16,19 @@ from konstrain.exact.sdp_spectral import one_blas_thread_always
 from konstrain.stop import Deadline
 
 # Whatever changes the bounds of parts changes this: bounds kept in files are then computed again.
-VERSION = 1
+VERSION = 2
 # Restarts in search of a better clustering of the part, beside the one from the clusters of the whole.
 N_RESTARTS = 2
 # A part has a better clustering than the one it was given when it costs less by this share.
 BETTER = 1e-9
 
 
-# Cost of a clustering, and its centers unless it is the one the part was given.
-_Best = tuple[float, NDArray[np.float64] | None]
+class _Best(NamedTuple):
+    """A clustering of the part: its cost, its centers unless it is the one the part was given, labels if known."""
+
+    cost: float
+    centers: NDArray[np.float64] | None = None
+    labels: NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +45,8 @@ class PartAnswer:
         Whether the bound ended by itself and not at a limit.
     work : float
         Iterations times the cube of the blocks: what it took, whatever the machine.
-    seconds : float
-        Processor time it took.
+    seconds, elapsed : float
+        Processor time it took, and time on the clock, which is what limits are about.
     centers : ndarray of shape (n_clusters, n_features) or None
         Centers of a clustering better than the one the part was given.
     """
@@ -52,6 +57,7 @@ class PartAnswer:
     work: float
     seconds: float
     centers: NDArray[np.float64] | None = None
+    elapsed: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,26 +104,29 @@ class PartTask:
 
     def run(self) -> PartAnswer:
         """Look for a better clustering of the part, then bound it."""
-        began = time.process_time()
+        began, clock = time.process_time(), time.perf_counter()
         deadline = self._deadline()
         # One thread: the last digits must not depend on how many there are.
         with one_blas_thread_always():
-            upper, centers = self._improved((self.cost, None), deadline, self.centers, 1)
+            best = self._improved(_Best(self.cost), deadline, self.centers, 1)
             bound = SdpBound(self.problem, deadline)
-            result = bound.run(upper, self.gap, max_rounds=1)
+            if best.labels is not None:
+                bound.start_at(best.labels)
+            result = bound.run(best.cost, self.gap, max_rounds=1)
             if result.status == "stalled":
                 # Not closed at once: perhaps because the part has a better clustering.
-                upper, centers = self._improved((upper, centers), deadline, None, N_RESTARTS)
-                result = bound.run(upper, self.gap)
+                best = self._improved(best, deadline, None, N_RESTARTS)
+                result = bound.run(best.cost, self.gap)
         if result.interrupted:
             raise KeyboardInterrupt
         return PartAnswer(
-            lower_bound=min(result.lower_bound, upper),
-            upper_bound=upper,
+            lower_bound=min(result.lower_bound, best.cost),
+            upper_bound=best.cost,
             is_finished=result.status != "limit",
             work=float(bound.n_iterations) * self.problem.n_blocks**3,
             seconds=time.process_time() - began,
-            centers=centers,
+            centers=best.centers,
+            elapsed=time.perf_counter() - clock,
         )
 
     def _deadline(self) -> Deadline:
@@ -126,10 +135,13 @@ class PartTask:
         return Deadline(min(self.seconds, max(0.0, self.until - time.time())))
 
     def _improved(self, best: _Best, deadline: Deadline, start: NDArray[np.float64] | None, n_init: int) -> _Best:
-        """Cost and centers of the best clustering so far and of one that is looked for."""
+        """Return the best of a clustering and of one that is looked for."""
         if self.problem.n_blocks <= self.problem.n_clusters:
             return best
         found = find_clustering(self.problem.mean, self.problem, deadline, centers=start, n_init=n_init)
-        if found is None or found.inertia >= best[0] * (1 - BETTER):
+        if found is None:
             return best
-        return found.inertia, found.centers
+        if found.inertia >= best.cost * (1 - BETTER):
+            # As good, most often the same one: its labels are a start all the same.
+            return best if best.labels is not None else best._replace(labels=found.block_labels)
+        return _Best(found.inertia, found.centers, found.block_labels)

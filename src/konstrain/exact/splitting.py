@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from konstrain import _core
+from konstrain._tolerances import SUM_RELATIVE
 from konstrain.constraints.problem import Problem
 from konstrain.links import LinkGraph
 
@@ -26,6 +27,8 @@ N_SWEEPS = 2
 N_PARTNERS = 16
 # Blocks tied by cannot-links stay together up to this share of a part.
 BUNDLE_SHARE = 0.25
+# With more features the scatter matrices of all parts take longer than the bounds of some parts.
+MOST_FEATURES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +133,47 @@ class Split:
         for feature in moved.T:
             square -= np.bincount(cell, problem.weight * feature, weight.size) ** 2 / divisor
         within: NDArray[np.float64] = np.maximum(square, 0.0).reshape(-1, k).sum(axis=1)
-        return within + self.floors
+        return within + self._scatter
 
     @cached_property
     def floors(self) -> NDArray[np.float64]:
+        """What every clustering pays in each part at least: inside blocks, and off the best k - 1 directions.
+
+        The centers of k clusters lie in a plane of k - 1 dimensions, and the squared distances to the best such plane
+        are the eigenvalues of the scatter matrix beyond the first k - 1.
+        """
+        n_features = self.problem.mean.shape[1]
+        if not self.problem.n_clusters <= n_features <= MOST_FEATURES:
+            return self._scatter
+        off_plane = np.linalg.eigvalsh(self._scatter_matrices)[:, : n_features - self.problem.n_clusters + 1]
+        return np.asarray(self._scatter + np.maximum(off_plane.sum(axis=1) - self._rounding, 0.0))
+
+    @cached_property
+    def _scatter(self) -> NDArray[np.float64]:
         """What every clustering pays inside the blocks of each part."""
         return np.bincount(self.part_of, self.problem.scatter, self.n_parts).astype(np.float64)
+
+    @cached_property
+    def _scatter_matrices(self) -> NDArray[np.float64]:
+        """Weighted scatter of the blocks of each part around their mean."""
+        weight, rows = self.problem.weight, np.asarray(self.problem.mean, dtype=np.float64)
+        rows = rows - weight @ rows / weight.sum()
+        in_part = np.maximum(np.bincount(self.part_of, weight, self.n_parts), np.finfo(float).tiny)
+        sums = [np.bincount(self.part_of, weight * feature, self.n_parts) for feature in rows.T]
+        matrices = np.empty((self.n_parts, len(sums), len(sums)))
+        for i, first in enumerate(rows.T):
+            for j, second in enumerate(rows.T[: i + 1]):
+                products = np.bincount(self.part_of, weight * first * second, self.n_parts)
+                matrices[:, i, j] = matrices[:, j, i] = products - sums[i] * sums[j] / in_part
+        return matrices
+
+    @cached_property
+    def _rounding(self) -> float:
+        """By how much sums over the rows of a part, and eigenvalues of them, may be off."""
+        weight, rows = self.problem.weight, np.asarray(self.problem.mean, dtype=np.float64)
+        total = float(weight @ ((rows - weight @ rows / weight.sum()) ** 2).sum(axis=1))
+        n_blocks, n_features = int(np.bincount(self.part_of).max()), rows.shape[1]
+        return float(SUM_RELATIVE * (n_blocks + n_features) * n_features * total)
 
     def part_problem(self, part: int) -> Problem:
         """Return the problem of one part, its blocks as rows."""

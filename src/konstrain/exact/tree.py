@@ -16,6 +16,10 @@ from konstrain.exact.task import ProofTask
 from konstrain.gap import relative_gap
 from konstrain.stop import Deadline
 
+# After so many nodes in a row in which nothing better was found, a better clustering is looked for in every so many:
+# under sizes and links the search takes longer than the bound, and the first clustering is mostly the best one.
+FRUITLESS, THEN_EVERY = 8, 4
+
 
 class TracePoint(NamedTuple):
     """State of the search at some moment."""
@@ -65,9 +69,11 @@ class Tree:
     def __post_init__(self) -> None:
         self.labels: NDArray[np.int32] | None = None
         self.upper_bound = np.inf
+        self.prover = ""  # the bound of the nodes
         self.n_nodes = 0
         self.interrupted = False
         self.trace: list[TracePoint] = []
+        self._n_fruitless = 0
         self._pruned = np.inf  # least bound of a node that was set aside
         self._heap: list[tuple[float, int, Node]] = []
         self._count = itertools.count()
@@ -97,6 +103,7 @@ class Tree:
 
         `verdict` is what a run of the root has said already, if it was run.
         """
+        self.prover = root.prover
         if verdict is None:
             self._push(root)
         elif self._judge([root], [verdict]):
@@ -154,9 +161,8 @@ class Tree:
         if self._is_settled(node):
             self._pruned = min(self._pruned, node.lower_bound)
             return False
-        if self.improve is not None:
-            self.offer(self.improve(node))
         pair = node.pair()
+        self._improve(node, is_last=pair is None)
         if pair is None:
             # One clustering is left in here, and it was offered, unless time ran out while it was looked for.
             if self.deadline.expired():
@@ -165,6 +171,15 @@ class Tree:
         for child in node.children(pair):
             self._push(child)
         return False
+
+    def _improve(self, node: Node, *, is_last: bool) -> None:
+        """Look for a better clustering of a node's branch: always in the last one, elsewhere as long as it pays."""
+        is_due = self._n_fruitless < FRUITLESS or self.n_nodes % THEN_EVERY == 0
+        if self.improve is None or not (is_last or is_due):
+            return
+        before = self.upper_bound
+        self.offer(self.improve(node))
+        self._n_fruitless = 0 if self.upper_bound < before else self._n_fruitless + 1
 
     def _is_settled(self, node: Node) -> bool:
         return node.lower_bound == np.inf or relative_gap(node.lower_bound, self.upper_bound) <= self.gap

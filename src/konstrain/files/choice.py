@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from konstrain.exceptions import FileError
+from konstrain.files.sources import Source
 
 # A message names so many columns at most.
 MOST_LISTED = 20
@@ -12,12 +13,16 @@ MOST_LISTED = 20
 
 @dataclass(frozen=True)
 class Choice:
-    """The columns to read, by the part they play; one may play several."""
+    """The columns to read, by the part they play; one may play several.
+
+    `texts` are columns to cluster by that hold no numbers.
+    """
 
     features: tuple[str, ...]
     id: str | None
     numeric: tuple[str, ...]
     other: tuple[str, ...]
+    texts: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -26,8 +31,8 @@ class Choice:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns whose cells are names: ids, groups, classes."""
-        return tuple(dict.fromkeys((*([] if self.id is None else [self.id]), *self.other)))
+        """The columns whose cells are names: ids, groups, classes, text to cluster by."""
+        return tuple(dict.fromkeys((*([] if self.id is None else [self.id]), *self.other, *self.texts)))
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -44,12 +49,14 @@ class Request:
     ignore: Sequence[str]
     numeric: Sequence[str]
     other: Sequence[str]
+    mixed: bool = False
+    text: Sequence[str] = ()
 
-    def choose(self, path: Path, names: Sequence[str], text: Collection[str]) -> Choice:
+    def choose(self, path: Source | Path, names: Sequence[str], text: Collection[str]) -> Choice:
         """Choose among the columns of a file, of which those in `text` hold no numbers."""
         parts = (*self.ignore, *self.numeric, *self.other, *([] if self.id is None else [self.id]))
         there = set(names)
-        for name in (*(self.columns or ()), *parts):
+        for name in (*(self.columns or ()), *parts, *self.text):
             if name not in there:
                 raise FileError(f"{path} has no column {name!r}; it has: {listed(names)}")
         twice = next((name for name in self.columns or () if (self.columns or ()).count(name) > 1), None)
@@ -59,24 +66,35 @@ class Request:
         features = tuple(name for name in names if name not in taken) if self.columns is None else tuple(self.columns)
         if self.columns is None and not features:
             raise FileError(f"{path}: no column is left to cluster by")
-        choice = Choice(features, self.id, tuple(self.numeric), tuple(self.other))
+        texts: tuple[str, ...] = ()
+        if self.mixed:
+            texts = tuple(name for name in features if name in text or name in self.text)
+            features = tuple(name for name in features if name not in texts)
+        choice = Choice(features, self.id, tuple(self.numeric), tuple(self.other), texts)
         _refuse_text(path, choice, text)
         return choice
 
 
-def _refuse_text(path: Path, choice: Choice, text: Collection[str]) -> None:
-    wrong = [name for name in choice.numbers if name in text]
-    if not wrong:
-        return
-    words = f"{'columns' if wrong[1:] else 'column'} {listed([repr(name) for name in wrong])}"
-    advice = ""
-    if wrong[0] in choice.features:
-        as_id = "" if choice.id is not None else f"name rows by it with --id {wrong[0]}, "
-        advice = (
-            f"; leave out with --ignore {listed(wrong, ',')}, {as_id}or write numbers instead (one column of 0 "
-            "and 1 per category)"
+def _refuse_text(path: Source | Path, choice: Choice, text: Collection[str]) -> None:
+    refuse_text_columns(path, [name for name in choice.features if name in text], has_id=choice.id is not None)
+    wrong = [name for name in choice.numeric if name in text]
+    if wrong:
+        raise FileError(f"{path}: {_words_for_text(wrong)}")
+
+
+def refuse_text_columns(path: Source | Path, wrong: Sequence[str], *, has_id: bool) -> None:
+    """Raise if there are features that hold text, and say what to do about them."""
+    if wrong:
+        as_id = "" if has_id else f"name rows by it with --id {wrong[0]}, "
+        raise FileError(
+            f"{path}: {_words_for_text(wrong)}; leave out with --ignore {listed(wrong, ',')}, {as_id}or write "
+            "numbers instead (one column of 0 and 1 per category)"
         )
-    raise FileError(f"{path}: {words} {'hold' if wrong[1:] else 'holds'} no numbers{advice}")
+
+
+def _words_for_text(wrong: Sequence[str]) -> str:
+    columns = f"{'columns' if wrong[1:] else 'column'} {listed([repr(name) for name in wrong])}"
+    return f"{columns} {'hold' if wrong[1:] else 'holds'} no numbers"
 
 
 def listed(names: Sequence[str], separator: str = ", ") -> str:

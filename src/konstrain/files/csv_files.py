@@ -5,6 +5,7 @@ plain, which means that both read the same.
 """
 
 import csv
+import math
 import mmap
 import re
 from array import array
@@ -18,9 +19,11 @@ from numpy.typing import NDArray
 
 from konstrain._words import counted
 from konstrain.exceptions import FileError
-from konstrain.files.cells import is_number, shown
+from konstrain.files.cells import is_missing, is_number, shown
 from konstrain.files.choice import Choice
+from konstrain.files.decimals import COMMA, PLAIN, Convention, convention_of, find_convention, looks_like_a_number
 from konstrain.files.frame_files import features_of
+from konstrain.files.sources import Source
 from konstrain.files.text_files import FROM_LATIN1, refuse_other_than_text
 
 DELIMITERS = ",;\t"
@@ -38,25 +41,27 @@ _Read = tuple[NDArray[np.float64], Mapping[str, NDArray[np.float64]], Mapping[st
 class CsvLayout:
     """Delimiter, names of the columns without blanks around them, and which of them hold text.
 
-    `doubts` says in words what the first line may have been meant as instead, if anything.
+    `doubts` says in words what may have been meant otherwise, if anything: the first line, how numbers are written.
     """
 
-    path: Path
+    path: Source
     delimiter: str
     has_header: bool
     columns: tuple[str, ...]
     text: frozenset[str]
     doubts: tuple[str, ...] = ()
+    convention: Convention = PLAIN
 
     @classmethod
-    def look_at(cls, path: Path) -> "CsvLayout":
-        """Find the layout from the first lines."""
+    def look_at(cls, path: Path | Source, decimal: str | None = None) -> "CsvLayout":
+        """Find the layout from the first lines; `decimal` is the sign of decimals, if the caller knows it."""
+        path = path if isinstance(path, Source) else Source(path)
         with path.open("rb") as binary:
             refuse_other_than_text(path, binary.read(4096))
         delimiter = _delimiter_of(_first_lines(path))
         rows = (fields for _, fields in _rows(path, delimiter))
         header = next(rows)
-        has_header = not all(is_number(field) for field in header)
+        has_header = not all(looks_like_a_number(field) for field in header)
         written = header if has_header else [""] * len(header)
         if has_header and sum(not name.strip() for name in written) > 1:
             raise FileError(f"{path}, line 1: more than one column has no name; name them")
@@ -64,18 +69,29 @@ class CsvLayout:
         _refuse_bad_names(path, names)
         n_sampled = min(SAMPLED_ROWS, SAMPLED_CELLS // len(names) + 1)
         sample = [*([] if has_header else [header]), *islice(rows, n_sampled)]
-        text = frozenset(name for i, name in enumerate(names) if _is_text([row[i] for row in sample if i < len(row)]))
-        return cls(path, delimiter, has_header, tuple(names), text, _doubts(path, header, has_header))
+        cells = [[row[i] for row in sample if i < len(row)] for i in range(len(names))]
+        doubts = _doubts(path, header, has_header)
+        if decimal is not None:
+            convention = convention_of(decimal)
+        else:
+            convention, telling = find_convention(cells)
+            doubts += _doubts_about_numbers(path, convention, telling)
+        text = frozenset(name for name, column in zip(names, cells, strict=True) if _is_text(column, convention))
+        return cls(path, delimiter, has_header, tuple(names), text, doubts, convention)
 
-    def read(self, choice: Choice) -> _Read:
-        """Return features, further numbers by column, and cells that are names by column."""
+    def read(self, choice: Choice, *, mixed: bool = False) -> _Read:
+        """Return features, further numbers by column, and cells that are names by column.
+
+        In a `mixed` table numbers may be missing: they are NaN.
+        """
         # A number that is also a name, such as an id, is needed as it is written: Polars would give one of the two.
         both = set(choice.numbers) & set(choice.names)
-        if not both and len(self.columns) <= MOST_COLUMNS and _is_plain(self.path, self.delimiter):
+        is_plain = self.convention == PLAIN and _is_plain(self.path, self.delimiter)
+        if not both and len(self.columns) <= MOST_COLUMNS and is_plain:
             found = self._read_by_polars(choice)
             if found is not None:
                 return found
-        return self._read_by_line(choice)
+        return self._read_by_line(choice, mixed)
 
     def _read_by_polars(self, choice: Choice) -> _Read | None:
         """Read the file at once; None when that fails or leaves cells empty where none may be."""
@@ -87,7 +103,7 @@ class CsvLayout:
             # All columns, also those not asked for: fields too many show only so. The name is no pattern, and
             # absolute, since Polars puts the home folder in place of a ~ before it.
             frame = pl.read_csv(
-                self.path.absolute(),
+                self.path.file.absolute(),
                 separator=self.delimiter,
                 has_header=self.has_header,
                 schema=kinds,
@@ -104,15 +120,19 @@ class CsvLayout:
         extra = {name: frame[name].to_numpy() for name in choice.numeric}
         return features_of(frame, choice), extra, names
 
-    def _read_by_line(self, choice: Choice) -> _Read:
+    def rows(self) -> Iterator[list[str]]:
+        """Yield the cells of each row as they stand; raises at the first with too few or too many."""
+        return self._sound_rows(())
+
+    def _read_by_line(self, choice: Choice, mixed: bool = False) -> _Read:
         """Read the file as Python does, and refuse the first line with a fault."""
         place = {name: i for i, name in enumerate(self.columns)}
         numeric = [place[name] for name in choice.numbers]
         cells = array("d")
         names: dict[str, list[str | None]] = {name: [] for name in choice.names}
         n_rows = 0
-        for fields in self._sound_rows(numeric):
-            cells.extend(float(fields[i]) for i in numeric)
+        for fields in self._sound_rows(numeric, mixed):
+            cells.extend(self._number(fields[i]) for i in numeric)
             for name, values in names.items():
                 values.append(fields[place[name]])
             n_rows += 1
@@ -121,33 +141,42 @@ class CsvLayout:
         extra = {name: table[:, choice.numbers.index(name)].copy() for name in choice.numeric}
         return np.ascontiguousarray(table[:, : len(choice.features)]), extra, names
 
-    def _sound_rows(self, numeric: Sequence[int]) -> Iterator[list[str]]:
+    def _number(self, cell: str) -> float:
+        """The number of a sound cell; a missing one is NaN."""
+        number = self.convention.number(cell)
+        return math.nan if number is None else number
+
+    def _sound_rows(self, numeric: Sequence[int], mixed: bool = False) -> Iterator[list[str]]:
         """Yield the fields of each row; raises at the first that has a fault.
 
         Parameters
         ----------
         numeric : sequence of int
             The columns whose cells must be numbers.
+        mixed : bool, default=False
+            Whether such cells may say that they hold nothing.
         """
         row = -1 if self.has_header else 0
         for line, fields in _rows(self.path, self.delimiter):
             if row >= 0:
-                fault = self._fault_of(fields, numeric)
+                fault = self._fault_of(fields, numeric, mixed)
                 if fault:
                     raise FileError(f"{self.path}, line {line} (row {row}){fault}")
                 yield fields
             row += 1
 
-    def _fault_of(self, fields: Sequence[str], numeric: Sequence[int]) -> str | None:
+    def _fault_of(self, fields: Sequence[str], numeric: Sequence[int], mixed: bool) -> str | None:
         if len(fields) != len(self.columns):
             return f" has {counted(len(fields), 'field')}, but there are {len(self.columns)} columns"
         for i in numeric:
             value = fields[i]
-            if not is_number(value):
+            if not self.convention.fits(value) and not (mixed and is_missing(value)):
                 name = self.columns[i]
                 if not value.strip():
                     return f", column {name!r} is empty; fill the cell in or remove the row"
-                advice = "; write a decimal point, and no commas between thousands" if _has_commas(value) else ""
+                advice = _advice_about_numbers(value)
+                if mixed and not advice:
+                    advice = f"; if it is a category: --categorical {name}; if it does not count: --ignore {name}"
                 return f", column {name!r}: {shown(value)} is not a number{advice}"
         bad = next((i for i, value in enumerate(fields) if not _is_unicode(value)), None)
         if bad is not None:
@@ -155,7 +184,7 @@ class CsvLayout:
         return None
 
 
-def _first_lines(path: Path) -> str:
+def _first_lines(path: Source) -> str:
     """Return the header, which may run over lines while a quote is open."""
     # utf-8-sig: a byte order mark is no part of the first column's name.
     with path.open(newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
@@ -172,7 +201,7 @@ def _delimiter_of(header: str) -> str:
     return max(DELIMITERS, key=re.sub(r'"[^"]*"', "", header).count)
 
 
-def _is_plain(path: Path, delimiter: str) -> bool:
+def _is_plain(path: Source, delimiter: str) -> bool:
     """Whether quotes, if any, stand around whole fields within a line, and lines end as everywhere."""
     sep = re.escape(delimiter.encode())
     # A quoted field, and what is before it since the last one: nothing at the beginning of the file, else up to a
@@ -184,7 +213,7 @@ def _is_plain(path: Path, delimiter: str) -> bool:
         return re.search(rb"\r(?!\n)", data) is None and regular.fullmatch(data) is not None
 
 
-def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and the fields of each line that is not blank."""
     with path.open(newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
         # Strict: what stands behind a closing quote, or an open quote at the end of the file, is a fault.
@@ -211,7 +240,7 @@ def _words_for(error: csv.Error) -> str:
     return words
 
 
-def _refuse_bad_names(path: Path, names: Sequence[str]) -> None:
+def _refuse_bad_names(path: Source, names: Sequence[str]) -> None:
     seen = set()
     for name in names:
         if not _is_unicode(name):
@@ -221,7 +250,7 @@ def _refuse_bad_names(path: Path, names: Sequence[str]) -> None:
         seen.add(name)
 
 
-def _doubts(path: Path, header: Sequence[str], has_header: bool) -> tuple[str, ...]:
+def _doubts(path: Source, header: Sequence[str], has_header: bool) -> tuple[str, ...]:
     """Say what the first line may have been meant as instead."""
     numbers = [name for name in header if is_number(name)]
     # Columns numbered from 0 or 1 are how frames without names are written.
@@ -239,15 +268,31 @@ def _doubts(path: Path, header: Sequence[str], has_header: bool) -> tuple[str, .
     return ()
 
 
-def _is_text(values: Sequence[str]) -> bool:
+def _doubts_about_numbers(path: Source, convention: Convention, written: str | None) -> tuple[str, ...]:
+    """Say how numbers are read that are not written as programs do."""
+    if written is None or convention == PLAIN:
+        return ()
+    sign = "decimal commas" if convention == COMMA else "signs between thousands"
+    number = convention.number(written)
+    return (f"{path}: numbers have {sign}: {shown(written)} is read as {number:g}; --decimal decides otherwise",)
+
+
+def _is_text(values: Sequence[str], convention: Convention) -> bool:
     """Whether most cells that hold anything hold no number: one bad cell does not make a column of text."""
-    filled = [value for value in values if value.strip()]
-    return 2 * sum(not (is_number(value) or _has_commas(value)) for value in filled) > len(filled)
+    filled = [value for value in values if not is_missing(value)]
+    return 2 * sum(not (convention.fits(value) or _has_commas(value)) for value in filled) > len(filled)
 
 
 def _has_commas(value: str) -> bool:
     """Whether a cell is a number but for its commas: 1,5 or 1,000."""
     return "," in value and is_number(value.replace(",", ""))
+
+
+def _advice_about_numbers(value: str) -> str:
+    """What to do about a cell that is a number in some other way of writing."""
+    if not looks_like_a_number(value):
+        return ""
+    return "; say how numbers are written: --decimal , (1.234,5) or --decimal . (1,234.5)"
 
 
 def _is_unicode(value: str) -> bool:

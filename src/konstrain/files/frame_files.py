@@ -1,7 +1,7 @@
 """Parquet and Arrow files: typed columns, of which only those asked for are read."""
 
 from collections.abc import Callable
-from pathlib import Path
+from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 from konstrain.exceptions import FileError
 from konstrain.files.cells import name_of_number
 from konstrain.files.choice import Choice, Request
+from konstrain.files.sources import Source
 
 if TYPE_CHECKING:
     import polars as pl
 
 _ARROW_FILE = b"ARROW1"
+_KINDS = {".parquet": "a Parquet", ".xlsx": "an Excel", ".json": "a JSON"}
 
 
-def read_frame(path: Path, request: Request) -> tuple[Choice, "pl.DataFrame"]:
-    """Read the columns that are asked for; `path` ends in .parquet, or is an Arrow file or stream."""
+def read_frame(path: Source, request: Request) -> tuple[Choice, "pl.DataFrame"]:
+    """Read the columns that are asked for; `path` ends in .parquet, .xlsx, .json, or is an Arrow file or stream."""
     import polars as pl
 
     # From an open file: given a name, Polars would look for patterns and other machines in it. Unbuffered: Polars
@@ -34,11 +36,17 @@ def read_frame(path: Path, request: Request) -> tuple[Choice, "pl.DataFrame"]:
             return choice, read([place[name] for name in choice.all])
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
             # Polars speaks of its own insides here; what is to be done is the same in all cases.
-            kind = "a Parquet" if path.suffix.lower() == ".parquet" else "an Arrow"
+            kind = _KINDS.get(path.suffix, "an Arrow")
             raise FileError(f"{path} is damaged, or is not {kind} file; write it again") from None
 
 
-def _reader(path: Path, file: IO[bytes]) -> tuple[dict[str, "pl.DataType"], Callable[[list[int]], "pl.DataFrame"]]:
+def read_whole_frame(path: Source) -> "pl.DataFrame":
+    """Read every column as it is."""
+    everything = Request(None, None, (), (), (), mixed=True)
+    return read_frame(path, everything)[1]
+
+
+def _reader(path: Source, file: IO[bytes]) -> tuple[dict[str, "pl.DataType"], Callable[[list[int]], "pl.DataFrame"]]:
     """Return the columns with their types, and what reads some of them."""
     import polars as pl
 
@@ -46,7 +54,10 @@ def _reader(path: Path, file: IO[bytes]) -> tuple[dict[str, "pl.DataType"], Call
         file.seek(0)
         return file
 
-    if path.suffix.lower() == ".parquet":
+    if path.suffix in (".xlsx", ".json"):
+        frame = _read_excel(path) if path.suffix == ".xlsx" else pl.read_json(path.file)
+        return dict(frame.schema), lambda places: frame[:, places]
+    if path.suffix == ".parquet":
         return dict(pl.read_parquet_schema(file)), lambda places: pl.read_parquet(again(), columns=places)
     if file.read(len(_ARROW_FILE)) == _ARROW_FILE:
         return dict(pl.read_ipc_schema(again())), lambda places: pl.read_ipc(again(), columns=places)
@@ -55,7 +66,23 @@ def _reader(path: Path, file: IO[bytes]) -> tuple[dict[str, "pl.DataType"], Call
     return dict(frame.schema), lambda places: frame[:, places]
 
 
-def _refuse_nested(path: Path, choice: Choice, schema: "dict[str, pl.DataType]") -> None:
+def _read_excel(path: Source) -> "pl.DataFrame":
+    """The first sheet of a spreadsheet."""
+    import polars as pl
+
+    if find_spec("fastexcel") is None:
+        raise FileError("spreadsheets need fastexcel; install it with: pip install 'konstrain[excel]'")
+    from fastexcel import FastExcelError
+
+    try:
+        return pl.read_excel(path.file, engine="calamine")
+    except FastExcelError:
+        raise OSError from None  # not what its name says, or damaged
+    except pl.exceptions.NoDataError:
+        raise FileError(f"{path} has no rows in its first sheet") from None
+
+
+def _refuse_nested(path: Source, choice: Choice, schema: "dict[str, pl.DataType]") -> None:
     import polars as pl
 
     for name in choice.names:

@@ -1,7 +1,5 @@
 """Files of labels: the cluster of each row, with its id and its distance to the center."""
 
-import io
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +9,10 @@ from numpy.typing import NDArray
 from konstrain._words import counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import is_number, is_whole, shown
-from konstrain.files.outputs import write_whole
+from konstrain.files.frame_outputs import refuse_unwritable_table, write_frame
 from konstrain.files.rows import RowNames
 from konstrain.files.table_files import read_table
 
-ENDINGS = (".csv", ".parquet", ".arrow", ".json")
 # Longer numbers are names: the library's integers might not hold them.
 MOST_DIGITS = 9
 LABEL, DISTANCE = "label", "distance"
@@ -27,7 +24,7 @@ def write_labels_file(path: str | Path, rows: RowNames, labels: Any, distances: 
     Parameters
     ----------
     path : str or Path
-        Where to write; .csv, .parquet, .arrow or .json.
+        Where to write; .csv, .parquet, .arrow or .json, or ``-`` for standard output.
     rows : RowNames
         What rows are called: the id column (as `id` where its name is taken), or a column `row`.
     labels : array-like of shape (n_samples,)
@@ -37,28 +34,12 @@ def write_labels_file(path: str | Path, rows: RowNames, labels: Any, distances: 
     """
     import polars as pl
 
-    path = Path(path)
-    refuse_unknown_ending(path)
+    refuse_unwritable_table(path)
     names: Any = np.arange(rows.n_samples) if rows.ids is None else list(rows.ids)
     columns = {_id_column(rows) or "row": names, LABEL: np.asarray(labels)}
     if distances is not None:
         columns[DISTANCE] = np.asarray(distances)
-    frame = pl.DataFrame(columns)
-    writers: dict[str, Callable[[io.BytesIO], object]] = {
-        ".csv": frame.write_csv,
-        ".parquet": frame.write_parquet,
-        ".arrow": frame.write_ipc,
-        ".json": frame.write_json,
-    }
-    contents = io.BytesIO()
-    writers[path.suffix.lower()](contents)
-    write_whole(path, contents.getvalue())
-
-
-def refuse_unknown_ending(path: str | Path) -> None:
-    """Raise now if labels could not be written to a file of this name."""
-    if Path(path).suffix.lower() not in ENDINGS:
-        raise FileError(f"cannot tell the format of {path} from its name; it should end in {', '.join(ENDINGS)}")
+    write_frame(path, pl.DataFrame(columns))
 
 
 def read_labels_file(path: str | Path, rows: RowNames, *, column: str = "label") -> NDArray[Any]:

@@ -40,6 +40,7 @@ class FileLinks:
     must_link: NDArray[Any]
     cannot_link: NDArray[Any]
     n_open: int = 0
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,9 @@ class _Link:
     confidence: float | None
 
 
-def read_links_file(path: str | Path, rows: RowNames, *, kind: str | None = None) -> FileLinks:
+def read_links_file(
+    path: str | Path, rows: RowNames, *, kind: str | None = None, encoding: str | None = None
+) -> FileLinks:
     r"""Read links from a file.
 
     The forms, told apart line by line:
@@ -105,6 +108,8 @@ def read_links_file(path: str | Path, rows: RowNames, *, kind: str | None = None
         What rows are called; the file names them likewise.
     kind : {"must_link", "cannot_link"}, optional
         What lines without a kind of their own are; lines of the other kind are refused.
+    encoding : str, optional
+        How the text is written; default: UTF-8, or UTF-16 where the file says so.
 
     Returns
     -------
@@ -126,10 +131,11 @@ def read_links_file(path: str | Path, rows: RowNames, *, kind: str | None = None
     ([[0, 1]], [[1, 2]])
     >>> folder.cleanup()
     """
-    found = list(_links(Path(path), rows, kind))
+    doubts: list[str] = []
+    found = list(_links(Path(path), rows, kind, encoding, doubts))
     of_kind = {k: [link for link in found if link.kind == k] for k in (MUST, CANNOT)}
     n_open = sum(link.kind is None for link in found)
-    return FileLinks(_array(of_kind[MUST]), _array(of_kind[CANNOT]), n_open)
+    return FileLinks(_array(of_kind[MUST]), _array(of_kind[CANNOT]), n_open, tuple(doubts))
 
 
 def write_links_file(path: str | Path, rows: RowNames, *, must_link: Any = (), cannot_link: Any = ()) -> None:
@@ -156,9 +162,15 @@ def write_links_file(path: str | Path, rows: RowNames, *, must_link: Any = (), c
         write_questions_file(path, rows, ((a, b, answer) for answer, a, b in pairs))
 
 
-def write_questions_file(path: str | Path, rows: RowNames, questions: Iterable[tuple[int, int, str]]) -> None:
-    """Write pairs with their answers, empty ones to be filled in, as ``a,b,answer``."""
-    write_whole(path, questions_text(rows, questions).encode())
+def write_questions_file(
+    path: str | Path, rows: RowNames, questions: Iterable[tuple[int, int, str]], *, below: Path | None = None
+) -> None:
+    """Write pairs with their answers, empty ones to be filled in, as ``a,b,answer``; `below` what a file holds."""
+    text = questions_text(rows, questions)
+    if below is not None:
+        earlier = read_text(below)
+        text = f"{earlier}{'' if earlier.endswith(chr(10)) else chr(10)}{text.split(chr(10), 1)[1]}"
+    write_whole(path, text.encode())
 
 
 def questions_text(rows: RowNames, questions: Iterable[tuple[int, int, str]]) -> str:
@@ -175,10 +187,10 @@ def _quoted(name: str, delimiters: str = "") -> str:
     return name if plain else '"{}"'.format(name.replace('"', '""'))
 
 
-def _links(path: Path, rows: RowNames, kind: str | None) -> Iterator[_Link]:
-    """Yield the links of a file; raises at the first line that is none."""
+def _links(path: Path, rows: RowNames, kind: str | None, encoding: str | None, doubts: list[str]) -> Iterator[_Link]:
+    """Yield the links of a file; raises at the first line that is none, and adds to `doubts` what may be one."""
     # Not splitlines: names may hold line ends of other scripts.
-    lines = list(io.StringIO(read_text(path), newline=""))
+    lines = list(io.StringIO(read_text(path, encoding), newline=""))
     hashes = frozenset(name[:2] for name in rows.ids or () if name.startswith("#"))
     at, is_first = 0, True
     while at < len(lines):
@@ -186,7 +198,10 @@ def _links(path: Path, rows: RowNames, kind: str | None) -> Iterator[_Link]:
             at += 1
             continue
         reading = _reading(f"{path}, line {at + 1}", lines, at, rows)
-        if not (is_first and _is_header(path, reading, rows)):
+        goes_on = any(line.strip() for line in lines[at + reading.n_lines :])
+        if is_first and goes_on and _is_unknown_header(reading, rows):
+            doubts.append(f"{path}, line {at + 1} is read as a header, since it names no rows: {_shown(reading)}")
+        elif not (is_first and _is_header(path, reading, rows)):
             yield _link(f"{path}, line {at + 1}", at + 1, reading, rows, kind)
         is_first = False
         at += reading.n_lines
@@ -262,6 +277,23 @@ def _is_header(path: Path, reading: _Reading, rows: RowNames) -> bool:
             "put a # before a header, or a header a,b,confidence before a link"
         )
     return is_header
+
+
+def _is_unknown_header(reading: _Reading, rows: RowNames) -> bool:
+    """Whether a first line is names of columns: none of them is a row, or a number that might be meant for one."""
+    words = [field.strip() for field in reading.fields]
+    if reading.delimiter == BLANK or len(words) not in (2, 3) or tuple(map(str.lower, words[:2])) in _HEADERS:
+        return False
+    third_is_value = len(words) == 3 and (is_number(words[2]) or words[2].lower() in _ANSWERS)
+    are_names = all(word and not is_number(word) for word in words[:2])
+    if not are_names or third_is_value or set(reading.rows_in(rows)) != {None}:
+        return False
+    # A name that is a row's but for capitals is a slip, not a title.
+    return not {word.lower() for word in words[:2]} & {name.lower() for name in rows.ids or ()}
+
+
+def _shown(reading: _Reading) -> str:
+    return shown(reading.delimiter.join(reading.fields))
 
 
 def _link(place: str, line: int, reading: _Reading, rows: RowNames, kind: str | None) -> _Link:

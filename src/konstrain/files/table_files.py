@@ -1,8 +1,8 @@
 """Rows to cluster from a file: CSV, Parquet, Arrow or .npy; what is wrong is named by line and column."""
 
-import stat
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from konstrain.files.csv_files import CsvLayout
 from konstrain.files.frame_files import features_of, names_in, numbers_in, read_frame
 from konstrain.files.npy_files import read_npy
 from konstrain.files.rows import RowNames
+from konstrain.files.sources import STANDARD_INPUT, Source, refuse_address
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,8 @@ class Table:
         The other columns asked for, by name: numbers as such, all else as text, None where a value is missing.
     doubts : tuple of str
         What in the file may have been meant otherwise.
+    texts : mapping of str to ndarray
+        Of a table read as `mixed`: the columns to cluster by that hold text, None where a value is missing.
     """
 
     X: NDArray[Any]
@@ -43,6 +46,7 @@ class Table:
     rows: RowNames
     extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
+    texts: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,21 +61,26 @@ class _Cells:
 
 
 def read_table(
-    path: str | Path,
+    path: str | Path | Source,
     *,
     columns: Sequence[str] | None = None,
     id: str | None = None,
     ignore: Sequence[str] = (),
     numeric: Sequence[str] = (),
     other: Sequence[str] = (),
+    mixed: bool = False,
+    text: Sequence[str] = (),
+    encoding: str | None = None,
+    decimal: str | None = None,
 ) -> Table:
     r"""Read rows to cluster from a file.
 
     Parameters
     ----------
-    path : str or Path
-        A file whose name ends in .csv, .tsv, .txt, .parquet, .arrow, .ipc, .feather or .npy. CSV files may be
-        separated by commas, semicolons or tabs; a first line of numbers is taken as data, not as a header.
+    path : str, Path or Source
+        A file whose name ends in .csv, .tsv, .txt, .parquet, .arrow, .ipc, .feather, .npy, .json or .xlsx, perhaps
+        with .gz behind it; ``-`` is standard input. CSV files may be separated by commas, semicolons or tabs; a
+        first line of numbers is taken as data, not as a header.
     columns : sequence of str, optional
         The features; default: every column that is not named in the other arguments.
     id : str, optional
@@ -80,6 +89,15 @@ def read_table(
         Columns that are not features.
     numeric, other : sequence of str
         Further columns to read that are not features: numbers such as demands, or anything such as groups.
+    mixed : bool, default=False
+        Take features that hold text too, as `Table.texts`, and leave NaN in `Table.X` where a number is missing.
+    text : sequence of str
+        Features of a mixed table to take as text, also where they hold numbers.
+    encoding : str, optional
+        How the text of a CSV file is written; default: UTF-8, or UTF-16 where the file says so.
+    decimal : {".", ","}, optional
+        The sign before decimals in a CSV file, the other one stands between thousands; default: found out where all
+        numbers of the first rows fit one way only.
 
     Returns
     -------
@@ -102,41 +120,51 @@ def read_table(
     (('height', 'weight'), [[1.7, 60.0], [1.8, 80.0]], 1)
     >>> folder.cleanup()
     """
-    path = Path(path)
-    read = _READERS.get(path.suffix.lower())
-    if read is None:
+    with _words_for_failures(path):
+        source = as_source(path, encoding)
+        cells = _READERS[source.suffix](source, Request(columns, id, ignore, numeric, other, mixed, text), decimal)
+        return _table(source, cells, mixed)
+
+
+def as_source(path: str | Path | Source, encoding: str | None = None) -> Source:
+    """Find the file that is meant and make it readable; refuses what is no table."""
+    with _words_for_failures(path):
+        if isinstance(path, Source):
+            return path
+        refuse_address(Path(path))
+        _refuse_unknown_ending(Path(path))
+        return Source(path, encoding)
+
+
+def _refuse_unknown_ending(path: Path) -> None:
+    ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
+    if ending.lower() not in _READERS and path != STANDARD_INPUT:
         raise FileError(f"{path}: cannot tell the format from the name; it should end in {', '.join(_READERS)}")
+
+
+@contextmanager
+def _words_for_failures(path: str | Path | Source) -> Iterator[None]:
     try:
-        _refuse_other_than_file(path)
-        return _table(path, read(path, Request(columns, id, ignore, numeric, other)))
+        yield
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _refuse_other_than_file(path: Path) -> None:
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-        # Tables are read more than once, which a pipe does not stand.
-        raise FileError(f"{path} is a pipe or a device; write the table to a file first")
-    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
-        raise FileError(f"{path} is empty")
-
-
-def _read_csv(path: Path, request: Request) -> _Cells:
-    layout = CsvLayout.look_at(path)
+def _read_csv(path: Source, request: Request, decimal: str | None) -> _Cells:
+    layout = CsvLayout.look_at(path, decimal)
     choice = request.choose(path, layout.columns, layout.text)
-    X, numbers, names = layout.read(choice)
+    X, numbers, names = layout.read(choice, mixed=request.mixed)
     return _Cells(choice, X, numbers, names, layout.doubts)
 
 
-def _read_frame(path: Path, request: Request) -> _Cells:
+def _read_frame(path: Source, request: Request, _: str | None) -> _Cells:
     choice, frame = read_frame(path, request)
     names = {name: names_in(frame[name]) for name in choice.names}
     numbers = {name: numbers_in(frame[name]) for name in choice.numeric}
     return _Cells(choice, features_of(frame, choice), numbers, names)
 
 
-def _read_npy(path: Path, request: Request) -> _Cells:
+def _read_npy(path: Source, request: Request, _: str | None) -> _Cells:
     values = read_npy(path)
     columns = [f"column_{i + 1}" for i in range(values.shape[1])]
     choice = request.choose(path, columns, ())
@@ -154,7 +182,7 @@ def _names_of_numbers(column: NDArray[Any]) -> list[str | None]:
     return [str(int(value)) for value in column.tolist()]
 
 
-_READERS: dict[str, Callable[[Path, Request], _Cells]] = {
+_READERS: dict[str, Callable[[Source, Request, str | None], _Cells]] = {
     ".csv": _read_csv,
     ".tsv": _read_csv,
     ".txt": _read_csv,
@@ -163,39 +191,47 @@ _READERS: dict[str, Callable[[Path, Request], _Cells]] = {
     ".ipc": _read_frame,
     ".feather": _read_frame,
     ".npy": _read_npy,
+    ".json": _read_frame,
+    ".xlsx": _read_frame,
 }
 
 
-def _table(path: Path, cells: _Cells) -> Table:
+def _table(path: Source, cells: _Cells, mixed: bool) -> Table:
     choice = cells.choice
     if not len(cells.X):
         raise FileError(f"{path} has no rows below its header")
-    _refuse_missing_numbers(path, choice.features, cells.X)
+    _refuse_bad_numbers(path, choice.features, cells.X, missing=not mixed)
     for name, column in cells.numbers.items():
-        _refuse_missing_numbers(path, [name], column[:, None])
+        _refuse_bad_numbers(path, [name], column[:, None], missing=not mixed)
     doubts = list(cells.doubts)
     extra = dict(cells.numbers)
     for name in choice.other:
-        extra[name] = np.array([None if is_missing(cell) else cell for cell in cells.names[name]], dtype=object)
+        extra[name] = _names_or_none(cells.names[name])
         doubts += _doubts_about_missing(path, name, cells.names[name])
     ids = None if choice.id is None else _checked_ids(path, choice.id, cells.names[choice.id])
     rows = RowNames(len(cells.X), ids, choice.id)
-    return Table(cells.X, choice.features, rows, extra, tuple(doubts))
+    texts = {name: _names_or_none(cells.names[name]) for name in choice.texts}
+    return Table(cells.X, choice.features, rows, extra, tuple(doubts), texts)
 
 
-def _refuse_missing_numbers(path: Path, names: Sequence[str], columns: NDArray[Any]) -> None:
+def _names_or_none(cells: Sequence[str | None]) -> NDArray[Any]:
+    return np.array([None if is_missing(cell) else cell for cell in cells], dtype=object)
+
+
+def _refuse_bad_numbers(path: Source, names: Sequence[str], columns: NDArray[Any], *, missing: bool) -> None:
+    """Raise if a number is infinite or, where that counts as bad, missing."""
     # A sum is not finite as soon as one value is not; only then look for it.
     with np.errstate(all="ignore"):
         if np.isfinite(columns.sum()):
             return
     for name, column in zip(names, columns.T, strict=True):
-        bad = np.flatnonzero(~np.isfinite(column))
+        bad = np.flatnonzero(~np.isfinite(column) if missing else np.isinf(column))
         if bad.size:
             words = "no value" if np.isnan(column[bad[0]]) else "an infinite value"
             raise FileError(f"{path}, row {bad[0]}, column {name!r} has {words}; fill it in or remove the row")
 
 
-def _doubts_about_missing(path: Path, name: str, cells: Sequence[str | None]) -> list[str]:
+def _doubts_about_missing(path: Source, name: str, cells: Sequence[str | None]) -> list[str]:
     """Tell of words that are read as no value: they may be names after all."""
     words = Counter(cell for cell in cells if cell is not None and cell.strip() and is_missing(cell))
     return [
@@ -204,7 +240,7 @@ def _doubts_about_missing(path: Path, name: str, cells: Sequence[str | None]) ->
     ]
 
 
-def _checked_ids(path: Path, column: str, ids: Sequence[str | None]) -> list[str]:
+def _checked_ids(path: Source, column: str, ids: Sequence[str | None]) -> list[str]:
     first: dict[str, int] = {}
     for row, name in enumerate(ids):
         if name is None or not name.strip():

@@ -1,18 +1,18 @@
 """Text from files: UTF-8, and a word for what is not."""
 
 import codecs
+import gzip
+import zlib
 from pathlib import Path
 
 from konstrain.exceptions import FileError
 
-TO_UTF8 = "save the file as UTF-8, for example with: iconv -f {} -t utf-8 OLD > NEW"
+TO_UTF8 = "save the file as UTF-8, or say how it is written: --encoding {}"
 FROM_LATIN1 = TO_UTF8.format("latin1")
 # How files begin that are no text in UTF-8, longest first, and what to do about each.
 _BEGINNINGS = (
     (codecs.BOM_UTF32_LE, f"is UTF-32 text; {TO_UTF8.format('utf-32')}"),
     (codecs.BOM_UTF32_BE, f"is UTF-32 text; {TO_UTF8.format('utf-32')}"),
-    (codecs.BOM_UTF16_LE, f"is UTF-16 text; {TO_UTF8.format('utf-16')}"),
-    (codecs.BOM_UTF16_BE, f"is UTF-16 text; {TO_UTF8.format('utf-16')}"),
     (b"\x1f\x8b", "is compressed; unpack it first, for example with gunzip"),
     (b"\x28\xb5\x2f\xfd", "is compressed; unpack it first, for example with unzstd"),
     (b"BZh", "is compressed; unpack it first, for example with bunzip2"),
@@ -24,7 +24,7 @@ _BEGINNINGS = (
 )
 
 
-def refuse_other_than_text(path: Path, beginning: bytes) -> None:
+def refuse_other_than_text(path: object, beginning: bytes) -> None:
     """Raise if a file that begins with these bytes is no UTF-8 text; what the bytes cannot tell passes."""
     for sign, words in _BEGINNINGS:
         if beginning.startswith(sign):
@@ -35,20 +35,51 @@ def refuse_other_than_text(path: Path, beginning: bytes) -> None:
         raise FileError(f"{path} is UTF-16 text or no text at all; {TO_UTF8.format(order)}")
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, encoding: str | None = None) -> str:
     """Return the whole text of a file, without a byte order mark; line ends as they are.
+
+    Parameters
+    ----------
+    path : Path
+        The file; a name that ends in .gz is unpacked.
+    encoding : str, optional
+        How the text is written; default: UTF-8, or UTF-16 where a mark at its beginning says so.
 
     Raises
     ------
     FileError
-        When it cannot be read or is no UTF-8 text.
+        When it cannot be read or is no such text.
     """
+    refuse_unknown_encoding(encoding)
     try:
         data = path.read_bytes()
+        if path.suffix.lower() == ".gz":
+            data = gzip.decompress(data)
+    except (EOFError, zlib.error):
+        raise FileError(f"{path} is damaged: it cannot be unpacked; write it again") from None
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from None
-    refuse_other_than_text(path, data[:4096])
+    encoding = encoding or marked_encoding(data)
+    if encoding is None:
+        refuse_other_than_text(path, data[:4096])
     try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileError(f"{path} is not UTF-8 text; {FROM_LATIN1}") from None
+        return data.decode(encoding or "utf-8-sig")
+    except UnicodeError:
+        if encoding is None:
+            raise FileError(f"{path} is not UTF-8 text; {FROM_LATIN1}") from None
+        raise FileError(f"{path} is not {encoding} text; name its encoding as --encoding") from None
+
+
+def marked_encoding(beginning: bytes) -> str | None:
+    """Return the encoding that a mark at the beginning of a file tells: nothing is guessed."""
+    is_utf16 = beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    is_utf32 = beginning.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE))
+    return "utf-16" if is_utf16 and not is_utf32 else None
+
+
+def refuse_unknown_encoding(encoding: str | None) -> None:
+    """Raise if there is no encoding of this name."""
+    try:
+        codecs.lookup(encoding or "utf-8")
+    except LookupError:
+        raise FileError(f"there is no encoding {encoding!r}; such as: utf-8, latin1, cp1252, utf-16") from None

@@ -8,12 +8,12 @@ from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import Deadline
+from konstrain.stop import Deadline, Looks
 
-# Without a time limit a proof may take hours where sizes meet soft links or unequal demand. It ends when branchings
-# times the square of the choices (blocks and links, in each cluster) reach this: about what the linear programs of a
-# branching cost, and, unlike time, the same on every machine.
-LAST_WORK = 40_000_000
+# Without a time limit a proof may take hours where sizes meet soft links or unequal demand. It ends when the solver's
+# looks at whether to go on, times the square of the choices (blocks and links, in each cluster), reach this: about
+# what its linear programs cost between two looks, and, unlike time, the same on every machine.
+LAST_WORK = 200_000_000
 
 
 def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
@@ -29,7 +29,8 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     Returns
     -------
     Clustering
-        `proven` tells whether its last step is: no labels are better at its centers.
+        `proven` tells whether its last step is: no labels are better at its centers; else `step_gap` tells by how
+        much some might be, unless time ended before any bound.
     """
     exact = replace(loop.steps, max_nodes=None, deadline=_deadline_of(loop.steps))
     while not (best.proven or best.interrupted or loop.steps.max_nodes is None or exact.deadline.expired()):
@@ -38,7 +39,7 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
             means = exact.centers_of(answer.labels, best.centers)
             better = exact.clustering(answer.labels, means, 1, converged=True, proven=False, warm=answer)
             if not is_lower(better.objective, best.objective):
-                return replace(best, proven=answer.proven)
+                return replace(best, proven=answer.proven, step_gap=answer.gap)
             # The loop's own first step may miss what the exact one found: then that is where to go on.
             further = loop.run(means, answer)
         except UndecidedError:
@@ -52,11 +53,11 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
 
 
 def _deadline_of(steps: Steps) -> Deadline:
-    """Return the time that is left for the proof; where no limit was set and it could be endless, most branchings."""
+    """Return the time that is left for the proof; where no limit was set and it could be endless, most looks."""
     problem = steps.problem
     is_easy = problem.has_unit_demand and not problem.has_soft_links
     if is_easy or math.isfinite(steps.deadline.remaining()):
         return steps.deadline
     links = problem.links_at(steps.violation_cost)
     choices = (problem.n_blocks + (0 if links is None else links.n_edges)) * problem.n_clusters
-    return Deadline(None, max_nodes=max(1, LAST_WORK // choices**2))
+    return Deadline(None, looks=Looks(max(1, LAST_WORK // choices**2)))

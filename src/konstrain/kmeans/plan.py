@@ -31,6 +31,10 @@ AUTO_WORTH = 1e-5
 SEARCH_LIMIT = 5_000_000
 # Branchings of the solver in one assignment step.
 STEP_NODES = 10
+# Where steps are cut short: part of the time limit for all runs, the rest is for the last proof, and part of what is
+# left of it for each run, so that one that never rests leaves time for others.
+SEARCH_SHARE = 0.9
+RUN_SHARE = 0.5
 # Blocks whose costs at the centers are in memory at a time.
 CHUNK = 1 << 12
 
@@ -58,7 +62,7 @@ def plan_run(
     max_iter, tol
         Limits of the loop, as in `Iterations`.
     violation_cost : float or "auto"
-        The price of a soft link; see `ConstrainedKMeans`.
+        The price of a soft link; see `ConstrainedKMeans`. The steps get a lower one where that makes no difference.
     search : bool or "auto"
         Whether a search follows the loop; see `local_search` of `ConstrainedKMeans`.
     """
@@ -68,7 +72,9 @@ def plan_run(
     if problem.has_soft_links:
         # From the first restart's centers, for all restarts: they must minimise one and the same function.
         price = _mean_cost(steps, start, first_seed) if violation_cost == "auto" else float(violation_cost)
-        steps = replace(steps, violation_cost=price)
+        # A price beyond all that rows could cost changes nothing but that their costs are lost in rounding.
+        enough = price if problem.links is None else problem.links.enough(price, _most_cost(problem))
+        steps = replace(steps, violation_cost=enough)
     function = choose_loop(problem, search)
     return Run(Loop(function, steps, max_iter, tol), start, _choose_way(problem, start, search))
 
@@ -90,6 +96,15 @@ def plan_restarts(problem: Problem, start: Start) -> RestartPlan:
     return RestartPlan(most, AUTO_AGREEING, AUTO_LEAST, AUTO_WORTH)
 
 
+def deal_out_time(run: Run, plan: RestartPlan) -> Run:
+    """Leave time for other runs and for the last proof, where a single step could take all of it."""
+    steps = run.loop.steps
+    if not steps.are_cut_short:
+        return run
+    loop = replace(run.loop, steps=replace(steps, deadline=steps.deadline.share(SEARCH_SHARE)))
+    return replace(run, loop=loop, time_share=RUN_SHARE if plan.most > 1 else 1.0)
+
+
 def _mean_cost(steps: Steps, start: Start, seed: int) -> float:
     """Mean of all row-to-center costs at a start."""
     problem = steps.problem
@@ -103,6 +118,13 @@ def _mean_cost(steps: Steps, start: Start, seed: int) -> float:
     )
     total += problem.n_clusters * float(problem.scatter.sum())
     return total / (problem.n_samples * problem.n_clusters)
+
+
+def _most_cost(problem: Problem) -> float:
+    """What all rows cost together at most, at centers that lie between them: the diagonal of their bounding box."""
+    mean = problem.mean
+    low, high = (np.asarray(end.toarray() if hasattr(end, "toarray") else end) for end in (mean.min(0), mean.max(0)))
+    return float(problem.weight.sum() * ((high.astype(np.float64) - low) ** 2).sum())
 
 
 def _choose_way(problem: Problem, start: Start, search: bool | str) -> Way | None:

@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from rich.console import Console
 
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Assignment
+from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.loop import Iterations, Loop, LoopFunction
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.start import Start
@@ -45,24 +45,37 @@ class Run:
         Where it begins.
     way : callable or None
         How it gets from its start to a clustering; None: by the loop, and no more.
+    time_share : float
+        Part of the time that is left when it begins, which it may take; the rest is for other runs.
     """
 
     loop: Loop
     start: Start
     way: Way | None = None
+    time_share: float = 1.0
 
     def __call__(self, seed: int) -> Clustering:
-        """Make the run; an interrupt ends it with the best that a loop of it has found, if any has."""
+        """Make the run; time or an interrupt end it with the best that a loop of it has found, if any has."""
+        deadline = self.loop.steps.deadline
+        if self.time_share < 1.0:
+            try:
+                return self._until(deadline.share(self.time_share), seed)
+            except UndecidedError:
+                # No labels at all yet: all the time that is left may go into finding some.
+                return self._until(deadline, seed)
+        return self._until(deadline, seed)
+
+    def _until(self, deadline: Deadline, seed: int) -> Clustering:
         kept = _Kept(self.loop.function)
         # What steps remember is their own: runs may share a process.
-        loop = replace(self.loop, steps=replace(self.loop.steps), function=kept)
+        loop = replace(self.loop, steps=replace(self.loop.steps, deadline=deadline), function=kept)
         centers = self.start.centers(loop.steps, seed)
         try:
             return loop.run(centers) if self.way is None else self.way(loop, centers, seed)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, UndecidedError) as error:
             if kept.best is None:
                 raise
-            return replace(kept.best, interrupted=True)
+            return replace(kept.best, interrupted=isinstance(error, KeyboardInterrupt))
 
 
 class _Kept:
@@ -167,6 +180,10 @@ class Restarts:
                         return best
                 if found.is_enough() or self.deadline.expired():
                     break
+        except UndecidedError:
+            # Out of time within the first step of a run: what the others found stands.
+            if found.best is None:
+                raise
         except KeyboardInterrupt:
             if found.best is None:
                 raise
@@ -187,6 +204,8 @@ class Restarts:
 
     def _told_to_stop(self, progress: Progress) -> bool:
         if self.verbose:
+            from rich.console import Console
+
             Console(stderr=True).print(
                 f"restart {progress.n_done}/{progress.n_init}  objective {progress.objective:.6g}  "
                 f"best {progress.best_objective:.6g}  {progress.seconds:.1f} s",

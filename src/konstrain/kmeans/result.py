@@ -31,6 +31,8 @@ class Clustering:
         Whether every assignment step was solved to proved optimality.
     assignment : Assignment or None
         The last assignment step, a start for further ones.
+    step_gap : float or None
+        How far the last step may be from its optimum, relative to its cost; None where nobody looked.
     n_violations : int
         Links that a method which may break links broke; fewer is better, whatever the objective.
     interrupted : bool
@@ -45,6 +47,7 @@ class Clustering:
     converged: bool
     proven: bool = True
     assignment: Assignment | None = None
+    step_gap: float | None = None
     n_violations: int = 0
     interrupted: bool = False
 

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.covariance import ledoit_wolf
 
 from konstrain.constraints.inputs import Links
 
@@ -61,6 +60,9 @@ class Evidence:
         """Covariance within the clusters of `labels`, shrunk as Ledoit and Wolf (2004) do; else the unit matrix."""
         if self.labels is None:
             return np.eye(self.rows.shape[1])
+        # Imported here: it brings all of scikit-learn's linear models, and few fits learn a metric.
+        from sklearn.covariance import ledoit_wolf
+
         deviations = _deviations(self.rows, np.unique(self.labels, return_inverse=True)[1])
         # With every row in a cluster of its own there is nothing to expect.
         covariance: NDArray[np.float64] = (

@@ -12,9 +12,9 @@ from konstrain.comparison.instance import Instance
 from konstrain.comparison.measures import CLOCKED
 from konstrain.comparison.records import Record, groups_of, select, summed_up
 from konstrain.datasets import load
-from konstrain.datasets.scaling import standardized
 from konstrain.experiments.declare import Case, Contender, Experiment, Row
 from konstrain.experiments.published import Claim, Column, Figure, Published, Table, Verdict
+from konstrain.scaling import standardized
 from konstrain.suggest import soften, suggest_pairs
 
 # Twelve of the 25 data sets of BLPKM-CC, all but Iris standardised. The first three are those that more was asked of.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from konstrain.datasets.scaling import standardized
+from konstrain.scaling import standardized
 
 
 @pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])

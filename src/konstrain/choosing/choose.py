@@ -1,0 +1,239 @@
+"""How many clusters do the rows speak for? Three published answers, each under the constraints.
+
+- Silhouettes (Rousseeuw 1987): rows near their own cluster and far from the next. The number with the largest mean.
+- The gap statistic (Tibshirani, Walther, Hastie 2001): how much lower the logarithm of the cost is than on rows drawn
+  evenly from the same box. The least number that is within one standard error of the next one's gap.
+- Stability (Ben-Hur, Elisseeff, Guyon 2002): whether parts of the rows are clustered alike. The number with the
+  largest mean agreement (adjusted Rand index) on the rows that two parts share.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.choosing.limits import least_clusters, most_clusters
+from konstrain.estimators import ConstrainedKMeans
+from konstrain.metrics import mean_silhouette
+
+# Sets of even rows for the gap, and pairs of parts for stability.
+N_REFERENCES, N_PAIRS = 10, 8
+# The share of the rows in each part.
+PART = 0.8
+# The largest number of clusters looked at by default.
+DEFAULT_MOST = 10
+TO_FIT = ("must_link", "cannot_link", "demand", "sample_weight")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One number of clusters: its score and the standard error of that, and the sum of squares."""
+
+    n_clusters: int
+    score: float
+    error: float
+    sse: float
+
+
+@dataclass(frozen=True)
+class NumberOfClusters:
+    """How many clusters, and why.
+
+    Parameters
+    ----------
+    n_clusters : int
+        The recommended number.
+    by : {"silhouette", "gap", "stability"}
+        What it was chosen by.
+    least, most : int
+        The numbers that the constraints allow.
+    scores : tuple of Scored
+        One for each number that was tried.
+    """
+
+    n_clusters: int
+    by: str
+    least: int
+    most: int
+    scores: tuple[Scored, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{'clusters':>8}{self.by:>12}{'±':>10}{'SSE':>14}"]
+        for scored in self.scores:
+            mark = "  recommended" if scored.n_clusters == self.n_clusters else ""
+            lines.append(f"{scored.n_clusters:>8}{scored.score:>12.4g}{scored.error:>10.2g}{scored.sse:>14.6g}{mark}")
+        return "\n".join([*lines, "", f"the constraints allow {self.least} to {self.most} clusters"])
+
+
+def choose_n_clusters(
+    X: Any,
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    by: str = "silhouette",
+    random_state: int = 0,
+    callback: Callable[[Scored], None] | None = None,
+    **constraints: Any,
+) -> NumberOfClusters:
+    """Recommend a number of clusters under constraints.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The rows.
+    least, most : int, optional
+        The numbers to try; default: from 2, or what the constraints need, to 10, or what they allow. Numbers that the
+        constraints do not allow are left out.
+    by : {"silhouette", "gap", "stability"}, default="silhouette"
+        What to choose by. The gap statistic compares with even rows under the same sizes; links are about rows that
+        those do not have.
+    random_state : int, default=0
+        Seed of all randomness.
+    callback : callable, optional
+        Told after each number.
+    **constraints : optional
+        `must_link`, `cannot_link`, `size_min`, `size_max` (one number for all clusters), `demand`, `sample_weight`.
+
+    Returns
+    -------
+    NumberOfClusters
+
+    Raises
+    ------
+    InfeasibleError
+        When the constraints allow no number of clusters.
+    ValueError
+        When they allow none of those asked for.
+
+    Examples
+    --------
+    >>> X = [[0.0], [0.2], [0.4], [5.0], [5.1], [5.2], [9.0], [9.1], [9.3]]
+    >>> choose_n_clusters(X, 2, 5).n_clusters, choose_n_clusters(X, 2, 5, size_max=2).least
+    (3, 5)
+    """
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    if by not in _SCORES:
+        raise ValueError(f"by={by!r} is none of {', '.join(_SCORES)}")
+    constraints = {name: value for name, value in constraints.items() if value is not None}
+    for name in ("size_min", "size_max"):
+        if np.ndim(constraints.get(name, 0)) > 0:
+            raise ValueError(f"{name} is one number for all clusters here: their number is what is asked for")
+    lowest, highest = least_clusters(len(X), **constraints), most_clusters(len(X), **constraints)
+    numbers = _numbers(len(X), least, most, lowest, highest)
+    score = _SCORES[by]
+    scores = []
+    for k in numbers:
+        fitted = _fit(X, k, constraints, random_state)
+        value, error = score(X, k, fitted, constraints, random_state)
+        scores.append(Scored(k, value, error, float(fitted.inertia_)))
+        if callback is not None:
+            callback(scores[-1])
+    return NumberOfClusters(_recommended(scores, by), by, lowest, highest, tuple(scores))
+
+
+def _numbers(n_samples: int, least: int | None, most: int | None, lowest: int, highest: int) -> range:
+    begin = max(2 if least is None else least, lowest)
+    # Every row its own cluster has nothing to be compared with.
+    end = min(max(DEFAULT_MOST, begin) if most is None else most, highest, n_samples - 1)
+    if begin > end:
+        asked = f"{2 if least is None else least} to {'any' if most is None else most}"
+        raise ValueError(
+            f"none of {asked} clusters is left to try: the constraints allow {lowest} to {highest}, and there are "
+            f"{n_samples} rows"
+        )
+    return range(begin, end + 1)
+
+
+def _fit(X: NDArray[np.float64], k: int, constraints: Mapping[str, Any], seed: int) -> Any:
+    sizes = {name: constraints[name] for name in ("size_min", "size_max") if name in constraints}
+    rest = {name: constraints[name] for name in TO_FIT if name in constraints}
+    return ConstrainedKMeans(k, random_state=seed, **sizes).fit(X, **rest)
+
+
+def _silhouette(
+    X: NDArray[np.float64], k: int, fitted: Any, constraints: Mapping[str, Any], seed: int
+) -> tuple[float, float]:
+    value = mean_silhouette(X, fitted.labels_, seed=seed)
+    return (-1.0 if value is None else value), 0.0
+
+
+def _gap(
+    X: NDArray[np.float64], k: int, fitted: Any, constraints: Mapping[str, Any], seed: int
+) -> tuple[float, float]:
+    rng = np.random.default_rng([seed, k])
+    low, high = X.min(axis=0), X.max(axis=0)
+    sizes = {name: value for name, value in constraints.items() if name not in ("must_link", "cannot_link")}
+    drawn = [_log(_fit(rng.uniform(low, high, X.shape), k, sizes, seed).inertia_) for _ in range(N_REFERENCES)]
+    # The error of the simulation is part of the rule's standard error.
+    error = float(np.std(drawn)) * np.sqrt(1 + 1 / N_REFERENCES)
+    return float(np.mean(drawn)) - _log(fitted.inertia_), float(error)
+
+
+def _log(cost: float) -> float:
+    # A cost of nothing would make the gap infinite, and every number as good as the next.
+    return float(np.log(max(cost, np.finfo(np.float64).tiny)))
+
+
+def _stability(
+    X: NDArray[np.float64], k: int, fitted: Any, constraints: Mapping[str, Any], seed: int
+) -> tuple[float, float]:
+    from sklearn.metrics import adjusted_rand_score
+
+    rng = np.random.default_rng([seed, k])
+    n_part = max(k + 1, round(PART * len(X)))
+    scores = []
+    for _ in range(N_PAIRS):
+        labels = []
+        for _ in range(2):
+            rows = np.sort(rng.choice(len(X), min(n_part, len(X)), replace=False))
+            found = np.full(len(X), -1)
+            found[rows] = _fit(X[rows], k, _of_rows(constraints, rows, len(X)), seed).labels_
+            labels.append(found)
+        shared = (labels[0] >= 0) & (labels[1] >= 0)
+        scores.append(adjusted_rand_score(labels[0][shared], labels[1][shared]))
+    return float(np.mean(scores)), float(np.std(scores) / np.sqrt(N_PAIRS))
+
+
+def _of_rows(constraints: Mapping[str, Any], rows: NDArray[np.int64], n_samples: int) -> dict[str, Any]:
+    """The constraints on some of the rows: links between them, sizes in proportion and not narrower."""
+    number = np.full(n_samples, -1)
+    number[rows] = np.arange(rows.size)
+    share = rows.size / n_samples
+    found: dict[str, Any] = {}
+    for name, value in constraints.items():
+        if name in ("must_link", "cannot_link"):
+            pairs = np.asarray(value)
+            ends = number[pairs[:, :2].astype(np.int64)]
+            kept = (ends >= 0).all(axis=1)
+            found[name] = np.column_stack([ends[kept], pairs[kept, 2:]]) if pairs.shape[1] > 2 else ends[kept]
+        elif name in ("demand", "sample_weight"):
+            found[name] = np.asarray(value)[rows]
+    # Where demands differ, a part may hold more of them than its share of the rows: sizes are then left free.
+    if "demand" not in constraints:
+        if "size_min" in constraints:
+            found["size_min"] = int(constraints["size_min"] * share)
+        if "size_max" in constraints:
+            found["size_max"] = int(np.ceil(constraints["size_max"] * share)) + 1
+    return found
+
+
+_SCORES: dict[str, Callable[..., tuple[float, float]]] = {
+    "silhouette": _silhouette,
+    "gap": _gap,
+    "stability": _stability,
+}
+
+
+def _recommended(scores: Sequence[Scored], by: str) -> int:
+    if by == "gap":
+        for here, following in pairwise(scores):
+            if here.score >= following.score - following.error:
+                return here.n_clusters
+    return max(scores, key=lambda scored: scored.score).n_clusters

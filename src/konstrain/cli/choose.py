@@ -1,0 +1,77 @@
+"""`konstrain choose`: how many clusters."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
+from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
+
+if TYPE_CHECKING:
+    from konstrain.choosing import NumberOfClusters
+
+
+class By(StrEnum):
+    """What to choose by."""
+
+    SILHOUETTE = "silhouette"
+    GAP = "gap"
+    STABILITY = "stability"
+
+
+@spread
+@guarded
+def choose(
+    rows: DataOptions,
+    constraints: ConstraintOptions,
+    least: Annotated[
+        int | None, typer.Option("--from", min=1, help="Least number to try. (default: 2, or what constraints need)")
+    ] = None,
+    most: Annotated[
+        int | None, typer.Option("--to", min=1, help="Largest number to try. (default: 10, or what they allow)")
+    ] = None,
+    by: Annotated[By, typer.Option(help="What to choose by.")] = By.SILHOUETTE,
+    seed: Seed = 0,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw the scores: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Recommend a number of clusters, under the constraints; says which numbers these allow.
+
+    Example: konstrain choose data.csv --from 2 --to 12 --size-min 20 --plot choice.png
+    """
+    from konstrain import choose_n_clusters
+    from konstrain.cli.given import read_given
+    from konstrain.cli.pictures import draw_scores, refuse_undrawable
+
+    if plot is not None:
+        refuse_undrawable(plot)
+    given = read_given(rows, constraints, quiet=quiet, outputs=[plot])
+    with rows_named(given.rows), progress("trying numbers of clusters ...", quiet=quiet) as show:
+        choice = choose_n_clusters(
+            given.X,
+            least,
+            most,
+            by=by.value,
+            random_state=seed,
+            callback=lambda scored: show(f"{scored.n_clusters} clusters: {by.value} {scored.score:.3g}"),
+            **given.constraints,
+        )
+    interrupts.end_here()
+    if plot is not None:
+        draw_scores(plot, choice)
+        interrupts.wrote(plot)
+    values = {**given.summary(), **choice.to_dict(), "files": list(interrupts.written)}
+    print_result(_words(rows, choice), values, as_json=json)
+
+
+def _words(rows: DataOptions, choice: "NumberOfClusters") -> str:
+    lines = [str(choice), "", f"recommended: konstrain fit {rows.data} -k {choice.n_clusters}"]
+    if interrupts.written:
+        lines.append(f"wrote {' and '.join(interrupts.written)}")
+    return "\n".join(lines)

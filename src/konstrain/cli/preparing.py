@@ -1,0 +1,100 @@
+"""From a table that was read to rows to cluster: what becomes of its columns, and of rows with empty cells."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain._words import counted
+from konstrain.cli.options import DataOptions, names_in
+from konstrain.cli.running import note
+from konstrain.cli.table_options import MissingChoice, Prepare
+from konstrain.files import RowNames, Table
+from konstrain.files.choice import refuse_text_columns
+from konstrain.files.sources import Source
+from konstrain.tables import Columns, Preparation, plan_columns, prepare
+from konstrain.tables.missing import Missing, complete_rows
+from konstrain.tables.plan import TablePlan, plain_plan
+
+# Columns of these names are seldom meant as features.
+NAMES_ROWS = {"id", "index"}
+SUSPICIOUS = NAMES_ROWS | {"label", "labels", "class", "target", "cluster"}
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Rows to cluster and the columns they were made of.
+
+    `kept` marks the rows of the file that are among them; None: all.
+    """
+
+    table: Table
+    columns: Columns
+    preparation: Preparation
+    kept: NDArray[np.bool_] | None = None
+
+    def rows(self) -> RowNames:
+        """What the rows are called: those left out keep their numbers for themselves."""
+        return kept_names(self.table.rows, self.kept)
+
+    def extra(self, name: str | None) -> NDArray[Any] | None:
+        """A further column, of the rows that are kept."""
+        values = None if name is None else self.table.extra[name]
+        return values if values is None or self.kept is None else values[self.kept]
+
+
+def prepare_table(data: DataOptions, source: Source, table: Table, numeric: list[str], *, quiet: bool) -> Prepared:
+    """Carry out what the options, and the table itself, ask for; says each decision in one line."""
+    columns = Columns(table.X, table.features, table.texts)
+    asked = [*names_in("--columns", data.columns), *names_in("--categorical", data.categorical)]
+    if data.prepare == Prepare.NONE:
+        refuse_text_columns(source, [name for name in table.texts if name not in asked], has_id=data.id is not None)
+        plan = plain_plan(columns, standardize=data.standardize)
+    else:
+        plan = plan_columns(
+            columns,
+            categorical=names_in("--categorical", data.categorical),
+            asked=asked,
+            standardize=data.standardize,
+        )
+    for words in plan.notes:
+        note(words, quiet=quiet)
+    _note_suspicious(plan, asked, quiet=quiet)
+    return carry_out(data, source, table, plan, numeric, quiet=quiet)
+
+
+def carry_out(
+    data: DataOptions, source: Source, table: Table, plan: TablePlan, numeric: list[str], *, quiet: bool
+) -> Prepared:
+    """Leave out rows if that is asked for, and make rows of numbers of the others."""
+    columns, kept = kept_columns(data.missing, source, table, plan, numeric, quiet=quiet)
+    return Prepared(table, columns, prepare(columns, plan), kept)
+
+
+def kept_columns(
+    missing: MissingChoice, source: Source, table: Table, plan: TablePlan, numeric: list[str], *, quiet: bool
+) -> tuple[Columns, NDArray[np.bool_] | None]:
+    """Return the columns of the rows that count, and which these are."""
+    columns = Columns(table.X, table.features, table.texts)
+    beside = {name: table.extra[name] for name in numeric}
+    kept = complete_rows(source, columns, plan.names, beside, Missing(missing.value))
+    if kept is None:
+        return columns, None
+    note(f"{counted(int((~kept).sum()), 'row')} of {len(kept)} left out: values are missing", quiet=quiet)
+    return columns.rows(kept), kept
+
+
+def kept_names(rows: RowNames, kept: NDArray[np.bool_] | None) -> RowNames:
+    """Names of the rows that are kept."""
+    if kept is None:
+        return rows
+    names = [rows.name_of(row) for row in np.flatnonzero(kept).tolist()]
+    return replace(rows, n_samples=len(names), ids=names)
+
+
+def _note_suspicious(plan: TablePlan, asked: list[str], *, quiet: bool) -> None:
+    for name in plan.names:
+        if name.lower() in SUSPICIOUS and name not in asked:
+            instead = f"--id {name}" if name.lower() in NAMES_ROWS else f"--label {name}"
+            note(f"column {name!r} is used as a feature; if it is none: --ignore {name}, or {instead}", quiet=quiet)

@@ -1,0 +1,71 @@
+"""A quick start: what scikit-learn imports for functions that no verb calls waits until someone calls them.
+
+`sklearn.utils.fixes` imports scipy.stats for one function and pandas for another: together most of what starting
+takes. While that module is imported both stand aside; it finds them when it asks for something in them.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+_IMPORTER = "sklearn.utils.fixes"
+
+
+def defer_imports() -> None:
+    """Let scikit-learn's imports of scipy.stats and pandas wait; has no effect where they are loaded already."""
+    if _IMPORTER not in sys.modules and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Later:
+    """A module that is imported when it is first asked for something."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
+
+
+class _Finder(MetaPathFinder):
+    """Finds the one module whose imports wait, and leaves all others to Python."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
+        """Return where the module is, to be loaded by us."""
+        if name != _IMPORTER:
+            return None
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Aside(spec.loader)
+        return spec
+
+
+class _Aside(Loader):
+    """Loads a module while scipy.stats and pandas stand aside."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Make the module as its own loader does."""
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module; what it imported is really imported by whoever needs it."""
+        aside = [name for name in ("scipy.stats", "pandas") if name not in sys.modules]
+        has_pandas = "pandas" in aside and find_spec("pandas") is not None
+        for name in aside:
+            sys.modules[name] = ModuleType(name)
+        try:
+            self._loader.exec_module(module)
+        finally:
+            for name in aside:
+                del sys.modules[name]
+        # `scipy.stats` is found by scipy itself when someone asks for it.
+        if "pandas" in aside:
+            module.__dict__["pd"] = _Later("pandas") if has_pandas else None

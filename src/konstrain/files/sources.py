@@ -1,0 +1,132 @@
+"""Where a table comes from: a file as it is, one that must be unpacked or decoded first, or standard input."""
+
+import codecs
+import gzip
+import re
+import shutil
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from konstrain.exceptions import FileError
+from konstrain.files.text_files import marked_encoding, refuse_unknown_encoding
+
+STANDARD_INPUT = Path("-")
+# How files begin of which the name need not tell the format, and the ending that would.
+_FORMATS = ((b"PAR1", ".parquet"), (b"ARROW1", ".arrow"), (b"\x93NUMPY", ".npy"), (b"PK\x03\x04", ".xlsx"))
+_GZIP = b"\x1f\x8b"
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
+TEXT = (".csv", ".tsv", ".txt")
+
+
+class Source:
+    """A table's file under the name that the person knows it by; reads like a `Path`, shows that name.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; ``-`` is standard input, a name that ends in .gz is unpacked.
+    encoding : str, optional
+        How the text of a CSV file is written; default: UTF-8, or UTF-16 where a mark at its beginning says so.
+
+    Attributes
+    ----------
+    file : Path
+        Where the bytes are: `path`, or a temporary file that is gone with this object.
+    suffix : str
+        The ending that tells the format.
+    """
+
+    def __init__(self, path: str | Path, encoding: str | None = None) -> None:
+        path = Path(path)
+        refuse_address(path)
+        refuse_unknown_encoding(encoding)
+        self.path, self._temporaries = path, list[Any]()
+        self._name = "standard input" if path == STANDARD_INPUT else str(path)
+        if path == STANDARD_INPUT:
+            self.file = self._kept(sys.stdin.buffer)
+        else:
+            _refuse_other_than_file(path)
+            self.file = path
+        self._unpack()
+        self.suffix = self._ending()
+        if self.suffix in TEXT:
+            self._decode(encoding)
+
+    def __str__(self) -> str:
+        return self._name
+
+    def open(self, *args: Any, **kwargs: Any) -> IO[Any]:
+        """Open the bytes, as `Path.open` does."""
+        opened: IO[Any] = self.file.open(*args, **kwargs)
+        return opened
+
+    def _unpack(self) -> None:
+        if self._begins()[:2] != _GZIP or self.path.suffix.lower() not in (".gz", ""):
+            return
+        try:
+            with gzip.open(self.file, "rb") as packed:
+                self.file = self._kept(packed)
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            raise FileError(f"{self} is damaged: it cannot be unpacked; write it again") from None
+        self._refuse_empty()
+
+    def _ending(self) -> str:
+        if self.path.suffix.lower() == ".gz":
+            return Path(self.path.stem).suffix.lower()
+        if self.path != STANDARD_INPUT:
+            return self.path.suffix.lower()
+        self._refuse_empty()
+        beginning = self._begins()
+        return next((ending for sign, ending in _FORMATS if beginning.startswith(sign)), ".csv")
+
+    def _decode(self, encoding: str | None) -> None:
+        """Make text that is not UTF-8 so."""
+        encoding = encoding or marked_encoding(self._begins())
+        if encoding is None or codecs.lookup(encoding).name in ("utf-8", "ascii"):
+            return
+        try:
+            with self.open(encoding=encoding, newline="") as text:
+                self.file = self._kept(text, lambda part: part.encode())
+        except UnicodeError:
+            raise FileError(f"{self} is not {encoding} text; name its encoding as --encoding") from None
+
+    def _kept(self, stream: Any, encode: Callable[[Any], bytes] | None = None) -> Path:
+        """Copy a stream to a temporary file."""
+        # Kept open by this object, and gone with it.
+        copy = tempfile.NamedTemporaryFile(prefix="konstrain-")  # noqa: SIM115
+        self._temporaries.append(copy)
+        if encode is None:
+            shutil.copyfileobj(stream, copy)
+        else:
+            while part := stream.read(1 << 20):
+                copy.write(encode(part))
+        copy.flush()
+        return Path(copy.name)
+
+    def _begins(self) -> bytes:
+        with self.open("rb") as file:
+            return file.read(16)  # type: ignore[no-any-return]
+
+    def _refuse_empty(self) -> None:
+        if not self.file.stat().st_size:
+            raise FileError(f"{self} is empty")
+
+
+def refuse_address(path: Path) -> None:
+    """Raise if this is an address on the network, which is no file."""
+    if _ADDRESS.match(str(path)) and not path.exists():
+        raise FileError(f"{path} is an address; konstrain reads files of this machine: download it first")
+
+
+def _refuse_other_than_file(path: Path) -> None:
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        # Opening a pipe waits for someone to write into it, perhaps for ever.
+        raise FileError(f"{path} is a pipe or a device; write the table to a file first, or give it as -")
+    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+        raise FileError(f"{path} is empty")

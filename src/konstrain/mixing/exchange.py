@@ -1,0 +1,148 @@
+"""Blocks change places between groups while that brings the means of the groups nearer to each other."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from konstrain.constraints import Problem
+
+# Times that every block looks for a partner at most; most searches end after three or four.
+MOST_SWEEPS = 30
+# Partners looked at for each block: all of them up to this number, else as many drawn at random.
+MOST_PARTNERS = 2_000
+# A gain below this share of all variance is rounding.
+LEAST_GAIN = 1e-12
+
+
+class Exchange:
+    """Groups of blocks, and what changing places would do.
+
+    The variance between groups is the sum over groups of ``|s|^2 / n``, where s is the sum of the rows' differences
+    from the mean of all, and n the number of rows.
+
+    Parameters
+    ----------
+    problem : Problem
+        Blocks, conflicts and bounds.
+    labels : ndarray of int32, shape (n_blocks,)
+        A group for each block, within the bounds and without conflicts.
+    """
+
+    def __init__(self, problem: Problem, labels: NDArray[np.int32]) -> None:
+        self.labels = labels.copy()
+        weight = problem.weight
+        mean = np.asarray(problem.mean, dtype=np.float64)
+        self._weight, self._demand = weight, problem.demand
+        # What each block adds to the sum of its group.
+        self._parts = weight[:, None] * (mean - np.average(mean, axis=0, weights=weight))
+        k, n = problem.n_clusters, problem.n_blocks
+        self._low = np.zeros(k) if problem.size_min is None else problem.widened_bounds[0]
+        self._high = np.full(k, np.inf) if problem.size_max is None else problem.widened_bounds[1]
+        self._sums = np.zeros((k, mean.shape[1]))
+        np.add.at(self._sums, labels, self._parts)
+        self._count = np.bincount(labels, weight, k).astype(np.float64)
+        self._size = np.bincount(labels, problem.demand, k).astype(np.float64)
+        self._conflicts = self._adjacency(problem, n)
+        # Conflicts that each block has, or would have, in each group.
+        self._clashes = np.zeros((n, k), dtype=np.int64)
+        for block in range(n):
+            np.add.at(self._clashes[block], labels[self._enemies(block)], 1)
+        self._least = LEAST_GAIN * float((self._parts**2 / weight[:, None]).sum())
+
+    @staticmethod
+    def _adjacency(problem: Problem, n: int) -> csr_array:
+        if problem.conflicts is None:
+            return csr_array((n, n), dtype=np.int64)
+        first, second, _ = problem.conflicts.edges
+        ends = np.concatenate([first, second]), np.concatenate([second, first])
+        return csr_array((np.ones(ends[0].size, dtype=np.int64), ends), shape=(n, n))
+
+    def _enemies(self, block: int) -> NDArray[np.int32]:
+        begin, end = self._conflicts.indptr[block : block + 2]
+        found: NDArray[np.int32] = self._conflicts.indices[begin:end]
+        return found
+
+    def between(self) -> float:
+        """The variance between the groups."""
+        filled = self._count > 0
+        return float(((self._sums[filled] ** 2).sum(axis=1) / self._count[filled]).sum())
+
+    def run(self, rng: np.random.Generator) -> float:
+        """Let blocks change places until none gains by it; returns the variance between the groups."""
+        n = self.labels.size
+        for _ in range(MOST_SWEEPS):
+            # One after the other, not bool(any): every block has its turn.
+            n_moved = sum([self._improve(int(block), rng) for block in rng.permutation(n)])
+            if not n_moved:
+                break
+        return self.between()
+
+    def _improve(self, block: int, rng: np.random.Generator) -> bool:
+        """Make the best change of one block, if any gains: with a partner, or to another group alone."""
+        n = self.labels.size
+        partners = np.arange(n) if n <= MOST_PARTNERS else rng.choice(n, MOST_PARTNERS, replace=False)
+        partners = partners[self.labels[partners] != self.labels[block]]
+        gain, partner = self._best_partner(block, partners)
+        alone, group = self._best_group(block)
+        if max(gain, alone) <= self._least:
+            return False
+        if alone > gain:
+            self._move(block, group)
+        else:
+            here, there = int(self.labels[block]), int(self.labels[partner])
+            self._move(block, there)
+            self._move(partner, here)
+        return True
+
+    def _best_partner(self, block: int, partners: NDArray[np.int64]) -> tuple[float, int]:
+        here, there = self.labels[block], self.labels[partners]
+        counts = self._weight[partners] - self._weight[block]
+        sizes = self._demand[partners] - self._demand[block]
+        fits = (self._size[here] + sizes >= self._low[here]) & (self._size[here] + sizes <= self._high[here])
+        fits &= (self._size[there] - sizes >= self._low[there]) & (self._size[there] - sizes <= self._high[there])
+        hostile = np.isin(partners, self._enemies(block))
+        fits &= self._clashes[block, there] - hostile == 0
+        fits &= self._clashes[partners, here] - hostile == 0
+        partners, there, counts = partners[fits], there[fits], counts[fits]
+        if not partners.size:
+            return -np.inf, -1
+        change = self._parts[partners] - self._parts[block]
+        new = ((self._sums[here] + change) ** 2).sum(axis=1) / (self._count[here] + counts)
+        new += ((self._sums[there] - change) ** 2).sum(axis=1) / (self._count[there] - counts)
+        gains = self._share(here) + self._shares()[there] - new
+        best = int(gains.argmax())
+        return float(gains[best]), int(partners[best])
+
+    def _best_group(self, block: int) -> tuple[float, int]:
+        here, demand, weight = int(self.labels[block]), self._demand[block], self._weight[block]
+        if self._size[here] - demand < self._low[here] or self._count[here] - weight <= 0:
+            return -np.inf, -1
+        fits = (self._size + demand <= self._high) & (self._clashes[block] == 0)
+        fits[here] = False
+        if not fits.any():
+            return -np.inf, -1
+        left = ((self._sums[here] - self._parts[block]) ** 2).sum() / (self._count[here] - weight)
+        joined = ((self._sums + self._parts[block]) ** 2).sum(axis=1) / (self._count + weight)
+        gains = np.where(fits, self._share(here) + self._shares() - left - joined, -np.inf)
+        return float(gains.max()), int(gains.argmax())
+
+    def _shares(self) -> NDArray[np.float64]:
+        squares: NDArray[np.float64] = (self._sums**2).sum(axis=1)
+        return np.divide(squares, self._count, out=np.zeros_like(squares), where=self._count > 0)
+
+    def _share(self, group: int) -> float:
+        return float((self._sums[group] ** 2).sum() / self._count[group])
+
+    def _move(self, block: int, group: int) -> None:
+        here = int(self.labels[block])
+        for sums, part in (
+            (self._sums, self._parts[block]),
+            (self._count, self._weight[block]),
+            (self._size, self._demand[block]),
+        ):
+            sums[here] -= part
+            sums[group] += part
+        enemies = self._enemies(block)
+        self._clashes[enemies, here] -= 1
+        self._clashes[enemies, group] += 1
+        self.labels[block] = group

@@ -1,0 +1,181 @@
+"""Mixed groups (anticlustering): rows dealt out so that every group looks like the whole.
+
+Clusters have little variance within and much between; here it is the other way round (Späth 1986; Papenberg and Klau
+2021). All variance is shared out between "within" and "between": groups whose means agree are as mixed as can be.
+
+1. Rows are dealt out as for bounds by parts: strata of near rows, one row of each for every group.
+2. What the constraints forbid of that is put right by one exact assignment that changes as few places as possible.
+3. Blocks change places while that brings the means of the groups nearer to each other (`Exchange`).
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array, check_random_state
+
+from konstrain import _core
+from konstrain._words import counted
+from konstrain.assignment import assign_by
+from konstrain.assignment.problem import AssignmentProblem
+from konstrain.constraints import Problem
+from konstrain.constraints.inputs import usable_rows
+from konstrain.exact.splitting import N_PARTNERS, N_SWEEPS
+from konstrain.kmeans.restarts import draw_seeds
+from konstrain.mixing.exchange import Exchange
+
+
+@dataclass(frozen=True, eq=False)
+class MixedGroups:
+    """Groups that are alike to each other.
+
+    Parameters
+    ----------
+    labels : ndarray of int32, shape (n_samples,)
+        Group of each row.
+    sizes : tuple of float
+        Rows, or demand, in each group.
+    means : ndarray of shape (n_groups, n_features)
+        Mean of each group.
+    between, total : float
+        Squared distances of the groups' means to the mean of all rows, one for each row, and those of the rows
+        themselves.
+    """
+
+    labels: NDArray[np.int32]
+    sizes: tuple[float, ...]
+    means: NDArray[np.float64]
+    between: float
+    total: float
+
+    @property
+    def share(self) -> float:
+        """The part of the variance that lies between groups: 0 when all have the same mean."""
+        return self.between / self.total if self.total > 0 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the labels, as plain values."""
+        values = {name: value for name, value in asdict(self).items() if name != "labels"}
+        return {**values, "means": self.means.tolist(), "share": self.share}
+
+    def __str__(self) -> str:
+        lines = [
+            f"{counted(self.labels.size, 'row')} in {counted(len(self.sizes), 'mixed group')}, alike to each other: "
+            f"{self.share:.2%} of the variance lies between them",
+            "",
+            "  group      rows",
+        ]
+        return "\n".join([*lines, *(f"{j:>7}{size:>10g}" for j, size in enumerate(self.sizes))])
+
+
+def mixed_groups(
+    X: Any,
+    n_groups: int,
+    *,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    size_min: Any = None,
+    size_max: Any = None,
+    demand: Any = None,
+    n_init: int = 10,
+    random_state: Any = 0,
+) -> MixedGroups:
+    """Deal rows out to groups that are alike to each other, each as mixed as all rows.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The rows; features count by their spread, so put them on one scale first. A category as 0/1 columns is
+        spread evenly over the groups.
+    n_groups : int
+        Number of groups.
+    must_link, cannot_link : optional
+        Rows that must, or must not, share a group, as in `ConstrainedKMeans`; hard links only.
+    size_min, size_max : float or array-like of shape (n_groups,), optional
+        Bounds on the sizes; default: as equal as rows that must stay together allow.
+    demand : array-like of shape (n_samples,), optional
+        What a row counts towards a size; default 1.
+    n_init : int, default=10
+        Number of starts, of which the best counts.
+    random_state : int, RandomState instance or None, default=0
+        Source of randomness.
+
+    Returns
+    -------
+    MixedGroups
+
+    Raises
+    ------
+    InfeasibleError
+        When no groups satisfy the constraints; says which of them clash.
+
+    Examples
+    --------
+    >>> groups = mixed_groups([[0.0], [1.0], [8.0], [9.0]], 2)
+    >>> groups.sizes, groups.means.ravel().tolist(), groups.share
+    ((2.0, 2.0), [4.5, 4.5], 0.0)
+    """
+    X = usable_rows(check_array(X, dtype=np.float64, order="C", input_name="X"))
+    if len(X) < n_groups:
+        raise ValueError(f"n_samples={len(X)} should be >= n_groups={n_groups}.")
+    given = {"must_link": must_link, "cannot_link": cannot_link, "demand": demand}
+    if size_min is None and size_max is None:
+        size_min, size_max = _equal_sizes(X, n_groups, given)
+    problem = Problem.build(X, n_groups, size_min=size_min, size_max=size_max, **given)
+    if problem.has_soft_links:
+        raise ValueError("mixed groups keep every link; leave out the confidences")
+    best: tuple[float, NDArray[np.int32]] | None = None
+    for seed in draw_seeds(check_random_state(random_state), n_init):
+        exchange = Exchange(problem, _start(problem, seed))
+        between = exchange.run(np.random.default_rng(seed))
+        if best is None or between < best[0]:
+            best = between, exchange.labels
+    assert best is not None
+    return _result(X, problem, best[1])
+
+
+def _equal_sizes(X: NDArray[np.float64], n_groups: int, given: dict[str, Any]) -> tuple[float, float]:
+    """Sizes as equal as blocks allow: none may differ by more than the largest block."""
+    free = Problem.build(X, n_groups, **given)
+    total, largest = float(free.demand.sum()), float(free.demand.max())
+    if largest == 1.0 and given["demand"] is None:
+        return float(len(X) // n_groups), float(-(-len(X) // n_groups))
+    return max(0.0, total / n_groups - largest), total / n_groups + largest
+
+
+def _start(problem: Problem, seed: int) -> NDArray[np.int32]:
+    """Deal blocks out, and put right what the constraints forbid."""
+    dealt = np.full(problem.n_blocks, -1, dtype=np.int32)
+    _core.deal_rows(
+        np.ascontiguousarray(problem.mean, dtype=np.float64),
+        problem.weight,
+        np.zeros(problem.n_blocks, dtype=np.int32),
+        1,
+        problem.n_clusters,
+        N_SWEEPS,
+        N_PARTNERS,
+        seed,
+        dealt,
+    )
+    costs = np.repeat(problem.weight[:, None], problem.n_clusters, axis=1)
+    costs[np.arange(problem.n_blocks), dealt] = 0.0
+    return assign_by(
+        AssignmentProblem(
+            costs,
+            links=problem.conflicts,
+            demand=problem.demand,
+            size_min=problem.size_min,
+            size_max=problem.size_max,
+            nonempty=problem.nonempty,
+        )
+    ).labels
+
+
+def _result(X: NDArray[np.float64], problem: Problem, block_labels: NDArray[np.int32]) -> MixedGroups:
+    labels = problem.expand(block_labels)
+    k = problem.n_clusters
+    means = np.array([X[labels == j].mean(axis=0) if (labels == j).any() else X.mean(axis=0) for j in range(k)])
+    between = float((np.bincount(labels, minlength=k) * ((means - X.mean(axis=0)) ** 2).sum(axis=1)).sum())
+    sizes = np.bincount(block_labels, problem.demand, k)
+    return MixedGroups(labels, tuple(sizes.tolist()), means, between, float(((X - X.mean(axis=0)) ** 2).sum()))

@@ -1,0 +1,194 @@
+"""Models in files: the preparation of the columns and the fitted clustering as one scikit-learn pipeline.
+
+A .skops file is opened without running anything it brings; a .joblib file is a pickle, and opening one from a
+stranger would run whatever the stranger put there.
+"""
+
+import io
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, is_dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
+from konstrain.exceptions import FileError
+from konstrain.files.outputs import refuse_unwritable, write_whole
+from konstrain.tables.columns import Columns
+from konstrain.tables.plan import ColumnPlan, Kind, TablePlan
+from konstrain.tables.prepare import categories_of, transformed
+
+ENDINGS = (".skops", ".joblib")
+_FORMAT = "konstrain model 1"
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """What labels new rows as a fit did.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Step ``prepare`` makes rows of columns, step ``cluster`` is the fitted method.
+    plan : TablePlan
+        The columns it takes.
+    features : tuple of str
+        What the columns of the rows are called.
+    method : str
+        The method, as ``konstrain methods`` lists it.
+    """
+
+    pipeline: Pipeline
+    plan: TablePlan
+    features: tuple[str, ...]
+    method: str
+
+    @property
+    def estimator(self) -> Any:
+        """The fitted method."""
+        return self.pipeline["cluster"]
+
+    @property
+    def texts(self) -> list[str]:
+        """The columns that it takes as text."""
+        return [column.name for column in self.plan.columns if column.kind != Kind.NUMBER]
+
+    def refuse_other_kinds(self, source: object, texts: Collection[str]) -> None:
+        """Raise if a new table holds text where the fit had numbers."""
+        for name in texts:
+            if name not in self.texts:
+                raise FileError(f"{source}: column {name!r} holds no numbers, but did when the model was fitted")
+
+    def rows_of(self, columns: Columns) -> NDArray[np.float64]:
+        """Make rows of new columns, as for the fit."""
+        return transformed(self.pipeline["prepare"], columns, self.plan)
+
+    def unseen(self, columns: Columns) -> dict[str, set[str]]:
+        """Values of categories that the fit never saw, by column."""
+        found = {}
+        for name, values in categories_of(self.pipeline["prepare"], self.plan).items():
+            new = {value for value in columns.texts[name] if value is not None} - set(values)
+            if new:
+                found[name] = new
+        return found
+
+
+def refuse_unsavable(path: Path) -> None:
+    """Raise now if a model could not be saved later."""
+    _refuse_unknown_ending(path)
+    refuse_unwritable(path)
+
+
+def save_model(path: str | Path, model: SavedModel) -> None:
+    """Write a model; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        A name that ends in .skops (safe to open, needs skops) or .joblib (a pickle).
+    model : SavedModel
+        The model.
+    """
+    path = Path(path)
+    _refuse_unknown_ending(path)
+    contents = {
+        "format": _FORMAT,
+        "pipeline": model.pipeline,
+        "columns": [{**asdict(column), "kind": column.kind.value} for column in model.plan.columns],
+        "scaled": model.plan.scaled,
+        "features": list(model.features),
+        "method": model.method,
+    }
+    if path.suffix.lower() == ".skops":
+        from skops.io import dumps
+
+        write_whole(path, dumps(contents))
+        return
+    import joblib
+
+    pickled = io.BytesIO()
+    joblib.dump(contents, pickled)
+    write_whole(path, pickled.getvalue())
+
+
+def load_model(path: str | Path, *, trust: bool = False) -> SavedModel:
+    """Read a model back.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    trust : bool, default=False
+        Whether to open a pickle, or types that are neither scikit-learn's nor konstrain's: these may run any program.
+
+    Raises
+    ------
+    FileError
+        When the file is damaged, is no model, or would have to be trusted.
+    """
+    path = Path(path)
+    _refuse_unknown_ending(path)
+    try:
+        contents = _load_skops(path, trust) if path.suffix.lower() == ".skops" else _load_pickle(path, trust)
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
+    except Exception:
+        # Both libraries raise nearly anything for a damaged file, in words about their own insides.
+        raise FileError(f"{path} is damaged, or is no model of konstrain; save it again with fit --save") from None
+    if not isinstance(contents, dict) or contents.get("format") != _FORMAT:
+        raise FileError(f"{path} is no model of konstrain; save one with fit --save")
+    columns = tuple(ColumnPlan(c["name"], Kind(c["kind"]), c["format"]) for c in contents["columns"])
+    plan = TablePlan(columns, contents["scaled"])
+    return SavedModel(contents["pipeline"], plan, tuple(contents["features"]), contents["method"])
+
+
+def _load_skops(path: Path, trust: bool) -> Any:
+    from skops.io import get_untrusted_types, loads
+
+    data = path.read_bytes()
+    unknown = get_untrusted_types(data=data)
+    foreign = [name for name in unknown if not _is_ours(name)]
+    if foreign and not trust:
+        raise FileError(
+            f"{path} holds {', '.join(foreign[:3])}, which no model needs; if you made it yourself: --trust"
+        )
+    return loads(data, trusted=unknown)
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a type is an estimator of konstrain, or a plain record of one: making it runs nothing else."""
+    if name == "numpy.dtype":
+        return True
+    module, _, short = name.rpartition(".")
+    if not module.startswith("konstrain."):
+        return False
+    try:
+        found = getattr(import_module(module), short, None)
+    except ImportError:
+        return False
+    return isinstance(found, type) and (issubclass(found, BaseEstimator) or is_dataclass(found))
+
+
+def _load_pickle(path: Path, trust: bool) -> Any:
+    if not trust:
+        raise FileError(
+            f"{path} is a pickle: opening it may run any program; if you made it yourself: --trust; "
+            "files that end in .skops are safe to open"
+        )
+    import joblib
+
+    return joblib.load(path)
+
+
+def _refuse_unknown_ending(path: Path) -> None:
+    if path.suffix.lower() not in ENDINGS:
+        raise FileError(f"cannot tell the format of {path} from its name; it should end in {', '.join(ENDINGS)}")
+    if path.suffix.lower() == ".skops" and find_spec("skops") is None:
+        raise FileError(f"{path} needs skops; install it with: pip install 'konstrain[save]', or save as .joblib")

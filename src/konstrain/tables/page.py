@@ -1,0 +1,236 @@
+"""One page about a clustering: pictures, what the clusters are like, the constraints and what they cost.
+
+All in one file of HTML: no script, nothing is fetched, every text from the table is escaped. Colours follow what the
+reader's system prefers, light or dark.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain._words import counted
+from konstrain.plotting.projection import project
+from konstrain.report import Report, tell_bound
+from konstrain.tables.profile import ClusterProfile, Trait, told_center, told_number
+
+# Dots of the picture; of more rows some are drawn.
+MOST_DOTS = 3_000
+# The picture in its own units, and the room around the dots.
+WIDTH, HEIGHT, MARGIN = 640.0, 420.0, 14.0
+# The longest bar of a difference stands for this many standard deviations or more.
+LONGEST_BAR = 3.0
+N_COLORS = 8
+
+_STYLE = """
+:root { color-scheme: light dark; --ground: #f4f6f8; --card: #fff; --ink: #1d2430; --faint: #5b6472; --line: #dfe3e8;
+  --bad: #b34700; --c0: #0072b2; --c1: #b87900; --c2: #009e73; --c3: #b5558b; --c4: #2b8cc4; --c5: #882255;
+  --c6: #77771f; --c7: #555; }
+@media (prefers-color-scheme: dark) { :root { --ground: #0d1117; --card: #161b22; --ink: #e8ecf1; --faint: #a3adba;
+  --line: #2e3641; --bad: #ff9a4d; --c0: #56a9e0; --c1: #e69f00; --c2: #2cc295; --c3: #e29bc4; --c4: #8fd0f5;
+  --c5: #d9709f; --c6: #c8c85a; --c7: #b0b0b0; } }
+body { margin: 0 auto; padding: 24px 16px 60px; max-width: 960px; color: var(--ink); background: var(--ground);
+  font: 15px/1.5 system-ui, "Segoe UI", Roboto, sans-serif; }
+h1 { font-size: 24px; margin: 0 0 4px; overflow-wrap: anywhere; } h2 { font-size: 17px; margin: 0 0 10px; }
+p { margin: 4px 0; } .faint { color: var(--faint); } .bad { color: var(--bad); font-weight: 600; }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 16px;
+  margin-top: 16px; overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 4px 12px 4px 0; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th:first-child, td:first-child, .left { text-align: left; } th { color: var(--faint); font-weight: 600; }
+svg { display: block; max-width: 100%; height: auto; } .axis { fill: var(--faint); font-size: 13px; }
+.dot { display: inline-block; width: 11px; height: 11px; border-radius: 50%; margin-right: 6px; }
+.clusters { display: grid; grid-template-columns: repeat(auto-fill, minmax(260px, 1fr)); gap: 12px; }
+.cluster { border: 1px solid var(--line); border-radius: 8px; padding: 10px 12px; }
+.cluster h3 { margin: 0; font-size: 15px; }
+.bar { fill: currentColor; opacity: 0.85; } .zero { stroke: var(--faint); }
+.limit { stroke: var(--bad); stroke-width: 2; }
+.trait { display: flex; justify-content: space-between; gap: 8px; } .trait span { overflow-wrap: anywhere; }
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class PageContents:
+    """What a page tells.
+
+    Parameters
+    ----------
+    title : str
+        What the table is called.
+    report : Report
+        Sizes, cost, constraints.
+    profiles : sequence of ClusterProfile
+        What the clusters are like.
+    X, labels : ndarray
+        The rows as they were clustered, and their clusters.
+    silhouette : float or None
+        How well rows sit in their clusters.
+    facts : sequence of str
+        Further lines: what was done to the columns, the method.
+    name_of : callable
+        What a row is called.
+    """
+
+    title: str
+    report: Report
+    profiles: Sequence[ClusterProfile]
+    X: NDArray[Any]
+    labels: NDArray[Any]
+    silhouette: float | None
+    facts: Sequence[str] = ()
+    name_of: Callable[[int], str] = str
+
+
+def page_of(contents: PageContents) -> str:
+    """Return the page as HTML."""
+    title = escape(f"{contents.title}: {counted(contents.report.n_clusters, 'cluster')}")
+    return "\n".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
+            f"<h1>{title}</h1>",
+            *_summary(contents),
+            *_section("Rows", _scatter(contents)),
+            *_section("Clusters", _clusters(contents)),
+            *_section("Sizes", _sizes(contents.report)),
+            *_section("Centers", _centers(contents.profiles)),
+            *_section("Constraints and what they cost", _constraints(contents)),
+            *_section("How it was made", (f"<p>{escape(fact)}</p>" for fact in contents.facts)),
+            "</body>\n</html>\n",
+        ]
+    )
+
+
+def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
+    """A part of the page, unless there is nothing in it."""
+    inside = list(lines)
+    if inside:
+        yield f"<section><h2>{title}</h2>"
+        yield from inside
+        yield "</section>"
+
+
+def _summary(contents: PageContents) -> Iterator[str]:
+    report = contents.report
+    words = f"{counted(report.n_samples, 'row')}, sum of squared distances {report.sse:.6g}"
+    if contents.silhouette is not None:
+        words += f", silhouette {contents.silhouette:.2f}"
+    yield f'<p class="faint">{words}</p>'
+    if report.lower_bound is not None and report.gap is not None:
+        yield f"<p>{escape(tell_bound(report.lower_bound, report.gap))}</p>"
+
+
+def _scatter(contents: PageContents) -> Iterator[str]:
+    """Rows on a plane, a colour for each cluster."""
+    if contents.X.shape[1] == 0 or (contents.X.shape[1] > 2 and len(contents.X) < 2):
+        return
+    plane = project(contents.X)
+    shown = np.arange(len(contents.X))
+    if shown.size > MOST_DOTS:
+        shown = np.sort(np.random.default_rng(0).choice(shown, MOST_DOTS, replace=False))
+    low, high = plane.rows.min(axis=0), plane.rows.max(axis=0)
+    wide = np.where(high > low, high - low, 1.0)
+    places = MARGIN + (plane.rows[shown] - low) / wide * (np.array([WIDTH, HEIGHT]) - 2 * MARGIN)
+    yield f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT + 24:g}" width="{WIDTH:g}" role="img" aria-label="rows by cluster">'
+    for row, (x, y) in zip(shown.tolist(), places.tolist(), strict=True):
+        label = int(contents.labels[row])
+        name = escape(contents.name_of(row))
+        yield (
+            f'<circle cx="{x:.1f}" cy="{HEIGHT - y:.1f}" r="3.5" fill="{_color(label)}" fill-opacity="0.75">'
+            f"<title>{name}: cluster {label}</title></circle>"
+        )
+    names = escape(" / ".join(filter(None, plane.names)) if contents.X.shape[1] > 2 else "the two features")
+    yield f'<text class="axis" x="{MARGIN:g}" y="{HEIGHT + 16:g}">{names}</text></svg>'
+    if shown.size < len(contents.X):
+        yield f'<p class="faint">{shown.size:,} of {len(contents.X):,} rows, drawn at random</p>'
+
+
+def _clusters(contents: PageContents) -> Iterator[str]:
+    """A card for each cluster."""
+    yield '<div class="clusters">'
+    for profile in contents.profiles:
+        yield f'<div class="cluster" style="color: {_color(profile.cluster)}"><h3>cluster {profile.cluster}</h3>'
+        typical = "" if profile.typical is None else f"; typical: {escape(contents.name_of(profile.typical))}"
+        yield f'<p style="color: var(--ink)">{counted(profile.n_rows, "row")}{typical}</p>'
+        for trait in profile.traits:
+            yield from _trait(trait)
+        yield "</div>"
+    words = "Bars: how far the mean of a cluster is from that of all rows, in standard deviations."
+    yield f'</div><p class="faint">{words}</p>'
+
+
+def _trait(trait: Trait) -> Iterator[str]:
+    size = min(abs(trait.difference) / LONGEST_BAR, 1.0) * 98
+    begin = 100 - size if trait.difference < 0 else 100
+    yield (
+        f'<div class="trait" style="color: var(--ink)"><span>{escape(trait.name)} <b>{escape(trait.told)}</b></span>'
+        f"<span>{trait.difference:+.1f}</span></div>"
+        f'<svg viewBox="0 0 200 8" width="200" height="8" aria-hidden="true"><rect class="bar" x="{begin:.1f}" y="1" '
+        f'width="{size:.1f}" height="6"/><line class="zero" x1="100" y1="0" x2="100" y2="8"/></svg>'
+    )
+
+
+def _sizes(report: Report) -> Iterator[str]:
+    """Bars of the sizes, with lines at their bounds."""
+    bounds = [b for b in (report.size_min, report.size_max) if b is not None]
+    most = max([1.0, *report.sizes, *(value for b in bounds for value in b if np.isfinite(value))])
+    height = 26 * report.n_clusters
+    yield f'<svg viewBox="0 0 {WIDTH:g} {height}" width="{WIDTH:g}" role="img" aria-label="sizes of the clusters">'
+    for j, size in enumerate(report.sizes):
+        y, width = 26 * j, (WIDTH - 180) * size / most
+        yield f'<text class="axis" x="0" y="{y + 17}">{j}</text>'
+        yield f'<rect x="30" y="{y + 4}" width="{width:.1f}" height="18" fill="{_color(j)}"/>'
+        yield f'<text class="axis" x="{width + 38:.1f}" y="{y + 17}">{told_number(size)}</text>'
+        for bound in bounds:
+            if np.isfinite(bound[j]):
+                x = 30 + (WIDTH - 180) * bound[j] / most
+                yield f'<line class="limit" x1="{x:.1f}" y1="{y + 1}" x2="{x:.1f}" y2="{y + 25}"/>'
+    yield "</svg>"
+    if bounds:
+        yield '<p class="faint">Lines: the bounds on sizes.</p>'
+
+
+def _centers(profiles: Sequence[ClusterProfile]) -> Iterator[str]:
+    """The centers in the units of the columns."""
+    filled = [profile for profile in profiles if profile.center]
+    if not filled:
+        return
+    titles = "".join(f"<th>{escape(trait.column)}</th>" for trait in filled[0].center)
+    yield f"<table><tr><th>cluster</th>{titles}</tr>"
+    for profile in filled:
+        cells = "".join(f"<td>{escape(told_center(trait))}</td>" for trait in profile.center)
+        dot = f'<span class="dot" style="background: {_color(profile.cluster)}"></span>'
+        yield f"<tr><td>{dot}{profile.cluster}</td>{cells}</tr>"
+    yield "</table>"
+
+
+def _constraints(contents: PageContents) -> Iterator[str]:
+    report = contents.report
+    kinds = (
+        ("must-link", report.n_must_link, report.violations.must_link),
+        ("cannot-link", report.n_cannot_link, report.violations.cannot_link),
+    )
+    for kind, count, broken in kinds:
+        if count:
+            words = f'<span class="bad">{broken} broken</span>' if broken else "all kept"
+            yield f"<p>{counted(count, kind)}: {words}</p>"
+    for cluster in report.wrong_sizes:
+        yield f'<p class="bad">cluster {cluster} is out of its bounds</p>'
+    rows = [
+        (f"{link.kind.replace('_', '-')} {', '.join(map(contents.name_of, link.rows))}", link.price)
+        for link in report.binding_links
+    ]
+    rows += [(f"size of cluster {b.cluster}: {b.side} {b.bound:g}", b.price) for b in report.binding_sizes]
+    if rows:
+        yield "<table><tr><th>constraint</th><th>costs (sum of squares)</th></tr>"
+        for what, price in sorted(rows, key=lambda row: -row[1]):
+            yield f"<tr><td>{escape(what)}</td><td>{price:.4g}</td></tr>"
+        yield "</table>"
+
+
+def _color(cluster: int) -> str:
+    return f"var(--c{cluster % N_COLORS})"

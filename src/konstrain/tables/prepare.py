@@ -1,0 +1,111 @@
+"""From the columns of a table to rows of numbers, by a scikit-learn transformer that does the same to new rows."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.tables.columns import Columns
+from konstrain.tables.dates import Days
+from konstrain.tables.plan import Kind, TablePlan
+
+if TYPE_CHECKING:
+    from sklearn.compose import ColumnTransformer
+
+_NUMBERS, _DATES, _CATEGORIES = "numbers", "dates", "categories"
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """A plan carried out: the rows as they are clustered.
+
+    Parameters
+    ----------
+    plan : TablePlan
+        What became of each column.
+    transformer : ColumnTransformer or None
+        What did it, fitted; None where numbers are clustered as they stand.
+    X : ndarray of shape (n_samples, n_features)
+        The rows.
+    features : tuple of str
+        What its columns are called: ``age``, ``plan=gold``.
+    """
+
+    plan: TablePlan
+    transformer: "ColumnTransformer | None"
+    X: NDArray[Any]
+    features: tuple[str, ...]
+
+
+def prepare(columns: Columns, plan: TablePlan) -> Preparation:
+    """Carry out a plan.
+
+    Examples
+    --------
+    >>> from konstrain.tables.plan import plan_columns
+    >>> plans = np.array(["gold", "free", "free", "gold"], dtype=object)
+    >>> columns = Columns(np.array([[2.0], [0.0], [0.0], [2.0]]), ("visits",), {"plan": plans})
+    >>> done = prepare(columns, plan_columns(columns))
+    >>> done.features, done.X.tolist()[:2]
+    (('visits', 'plan=free', 'plan=gold'), [[1.0, 0.0, 1.0], [-1.0, 1.0, 0.0]])
+    """
+    if plan.is_plain:
+        chosen = columns.X
+        if plan.names != list(columns.numbers):
+            chosen = np.ascontiguousarray(columns.X[:, [columns.numbers.index(name) for name in plan.names]])
+        if not np.isnan(chosen).any():
+            return Preparation(plan, None, chosen, tuple(plan.names))
+    transformer = fitted_transformer(columns, plan)
+    X = transformed(transformer, columns, plan)
+    return Preparation(plan, transformer, X, _features(transformer, plan))
+
+
+def fitted_transformer(columns: Columns, plan: TablePlan) -> "ColumnTransformer":
+    """Return the transformer of a plan, fitted to the columns; missing values become medians, or commonest texts."""
+    # Imported here: plain numbers need none of it, and it takes a while.
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    from konstrain.tables.scale import OneScale
+
+    scale = [OneScale()] if plan.scaled else []
+    formats = [column.format for column in plan.columns if column.kind == Kind.DATE]
+    parts = [
+        (_NUMBERS, [SimpleImputer(strategy="median"), *scale], plan.of_kind(Kind.NUMBER)),
+        (_DATES, [Days(formats), SimpleImputer(strategy="median"), *scale], plan.of_kind(Kind.DATE)),
+        (
+            _CATEGORIES,
+            [
+                SimpleImputer(missing_values=None, strategy="most_frequent"),
+                OneHotEncoder(sparse_output=False, handle_unknown="ignore"),
+            ],
+            plan.of_kind(Kind.CATEGORY),
+        ),
+    ]
+    transformer = ColumnTransformer(
+        [(name, make_pipeline(*steps), names) for name, steps, names in parts if names], sparse_threshold=0.0
+    )
+    return transformer.fit(columns.frame(plan.names))
+
+
+def transformed(transformer: "ColumnTransformer", columns: Columns, plan: TablePlan) -> NDArray[np.float64]:
+    """Return the rows that a fitted transformer makes of columns."""
+    return np.ascontiguousarray(transformer.transform(columns.frame(plan.names)), dtype=np.float64)
+
+
+def _features(transformer: "ColumnTransformer", plan: TablePlan) -> tuple[str, ...]:
+    names = [*plan.of_kind(Kind.NUMBER), *plan.of_kind(Kind.DATE)]
+    for name, values in categories_of(transformer, plan).items():
+        names += [f"{name}={value}" for value in values]
+    return tuple(names)
+
+
+def categories_of(transformer: "ColumnTransformer | None", plan: TablePlan) -> dict[str, list[str]]:
+    """The values of each column of categories that the transformer has seen."""
+    if transformer is None or not plan.of_kind(Kind.CATEGORY):
+        return {}
+    encoder = transformer.named_transformers_[_CATEGORIES][-1]
+    return dict(zip(plan.of_kind(Kind.CATEGORY), (values.tolist() for values in encoder.categories_), strict=True))

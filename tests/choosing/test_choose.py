@@ -1,0 +1,75 @@
+"""How many clusters: what the rows speak for, and what constraints allow."""
+
+import numpy as np
+import pytest
+
+from konstrain import InfeasibleError, check, choose_n_clusters
+from konstrain.choosing import choose as choosing
+from konstrain.choosing import least_clusters, most_clusters
+
+
+def clouds(k, n=20, seed=0, spread=0.3):
+    rng = np.random.default_rng(seed)
+    centers = 10 * np.array([[np.cos(a), np.sin(a)] for a in np.linspace(0, 2 * np.pi, k, endpoint=False)])
+    return np.repeat(centers, n, axis=0) + rng.normal(0, spread, (k * n, 2))
+
+
+@pytest.mark.parametrize("by", ["silhouette", "gap", "stability"])
+@pytest.mark.parametrize("k", [3, 5])
+def test_clouds_far_apart_are_counted(monkeypatch, by, k):
+    monkeypatch.setattr(choosing, "N_REFERENCES", 4)
+    monkeypatch.setattr(choosing, "N_PAIRS", 3)
+    choice = choose_n_clusters(clouds(k), 2, 7, by=by)
+    assert choice.n_clusters == k
+    assert [scored.n_clusters for scored in choice.scores] == [2, 3, 4, 5, 6, 7]
+    assert choose_n_clusters(clouds(k), 2, 7, by=by) == choice
+
+
+def test_only_numbers_that_the_constraints_allow_are_tried():
+    X = clouds(3)
+    told = []
+    choice = choose_n_clusters(X, 2, 9, size_max=15, size_min=9, callback=told.append)
+    assert (choice.least, choice.most) == (4, 6)
+    assert [scored.n_clusters for scored in told] == [4, 5, 6]
+    cannot = [(0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)]
+    assert choose_n_clusters(X, cannot_link=cannot, most=5).scores[0].n_clusters == 4
+
+
+def test_links_between_rows_of_a_part_keep_their_rows():
+    pairs = np.array([[0, 1, 0.5], [1, 2, 0.7], [2, 4, 0.9]])
+    given = {"must_link": pairs, "cannot_link": pairs[:, :2].astype(int), "size_min": 3, "size_max": 5}
+    found = choosing._of_rows(given, np.array([1, 2, 4]), 6)
+    assert found["must_link"].tolist() == [[0, 1, 0.7], [1, 2, 0.9]]
+    assert found["cannot_link"].tolist() == [[0, 1], [1, 2]]
+    assert (found["size_min"], found["size_max"]) == (1, 4)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_least_number_is_the_first_that_check_allows(seed):
+    rng = np.random.default_rng(seed)
+    n = 8
+    given = {
+        "cannot_link": [tuple(rng.choice(n, 2, replace=False).tolist()) for _ in range(rng.integers(0, 12))],
+        "size_max": int(rng.integers(2, 9)),
+    }
+    least = least_clusters(n, **given)
+    assert [check(n, k, **given).feasible for k in range(1, least + 1)] == [False] * (least - 1) + [True]
+
+
+def test_what_no_number_of_clusters_allows_is_said_why():
+    with pytest.raises(InfeasibleError, match="contradicts must_link path"):
+        least_clusters(5, must_link=[(0, 1)], cannot_link=[(0, 1)])
+    with pytest.raises(InfeasibleError, match="sizes allow at least 3 and at most 2 clusters"):
+        least_clusters(10, size_min=4, size_max=4)
+    assert most_clusters(3, size_min=0.3, demand=[0.1, 0.2, 0.3]) == 2
+    assert least_clusters(3, size_max=0.3, demand=[0.1, 0.2, 0.3]) == 2
+
+
+def test_what_cannot_be_chosen_is_refused():
+    X = clouds(2, n=3)
+    with pytest.raises(ValueError, match="none of 2 to 3 clusters is left to try: the constraints allow 6 to 6"):
+        choose_n_clusters(X, 2, 3, size_max=1)
+    with pytest.raises(ValueError, match="size_max is one number for all clusters here"):
+        choose_n_clusters(X, size_max=[2, 3])
+    with pytest.raises(ValueError, match="by='luck' is none of silhouette, gap, stability"):
+        choose_n_clusters(X, by="luck")

@@ -1,0 +1,34 @@
+"""A fit on plain numbers starts without what it does not use."""
+
+import subprocess
+import sys
+
+# What scikit-learn and proofs would bring: seconds of processor time.
+UNUSED = ["scipy.stats", "pandas", "sklearn.metrics", "sklearn.linear_model", "konstrain.exact", "matplotlib"]
+
+PROGRAM = """
+import sys
+from konstrain.cli import main
+sys.argv = ["konstrain", "fit", "data.csv", "-k", "2", "--quiet"]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+print([name for name in {unused} if name in sys.modules])
+from sklearn.utils import fixes
+print(fixes.pd.DataFrame.__name__, fixes._mode([1, 1, 2]).mode.tolist())
+"""
+
+
+def test_a_fit_imports_only_what_it_uses_and_the_rest_when_it_is_asked_for(tmp_path):
+    (tmp_path / "data.csv").write_text("x,y\n1,2\n1.5,2\n9,9\n8,9\n")
+    program = PROGRAM.format(unused=UNUSED)
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-2:] == ["[]", "DataFrame [1]"], done
+
+
+def test_the_package_runs_as_a_module(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "konstrain", "--version"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.stdout.startswith("konstrain ")

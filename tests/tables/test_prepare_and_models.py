@@ -1,0 +1,178 @@
+"""Rows made of columns, the same again for new rows, and models in files."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from konstrain import ConstrainedKMeans, FileError
+from konstrain.metrics import mean_silhouette
+from konstrain.tables import Columns, plan_columns, prepare
+from konstrain.tables.dates import Days
+from konstrain.tables.missing import Missing, complete_rows
+from konstrain.tables.models import SavedModel, load_model, save_model
+from konstrain.tables.prepare import fitted_transformer
+from konstrain.tables.profile import profile_clusters, profile_lines
+from konstrain.tables.scale import OneScale
+
+
+def mixed(n=40):
+    rng = np.random.default_rng(1)
+    texts = {
+        "plan": rng.choice(["free", "gold", "pro"], n).astype(object),
+        "day": np.array([f"2024-{m:02d}-01" for m in rng.integers(1, 13, n)], dtype=object),
+    }
+    return Columns(rng.normal(size=(n, 2)) * [1.0, 500.0], ("age", "income"), texts)
+
+
+def test_rows_are_numbers_and_days_on_one_scale_and_0_or_1_for_each_value():
+    columns = mixed()
+    done = prepare(columns, plan_columns(columns))
+    assert done.features == ("age", "income", "day", "plan=free", "plan=gold", "plan=pro")
+    np.testing.assert_allclose(done.X[:, :3].mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(done.X[:, :3].std(axis=0), 1.0)
+    assert (done.X[:, 3:].sum(axis=1) == 1.0).all()
+    is_gold = np.array([value == "gold" for value in columns.texts["plan"]])
+    np.testing.assert_array_equal(done.X[:, 4], is_gold)
+
+
+def test_plain_numbers_are_not_copied():
+    columns = Columns(np.random.default_rng(0).random((5, 2)), ("a", "b"), {})
+    assert prepare(columns, plan_columns(columns)).X is columns.X
+
+
+def test_missing_values_become_the_median_and_the_commonest_text():
+    columns = mixed()
+    columns.X[3, 0] = np.nan
+    columns.texts["plan"][5] = None
+    done = prepare(columns, plan_columns(columns))
+    scaled = OneScale().fit(np.nan_to_num(columns.X[:, :1], nan=np.nanmedian(columns.X[:, 0])))
+    np.testing.assert_allclose(done.X[3, 0], scaled.transform([[np.nanmedian(columns.X[:, 0])]])[0, 0])
+    known = [value for value in columns.texts["plan"] if value is not None]
+    commonest = max(sorted(set(known)), key=known.count)
+    assert done.X[5, done.features.index(f"plan={commonest}")] == 1.0
+
+
+def test_missing_values_are_counted_per_column_with_the_ways_out():
+    columns = mixed()
+    columns.X[[3, 4], 0] = np.nan
+    columns.texts["plan"][4] = None
+    words = (
+        r"values are missing in 2 of 40 rows, first in row 3; 'age' 2, 'plan' 1; --missing drop .*--missing median"
+    )
+    with pytest.raises(FileError, match=words):
+        complete_rows("t.csv", columns, ["age", "plan"], {}, Missing.ERROR)
+    kept = complete_rows("t.csv", columns, ["age", "plan"], {"need": np.array([np.nan] + [1.0] * 39)}, Missing.DROP)
+    assert np.flatnonzero(~kept).tolist() == [0, 3, 4]
+    assert complete_rows("t.csv", columns, ["income"], {}, Missing.ERROR) is None
+    with pytest.raises(FileError, match="row 0, column 'need' has no value"):
+        complete_rows("t.csv", columns, ["income"], {"need": np.array([np.nan] * 40)}, Missing.MEDIAN)
+
+
+def saved(columns, **params):
+    plan = plan_columns(columns)
+    done = prepare(columns, plan)
+    estimator = ConstrainedKMeans(3, random_state=0, **params).fit(done.X)
+    pipeline = Pipeline([("prepare", done.transformer), ("cluster", estimator)])
+    return done, SavedModel(pipeline, plan, done.features, "constrained-kmeans")
+
+
+@pytest.mark.parametrize("ending", [".skops", ".joblib"])
+def test_a_saved_model_labels_rows_as_the_fit_did(tmp_path, ending):
+    if ending == ".skops":
+        pytest.importorskip("skops")
+    columns = mixed()
+    done, model = saved(columns)
+    save_model(tmp_path / f"m{ending}", model)
+    again = load_model(tmp_path / f"m{ending}", trust=ending == ".joblib")
+    np.testing.assert_allclose(again.rows_of(columns), done.X)
+    np.testing.assert_array_equal(again.estimator.predict(again.rows_of(columns)), model.estimator.labels_)
+    assert again.plan.columns == model.plan.columns
+    assert again.unseen(columns) == {}
+    columns.texts["plan"][0] = "vip"
+    assert again.unseen(columns) == {"plan": {"vip"}}
+
+
+def test_plain_numbers_are_prepared_alike_for_new_rows(tmp_path):
+    columns = Columns(np.random.default_rng(0).random((30, 2)), ("a", "b"), {})
+    plan = plan_columns(columns)
+    np.testing.assert_array_equal(fitted_transformer(columns, plan).transform(columns.frame(plan.names)), columns.X)
+
+
+class Bomb:
+    """A pickle of this would write a file when it is opened."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_a_pickle_is_not_opened_unless_it_is_trusted(tmp_path):
+    joblib.dump({"format": Bomb(tmp_path / "boom")}, tmp_path / "m.joblib")
+    with pytest.raises(FileError, match=r"is a pickle: opening it may run any program; .*--trust"):
+        load_model(tmp_path / "m.joblib")
+    assert not (tmp_path / "boom").exists()
+    (tmp_path / "m.skops").write_bytes(pickle.dumps(Bomb(tmp_path / "boom")))
+    pytest.importorskip("skops")
+    with pytest.raises(FileError, match="is damaged, or is no model"):
+        load_model(tmp_path / "m.skops")
+    assert not (tmp_path / "boom").exists()
+
+
+def test_functions_in_a_safe_file_are_refused_by_name(tmp_path):
+    skops = pytest.importorskip("skops.io")
+    skops.dump({"pipeline": FunctionTransformer(np.savetxt)}, tmp_path / "m.skops")
+    with pytest.raises(FileError, match=r"m.skops holds numpy.savetxt, which no model needs; .*--trust"):
+        load_model(tmp_path / "m.skops")
+    skops.dump({"pipeline": FunctionTransformer(save_model)}, tmp_path / "m.skops")
+    with pytest.raises(FileError, match=r"m.skops holds konstrain.tables.models.save_model"):
+        load_model(tmp_path / "m.skops")
+
+
+def test_files_that_are_no_models_are_refused(tmp_path):
+    joblib.dump([1, 2], tmp_path / "m.joblib")
+    with pytest.raises(FileError, match="is no model of konstrain"):
+        load_model(tmp_path / "m.joblib", trust=True)
+    with pytest.raises(FileError, match=r"should end in \.skops, \.joblib"):
+        load_model(tmp_path / "m.pkl")
+    with pytest.raises(FileError, match=r"cannot read .*none.joblib"):
+        load_model(tmp_path / "none.joblib", trust=True)
+
+
+def test_days_that_tell_none_are_missing():
+    found = Days(["%d.%m.%Y"]).fit_transform(
+        np.array([["01.01.1970"], ["02.01.1970"], ["soon"], [None]], dtype=object)
+    )
+    np.testing.assert_array_equal(found[:, 0], [0.0, 1.0, np.nan, np.nan])
+
+
+def test_a_profile_has_means_in_units_of_the_table_and_the_row_nearest_to_the_center():
+    columns = mixed()
+    plan = plan_columns(columns)
+    labels = (columns.number("income") > 0).astype(int)
+    distances = np.arange(40.0)[::-1].copy()
+    low, high = profile_clusters(columns, plan, labels, 2, distances)
+    assert high.typical == int(np.flatnonzero(labels).max())
+    assert high.traits[0].column == "income"
+    income = columns.number("income")
+    np.testing.assert_allclose(high.traits[0].mean, income[labels == 1].mean())
+    np.testing.assert_allclose(high.traits[0].difference, (income[labels == 1].mean() - income.mean()) / income.std())
+    assert [trait.column for trait in low.center] == ["age", "income", "plan", "day"]
+    lines = list(profile_lines([low, high], lambda row: f"row {row}"))
+    assert f"typical: row {high.typical}" in lines[2]
+
+
+def test_the_silhouette_is_that_of_scikit_learn():
+    from sklearn.metrics import silhouette_score
+
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(60, 3)) + 5e3, rng.integers(0, 4, 60)
+    labels[0] = 9  # alone in its cluster
+    np.testing.assert_allclose(mean_silhouette(X, labels), silhouette_score(X, labels), rtol=1e-7)
+    assert mean_silhouette(X, np.zeros(60, dtype=int)) is None
+    assert mean_silhouette(X, np.arange(60)) is None
