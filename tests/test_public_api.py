@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import konstrain
-from konstrain import baselines, constraints, datasets, exact, plotting
+from konstrain import baselines, constraints, dask, datasets, exact, plotting
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-MODULES = [konstrain, baselines, constraints, datasets, exact, plotting]
+MODULES = [konstrain, baselines, constraints, dask, datasets, exact, plotting]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -80,6 +80,10 @@ class Deadline:
         """Return a deadline after this part of the time that is left, for a good answer after few branchings."""
         return Deadline(self._part(part), max_nodes=max_nodes, is_brief=True, looks=self._looks)
 
+    def end(self) -> None:
+        """Let all work that has this deadline end now."""
+        self._end = 0.0
+
     def _part(self, part: float) -> float | None:
         left = self.remaining()
         return part * left if math.isfinite(left) else None

@@ -22,6 +22,8 @@ from konstrain.cli.options import (
 from konstrain.cli.proofs import PartOptions
 from konstrain.cli.running import NOT_PROVED, guarded
 
+MANY = "More rows than memory"
+
 
 @spread
 @guarded
@@ -45,6 +47,16 @@ def fit(
     ] = None,
     output: Out = None,
     join: Join = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Dask scheduler for a folder of Parquet: tcp://host:8786. (default: this machine's cores)",
+            rich_help_panel=MANY,
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the output folder if it is there.", rich_help_panel=MANY)
+    ] = False,
     plot: Picture = None,
     save: Save = None,
     report: Page = None,
@@ -55,6 +67,30 @@ def fit(
 
     Example: konstrain fit data.csv -k 3 --must-link same.csv --size-min 30 -o labels.csv
     """
+    from konstrain.cli.folders import FolderFit, is_folder, refuse_for_files, refuse_for_folders
+
+    if is_folder(rows.data):
+        refuse_for_folders(
+            [
+                ("--certify", certify is not None),
+                ("--plot", plot),
+                ("--save", save),
+                ("--report", report),
+                ("--join", join),
+                ("--label", rows.label),
+                ("--standardize", rows.standardize),
+                ("--categorical", rows.categorical),
+                ("--missing", rows.missing.value != "error"),
+                ("--decimal", rows.decimal),
+                ("--encoding", rows.encoding),
+                ("--group", constraints.group),
+                (f"--method {method}", method != "constrained-kmeans"),
+            ]
+        )
+        FolderFit(rows, constraints, k, n_init, seed, time_limit, output, scheduler, force, json, quiet).run()
+        return
+    refuse_for_files([("--scheduler", scheduler), ("--force", force)])
+
     from konstrain.cli.clustering import Outputs, finish, fit_method, params_of
     from konstrain.cli.given import read_given, refuse_too_few_rows
     from konstrain.cli.proofs import tell_parts, teller

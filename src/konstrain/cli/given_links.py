@@ -37,7 +37,7 @@ def read_links(
     if options.group:
         # -1 is no group in the library; here it is text like all names.
         must.append(pairs_from_groups([None if name == "-1" else name for name in table.extra[options.group]]))
-    found = {"must_link": _together(must), "cannot_link": _together([links.cannot_link for links in read])}
+    found = {"must_link": together(must), "cannot_link": together([links.cannot_link for links in read])}
     if kept is not None:
         n_lost = sum(int((~kept[pairs[:, :2].astype(np.int64)]).any(axis=1).sum()) for pairs in found.values())
         if n_lost:
@@ -46,7 +46,7 @@ def read_links(
     return {kind: pairs if pairs.size else None for kind, pairs in found.items()}
 
 
-def _together(parts: list[NDArray[Any]]) -> NDArray[Any]:
+def together(parts: list[NDArray[Any]]) -> NDArray[Any]:
     """One table of all links; those without a confidence are hard."""
     if all(part.shape[1] == 2 for part in parts):
         return np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])

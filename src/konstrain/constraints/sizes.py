@@ -15,7 +15,7 @@ def size_findings(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]
     """Yield every necessary condition on sizes that fails, the plainest first."""
     demand = blocks.total(constraints.demand)
     yield from _empty_clusters(constraints, blocks)
-    yield from _sums(constraints, demand)
+    yield from sum_findings(constraints, demand)
     yield from _clusters_without_a_block(constraints, demand)
     yield from _large_blocks(constraints, blocks, demand)
 
@@ -72,7 +72,8 @@ def _empty_clusters(constraints: Constraints, blocks: Blocks) -> Iterator[Findin
     yield Finding("non-empty", message, SizeSums(needed, blocks.n_blocks))
 
 
-def _sums(constraints: Constraints, demand: NDArray[np.float64]) -> Iterator[Finding]:
+def sum_findings(constraints: Constraints, demand: NDArray[np.float64]) -> Iterator[Finding]:
+    """Yield what the sums of the bounds say; of the demands only the least and whether all are whole matters here."""
     total = constraints.total_demand
     slack = constraints.demand_rounding * total
     low, high = whole_sizes(constraints, demand)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from konstrain.exceptions import FileError
 from konstrain.files.sources import Source
@@ -51,7 +52,7 @@ class Request:
     mixed: bool = False
     text: Sequence[str] = ()
 
-    def choose(self, path: Source, names: Sequence[str], text: Collection[str]) -> Choice:
+    def choose(self, path: Source | Path, names: Sequence[str], text: Collection[str]) -> Choice:
         """Choose among the columns of a file, of which those in `text` hold no numbers."""
         parts = (*self.ignore, *self.numeric, *self.other, *([] if self.id is None else [self.id]))
         there = set(names)
@@ -74,14 +75,14 @@ class Request:
         return choice
 
 
-def _refuse_text(path: Source, choice: Choice, text: Collection[str]) -> None:
+def _refuse_text(path: Source | Path, choice: Choice, text: Collection[str]) -> None:
     refuse_text_columns(path, [name for name in choice.features if name in text], has_id=choice.id is not None)
     wrong = [name for name in choice.numeric if name in text]
     if wrong:
         raise FileError(f"{path}: {_words_for_text(wrong)}")
 
 
-def refuse_text_columns(path: Source, wrong: Sequence[str], *, has_id: bool) -> None:
+def refuse_text_columns(path: Source | Path, wrong: Sequence[str], *, has_id: bool) -> None:
     """Raise if there are features that hold text, and say what to do about them."""
     if wrong:
         as_id = "" if has_id else f"name rows by it with --id {wrong[0]}, "

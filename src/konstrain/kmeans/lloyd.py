@@ -19,7 +19,7 @@ def lloyd(
         answer = _next_step(steps, centers, iterations, labels, warm)
         if answer is None:
             break
-        converged = labels is not None and np.array_equal(labels, answer.labels)
+        converged = labels is not None and steps.are_same(labels, answer.labels)
         labels, warm = answer.labels, answer
         if converged:
             break

@@ -1,6 +1,7 @@
 """What decides how a problem is searched: which loop, what follows it, how many restarts."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from konstrain.kmeans import local_search
 from konstrain.kmeans.brief import run_briefly
 from konstrain.kmeans.distances import block_costs
 from konstrain.kmeans.lloyd import lloyd
-from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.loop import Loop, LoopFunction
 from konstrain.kmeans.momentum import lloyd_with_momentum
 from konstrain.kmeans.restarts import RestartPlan, Run, Way
 from konstrain.kmeans.start import Start
@@ -74,9 +75,14 @@ def plan_run(
         # A price beyond all that rows could cost changes nothing but that their costs are lost in rounding.
         enough = price if problem.links is None else problem.links.enough(price, _most_cost(problem))
         steps = replace(steps, violation_cost=enough)
-    # Without constraints, users of scikit-learn's KMeans expect Lloyd's own loop; without local search, all do.
-    function = lloyd_with_momentum if search and not problem.is_free else lloyd
+    function = choose_loop(problem, search)
     return Run(Loop(function, steps, max_iter, tol), start, _choose_way(problem, start, search))
+
+
+def choose_loop(problem: Any, search: bool | str) -> LoopFunction:
+    """Choose the loop; `problem` says whether it is free."""
+    # Without constraints, users of scikit-learn's KMeans expect Lloyd's own loop; without local search, all do.
+    return lloyd_with_momentum if search and not problem.is_free else lloyd
 
 
 def plan_restarts(problem: Problem, start: Start) -> RestartPlan:

@@ -135,6 +135,10 @@ class Steps:
             sums, weights = self.sums_of(labels)
         return centers_from(sums, weights, previous)
 
+    def are_same(self, labels: NDArray[np.int32], others: NDArray[np.int32]) -> bool:
+        """Whether two labelings are the same."""
+        return bool(np.array_equal(labels, others))
+
     def clustering(
         self,
         labels: NDArray[np.int32],

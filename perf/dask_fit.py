@@ -1,0 +1,153 @@
+"""Fits over a cluster of two workers, one table: ``python perf/dask_fit.py make|fit|peer|overhead ...``.
+
+``make N FOLDER`` writes N rows of 16 features in single precision as Parquet, ``fit FOLDER [GB]`` clusters them
+under sizes with two workers of so much memory each, ``peer FOLDER [GB]`` does the same with dask_ml's KMeans, which
+keeps no sizes (``pip install dask-ml``), and ``overhead`` sets a fit over a cluster beside the same fit in memory.
+Each prints one line of JSON.
+"""
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from distributed import Client, LocalCluster
+
+import konstrain
+from konstrain.dask import ConstrainedKMeans
+from timing import peak_megabytes
+
+N_FEATURES, N_CLUSTERS, N_ITERATIONS = 16, 50, 10
+ROWS_PER_FILE = 400_000
+FEATURES = [f"f{i}" for i in range(N_FEATURES)]
+
+
+def blobs(rng: np.random.Generator, n: int, n_features: int, n_blobs: int, seed: int = 0) -> np.ndarray:
+    """Overlapping blobs of unequal sizes, so that bounds are in the way."""
+    fixed = np.random.default_rng(seed)
+    share, middle = fixed.dirichlet(np.full(n_blobs, 1.0)), 2 * fixed.standard_normal((n_blobs, n_features))
+    label = rng.choice(n_blobs, n, p=share)
+    return (rng.standard_normal((n, n_features)) + middle[label]).astype(np.float32)
+
+
+def make(n: int, folder: Path) -> None:
+    """Write rows with a key, file by file."""
+    folder.mkdir(parents=True)
+    for number, first in enumerate(range(0, n, ROWS_PER_FILE)):
+        size = min(ROWS_PER_FILE, n - first)
+        rows = blobs(np.random.default_rng([1, number]), size, N_FEATURES, N_CLUSTERS)
+        columns = {"key": np.arange(first, first + size), **dict(zip(FEATURES, rows.T, strict=True))}
+        pq.write_table(pa.table(columns), folder / f"part-{number:05}.parquet")
+
+
+def first_centers() -> np.ndarray:
+    """Return the same rows for everyone to start from."""
+    return blobs(np.random.default_rng(2), N_CLUSTERS, N_FEATURES, N_CLUSTERS).astype(np.float64)
+
+
+def worker_peaks(client: Client) -> list[int]:
+    """Largest resident memory of each worker, in MB."""
+    return [round(peak) for peak in client.run(peak_megabytes).values()]
+
+
+def fit(client: Client, folder: Path) -> dict[str, Any]:
+    """Cluster a folder under sizes within half and twice the mean."""
+    x = dd.read_parquet(folder, columns=FEATURES)
+    n = sum(pq.read_metadata(path).num_rows for path in folder.glob("*.parquet"))
+    mean, ends = n / N_CLUSTERS, [time.perf_counter()]
+    model = ConstrainedKMeans(
+        N_CLUSTERS,
+        size_min=mean / 2,
+        size_max=2 * mean,
+        init=first_centers(),
+        max_iter=N_ITERATIONS,
+        tol=0,
+        local_search=False,
+        random_state=0,
+        callback=lambda _: ends.append(time.perf_counter()),
+    )
+    model.fit(x)
+    sizes = model.cluster_sizes_ / mean
+    each = np.diff(ends)
+    return {
+        "rows": n,
+        "seconds per iteration": round(float(each[1:].mean()), 2),
+        "first one and reading": round(float(each[0]), 1),
+        "each": [round(float(seconds), 1) for seconds in each],
+        "sizes / mean": f"{sizes.min():.3f}..{sizes.max():.3f}",
+        "inertia": model.inertia_,
+        "client MB": round(peak_megabytes()),
+        "worker MB": worker_peaks(client),
+    }
+
+
+def peer(client: Client, folder: Path) -> dict[str, Any]:
+    """Cluster the same rows from the same centers with dask_ml, without sizes."""
+    from dask_ml.cluster import KMeans
+
+    x = dd.read_parquet(folder, columns=FEATURES).to_dask_array(lengths=True).persist()
+    x.sum().compute()
+    begin = time.perf_counter()
+    model = KMeans(N_CLUSTERS, init=first_centers().astype(np.float32), max_iter=N_ITERATIONS, tol=0)
+    model.fit(x)
+    seconds = time.perf_counter() - begin
+    return {
+        "rows": x.shape[0],
+        "seconds per iteration": round(seconds / model.n_iter_, 2),
+        "iterations": model.n_iter_,
+        "client MB": round(peak_megabytes()),
+        "worker MB": worker_peaks(client),
+    }
+
+
+def overhead() -> dict[str, Any]:
+    """Fit 1,000,000 x 20 under sizes over two workers and in memory, from the same centers."""
+    rows = blobs(np.random.default_rng(1), 1_000_000, 20, 20)
+    asked = {"size_min": 25_000, "size_max": 100_000, "init": rows[:20].astype(float), "max_iter": 30, "tol": 0}
+    begin = time.perf_counter()
+    local = konstrain.ConstrainedKMeans(20, **asked).fit(rows)
+    alone = time.perf_counter() - begin
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster, Client(cluster):
+        x = da.from_array(rows, chunks=(125_000, 20)).persist()
+        x.sum().compute()
+        begin = time.perf_counter()
+        model = ConstrainedKMeans(20, **asked).fit(x)
+        together = time.perf_counter() - begin
+        same = bool((model.labels_.compute() == local.labels_).all())
+    return {
+        "seconds in memory": round(alone, 2),
+        "seconds over two workers": round(together, 2),
+        "ratio": round(together / alone, 2),
+        "iterations": [local.n_iter_, model.n_iter_],
+        "same labels": same,
+    }
+
+
+def main(verb: str, *arguments: str) -> None:
+    """Run one verb."""
+    warnings.simplefilter("ignore")
+    if verb == "make":
+        make(int(float(arguments[0])), Path(arguments[1]))
+        return
+    if verb == "overhead":
+        print(json.dumps(overhead()))
+        return
+    memory = f"{float(arguments[1]) if len(arguments) > 1 else 1.0}GB"
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit=memory, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        print(json.dumps({"fit": fit, "peer": peer}[verb](client, Path(arguments[0]))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,198 @@
+"""`konstrain fit` on folders of Parquet: rows stay with the workers, labels are written by them."""
+
+import csv
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from konstrain._words import counted
+from konstrain.cli.given_links import together
+from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
+from konstrain.cli.running import interrupts, note, print_result, progress
+from konstrain.exceptions import FileError
+from konstrain.files import RowNames, read_links_file
+from konstrain.files.choice import Request
+
+# What may stand between the names in a file of links.
+DELIMITERS = ",;\t "
+# Seconds after which nobody answers at the address of a scheduler.
+SECONDS_TO_CONNECT = 5
+# What makes a name a pattern of names.
+PATTERN = "*?["
+
+
+def is_folder(path: Path) -> bool:
+    """Whether this names several files: a folder or a pattern."""
+    return path.is_dir() or (any(mark in path.name for mark in PATTERN) and not path.exists())
+
+
+@dataclass(frozen=True)
+class FolderFit:
+    """What was asked of a folder, or a pattern, of Parquet files."""
+
+    data: DataOptions
+    constraints: ConstraintOptions
+    n_clusters: int
+    n_init: int | None
+    seed: int
+    time_limit: float | None
+    output: Path | None
+    scheduler: str | None
+    force: bool
+    as_json: bool
+    quiet: bool
+
+    def run(self) -> None:
+        """Fit, write the labels and report."""
+        try:
+            from konstrain.dask import ConstrainedKMeans
+            from konstrain.dask.parquet import Folder, folder_in_making, refuse_taken, write_labels
+        except ImportError as error:
+            raise FileError(f"folders of Parquet need {error.name}: pip install 'konstrain[dask]'") from None
+        began = time.perf_counter()
+        if self.output is not None:
+            refuse_taken(self.output, force=self.force)
+        folder = Folder.open(
+            self.data.data, self._request(), weight=self.constraints.weight, demand=self.constraints.demand
+        )
+        with self._client() as client:
+            links = self._links(client, folder)
+            with progress(f"{folder.n_samples:,} rows ...", quiet=self.quiet) as show:
+                model = ConstrainedKMeans(
+                    self.n_clusters,
+                    size_min=sizes_in("--size-min", self.constraints.size_min, self.n_clusters),
+                    size_max=sizes_in("--size-max", self.constraints.size_max, self.n_clusters),
+                    n_init="auto" if self.n_init is None else self.n_init,
+                    random_state=self.seed,
+                    time_limit=self.time_limit,
+                    callback=lambda now: show(
+                        f"{now.n_samples:,} rows: iteration {now.n_iter}, objective {now.objective:.6g}"
+                    ),
+                    client=client,
+                ).fit(folder.source(), **links)
+            interrupts.end_here()
+            if self.output is not None:
+                with folder_in_making(self.output, force=self.force) as making:
+                    write_labels(client, folder, model._labelling, model._first_rows, model.cluster_centers_, making)
+                    interrupts.end_here()
+                interrupts.wrote(self.output)
+        self._report(model, folder, time.perf_counter() - began)
+
+    def _request(self) -> Request:
+        numeric = [name for name in (self.constraints.demand, self.constraints.weight) if name is not None]
+        columns = names_in("--columns", self.data.columns) or None
+        return Request(columns, self.data.id, names_in("--ignore", self.data.ignore), numeric, ())
+
+    @contextmanager
+    def _client(self) -> Iterator[Any]:
+        import distributed
+
+        from konstrain.dask.cluster import client_for
+
+        # What workers and their keepers say to programmers is not for users of a command.
+        for name in ("distributed.nanny", "distributed.worker", "distributed.scheduler", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        if self.scheduler is None:
+            with client_for(None) as client:
+                yield client
+            return
+        try:
+            client = distributed.Client(self.scheduler, timeout=SECONDS_TO_CONNECT)
+        except (OSError, ValueError) as error:
+            raise FileError(f"cannot reach a scheduler at {self.scheduler}: {_first_line(error)}") from None
+        with client:
+            yield client
+
+    def _links(self, client: Any, folder: Any) -> dict[str, Any]:
+        files = [(path, "must_link") for path in self.constraints.must_link]
+        files += [(path, "cannot_link") for path in self.constraints.cannot_link]
+        every: list[tuple[Path, str | None]] = [*files, *((path, None) for path in self.constraints.links)]
+        if not every:
+            return {}
+        rows = RowNames(folder.n_samples)
+        if folder.choice.id is not None:
+            names = sorted({name for path, _ in every for name in _names_in_links(path)})
+            rows = _KnownRows(folder.n_samples, column=folder.choice.id, known=folder.rows_called(client, names))
+        read = [read_links_file(path, rows, kind=kind) for path, kind in every]
+        found = {
+            "must_link": together([links.must_link for links in read]),
+            "cannot_link": together([links.cannot_link for links in read]),
+        }
+        return {kind: pairs for kind, pairs in found.items() if pairs.size}
+
+    def _report(self, model: Any, folder: Any, seconds: float) -> None:
+        sizes = np.asarray(model.cluster_sizes_)
+        values = {
+            "method": "constrained-kmeans",
+            "n_samples": folder.n_samples,
+            "features": list(folder.choice.features),
+            "n_partitions": len(folder.pieces),
+            "sse": model.inertia_,
+            "sizes": sizes.tolist(),
+            "violations": {"must_link": model.violations_.must_link, "cannot_link": model.violations_.cannot_link},
+            "n_iter": model.n_iter_,
+            "seconds": seconds,
+            "files": list(interrupts.written),
+        }
+        wrote = f"; wrote {' and '.join(interrupts.written)}" if interrupts.written else ""
+        text = (
+            f"{folder.n_samples:,} rows in {counted(self.n_clusters, 'cluster')}\n"
+            f"SSE {model.inertia_:.6g}; sizes {sizes.min():g} to {sizes.max():g}; "
+            f"{counted(model.n_violations_, 'broken link')}\n"
+            f"constrained-kmeans, {model.n_iter_} iterations, {seconds:.1f} s{wrote}"
+        )
+        if self.output is None:
+            note("no labels were written; -o names a folder for them", quiet=self.quiet)
+        print_result(text, values, as_json=self.as_json)
+
+
+@dataclass(frozen=True)
+class _KnownRows(RowNames):
+    """Names of a few of very many rows."""
+
+    known: Any = None
+
+    def number_of(self, name: str) -> int | None:
+        """Return the number of the row of this name, or None when there is no such row."""
+        number: int | None = self.known.get(name)
+        return number
+
+    def name_of(self, row: int) -> str:
+        """Return what a row is called, as far as that is known."""
+        return next((name for name, number in self.known.items() if number == row), str(row))
+
+
+def _names_in_links(path: Path) -> Iterator[str]:
+    """Yield everything in a file of links that could be the name of a row."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"cannot read {path}: {_first_line(error)}") from None
+    for delimiter in DELIMITERS:
+        for fields in csv.reader(text.splitlines(), delimiter=delimiter):
+            for name in fields:
+                yield from {name, name.strip()}
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def refuse_for_folders(options: Sequence[tuple[str, Any]]) -> None:
+    """Raise when an option was given that needs all rows in memory."""
+    for name, value in options:
+        if value:
+            raise FileError(f"{name} needs all rows in memory; leave it out for a folder of Parquet")
+
+
+def refuse_for_files(options: Sequence[tuple[str, Any]]) -> None:
+    """Raise when an option was given that is about folders."""
+    for name, value in options:
+        if value:
+            raise FileError(f"{name} is for folders of Parquet; leave it out for a single file")

@@ -1,0 +1,22 @@
+"""K-means under constraints on Dask collections: more rows than one machine's memory holds."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from konstrain.dask.estimator import ConstrainedKMeans
+
+__all__ = ["ConstrainedKMeans"]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        # Late: workers import this room for `passes.py` alone, and their memory is for rows.
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            return getattr(import_module("konstrain.dask.estimator"), name)
+        except ModuleNotFoundError as error:
+            if error.name not in ("dask", "distributed"):
+                raise
+            raise ImportError("this needs dask: pip install 'konstrain[dask]'") from None

@@ -1,0 +1,436 @@
+"""`ConstrainedKMeans` over Dask collections: scikit-learn's conventions around a run over all rows."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, cast
+
+import dask
+import dask.array as da
+import distributed
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from konstrain import estimators
+from konstrain._sklearn import StrOptions, fit_context
+from konstrain._warnings import warn_caller
+from konstrain.assignment import Assignment
+from konstrain.dask import passes
+from konstrain.dask.cluster import Partitions, client_for
+from konstrain.dask.linked import Asked, build_problem
+from konstrain.dask.looks import overview_of
+from konstrain.dask.passes import Place
+from konstrain.dask.problem import RemoteProblem
+from konstrain.dask.rows import Source, is_collection, lazy_labels
+from konstrain.dask.sample import Sample
+from konstrain.dask.start import first_centers
+from konstrain.dask.steps import RemoteLabels, RemoteSteps
+from konstrain.estimators._conventions import warn_not_converged
+from konstrain.exceptions import NotProvenWarning
+from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.last_step import prove_last_step
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.plan import STEP_NODES, choose_loop
+from konstrain.kmeans.restarts import draw_seeds
+from konstrain.kmeans.result import Clustering
+from konstrain.metrics import Violations, count_violations
+from konstrain.stop import Deadline
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What a callback is told after each step over all rows; returning True ends the fit."""
+
+    n_iter: int
+    max_iter: int
+    n_samples: int
+    objective: float
+    seconds: float
+
+
+class ConstrainedKMeans(estimators.ConstrainedKMeans):
+    """K-means under links, sizes and demands on a Dask array or dataframe: exact, with the rows where they are.
+
+    The same parameters, steps and proofs as `konstrain.ConstrainedKMeans`. Workers keep the rows; in each step the
+    centers and the prices of the clusters go out, and sums, sizes and the rows near a tie come back. So links and
+    sizes hold over all rows, and from the same centers the labels are those of a fit in memory. The run starts
+    from the best clustering of a sample, which is searched on the client; no local search follows it.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    size_min, size_max : float or array-like of shape (n_clusters,), optional
+        Bounds on what a cluster holds: rows, or units of `demand`.
+    init : {"k-means++", "random", "k-means||"}, array-like or callable, default="k-means++"
+        Where the clustering of the sample starts, or the centers themselves. A callable is given the sample.
+        "k-means||" draws centers from all rows [1]_; from 1,000 clusters on "k-means++" does so too.
+    n_init : int or "auto", default="auto"
+        Number of runs on the sample.
+    max_iter, tol, violation_cost, local_search, time_limit, n_jobs, random_state, copy_x
+        As in `konstrain.ConstrainedKMeans`; `local_search` and `n_jobs` are about the sample.
+    metric : None
+        Metrics are learned in memory: see `konstrain.LinkMetric`.
+    verbose : int, default=0
+        1: a line per iteration on standard error.
+    callback : callable or None, default=None
+        Told after each step over all rows (`n_iter`, `max_iter`, `n_samples`, `objective`, `seconds`); ends the fit
+        by returning True.
+    client : distributed.Client or None, default=None
+        The cluster to work on. None: the current client; where there is none, this machine's cores for as long as
+        the fit takes.
+
+    Attributes
+    ----------
+    labels_ : dask array of int32, shape (n_samples,)
+        Cluster of each row, cut like X; computed from X when it is asked for.
+    cluster_centers_, inertia_, objective_, violation_cost_, n_iter_, violations_, n_violations_, cluster_sizes_
+        As in `konstrain.ConstrainedKMeans`.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    References
+    ----------
+    .. [1] Bahmani, Moseley, Vattani, Kumar, Vassilvitskii (2012), "Scalable K-Means++".
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client, LocalCluster
+    >>> x = da.from_array([[0.0], [0.2], [0.4], [5.0], [5.2], [9.0]], chunks=(2, 1))
+    >>> with LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster, Client(cluster) as client:
+    ...     model = ConstrainedKMeans(n_clusters=2, size_min=3, size_max=3, random_state=0).fit(x)
+    ...     print(model.cluster_sizes_, (model.labels_ == model.labels_[0]).sum().compute())
+    [3. 3.] 3
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **estimators.ConstrainedKMeans._parameter_constraints,
+        "init": [StrOptions({"k-means++", "random", "k-means||"}), callable, "array-like"],
+        "metric": [None],
+        "client": "no_validation",  # type: ignore[dict-item]
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        size_min: Any = None,
+        size_max: Any = None,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        violation_cost: Any = "auto",
+        local_search: Any = "auto",
+        metric: str | None = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[Any], Any] | None = None,
+        random_state: Any = None,
+        copy_x: bool = True,
+        client: Any = None,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            size_min,
+            size_max,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            violation_cost=violation_cost,
+            local_search=local_search,
+            metric=metric,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            random_state=random_state,
+            copy_x=copy_x,
+        )
+        self.client = client
+
+    @property
+    def client_(self) -> Any:
+        """The cluster that a fit would work on now."""
+        return distributed.get_client() if self.client is None else self.client
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        demand: Any = None,
+    ) -> Self:
+        """Cluster the rows of X under constraints.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n_samples, n_features)
+            Rows to cluster; the sizes of its partitions need not be known. float32 stays float32.
+        y : None
+            Partial labels are given as links here: see `konstrain.pairs_from_labels`.
+        sample_weight : dask array or series cut like X, or array-like, optional
+            What each row counts in centers and costs; default 1.
+        must_link, cannot_link : pairs, optional
+            Rows that must, or must not, share a cluster, by their numbers from the first row of the first partition
+            on; forms as in `konstrain.ConstrainedKMeans`. Rows with links are gathered on the client.
+        demand : dask array or series cut like X, or array-like, optional
+            What each row counts towards the size of its cluster; default 1.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        if y is not None:
+            raise ValueError("y is not read from Dask collections; give must_link=konstrain.pairs_from_labels(...)")
+        deadline = Deadline(self.time_limit)
+        self.link_metric_, self.metric_choice_ = None, None
+        source = Source.of(X, sample_weight, demand)
+        asked = Asked(self.n_clusters, self.size_min, self.size_max, must_link, cannot_link)
+        with client_for(self.client) as client, Partitions(client, source) as partitions:
+            overview = overview_of(partitions, self.n_clusters)
+            problem = build_problem(partitions, overview, asked)
+            steps, best = self._run(partitions, problem, deadline)
+            self._keep_remote(source, partitions, problem, steps, best)
+        return self
+
+    def _run(
+        self, partitions: Partitions, problem: RemoteProblem, deadline: Deadline
+    ) -> tuple[RemoteSteps, Clustering]:
+        """Find a start, then run the loop over all rows."""
+        seeds = draw_seeds(check_random_state(self.random_state), 2)
+        sample = Sample.draw(partitions, problem, seeds[0])
+        centers = first_centers(self, partitions, sample, problem, seeds[1], deadline)
+        steps = RemoteSteps(
+            problem,
+            violation_cost=self._price(partitions, problem, centers),
+            deadline=deadline,
+            n_threads=default_threads(),
+            max_nodes=STEP_NODES,
+            partitions=partitions,
+            sample=sample,
+        )
+        steps.tell = self._teller(steps, deadline)
+        tol = self.tol * problem.overview.mean_variance if self.tol > 0 else 0.0
+        loop = Loop(choose_loop(problem, self.local_search), steps, self.max_iter, tol)
+        best = loop.run(centers)
+        if best.interrupted:
+            warn_caller(
+                f"interrupted in iteration {best.n_iter}; the best clustering so far is returned", RuntimeWarning
+            )
+        return steps, prove_last_step(loop, best)
+
+    def _price(self, partitions: Partitions, problem: RemoteProblem, centers: NDArray[np.float64]) -> float | None:
+        """What breaking a soft link of confidence 1 costs: the mean of all costs at the start, unless it is given."""
+        if not problem.has_soft_links:
+            return None
+        if self.violation_cost != "auto":
+            return float(self.violation_cost)
+        total: passes.Total = partitions.ask(passes.costs_everywhere, centers)
+        return total.value / (problem.n_samples * problem.n_clusters)
+
+    def _teller(self, steps: RemoteSteps, deadline: Deadline) -> Callable[[RemoteLabels], None]:
+        began, n_told = time.perf_counter(), 0
+
+        def tell(labels: RemoteLabels) -> None:
+            nonlocal n_told
+            n_told += 1
+            objective = labels.cost + steps.penalty(labels)
+            now = Iteration(n_told, self.max_iter, steps.problem.n_samples, objective, time.perf_counter() - began)
+            if self.verbose:
+                Console(stderr=True).print(
+                    f"iteration {now.n_iter}  {now.n_samples:,} rows  objective {objective:.6g}  {now.seconds:.1f} s",
+                    highlight=False,
+                )
+            if self.callback is not None and self.callback(now):
+                deadline.end()
+
+        return tell
+
+    def _keep_remote(
+        self, source: Source, partitions: Partitions, problem: RemoteProblem, steps: RemoteSteps, best: Clustering
+    ) -> None:
+        labels = cast("RemoteLabels", best.block_labels)
+        self.labels_: Any = _labels_of(source, partitions, labels)
+        self._labelling, self._first_rows = labels.labelling, partitions.first_rows
+        self.cluster_centers_ = best.centers.astype(source.dtype)
+        self.inertia_, self.objective_ = best.inertia, best.objective
+        self.n_iter_ = best.n_iter
+        self.cluster_sizes_ = cast("Any", labels.sizes)
+        self.violation_cost_ = steps.violation_cost
+        self.n_features_in_ = source.n_features
+        if source.features is not None:
+            self.feature_names_in_ = np.array(source.features, dtype=object)
+        self._n_features_out = self.n_clusters
+        tied = problem.tied
+        self._report(
+            Violations(0, 0)
+            if tied is None
+            else count_violations(
+                tied.problem.expand(labels.tied), must_link=tied.must_link, cannot_link=tied.cannot_link
+            )
+        )
+        if not best.converged and best.n_iter >= self.max_iter:
+            warn_not_converged(self.max_iter)
+        if not best.proven:
+            warn_caller(
+                "an assignment step was cut short: labels are feasible, but the step was not proved optimal; "
+                f"{'raise' if self.time_limit is not None else 'give a'} time_limit",
+                NotProvenWarning,
+            )
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        size_min: Any = None,
+        size_max: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        demand: Any = None,
+    ) -> Any:
+        """Assign new rows to the fitted centers.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n_samples, n_features)
+            New rows; rows in memory are assigned as by `konstrain.ConstrainedKMeans`.
+        size_min, size_max, must_link, cannot_link, demand : optional
+            Constraints on the new rows, as in `fit`.
+
+        Returns
+        -------
+        labels : dask array of int32, shape (n_samples,)
+            Cluster of each row, cut like X and lazy; with constraints the assignment of all rows together is solved
+            before this returns.
+        """
+        asked = {"size_min": size_min, "size_max": size_max, "must_link": must_link, "cannot_link": cannot_link}
+        if not is_collection(X):
+            return super().predict(X, demand=demand, **asked)
+        check_is_fitted(self)
+        source = Source.of(X, None, demand)
+        self._refuse_other_features(source)
+        centers = self._measured_centers()
+        if demand is None and all(value is None for value in asked.values()):
+            return lazy_labels([_nearest(part, centers) for part in source.partitions()], source.n_rows)
+        with client_for(self.client) as client, Partitions(client, source) as partitions:
+            problem = build_problem(
+                partitions, overview_of(partitions, 1), Asked(self.n_clusters, nonempty=False, **asked)
+            )
+            answer = self._assigned(partitions, problem, centers)
+            if not answer.proven:
+                warn_caller(
+                    "the assignment of the new rows was not proved optimal: labels are feasible, and cost at most "
+                    f"{answer.gap:.2g} of their cost too much; raise time_limit",
+                    NotProvenWarning,
+                )
+            return _labels_of(source, partitions, cast("RemoteLabels", answer.labels))
+
+    def _assigned(self, partitions: Partitions, problem: RemoteProblem, centers: NDArray[np.float64]) -> Assignment:
+        price = None
+        if problem.has_soft_links:
+            price = self.violation_cost_ if self.violation_cost == "auto" else float(self.violation_cost)
+            price = self._price(partitions, problem, centers) if price is None else price
+        seed = draw_seeds(check_random_state(self.random_state), 1)[0]
+        steps = RemoteSteps(
+            problem,
+            violation_cost=price,
+            deadline=Deadline(self.time_limit),
+            n_threads=default_threads(),
+            partitions=partitions,
+            sample=Sample.draw(partitions, problem, seed),
+        )
+        return steps.step(centers, None)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, **constraints: Any) -> Any:
+        """Fit and return the label of each row, as a lazy dask array; arguments as in `fit`."""
+        return self.fit(X, y, sample_weight, **constraints).labels_
+
+    def transform(self, X: Any) -> Any:
+        """Return the distance of each row to each center: a lazy dask array for a dask collection."""
+        if not is_collection(X):
+            return super().transform(X)
+        check_is_fitted(self)
+        source = Source.of(X)
+        self._refuse_other_features(source)
+        local = self.to_local()
+        parts = [dask.delayed(_transformed)(part, local) for part in source.partitions()]
+        shapes = [(n, self.n_clusters) for n in source.n_rows]
+        return da.concatenate(
+            [da.from_delayed(part, shape, dtype=source.dtype) for part, shape in zip(parts, shapes, strict=True)]
+        )
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the weighted squared distances of rows to their nearest centers."""
+        if not is_collection(X):
+            return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        source = Source.of(X, sample_weight)
+        self._refuse_other_features(source)
+        centers = self._measured_centers()
+        with client_for(self.client) as client, Partitions(client, source) as partitions:
+            question = passes.Question(centers, np.zeros(len(centers)))
+            found: passes.Sums = partitions.ask(passes.sum_up, question)
+        return -found.cost
+
+    def certify(self, X: Any, **options: Any) -> Any:
+        """Proofs need the rows in memory: see `konstrain.certify`."""
+        raise TypeError("certify needs the rows in memory; call konstrain.certify on a sample of them")
+
+    def to_local(self) -> estimators.ConstrainedKMeans:
+        """Return an ordinary `konstrain.ConstrainedKMeans` with these centers, for rows in memory.
+
+        It has all fitted attributes but `labels_`, which has as many entries as there are rows.
+        """
+        check_is_fitted(self)
+        params = {name: value for name, value in self.get_params(deep=False).items() if name != "client"}
+        local = estimators.ConstrainedKMeans(**params)
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_") and name != "labels_"}
+        for name, value in {**fitted, "_n_features_out": self._n_features_out}.items():
+            setattr(local, name, value)
+        return local
+
+    def _refuse_other_features(self, source: Source) -> None:
+        if source.n_features != self.n_features_in_:
+            raise ValueError(f"X has {source.n_features} features, but the fit was to {self.n_features_in_}")
+
+    def __sklearn_clone__(self) -> Self:
+        # A client is a connection: copies of the estimator share it.
+        from sklearn.base import clone
+
+        params = self.get_params(deep=False)
+        client = params.pop("client")
+        return type(self)(**{name: clone(value, safe=False) for name, value in params.items()}, client=client)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process connects itself.
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "client": None}
+
+
+def _labels_of(source: Source, partitions: Partitions, labels: RemoteLabels) -> da.Array:
+    """Labels of all rows, computed from the collection itself when they are asked for."""
+    shared = dask.delayed(labels.labelling, pure=False, traverse=False)
+    make = dask.delayed(passes.labels_of, pure=False)
+    firsts = partitions.first_rows
+    parts = [make(part, shared, Place(i, firsts[i])) for i, part in enumerate(source.partitions())]
+    return lazy_labels(parts, partitions.n_rows)
+
+
+def _nearest(part: Any, centers: NDArray[np.float64]) -> Any:
+    return dask.delayed(passes.nearest_labels, pure=False)(part, centers)
+
+
+def _transformed(rows: passes.Rows, local: estimators.ConstrainedKMeans) -> NDArray[Any]:
+    return local.transform(rows.values)

@@ -1,0 +1,136 @@
+"""Constraints on rows that are elsewhere: bounds are checked by sums, rows with links are gathered and merged."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.constraints import Problem
+from konstrain.constraints.constraints import Constraints
+from konstrain.constraints.explain import contradiction, listed_rows, too_few_clusters
+from konstrain.constraints.inputs import Links, read_links, read_sizes
+from konstrain.constraints.sizes import sum_findings
+from konstrain.constraints.tables import reusable
+from konstrain.constraints.witness import MustLinkPath, SizeSums, UncolorableRows
+from konstrain.dask.cluster import Partitions
+from konstrain.dask.problem import Overview, RemoteProblem, Tied
+from konstrain.exceptions import InfeasibleError
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What was asked of the clusters, by the names of the arguments."""
+
+    n_clusters: int
+    size_min: Any = None
+    size_max: Any = None
+    must_link: Any = None
+    cannot_link: Any = None
+    nonempty: bool = True
+
+
+def build_problem(partitions: Partitions, overview: Overview, asked: Asked) -> RemoteProblem:
+    """Check the constraints, gather the rows with links, and raise if no clustering can satisfy them."""
+    n = overview.n_samples
+    must = read_links("must_link", reusable(asked.must_link), n)
+    cannot = read_links("cannot_link", reusable(asked.cannot_link), n)
+    low, high = read_sizes(asked.size_min, asked.size_max, asked.n_clusters)
+    _refuse_sums(overview, asked)
+    has_sizes = low is not None or high is not None
+    if has_sizes and overview.weight.n_zero:
+        raise ValueError(
+            f"sample_weight is 0 in {overview.weight.n_zero} rows, which under size_min or size_max could stand "
+            "anywhere at no cost; leave them out, call X[sample_weight > 0]"
+        )
+    tied = _gather(partitions, asked.n_clusters, must, cannot)
+    if tied is not None:
+        partitions.set_tied(tied.numbers)
+        _refuse_large_blocks(tied, high)
+    return RemoteProblem(overview, asked.n_clusters, low, high, tied, asked.nonempty)
+
+
+def _refuse_sums(overview: Overview, asked: Asked) -> None:
+    """Raise when sizes cannot add up; of the demands only sum, least and kind are known."""
+    constraints = Constraints.read(
+        overview.n_samples,
+        asked.n_clusters,
+        nonempty=asked.nonempty,
+        size_min=asked.size_min,
+        size_max=asked.size_max,
+    )
+    demand = overview.demand
+    least = 0.0 if demand.n_zero else demand.least
+    some = np.array([least, demand.total - least])
+    if not (demand.are_equal and demand.first == 1.0):
+        some = some if demand.are_whole else np.append(some, [0.5, -0.5])
+        constraints = replace(constraints, demand=some)
+    for finding in sum_findings(constraints, np.maximum(some, least)):
+        raise finding.error()
+
+
+def _gather(partitions: Partitions, n_clusters: int, must: Links, cannot: Links) -> Tied | None:
+    """Fetch the rows with links, and merge and check these as in memory."""
+    numbers = np.unique(np.concatenate([must.pairs.ravel(), cannot.pairs.ravel()])).astype(np.int64)
+    if not numbers.size:
+        return None
+    rows = partitions.rows_at(numbers)
+    links = {"must_link": _renumbered(must, numbers), "cannot_link": _renumbered(cannot, numbers)}
+    try:
+        problem = Problem.build(
+            # They are few: means of blocks can be as exact as those of clusters.
+            rows.values.astype(np.float64),
+            n_clusters,
+            must_link=links["must_link"],
+            cannot_link=links["cannot_link"],
+            sample_weight=rows.weight,
+            demand=rows.demand,
+            nonempty=False,
+        )
+    except InfeasibleError as error:
+        raise _in_numbers_of_rows(error, numbers) from None
+    return Tied(problem, numbers, **links)
+
+
+def _renumbered(links: Links, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Pairs by place among the gathered rows, each with its confidence."""
+    confidence = np.concatenate([np.full(len(links.hard), np.inf), links.confidence])
+    return np.column_stack([np.searchsorted(numbers, links.pairs), confidence])
+
+
+def _in_numbers_of_rows(error: InfeasibleError, numbers: NDArray[np.int64]) -> InfeasibleError:
+    """Say what clashes with the numbers that the rows have among all."""
+
+    def named(*rows: int) -> tuple[Any, ...]:
+        return tuple(numbers[list(rows)].tolist())
+
+    found: Any = error.witness
+    nothing = Constraints.read(1, 1, nonempty=False)
+    if isinstance(found, MustLinkPath):
+        hops = tuple(replace(hop, rows=named(*hop.rows)) for hop in found.hops)
+        path = replace(found, pair=named(*found.pair), rows=named(*found.rows), hops=hops)
+        return contradiction(nothing, path).error()
+    if isinstance(found, UncolorableRows):
+        witness = replace(
+            found,
+            rows=named(*found.rows),
+            pairs=tuple((*named(a, b), source) for a, b, source in found.pairs),
+            conflicts=tuple(named(*pair) for pair in found.conflicts),
+        )
+        return too_few_clusters(nothing, witness).error()
+    return error
+
+
+def _refuse_large_blocks(tied: Tied, high: NDArray[np.float64] | None) -> None:
+    if high is None:
+        return
+    block = int(tied.problem.demand.argmax())
+    holds, room = float(tied.problem.demand[block]), float(high.max())
+    if holds > room * (1 + 1e-9):
+        rows = tied.numbers[tied.problem.rows_of(block)]
+        raise InfeasibleError(
+            f"the block of rows {listed_rows(rows)} (tied by must-links) counts {holds:g}, more than the largest "
+            f"size_max {room:g}; raise size_max or split the block.",
+            reason="sizes",
+            witness=SizeSums(holds, room, tuple(rows.tolist())),
+        )

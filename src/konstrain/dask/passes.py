@@ -1,0 +1,548 @@
+"""What workers run: one partition of the rows in, something small out. Nothing here knows of Dask."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain import _core
+from konstrain.kmeans import distances
+
+# Rows whose costs in all clusters are in memory at a time: few enough to stay in a cache.
+CHUNK = 1 << 12
+# Widths at which rows near a tie are counted, as shares of the widest: how fast sizes follow prices, near and far.
+BANDS = (1.0, 1 / 4, 1 / 16, 1 / 64)
+
+# Rows near a tie that a partition may always send.
+LEAST_SENT = 1024
+
+_NOTHING = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One partition as the kernels take it.
+
+    Parameters
+    ----------
+    values : ndarray of float64 or float32, shape (n_rows, n_features), C-contiguous
+        The rows.
+    weight, demand : ndarray of float64, shape (n_rows,), or None
+        What each row counts in costs, and towards the size of its cluster; None: 1 each.
+    """
+
+    values: NDArray[Any]
+    weight: NDArray[np.float64] | None = None
+    demand: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __sizeof__(self) -> int:
+        # Dask decides by this what to move to disk.
+        arrays = (self.values, self.weight, self.demand)
+        return object.__sizeof__(self) + sum(array.nbytes for array in arrays if array is not None)
+
+    def at(self, places: NDArray[np.intp]) -> "Rows":
+        """Return some of the rows."""
+        return Rows(
+            np.ascontiguousarray(self.values[places]),
+            None if self.weight is None else self.weight[places],
+            None if self.demand is None else self.demand[places],
+        )
+
+    def weights(self) -> NDArray[np.float64]:
+        """Weight of each row."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    def demands(self) -> NDArray[np.float64]:
+        """Demand of each row."""
+        return np.ones(len(self)) if self.demand is None else self.demand
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a pass over all rows asks; the same for every partition.
+
+    Parameters
+    ----------
+    centers : ndarray of float64, shape (n_clusters, n_features)
+        Centers of the clusters.
+    prices : ndarray of float64, shape (n_clusters,)
+        What a unit of demand pays in each cluster.
+    near_gap : float
+        Rows that prefer their cluster by no more than this, per unit of demand, are sent; negative: none.
+    most_near : float
+        Share of a partition's rows that is sent at most.
+    width : float
+        Per unit of demand, by how little rows must prefer their cluster to be kept, and counted in `Sums.pairs`; 0:
+        none is.
+    """
+
+    centers: NDArray[np.float64]
+    prices: NDArray[np.float64]
+    near_gap: float = -1.0
+    most_near: float = 1.0
+    width: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a partition lies among all rows, and which of its rows the client places (by their places in it)."""
+
+    number: int
+    first_row: int
+    n_rows: int = 0
+    tied: NDArray[np.int64] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Rows that prefer their cluster least, by their numbers among all rows."""
+
+    numbers: NDArray[np.int64]
+    rows: Rows
+    labels: NDArray[np.int32]
+    gaps: NDArray[np.float64]
+
+    @classmethod
+    def joined(cls, parts: "list[Near]") -> "Near":
+        """Put the rows of several partitions together."""
+        return cls(
+            np.concatenate([part.numbers for part in parts]),
+            joined_rows([part.rows for part in parts]),
+            np.concatenate([part.labels for part in parts]),
+            np.concatenate([part.gaps for part in parts]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What a pass returns of a partition, or of several: small, however many rows they hold.
+
+    Parameters
+    ----------
+    sums, weights
+        Weighted sum of the rows of each cluster, and its weight.
+    counts, sizes
+        Rows of each cluster, and their demand.
+    cost : float
+        Weighted squared distances of all rows to the centers of their clusters.
+    paid : float
+        Prices that all rows pay, at their demand.
+    digest : int
+        A sum over rows and their labels by which two labelings of all rows are told apart; see `digest_of`.
+    near : Near
+        Rows near a tie.
+    reach : float
+        Every row that is not among these prefers its cluster by at least this, per unit of demand.
+    pairs : dict from (cluster, second-best cluster, band) to float
+        Demand of the rows that prefer their cluster by less than each of the bands.
+    """
+
+    sums: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    sizes: NDArray[np.float64]
+    cost: float
+    paid: float
+    digest: int
+    near: Near
+    reach: float
+    pairs: dict[int, float]
+
+    @classmethod
+    def joined(cls, parts: "list[Sums]") -> "Sums":
+        """Add up several partitions, always in the order in which they are given."""
+        pairs: dict[int, float] = {}
+        for part in parts:
+            for key, demand in part.pairs.items():
+                pairs[key] = pairs.get(key, 0.0) + demand
+        return cls(
+            sums=_total([part.sums for part in parts]),
+            weights=_total([part.weights for part in parts]),
+            counts=_total([part.counts for part in parts]),
+            sizes=_total([part.sizes for part in parts]),
+            cost=sum(part.cost for part in parts),
+            paid=sum(part.paid for part in parts),
+            digest=sum(part.digest for part in parts) % 2**64,
+            near=Near.joined([part.near for part in parts]),
+            reach=min(part.reach for part in parts),
+            pairs=pairs,
+        )
+
+
+def _total(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    total = arrays[0].copy()
+    for array in arrays[1:]:
+        total += array
+    return total
+
+
+def joined_rows(parts: list[Rows]) -> Rows:
+    """Put rows together; all have weights and demands, or none has."""
+    weights = [part.weight for part in parts if part.weight is not None]
+    demands = [part.demand for part in parts if part.demand is not None]
+    return Rows(
+        np.concatenate([part.values for part in parts]),
+        np.concatenate(weights) if weights else None,
+        np.concatenate(demands) if demands else None,
+    )
+
+
+def priced_labels(
+    rows: Rows, centers: NDArray[np.float64], prices: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the cheapest cluster of each row at these prices, and per unit of demand how much dearer the second is.
+
+    Rows without demand pay no prices and never change their minds: by as much as can be. Rows without weight go to
+    the nearest center.
+    """
+    labels, gaps = np.empty(len(rows), dtype=np.int32), np.empty(len(rows))
+    scale = _cost_per_demand(rows)
+    costs = np.empty((min(CHUNK, len(rows)), len(centers)))
+    for begin in range(0, len(rows), CHUNK):
+        part = slice(begin, min(begin + CHUNK, len(rows)))
+        weight = None if scale is None else scale[part]
+        some = distances.block_costs(rows.values[part], weight, centers, out=costs[: part.stop - begin])
+        labels[part], gaps[part] = _core.price_rows(some, prices)
+    _place_idle(rows, centers, labels, gaps)
+    return labels, gaps
+
+
+def _cost_per_demand(rows: Rows) -> NDArray[np.float64] | None:
+    """Return what distances are multiplied by to be costs per unit of demand; None: 1 each."""
+    if rows.demand is None:
+        return rows.weight
+    return np.divide(rows.weights(), rows.demand, out=np.ones(len(rows)), where=rows.demand > 0)
+
+
+def _place_idle(
+    rows: Rows, centers: NDArray[np.float64], labels: NDArray[np.int32], gaps: NDArray[np.float64]
+) -> None:
+    """Put rows that prices do not concern where they are nearest."""
+    idle = np.zeros(len(rows), dtype=bool)
+    if rows.demand is not None:
+        idle |= rows.demand == 0
+    if rows.weight is not None:
+        idle |= rows.weight == 0
+    if idle.any():
+        labels[idle] = distances.nearest_pass(np.ascontiguousarray(rows.values[idle]), None, centers)[0]
+        gaps[idle] = np.inf
+
+
+def sum_up(question: Question, rows: Rows, place: Place) -> Sums:
+    """Put each row into its cheapest cluster and add up what the clusters hold; tied rows are left aside."""
+    labels, gaps = priced_labels(rows, question.centers, question.prices)
+    gaps[place.tied] = np.inf
+    numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
+    return _added_up(question, rows, numbers, labels, gaps, place.tied, len(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A partition as far as prices nearby concern it: what stays where it is, added up, and the rows that may move.
+
+    Parameters
+    ----------
+    far : Sums
+        Of the rows that prefer their cluster by more than `far.reach`.
+    rows, numbers
+        All other rows, but for tied ones, and their numbers.
+    prices : ndarray of float64, shape (n_clusters,)
+        The prices at which it is so.
+    """
+
+    far: Sums
+    rows: Rows
+    numbers: NDArray[np.int64]
+    prices: NDArray[np.float64]
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.rows.__sizeof__() + self.numbers.nbytes + self.far.sums.nbytes
+
+
+def keep(question: Question, rows: Rows, place: Place) -> Kept:
+    """Put each row into its cheapest cluster and keep those that prefer it by no more than `question.width`."""
+    labels, gaps = priced_labels(rows, question.centers, question.prices)
+    gaps[place.tied] = np.inf
+    numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
+    kept = np.flatnonzero((gaps <= question.width) & np.isfinite(gaps))
+    left_out = np.concatenate([place.tied, kept])
+    gaps[left_out] = np.inf
+    nothing = replace(question, near_gap=-1.0, width=0.0)
+    return Kept(
+        _added_up(nothing, rows, numbers, labels, gaps, left_out, 0), rows.at(kept), numbers[kept], question.prices
+    )
+
+
+def look_again(question: Question, kept: Kept, place: Place) -> Sums:
+    """Add up a partition at prices no further from those it was kept at than `far.reach`."""
+    labels, gaps = priced_labels(kept.rows, question.centers, question.prices)
+    near = _added_up(question, kept.rows, kept.numbers, labels, gaps, _NOTHING, place.n_rows)
+    reach = kept.far.reach - float(np.ptp(question.prices - kept.prices))
+    far = replace(kept.far, reach=reach, paid=float(kept.far.sizes @ question.prices))
+    return Sums.joined([far, near])
+
+
+def _added_up(
+    question: Question,
+    rows: Rows,
+    numbers: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    gaps: NDArray[np.float64],
+    left_out: NDArray[np.int64],
+    n_rows: int,
+) -> Sums:
+    """Add up all rows but some, whose gaps are infinite; `n_rows` is what the share of rows to send is of."""
+    n_clusters = len(question.centers)
+    weight, demand = rows.weight, rows.demand
+    if left_out.size:
+        weight, demand = rows.weights().copy(), rows.demands().copy()
+        weight[left_out] = demand[left_out] = 0.0
+    sums, weights = distances.center_sums(rows.values, weight, labels, n_clusters)
+    sizes = np.bincount(labels, demand, n_clusters).astype(np.float64)
+    near, reach = _nearest_to_a_tie(gaps, question.near_gap, max(LEAST_SENT, int(question.most_near * n_rows)))
+    digest = digest_of(numbers, labels) - digest_of(numbers[left_out], labels[left_out])
+    return Sums(
+        sums=sums,
+        weights=weights,
+        counts=np.bincount(labels, minlength=n_clusters) - np.bincount(labels[left_out], minlength=n_clusters),
+        sizes=sizes,
+        cost=distances.own_costs(rows.values, weight, labels, question.centers),
+        paid=float(sizes @ question.prices),
+        digest=digest % 2**64,
+        near=Near(numbers[near], rows.at(near), labels[near], gaps[near]),
+        reach=reach,
+        pairs=_count_pairs(rows, question, labels, gaps) if question.width > 0 else {},
+    )
+
+
+def _nearest_to_a_tie(gaps: NDArray[np.float64], gap: float, most: int) -> tuple[NDArray[np.intp], float]:
+    """Return the rows of no more than this gap, in their order, and the least gap of all others."""
+    is_near = (gaps <= gap) & np.isfinite(gaps)
+    if np.count_nonzero(is_near) > most:
+        is_near[:] = False
+        is_near[np.argpartition(gaps, most)[:most]] = True
+    return np.flatnonzero(is_near), float(gaps[~is_near].min(initial=np.inf))
+
+
+def _count_pairs(
+    rows: Rows, question: Question, labels: NDArray[np.int32], gaps: NDArray[np.float64]
+) -> dict[int, float]:
+    """Add up the demand of rows near a tie by their two cheapest clusters, for each of the bands."""
+    n_clusters = len(question.centers)
+    near = np.flatnonzero((gaps <= question.width) & np.isfinite(gaps))
+    found: dict[int, float] = {}
+    if not near.size or n_clusters == 1:
+        return found
+    some = rows.at(near)
+    second = np.empty(near.size, dtype=np.int64)
+    scale = _cost_per_demand(some)
+    for begin in range(0, near.size, CHUNK):
+        part = slice(begin, begin + CHUNK)
+        costs = distances.block_costs(some.values[part], None if scale is None else scale[part], question.centers)
+        costs += question.prices
+        costs[np.arange(len(costs)), labels[near[part]]] = np.inf
+        second[part] = costs.argmin(axis=1)
+    demand = some.demands()
+    for band, share in enumerate(BANDS):
+        inside = gaps[near] <= share * question.width
+        codes = (labels[near[inside]].astype(np.int64) * n_clusters + second[inside]) * len(BANDS) + band
+        values, where = np.unique(codes, return_inverse=True)
+        found.update(zip(values.tolist(), np.bincount(where, demand[inside]).tolist(), strict=True))
+    return found
+
+
+def digest_of(numbers: NDArray[np.int64], labels: NDArray[np.int32]) -> int:
+    """Sum up random-looking numbers of rows and their labels: equal for equal labels, else hardly ever.
+
+    The digest of two sets of rows is the sum of theirs, modulo 2^64, however rows are cut into partitions.
+
+    Examples
+    --------
+    >>> rows, labels = np.arange(3), np.array([0, 1, 1], dtype=np.int32)
+    >>> together = digest_of(rows, labels)
+    >>> together == (digest_of(rows[:1], labels[:1]) + digest_of(rows[1:], labels[1:])) % 2**64
+    True
+    """
+    return int((_scrambled(numbers) * _scrambled(labels.astype(np.int64) + 1)).sum(dtype=np.uint64))
+
+
+def _scrambled(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Steele, Lea and Flood's mix of 64 bits (SplitMix, 2014), made odd: no factor of a digest vanishes."""
+    bits = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (bits ^ (bits >> np.uint64(31))) | np.uint64(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Labelling:
+    """Labels of all rows in few numbers: the cheapest cluster at these prices, but for some rows.
+
+    Parameters
+    ----------
+    centers, prices
+        As in `Question`.
+    numbers : ndarray of int64
+        Rows that stand elsewhere, or where rounding could decide, ascending.
+    labels : ndarray of int32
+        Where these are.
+    """
+
+    centers: NDArray[np.float64]
+    prices: NDArray[np.float64]
+    numbers: NDArray[np.int64]
+    labels: NDArray[np.int32]
+
+    def of(self, rows: Rows, first_row: int) -> NDArray[np.int32]:
+        """Return the labels of one partition."""
+        labels, _ = priced_labels(rows, self.centers, self.prices)
+        begin, end = np.searchsorted(self.numbers, [first_row, first_row + len(rows)])
+        labels[self.numbers[begin:end] - first_row] = self.labels[begin:end]
+        return labels
+
+
+def labels_of(rows: Rows, labelling: Labelling, place: Place) -> NDArray[np.int32]:
+    """Return the labels of one partition."""
+    return labelling.of(rows, place.first_row)
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Which rows become candidates in a round of k-means||: more likely the further they are from those drawn.
+
+    Parameters
+    ----------
+    candidates : ndarray of float64, shape (n_candidates, n_features)
+        Those drawn so far.
+    per_cost : float
+        How likely a row is drawn, for each unit of its weighted squared distance to them.
+    seed : int
+        Of this round.
+    """
+
+    candidates: NDArray[np.float64]
+    per_cost: float
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Rows drawn from partitions."""
+
+    values: NDArray[np.float64]
+
+    @classmethod
+    def joined(cls, parts: "list[Drawn]") -> "Drawn":
+        """Put the rows of several partitions together."""
+        return cls(np.concatenate([part.values for part in parts]))
+
+
+def draw_candidates(draw: Draw, rows: Rows, place: Place) -> Drawn:
+    """Draw rows by their numbers and the seed, so that the draw does not depend on the partitions."""
+    costs = np.empty(len(rows))
+    weights = rows.weights()
+    for begin in range(0, len(rows), CHUNK):
+        part = slice(begin, begin + CHUNK)
+        costs[part] = distances.block_costs(rows.values[part], weights[part], draw.candidates).min(axis=1)
+    numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
+    chance = _scrambled(_scrambled(numbers).view(np.int64) ^ np.int64(draw.seed)) / 2.0**64
+    return Drawn(rows.values[chance < draw.per_cost * costs].astype(np.float64))
+
+
+def nearest_labels(rows: Rows, centers: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return the nearest center of each row."""
+    return distances.nearest_pass(rows.values, None, centers)[0]
+
+
+def pick(rows: Rows, places: NDArray[np.int64]) -> Rows:
+    """Return some rows of a partition."""
+    return rows.at(places)
+
+
+def costs_of(asked: tuple[Labelling, NDArray[np.float64]], rows: Rows, place: Place) -> "Total":
+    """Return what the rows of a partition cost by their labels, at other centers."""
+    labelling, centers = asked
+    labels = labelling.of(rows, place.first_row)
+    return Total(distances.own_costs(rows.values, rows.weight, labels, centers))
+
+
+def costs_everywhere(centers: NDArray[np.float64], rows: Rows, place: Place) -> "Total":
+    """Return what the rows of a partition cost in all clusters together."""
+    pieces = (slice(i, i + CHUNK) for i in range(0, len(rows), CHUNK))
+    weights = rows.weights()
+    return Total(sum(float(distances.block_costs(rows.values[at], weights[at], centers).sum()) for at in pieces))
+
+
+@dataclass(frozen=True)
+class Total:
+    """A sum over partitions."""
+
+    value: float
+
+    @classmethod
+    def joined(cls, parts: "list[Total]") -> "Total":
+        """Add up."""
+        return cls(sum(part.value for part in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What is seen of a partition when it is first looked at."""
+
+    n_rows: int
+    mean: NDArray[np.float64]
+    spread: NDArray[np.float64]  # sum of squared differences to the mean, per feature
+    largest: float
+    bad: tuple[int, int, float] | None  # row, feature and value of the first that is not a finite number
+    weight: "Amounts"
+    demand: "Amounts"
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """What is seen of weights or demands: their sum, the least positive one, and what kinds there are."""
+
+    total: float
+    least: float
+    n_zero: int
+    are_whole: bool
+    first: float
+    are_equal: bool
+    bad: tuple[int, float] | None
+
+    @classmethod
+    def of(cls, amounts: NDArray[np.float64]) -> "Amounts":
+        """Look at the weights or demands of a partition."""
+        wrong = np.flatnonzero(~(np.isfinite(amounts) & (amounts >= 0)))
+        return cls(
+            total=float(amounts.sum()),
+            least=float(amounts[amounts > 0].min(initial=np.inf)),
+            n_zero=int((amounts == 0).sum()),
+            are_whole=bool((amounts == np.floor(amounts)).all()),
+            first=float(amounts[0]) if amounts.size else np.nan,
+            are_equal=bool((amounts == amounts[:1]).all()),
+            bad=(int(wrong[0]), float(amounts[wrong[0]])) if wrong.size else None,
+        )
+
+
+def look_at(rows: Rows) -> Seen:
+    """Look at a partition for the first time: how many rows, how they vary, and whether all are numbers."""
+    values = rows.values
+    n_rows, n_features = values.shape
+    mean, spread, largest, bad = np.zeros(n_features), np.zeros(n_features), 0.0, None
+    with np.errstate(all="ignore"):
+        if n_rows:
+            mean = values.mean(axis=0, dtype=np.float64)
+            largest = max(float(values.max()), -float(values.min()))
+        for begin in range(0, n_rows, CHUNK):
+            spread += ((values[begin : begin + CHUNK] - mean) ** 2).sum(axis=0)
+    if not np.isfinite(mean).all():
+        wrong = np.argwhere(~np.isfinite(values))
+        if wrong.size:
+            row, column = wrong[0]
+            bad = (int(row), int(column), float(values[row, column]))
+    return Seen(n_rows, mean, spread, largest, bad, Amounts.of(rows.weights()), Amounts.of(rows.demands()))

@@ -1,0 +1,157 @@
+"""The problem of a fit whose rows are elsewhere: bounds, and the rows with links, which are few and here."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain._tolerances import DEMAND_RELATIVE, DEMAND_TERMS
+from konstrain.constraints import Problem
+from konstrain.dask.passes import Amounts, Seen
+from konstrain.dask.prices import Bounds
+from konstrain.links import LinkGraph
+from konstrain.rounding import LARGEST_EXACT
+
+
+@dataclass(frozen=True, eq=False)
+class Tied:
+    """Rows with links, gathered once: blocks and conflicts as in memory.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of these rows alone, without sizes.
+    numbers : ndarray of int64
+        Which rows these are, ascending.
+    must_link, cannot_link : ndarray of float64, shape (n_pairs, 3)
+        The links by place among these rows, each with its confidence.
+    """
+
+    problem: Problem
+    numbers: NDArray[np.int64]
+    must_link: NDArray[np.float64]
+    cannot_link: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Overview:
+    """What is known of all rows together after a first look at each partition."""
+
+    n_samples: int
+    mean: NDArray[np.float64]
+    mean_variance: float
+    weight: Amounts
+    demand: Amounts
+
+    @classmethod
+    def of(cls, seen: list[Seen]) -> "Overview":
+        """Put the looks at all partitions together."""
+        n_samples, mean, spread = 0, np.zeros_like(seen[0].mean), np.zeros_like(seen[0].spread)
+        for part in (part for part in seen if part.n_rows):
+            # Chan, Golub and LeVeque (1979): variances of parts add up without large numbers cancelling.
+            total = n_samples + part.n_rows
+            apart = part.mean - mean
+            spread = spread + part.spread + apart**2 * (n_samples * part.n_rows / total)
+            mean = mean + apart * (part.n_rows / total)
+            n_samples = total
+        variance = float(spread.sum()) / max(1, n_samples * mean.size)
+        return cls(
+            n_samples,
+            mean,
+            variance,
+            _together([part.weight for part in seen if part.n_rows]),
+            _together([part.demand for part in seen if part.n_rows]),
+        )
+
+
+def _together(parts: list[Amounts]) -> Amounts:
+    return Amounts(
+        total=sum(part.total for part in parts),
+        least=min((part.least for part in parts), default=np.inf),
+        n_zero=sum(part.n_zero for part in parts),
+        are_whole=all(part.are_whole for part in parts),
+        first=parts[0].first if parts else np.nan,
+        are_equal=all(part.are_equal and part.first == parts[0].first for part in parts),
+        bad=None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteProblem:
+    """What a k-means loop asks of a `Problem`, for rows that are elsewhere."""
+
+    overview: Overview
+    n_clusters: int
+    size_min: NDArray[np.float64] | None
+    size_max: NDArray[np.float64] | None
+    tied: Tied | None
+    nonempty: bool = True
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.overview.n_samples
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks; rows without links are blocks of their own."""
+        merged = 0 if self.tied is None else self.tied.problem.n_samples - self.tied.problem.n_blocks
+        return self.n_samples - merged
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether sizes are bounded."""
+        return self.size_min is not None or self.size_max is not None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether every row may go where it likes."""
+        return self.tied is None and not self.has_sizes
+
+    @property
+    def has_soft_links(self) -> bool:
+        """Whether some link may be broken at a price."""
+        return self.tied is not None and self.tied.problem.has_soft_links
+
+    @property
+    def has_unit_demand(self) -> bool:
+        """Whether every block counts 1."""
+        is_unit = self.overview.demand.are_equal and self.overview.demand.first == 1.0
+        return is_unit and (self.tied is None or self.tied.problem.has_unit_demand)
+
+    @property
+    def constant_penalty(self) -> float:
+        """Confidences of soft links that every clustering breaks."""
+        return 0.0 if self.tied is None else self.tied.problem.constant_penalty
+
+    def links_at(self, violation_cost: float | None) -> LinkGraph | None:
+        """Links among the tied blocks."""
+        return None if self.tied is None else self.tied.problem.links_at(violation_cost)
+
+    @property
+    def bounds(self) -> Bounds:
+        """Bounds as sizes are compared with them, 0 and infinity where nothing was asked."""
+        low = np.zeros(self.n_clusters) if self.size_min is None else self.size_min
+        high = np.full(self.n_clusters, np.inf) if self.size_max is None else self.size_max
+        rounding = self.demand_rounding
+        return Bounds(low * (1.0 - rounding), high * (1.0 + rounding))
+
+    @property
+    def demand_rounding(self) -> float:
+        """By how much sums of demands may miss a bound, as a share of it; as `rounding.demand_rounding` has it."""
+        demand = self.overview.demand
+        is_whole = demand.are_whole and demand.total <= LARGEST_EXACT
+        return DEMAND_RELATIVE * (DEMAND_TERMS if is_whole else max(DEMAND_TERMS, self.n_samples))
+
+    @property
+    def tied_rows(self) -> NDArray[np.int64]:
+        """Rows that the client places."""
+        return np.zeros(0, dtype=np.int64) if self.tied is None else self.tied.numbers
+
+
+def blocks_of(tied: Tied | None, n_features: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
+    """Means, weights and demands of the tied blocks."""
+    if tied is None:
+        return np.zeros((0, n_features)), np.zeros(0), np.zeros(0)
+    return tied.problem.mean, tied.problem.weight, tied.problem.demand

@@ -1,0 +1,189 @@
+"""What is accepted as rows, what is refused and with which words, and what a fit leaves behind."""
+
+import pickle
+import tracemalloc
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+import konstrain
+from konstrain import InfeasibleError
+from konstrain.dask import ConstrainedKMeans, sample, steps
+
+
+@pytest.fixture(scope="module")
+def X():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(300, 4)) + 3 * rng.integers(0, 3, size=(300, 1))
+
+
+def fitted(x, X, **arguments):
+    return ConstrainedKMeans(3, size_min=80, size_max=120, init=X[:3], random_state=0).fit(x, **arguments)
+
+
+def test_frames_arrays_of_unknown_sizes_empty_partitions_and_cut_columns_give_the_same_labels(cluster, X):
+    with Client(cluster):
+        whole = fitted(da.from_array(X, chunks=(100, 4)), X)
+        labels = whole.labels_.compute()
+        frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")), npartitions=4)
+        by_frame = fitted(frame, X)
+        assert_array_equal(by_frame.labels_.compute(), labels)
+        assert by_frame.feature_names_in_.tolist() == list("abcd")
+        unknown = frame.to_dask_array()
+        assert np.isnan(unknown.shape[0])
+        assert_array_equal(fitted(unknown, X).labels_.compute(), labels)
+        empty = da.concatenate([da.zeros((0, 4)), da.from_array(X[:120]), da.zeros((0, 4)), da.from_array(X[120:])])
+        assert_array_equal(fitted(empty, X).labels_.compute(), labels)
+        assert_array_equal(fitted(da.from_array(X, chunks=(150, 3)), X).labels_.compute(), labels)
+
+
+def test_single_precision_stays_and_integers_become_doubles(cluster, X):
+    with Client(cluster):
+        single = fitted(da.from_array(X.astype(np.float32), chunks=(100, 4)), X)
+        assert single.cluster_centers_.dtype == np.float32
+        local = konstrain.ConstrainedKMeans(3, size_min=80, size_max=120, init=X[:3]).fit(X.astype(np.float32))
+        assert_array_equal(single.labels_.compute(), local.labels_)
+        whole = fitted(da.from_array(np.round(10 * X).astype(int), chunks=(100, 4)), 10 * X)
+        assert whole.cluster_centers_.dtype == np.float64
+
+
+def test_bad_rows_are_named_with_partition_and_column(cluster, X):
+    bad = X.copy()
+    bad[210, 2] = np.nan
+    frame = pd.DataFrame(bad, columns=list("abcd"))
+    with Client(cluster):
+        with pytest.raises(
+            ValueError, match=r"missing value in partition 2, row 10 of it \(row 210 of all\), column 2"
+        ):
+            fitted(da.from_array(bad, chunks=(100, 4)), X)
+        with pytest.raises(ValueError, match=r"partition 2, row 10 of it \(row 210 of all\), column 'c'"):
+            fitted(dd.from_pandas(frame, npartitions=3), X)
+        with pytest.raises(ValueError, match=r"demand is -1.0 in partition 1, row 5 of it \(row 105 of all\)"):
+            fitted(da.from_array(X, chunks=(100, 4)), X, demand=np.where(np.arange(300) == 105, -1.0, 1.0))
+        with pytest.raises(ValueError, match="partition 1, too large to be squared"):
+            fitted(da.from_array(np.where(np.arange(300)[:, None] == 150, 1e200, X), chunks=(100, 4)), X)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda X: X, "call dask.array.from_array"),
+        (lambda X: da.from_array(X[:, 0]), "call X.reshape"),
+        (lambda X: da.from_array(X.astype(str)), "call X.astype"),
+        (lambda X: dd.from_pandas(pd.DataFrame({"key": ["a", "b"], "x": [0.0, 1.0]})), "'key' of X holds no numbers"),
+    ],
+)
+def test_other_rows_are_refused_with_what_to_call(make, words, X):
+    with pytest.raises((TypeError, ValueError), match=words):
+        ConstrainedKMeans(3).fit(make(X))
+
+
+def test_weights_and_demands_must_be_cut_like_the_rows(cluster, X):
+    x = da.from_array(X, chunks=(100, 4))
+    with Client(cluster):
+        with pytest.raises(ValueError, match="sample_weight has 2 partitions, but X has 3"):
+            fitted(x, X, sample_weight=da.ones(300, chunks=150))
+        with pytest.raises(ValueError, match="partition 0 of demand has shape"):
+            fitted(x, X, demand=da.ones(300, chunks=((50, 150, 100),)))
+        with pytest.raises(ValueError, match="give demand as a dask array or series"):
+            fitted(dd.from_pandas(pd.DataFrame(X), npartitions=2), X, demand=np.ones(300))
+        with pytest.raises(ValueError, match="sample_weight is 0 in 1 rows"):
+            fitted(x, X, sample_weight=np.where(np.arange(300) == 7, 0.0, 1.0))
+        frame = dd.from_pandas(pd.DataFrame({"x": X[:, 0], "w": 1.0 + np.arange(300) % 3}), npartitions=3)
+        by_series = ConstrainedKMeans(3, init=X[:3, :1]).fit(frame[["x"]], sample_weight=frame["w"])
+        local = konstrain.ConstrainedKMeans(3, init=X[:3, :1]).fit(X[:, :1], sample_weight=1.0 + np.arange(300) % 3)
+        assert_array_equal(by_series.labels_.compute(), local.labels_)
+
+
+def test_rows_without_weight_go_to_their_nearest_center(cluster, X):
+    weight = np.where(np.arange(300) % 5 == 0, 0.0, 1.0)
+    local = konstrain.ConstrainedKMeans(3, init=X[:3]).fit(X, sample_weight=weight)
+    with Client(cluster):
+        model = ConstrainedKMeans(3, init=X[:3]).fit(da.from_array(X, chunks=(77, 4)), sample_weight=weight)
+        nearest = ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
+        assert_array_equal(model.labels_.compute()[weight == 0], nearest[weight == 0])
+        assert_allclose(model.inertia_, local.inertia_, rtol=1e-9)
+
+
+def test_clashes_are_told_in_the_numbers_of_all_rows(cluster, X):
+    x = da.from_array(X, chunks=(100, 4))
+    with Client(cluster):
+        with pytest.raises(InfeasibleError, match=r"cannot_link \(40, 290\) contradicts must_link path 40-170-290"):
+            fitted(x, X, must_link=[(40, 170), (170, 290)], cannot_link=[(40, 290)])
+        apart = [(i, j) for i in (5, 105, 205, 299) for j in (5, 105, 205, 299) if i < j]
+        with pytest.raises(InfeasibleError, match="rows 5, 105, 205, 299 must all be in different clusters"):
+            fitted(x, X, cannot_link=apart)
+        with pytest.raises(InfeasibleError, match="size_max adds up to 30 over 3 clusters, but there are 300 rows"):
+            ConstrainedKMeans(3, size_max=10).fit(x)
+        with pytest.raises(InfeasibleError, match=r"block of rows 0, 1, 2, .* more than the largest size_max 120"):
+            fitted(x, X, must_link=[(i, i + 1) for i in range(130)])
+        with pytest.raises(ValueError, match="row 300 does not exist, rows are 0 to 299"):
+            fitted(x, X, must_link=[(0, 300)])
+        with pytest.raises(ValueError, match="n_samples=300 should be >= n_clusters=400"):
+            ConstrainedKMeans(400).fit(x)
+        with pytest.raises(ValueError, match="y is not read"):
+            fitted(x, X, y=np.zeros(300))
+
+
+@pytest.mark.parametrize("init", ["k-means++", "random", "k-means||", lambda X, k, random_state: X[:k]])
+def test_one_seed_gives_one_answer_whatever_the_partitions(init, cluster, X):
+    with Client(cluster):
+        one, other = (
+            ConstrainedKMeans(3, size_max=110, init=init, n_init=2, random_state=5).fit(
+                da.from_array(X, chunks=(c, 4))
+            )
+            for c in (300, 90)
+        )
+        assert_array_equal(one.labels_.compute(), other.labels_.compute())
+        assert_allclose(one.inertia_, other.inertia_, rtol=1e-9)
+        assert np.bincount(one.labels_.compute()).max() <= 110
+
+
+def test_a_local_model_predicts_transforms_and_scores_the_same(cluster, X):
+    x = da.from_array(X, chunks=(100, 4))
+    with Client(cluster) as client:
+        model = fitted(x, X)
+        local = model.to_local()
+        assert type(local) is konstrain.ConstrainedKMeans
+        assert not hasattr(local, "labels_")
+        assert model.client_ is client
+        assert_array_equal(model.predict(x).compute(), local.predict(X))
+        assert_array_equal(model.predict(X), local.predict(X))
+        assert_allclose(model.transform(x).compute(), local.transform(X))
+        assert_allclose(model.score(x), local.score(X))
+        with pytest.raises(ValueError, match="X has 2 features, but the fit was to 4"):
+            model.predict(x[:, :2])
+        with pytest.raises(TypeError, match="certify needs the rows in memory"):
+            model.certify(x)
+        copy = clone(ConstrainedKMeans(3, client=client))
+        assert copy.client is client
+        assert pickle.loads(pickle.dumps(ConstrainedKMeans(3, client=client))).client is None
+
+
+def test_labels_are_lazy_and_the_client_holds_nothing_of_the_size_of_the_rows(cluster, monkeypatch):
+    # With few rows near a tie and in the sample, what is left on the client would show any array of n entries.
+    for module, name, value in [
+        (steps, "LEAST_NEAR", 500),
+        (steps, "MOST_COSTS", 1),
+        (sample, "LEAST_ROWS", 500),
+        (sample, "SHARE", 0.0),
+    ]:
+        monkeypatch.setattr(module, name, value)
+    n = 2_000_000
+    x = da.random.default_rng(0).normal(size=(n, 2), chunks=(n // 8, 2))
+    with Client(cluster):
+        tracemalloc.start()
+        model = ConstrainedKMeans(3, size_min=n // 4, size_max=n // 2.8, max_iter=9, random_state=0, tol=0.1).fit(x)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 1.5 * n  # bytes: not even one and a half per row
+        assert isinstance(model.labels_, da.Array)
+        assert model.cluster_sizes_.sum() == n
+        assert model.cluster_sizes_.max() <= n // 2.8
+        assert model.cluster_sizes_.min() >= n // 4

@@ -1,0 +1,160 @@
+"""What can go wrong on a cluster ends with the same labels, or in one line that says what to do."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client
+from numpy.testing import assert_array_equal
+
+from konstrain import NotProvenWarning
+from konstrain.dask import ConstrainedKMeans
+
+N = 400
+
+
+@pytest.fixture(scope="module")
+def X():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(N, 2)) + 2 * rng.integers(0, 3, size=(N, 1))
+
+
+def model(X, **params):
+    return ConstrainedKMeans(3, size_min=100, size_max=150, init=X[:3], tol=0, random_state=0, **params)
+
+
+def test_a_worker_killed_in_the_middle_of_a_fit_changes_no_label(cluster, X):
+    x = da.from_array(X, chunks=(80, 2))
+    with Client(cluster) as client:
+        calm = model(X).fit(x).labels_.compute()
+        killed = []
+
+        def kill_one(now):
+            if now.n_iter == 2:
+                killed.append(client.run(os.getpid))
+                os.kill(next(iter(killed[0].values())), signal.SIGKILL)
+
+        harmed = model(X, callback=kill_one).fit(x)
+        assert killed
+        assert_array_equal(harmed.labels_.compute(), calm)
+        client.wait_for_workers(2)  # the nanny starts another one, for the tests that follow
+
+
+def ends_the_worker_of_the_second(block, block_info=None):
+    if block_info and block_info[0]["chunk-location"][0] == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return block
+
+
+def test_a_partition_that_ends_every_worker_is_named_with_what_to_set(cluster, X):
+    # As the nanny does to a worker that is out of memory.
+    x = da.from_array(X, chunks=(100, 2)).map_blocks(ends_the_worker_of_the_second, dtype=float)
+    with Client(cluster) as client:
+        with pytest.raises(MemoryError, match=r"partition 1 of X ended 4 workers in a row.*larger memory_limit"):
+            model(X).fit(x)
+        client.wait_for_workers(2)
+
+
+def test_a_scheduler_that_is_gone_is_told_in_one_line(X):
+    port = free_port()
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--host", "127.0.0.1"]
+    scheduler = subprocess.Popen([*command, "--no-dashboard"], stderr=subprocess.DEVNULL)
+    worker = None
+    try:
+        address = f"tcp://127.0.0.1:{port}"
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard", "--no-nanny"]
+        worker = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        with dask.config.set({"distributed.comm.timeouts.connect": "3s"}), Client(address, timeout=60) as client:
+            client.wait_for_workers(1, timeout=60)
+
+            def end_scheduler(now):
+                scheduler.kill()
+                scheduler.wait()
+
+            with pytest.raises(ConnectionError, match="is gone, and the rows with it; start it again and fit again"):
+                model(X, callback=end_scheduler).fit(da.from_array(X, chunks=(80, 2)))
+    finally:
+        for process in filter(None, (scheduler, worker)):
+            process.kill()
+            process.wait()
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def test_an_interrupt_ends_with_the_best_so_far(cluster, X):
+    with Client(cluster):
+        with pytest.warns(RuntimeWarning, match="interrupted in iteration 3; the best clustering so far"):
+            ended = model(X, callback=until_interrupted).fit(da.from_array(X, chunks=(80, 2)))
+        assert np.bincount(ended.labels_.compute()).min() >= 100
+
+
+def until_interrupted(now):
+    if now.n_iter == 2:
+        # The handler runs in the pass that follows, as after a key pressed there.
+        threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+
+def test_a_time_limit_and_a_callback_end_a_fit_with_sizes_kept(cluster, X, capfd):
+    x = da.from_array(X, chunks=(80, 2))
+    with Client(cluster):
+        with pytest.warns(NotProvenWarning):
+            limited = model(X, time_limit=0.0).fit(x)
+        told = []
+        stopped = model(X, verbose=1, callback=lambda now: told.append(now) or len(told) == 2).fit(x)
+    assert limited.n_iter_ == 1
+    assert stopped.n_iter_ == 2
+    assert told[1].n_samples == N
+    assert "iteration 2  400 rows  objective" in capfd.readouterr().err
+    for ended in (limited, stopped):
+        assert 100 <= ended.cluster_sizes_.min() <= ended.cluster_sizes_.max() <= 150
+
+
+def test_without_a_client_nothing_listens_beyond_this_machine(X):
+    addresses = []
+
+    def look(now):
+        children = {os.getpid(), *descendants(os.getpid())}
+        addresses.extend(listening(children))
+
+    model(X, callback=look).fit(da.from_array(X, chunks=(200, 2)))
+    assert addresses
+    assert all(address.startswith("127.") for address in addresses), addresses
+
+
+def descendants(process):
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            yield child
+            yield from descendants(child)
+
+
+def listening(processes):
+    """Addresses at which these processes listen, from Linux's own tables."""
+    sockets = set()
+    for process in processes:
+        for link in Path(f"/proc/{process}/fd").glob("*"):
+            try:
+                sockets.add(os.readlink(link))
+            except OSError:
+                continue  # closed in between
+    for line in [*Path("/proc/net/tcp").read_text().splitlines()[1:]]:
+        fields = line.split()
+        if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+            digits = fields[1].split(":")[0]
+            yield ".".join(str(int(digits[i : i + 2], 16)) for i in (6, 4, 2, 0))
+    for line in Path("/proc/net/tcp6").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+            yield fields[1]
