@@ -176,3 +176,12 @@ def test_the_silhouette_is_that_of_scikit_learn():
     np.testing.assert_allclose(mean_silhouette(X, labels), silhouette_score(X, labels), rtol=1e-7)
     assert mean_silhouette(X, np.zeros(60, dtype=int)) is None
     assert mean_silhouette(X, np.arange(60)) is None
+
+
+def test_numbers_on_one_scale_are_the_same_with_and_without_a_transformer():
+    columns = Columns(np.random.default_rng(0).random((30, 2)) * [1.0, 900.0], ("a", "b"), {})
+    plan = plan_columns(columns)
+    assert plan.scaled
+    np.testing.assert_array_equal(
+        fitted_transformer(columns, plan).transform(columns.frame(plan.names)), prepare(columns, plan).X
+    )

@@ -25,7 +25,7 @@ class Preparation:
     plan : TablePlan
         What became of each column.
     transformer : ColumnTransformer or None
-        What did it, fitted; None where numbers are clustered as they stand.
+        What did it, fitted; None where there are only numbers and none is missing.
     X : ndarray of shape (n_samples, n_features)
         The rows.
     features : tuple of str
@@ -50,15 +50,22 @@ def prepare(columns: Columns, plan: TablePlan) -> Preparation:
     >>> done.features, done.X.tolist()[:2]
     (('visits', 'plan=free', 'plan=gold'), [[1.0, 0.0, 1.0], [-1.0, 1.0, 0.0]])
     """
-    if plan.is_plain:
+    if plan.names == plan.of_kind(Kind.NUMBER):
         chosen = columns.X
         if plan.names != list(columns.numbers):
             chosen = np.ascontiguousarray(columns.X[:, [columns.numbers.index(name) for name in plan.names]])
         if not np.isnan(chosen).any():
-            return Preparation(plan, None, chosen, tuple(plan.names))
+            # Numbers alone need no transformer, which takes long to import; one that is saved does the same to them.
+            return Preparation(plan, None, _scaled(chosen) if plan.scaled else chosen, tuple(plan.names))
     transformer = fitted_transformer(columns, plan)
     X = transformed(transformer, columns, plan)
     return Preparation(plan, transformer, X, _features(transformer, plan))
+
+
+def _scaled(X: NDArray[Any]) -> NDArray[Any]:
+    from konstrain.tables.scale import OneScale
+
+    return OneScale().fit(X).transform(X)
 
 
 def fitted_transformer(columns: Columns, plan: TablePlan) -> "ColumnTransformer":
