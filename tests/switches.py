@@ -36,7 +36,7 @@ SAME = {
 ENGINES = {
     "konstrain.assignment.linked.NODE_LIMIT": (1, 100_000),
     "konstrain.assignment.linked.CLIQUE_LIMIT": (1, 100_000),
-    "konstrain.assignment.coupled.FIRST_CORE": (1, NEVER),
+    "konstrain.assignment.prove.FIRST_CORE": (1, NEVER),
     "konstrain.assignment.lagrangian.MAX_STEPS": (1, 200),
     "konstrain.assignment.lagrangian.FEW_STEPS": (1, 50),
     "konstrain.assignment.lagrangian.FAR_OFF": (0.0, 1e9),

@@ -14,3 +14,4 @@ void bindLocalSearch(nanobind::module_& m);
 void bindSdp(nanobind::module_& m);
 void bindSplitting(nanobind::module_& m);
 void bindPricing(nanobind::module_& m);
+void bindResources(nanobind::module_& m);
