@@ -20,6 +20,8 @@ from konstrain.stop import Deadline
 # Choices of least regret in the first core; it grows by this factor while no feasible labels are known.
 FIRST_CORE = 200
 CORE_GROWTH = 8
+# Choices beyond one per block above which a proof after few branchings is not to be hoped for.
+MOST_CHOICES = 5000
 
 
 class Point(Protocol):
@@ -74,6 +76,8 @@ def prove(search: Search) -> float:
         if search.is_closed() or search.deadline.expired() or (is_brief and search.labels is not None):
             return search.bound
         allowed = _worth_trying(search, regret)
+        if search.deadline.max_nodes is not None and allowed.sum() > regret.shape[0] + MOST_CHOICES:
+            return search.bound
     answer = _try_core(search, allowed)
     if answer.status == "infeasible" and search.labels is None:
         raise InfeasibleError(

@@ -106,8 +106,10 @@ class ResourceSearch:
         """Labels of the free blocks, their prices, and what they pay in their cheapest clusters at these."""
         if not self._free.size:
             return np.zeros(0, dtype=np.int32), prices, 0.0
-        rules, unit = self.rules.restricted_to(self._free, others).scaled()
-        costs = self.problem.costs if not self._tied.size else self.problem.costs[self._free]
+        # Without links these are the same rules in every step, which remember what was computed from them.
+        part = self.rules.restricted_to(self._free, others) if self._tied.size else self.rules.compared
+        rules, unit = part.scaled
+        costs = self.problem.costs[self._free] if self._tied.size else self.problem.costs
         labels, found, least, _ = _core.place_by_resources(
             costs,
             rules.amounts,

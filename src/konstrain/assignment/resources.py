@@ -75,7 +75,8 @@ class Resources:
             self.high + rounding * np.maximum(np.where(np.isfinite(self.high), np.abs(self.high), 0.0), cancelling),
         )
 
-    def as_compared(self) -> "Resources":
+    @cached_property
+    def compared(self) -> "Resources":
         """Rules with the bounds that sums are compared with."""
         low, high = self.widened
         return replace(self, low=low, high=high)
@@ -134,6 +135,7 @@ class Resources:
             np.column_stack([self.high, high]),
         )
 
+    @cached_property
     def scaled(self) -> tuple["Resources", NDArray[np.float64]]:
         """Rules in units of what a block adds to them on average, and these units: for steps that compare prices."""
         unit = np.abs(self.of_blocks).mean(axis=0) if self.amounts.shape[0] else np.ones(self.n_rules)

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain._warnings import warn_caller
-from konstrain.assignment import assign
+from konstrain.assignment import assign_by
 from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._conventions import (
@@ -27,7 +27,7 @@ from konstrain.estimators._conventions import (
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
-from konstrain.kmeans.last_step import prove_last_step
+from konstrain.kmeans.last_step import prove_last_step, work_limit
 from konstrain.kmeans.restarts import RestartPlan, Restarts, Run, draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
@@ -53,6 +53,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
 
     # Whether links may carry a confidence, and then break at a price.
     _takes_confidences: ClassVar[bool] = True
+    # Whether demand may be of several resources.
+    _takes_resources: ClassVar[bool] = False
 
     n_clusters: int
     init: Any
@@ -106,14 +108,25 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         self
             The fitted estimator.
         """
+        return self._fit(X, y, sample_weight, must_link=must_link, cannot_link=cannot_link, demand=demand)
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, *, must_link: Any, cannot_link: Any, demand: Any, **more: Any
+    ) -> Self:
+        """Fit under what all estimators take, and under `more` that only some do."""
         X = validated_rows(self, X)
         deadline = Deadline(self.time_limit)
+        if not self._takes_resources and len(np.shape(demand)) == 2 and np.shape(demand)[1] > 1:
+            raise ValueError(
+                f"demand has {np.shape(demand)[1]} resources, {type(self).__name__} takes one; use ConstrainedKMeans"
+            )
         links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
         if not self._takes_confidences:
             refuse_confidences(type(self).__name__, X.shape[0], **links)
-        self._learn_metric(X, {"y": y, "sample_weight": sample_weight, "demand": demand, **links}, deadline)
+        beside = {"sample_weight": sample_weight, "demand": demand, **more}
+        self._learn_metric(X, {"y": y, **beside, **links}, deadline)
         rows = self._measured(X)
-        problem = self._build_problem(rows, y, sample_weight, demand=demand, **links)
+        problem = self._build_problem(rows, y, sample_weight, demand=demand, **links, **more)
         best = place_weightless(problem, self._search(rows, problem, deadline), deadline)
         self._keep(rows, problem, best)
         if rows is not X:
@@ -145,6 +158,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             sample_weight=sample_weight,
             size_min=size_min,
             size_max=size_max,
+            **self._share_bounds(),
             **links,
         )
         if not problem.weight.any():
@@ -154,6 +168,10 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     def _size_bounds(self, n_samples: int) -> tuple[Any, Any]:
         """Least and largest sizes of clusters, None where nothing is asked."""
         return getattr(self, "size_min", None), getattr(self, "size_max", None)
+
+    def _share_bounds(self) -> dict[str, Any]:
+        """Bounds on shares of groups, where an estimator takes them."""
+        return {}
 
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         """Run the restarts and return the best."""
@@ -186,7 +204,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         self.cluster_centers_ = centers.astype(X.dtype, copy=False)
         self.objective_ = best.objective + (self.inertia_ - best.inertia)
         self.n_iter_ = best.n_iter
-        self.cluster_sizes_ = np.bincount(best.block_labels, problem.demand, self.n_clusters)
+        self.cluster_sizes_ = held_by(problem, best.block_labels)
         self._n_features_out = self.cluster_centers_.shape[0]
         if not best.converged and best.n_iter >= self.max_iter:
             warn_not_converged(self.max_iter)
@@ -222,6 +240,10 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         must_link: Any = None,
         cannot_link: Any = None,
         demand: Any = None,
+        category: Any = None,
+        share_min: Any = None,
+        share_max: Any = None,
+        share_tolerance: float | None = None,
     ) -> NDArray[np.int32]:
         """Assign new rows to the fitted centers.
 
@@ -230,7 +252,9 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             New rows.
         size_min, size_max, must_link, cannot_link, demand : optional
-            Constraints on the new rows, as in `fit`. With none of them each row goes to its nearest center; with any,
+            Constraints on the new rows, as in `fit`.
+        category, share_min, share_max, share_tolerance : optional
+            Shares of groups among the new rows, as in `ConstrainedKMeans`. With none of them each row goes to its nearest center; with any,
             the assignment of all rows together is solved exactly. Where a `time_limit` ends that before it is
             proved, a `NotProvenWarning` says so.
 
@@ -240,7 +264,13 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             Cluster of each row.
         """
         X, centers = self._validate_new(X), self._measured_centers()
-        asked = (size_min, size_max, must_link, cannot_link, demand)
+        shares = {
+            "category": category,
+            "share_min": share_min,
+            "share_max": share_max,
+            "share_tolerance": share_tolerance,
+        }
+        asked = (size_min, size_max, must_link, cannot_link, demand, *shares.values())
         if all(value is None for value in asked):
             return distances.nearest_pass(X, None, centers, n_threads=default_threads())[0]
         problem = Problem.build(
@@ -252,10 +282,12 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             size_max=size_max,
             demand=demand,
             nonempty=False,
+            **shares,
         )
         costs = distances.block_costs(problem.mean, problem.weight, centers, n_threads=default_threads())
         price = self._price_of_new_links(costs) if problem.has_soft_links else None
-        answer = assign(problem.assignment_problem(costs, price), time_limit=self.time_limit)
+        deadline = work_limit(problem, price, Deadline(self.time_limit))
+        answer = assign_by(problem.assignment_problem(costs, price), deadline=deadline)
         if not answer.proven:
             warn_caller(
                 "the time limit ended the assignment of the new rows before it was proved optimal: labels are "
@@ -268,3 +300,12 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
         """What breaking a soft link of confidence 1 costs in `predict`: the mean of all costs."""
         return float(costs.mean())
+
+
+def held_by(problem: Problem, block_labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Rows or demand in each cluster; of several resources, a column for each."""
+    if problem.amounts is None:
+        return np.bincount(block_labels, problem.demand, problem.n_clusters)
+    labels = problem.expand(block_labels)
+    columns = (np.bincount(labels, column, problem.n_clusters) for column in problem.amounts.values.T)
+    return np.column_stack(list(columns))

@@ -4,10 +4,10 @@ import math
 from dataclasses import replace
 
 from konstrain._warnings import warn_caller
+from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.result import Clustering, is_lower
-from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
 
 # Without a time limit a proof may take hours where sizes meet soft links or unequal demand. It ends when branchings
@@ -31,7 +31,8 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     Clustering
         `proven` tells whether its last step is: no labels are better at its centers.
     """
-    exact = replace(loop.steps, max_nodes=None, deadline=_deadline_of(loop.steps))
+    steps = loop.steps
+    exact = replace(steps, max_nodes=None, deadline=work_limit(steps.problem, steps.violation_cost, steps.deadline))
     while not (best.proven or best.interrupted or loop.steps.max_nodes is None or exact.deadline.expired()):
         try:
             answer = exact.step(best.centers, best.assignment)
@@ -51,12 +52,11 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     return best
 
 
-def _deadline_of(steps: Steps) -> Deadline:
-    """Return the time that is left for the proof; where no limit was set and it could be endless, most branchings."""
-    problem = steps.problem
-    is_easy = problem.has_unit_demand and not problem.has_soft_links
-    if is_easy or math.isfinite(steps.deadline.remaining()):
-        return steps.deadline
-    links = problem.links_at(steps.violation_cost)
+def work_limit(problem: Problem, violation_cost: float | None, deadline: Deadline) -> Deadline:
+    """Return the time that is left for a proof; where no limit was set and it could be endless, most branchings."""
+    is_easy = problem.has_unit_demand and not problem.has_soft_links and problem.resources is None
+    if is_easy or math.isfinite(deadline.remaining()):
+        return deadline
+    links = problem.links_at(violation_cost)
     choices = (problem.n_blocks + (0 if links is None else links.n_edges)) * problem.n_clusters
     return Deadline(None, max_nodes=max(1, LAST_WORK // choices**2))
