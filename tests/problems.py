@@ -76,7 +76,10 @@ def random_shares(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> R
             one[sizes[:at].sum() + value] = 1.0
             share = counts[:, value].sum() / rows_of.sum()
             width = rng.choice([0.05, 0.3, 0.6])
-            rules += [(one - share * (1 - width) * whole, 0.0, np.inf), (one - share / (1 - width) * whole, -np.inf, 0.0)]
+            rules += [
+                (one - share * (1 - width) * whole, 0.0, np.inf),
+                (one - share / (1 - width) * whole, -np.inf, 0.0),
+            ]
     low, high = (np.tile([rule[side] for rule in rules], (n_clusters, 1)) for side in (1, 2))
     return Resources(np.column_stack(amounts), np.array([rule[0] for rule in rules]), low, high)
 

@@ -1,16 +1,15 @@
-#include "resource_prices.h"
 #include "arrays.h"
 #include "bindings.h"
 #include "deadline.h"
+#include "resource_prices.h"
 #include "resource_repair.h"
 
 namespace {
 
 auto placeByResources(Matrix<double> costs, Matrix<double> amounts, Matrix<double> rules, Matrix<double> low,
                       Matrix<double> high, Matrix<double> start, bool isWarm, double timeLimit) {
-    const konstrain::ResourceProblem problem{view<double>(costs),   costs.shape(1),
-                                             view<double>(amounts), amounts.shape(1),
-                                             view<double>(rules),   view<double>(low),
+    const konstrain::ResourceProblem problem{view<double>(costs), costs.shape(1),      view<double>(amounts),
+                                             amounts.shape(1),    view<double>(rules), view<double>(low),
                                              view<double>(high)};
     auto prices = copyVector<double>(view<double>(start));
     auto labels = makeVector<std::int32_t>(costs.shape(0));
@@ -19,13 +18,14 @@ auto placeByResources(Matrix<double> costs, Matrix<double> amounts, Matrix<doubl
     bool isKept = false;
     {
         nb::gil_scoped_release release;
-        konstrain::ResourcePrices(problem, deadline).find({prices.data(), prices.size()}, isWarm);
+        const konstrain::PricedRows rows =
+            konstrain::ResourcePrices(problem, deadline).find({prices.data(), prices.size()}, isWarm);
         konstrain::RowPricer pricer(problem);
         pricer.take({prices.data(), prices.size()});
-        const konstrain::PricedRows rows = pricer.priceAll();
         least = rows.least;
         std::ranges::copy(rows.labels, labels.data());
-        isKept = konstrain::ResourceRepair(problem, pricer, rows, {labels.data(), labels.size()}).run(deadline);
+        isKept =
+            konstrain::ResourceRepair(problem, pricer, rows, {labels.data(), labels.size()}).run(deadline);
     }
     return std::make_tuple(labels, prices, least, isKept);
 }
@@ -33,9 +33,10 @@ auto placeByResources(Matrix<double> costs, Matrix<double> amounts, Matrix<doubl
 } // namespace
 
 void bindResources(nb::module_& m) {
-    m.def("place_by_resources", &placeByResources, "costs"_a.noconvert(), "amounts"_a.noconvert(),
-          "rules"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "start"_a.noconvert(),
-          "is_warm"_a, "time_limit"_a,
-          "Labels, prices (flat, clusters x rules), what rows pay in their cheapest clusters at these prices, "
-          "and whether the labels keep all bounds.");
+    m.def(
+        "place_by_resources", &placeByResources, "costs"_a.noconvert(), "amounts"_a.noconvert(),
+        "rules"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "start"_a.noconvert(), "is_warm"_a,
+        "time_limit"_a,
+        "Labels, prices (flat, clusters x rules), what rows pay in their cheapest clusters at these prices, "
+        "and whether the labels keep all bounds.");
 }

@@ -7,7 +7,9 @@ from konstrain.assignment.problem import Assignment, AssignmentProblem, Engine
 from konstrain.stop import NO_DEADLINE, Deadline
 
 # Cheapest first. Each engine proves its answer on what it supports; the last one supports everything.
-ENGINES: tuple[Engine, ...] = cast("tuple[Engine, ...]", (nearest, transport, matching, linked, coupled, priced, milp))
+ENGINES: tuple[Engine, ...] = cast(
+    "tuple[Engine, ...]", (nearest, transport, matching, linked, coupled, priced, milp)
+)
 
 
 def choose(problem: AssignmentProblem) -> Engine:

@@ -1,7 +1,7 @@
 """Engine for several sums per cluster: resources and shares, together with links, sizes and unequal demand.
 
-Prices for all rules give a bound and labels (`resource_search.py`); at the optimum of the linear program at most one row
-per price is undecided, so what is left is a small core that HiGHS proves (`prove.py`).
+Prices for all rules give a bound and labels (`resource_search.py`); at the optimum of the linear program at most one
+row per price is undecided, so what is left is a small core that HiGHS proves (`prove.py`).
 """
 
 import numpy as np
@@ -30,11 +30,11 @@ def solve(
     refuse_impossible_sums(problem)
     refuse_impossible_rules(problem.resources)
     search = ResourceSearch(problem, deadline)
-    if warm is not None and warm.labels.shape == (problem.n_blocks,):
-        # At other centers the bounds are the same: labels that kept them still do.
-        search.offer(warm.labels)
     try:
         search.run(warm)
+        if search.labels is None and warm is not None and warm.labels.shape == (problem.n_blocks,):
+            # At other centers the bounds are the same: labels that kept them still do.
+            search.offer(warm.labels)
         bound = search.bound
         if not search.is_closed() and not (deadline.is_brief and search.labels is not None):
             bound = prove(search)
@@ -51,7 +51,7 @@ def solve(
         labels=search.labels,
         cost=search.cost,
         lower_bound=min(bound, search.cost),
-        proven=problem.closes_gap(search.cost, bound),
+        proven=search.is_closed() if bound == search.bound else problem.closes_gap(search.cost, bound),
         engine=name,
         prices=None if search.best is None else search.best.prices,
     )
@@ -64,8 +64,8 @@ def refuse_impossible_rules(asked: Resources) -> None:
     slack = 1e-9 * np.abs(asked.of_blocks).sum(axis=0)
     for r in np.flatnonzero((low.sum(axis=0) > total + slack) | (high.sum(axis=0) < total - slack)):
         raise InfeasibleError(
-            f"the bounds of rule {r} add up to {low[:, r].sum():g} at least and {high[:, r].sum():g} at most, but all "
-            f"blocks together have {total[r]:g}; relax its bounds",
+            f"the bounds of rule {r} add up to {low[:, r].sum():g} at least and {high[:, r].sum():g} at most, but "
+            f"all blocks together have {total[r]:g}; relax its bounds",
             reason="resources",
         )
     crossed = np.argwhere(low > high)

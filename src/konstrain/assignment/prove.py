@@ -1,8 +1,8 @@
 """What prices leave open, closed by cores: small ones that improve labels, then one that proves them.
 
-What a block would lose by another cluster at the best prices (its regret) tells which choices can matter at all. A first
-small core improves the labels, a second one holds every choice that could still be part of something better, so its
-optimum is the optimum.
+What a block would lose by another cluster at the best prices (its regret) tells which choices can matter at all. A
+first small core improves the labels, a second one holds every choice that could still be part of something better, so
+its optimum is the optimum.
 """
 
 from typing import Protocol
@@ -28,10 +28,14 @@ class Point(Protocol):
     """What is known at some prices: labels without the bounds that have prices, and the bound they prove."""
 
     @property
-    def relaxed(self) -> LinkedAnswer: ...
+    def relaxed(self) -> LinkedAnswer:
+        """Labels that keep the links, with what they cost at these prices."""
+        ...
 
     @property
-    def bound(self) -> float: ...
+    def bound(self) -> float:
+        """What the prices prove."""
+        ...
 
 
 class Search(Protocol):
@@ -43,7 +47,9 @@ class Search(Protocol):
     cost: float
 
     @property
-    def best(self) -> Point | None: ...
+    def best(self) -> Point | None:
+        """The prices with the best bound."""
+        ...
 
     @property
     def bound(self) -> float:

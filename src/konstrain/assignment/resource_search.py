@@ -1,12 +1,13 @@
 """Prices for several sums per cluster, the bound they prove, and labels that keep all bounds.
 
 Sizes, resources and shares are rules with a price per cluster; at given prices they disappear and the links alone
-remain. Blocks without links are placed by the kernel (``src/cpp/assignment/resources``): Newton steps for the prices, then
-a repair of what few rows stand wrong. Linked blocks are placed exactly at these prices, in turn with the others.
+remain. Blocks without links are placed by the kernel (``src/cpp/assignment/resources``): Newton steps for the prices,
+then a repair of what few rows stand wrong. Linked blocks are placed exactly at these prices, in turn with the others.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ from konstrain.stop import Deadline
 
 # Rounds between free and linked blocks after which they will hardly agree any more.
 MAX_ROUNDS = 6
+# Relative gap that is open for sure, where good answers are enough.
+WIDE_GAP = 1e-7
 # Part of the time that is left for the linked blocks of one round.
 LINKED_SHARE = 0.3
 
@@ -65,6 +68,8 @@ class ResourceSearch:
 
     def is_closed(self) -> bool:
         """Whether the best labels are proved optimal."""
+        if self.deadline.is_brief and self.cost - self.bound > WIDE_GAP * abs(self.cost):
+            return False  # seen without the pass over all costs that an exact answer takes
         return self.problem.closes_gap(self.cost, self.bound)
 
     def priced_costs(self) -> NDArray[np.float64]:
@@ -93,8 +98,8 @@ class ResourceSearch:
 
     def _start(self, warm: Assignment | None) -> NDArray[np.float64]:
         """Prices of a similar problem, which may have had a rule more or less at the end; zero where it had none."""
-        prices = np.zeros(self.rules.low.shape)
-        given = None if warm is None else warm.prices
+        prices: NDArray[np.float64] = np.zeros_like(self.rules.low)
+        given: Any = None if warm is None else warm.prices
         if given is not None and given.ndim == 2 and len(given) == len(prices) and np.isfinite(given).all():
             n_common = min(given.shape[1], prices.shape[1])
             prices[:, :n_common] = given[:, :n_common]
@@ -155,7 +160,8 @@ class ResourceSearch:
         labels = self._joined(free_labels, tied.labels)
         relaxed = LinkedAnswer(labels, least + tied.cost, least + tied.bound, slack)
         point = RulePoint(prices, relaxed, relaxed.bound - self.rules.paid_by_bounds(prices))
-        self.offer(labels)
+        if self._tied.size:
+            self.offer(labels)
         if self.best is None or point.bound > self.best.bound:
             self.best = point
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._words import counted
-from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
+from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, shares_in, sizes_in
 from konstrain.cli.running import note, progress
 from konstrain.constraints import pairs_from_groups
 from konstrain.datasets.scaling import standardized
@@ -27,8 +27,8 @@ CHUNK = 65_536
 class Given:
     """Rows and constraints, read and checked.
 
-    `constraints` holds the arguments `must_link`, `cannot_link`, `size_min`, `size_max`, `demand` and `sample_weight`
-    that were given.
+    `constraints` holds the arguments `must_link`, `cannot_link`, `size_min`, `size_max`, `demand`, `category`,
+    `share_min`, `share_max`, `share_tolerance` and `sample_weight` that were given.
     """
 
     X: NDArray[Any]
@@ -60,9 +60,15 @@ def read_given(
     """Read the files of the options; neither they nor other `inputs` may be among those that are to be written."""
     links = (*constraints.must_link, *constraints.cannot_link, *constraints.links)
     _refuse_overwriting([path for path in outputs if path is not None], [data.data, *links, *inputs])
+    demands = names_in("--demand", constraints.demand)
+    categories = names_in("--category", constraints.category)
     sizes = {
-        name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name), n_clusters)
+        name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name), n_clusters, len(demands))
         for name in ("size_min", "size_max")
+    }
+    shares = {
+        name: shares_in(f"--{name.replace('_', '-')}", getattr(constraints, name), categories)
+        for name in ("share_min", "share_max")
     }
     with progress(f"reading {data.data} ...", quiet=quiet):
         table = read_table(
@@ -70,10 +76,10 @@ def read_given(
             columns=names_in("--columns", data.columns) or None,
             id=data.id,
             ignore=names_in("--ignore", data.ignore),
-            numeric=[name for name in (constraints.demand, constraints.weight) if name is not None],
-            other=[name for name in (data.label, constraints.group) if name is not None],
+            numeric=[name for name in (*demands, constraints.weight) if name is not None],
+            other=[name for name in (data.label, constraints.group, *categories) if name is not None],
         )
-    _refuse_negative(data.data, table, [constraints.demand, constraints.weight])
+    _refuse_negative(data.data, table, [*demands, constraints.weight])
     _refuse_missing_classes(data.data, table, data.label)
     for doubt in table.doubts:
         note(doubt, quiet=quiet)
@@ -84,7 +90,10 @@ def read_given(
     found = {
         **_links(table, constraints, quiet=quiet),
         **sizes,
-        "demand": table.extra.get(constraints.demand or ""),
+        **shares,
+        "share_tolerance": constraints.share_tolerance,
+        "category": {name: table.extra[name] for name in categories} or None,
+        "demand": _demand(table, demands),
         "sample_weight": table.extra.get(constraints.weight or ""),
     }
     return Given(
@@ -94,6 +103,15 @@ def read_given(
         classes=table.extra.get(data.label or ""),
         constraints={name: value for name, value in found.items() if value is not None},
     )
+
+
+def _demand(table: Table, names: Sequence[str]) -> Any:
+    """What rows count: a column, or a table of several with their names."""
+    if len(names) > 1:
+        import polars as pl
+
+        return pl.DataFrame({name: table.extra[name] for name in names})
+    return table.extra[names[0]] if names else None
 
 
 def _refuse_overwriting(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
@@ -160,6 +178,16 @@ def _together(parts: list[NDArray[Any]]) -> NDArray[Any]:
         return np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
     hard = [part if part.shape[1] == 3 else np.column_stack([part, np.full(len(part), np.inf)]) for part in parts]
     return np.concatenate(hard)
+
+
+def without_rules(given: Given, verb: str) -> dict[str, Any]:
+    """Return the constraints for a verb that knows neither shares nor several demands; raise if there are any."""
+    named = [name for name in ("category", "share_min", "share_max", "share_tolerance") if name in given.constraints]
+    if named:
+        raise ValueError(f"'{verb}' knows no shares of groups; leave out --{named[0].replace('_', '-')}")
+    if len(np.shape(given.constraints.get("demand", ()))) == 2:
+        raise ValueError(f"'{verb}' knows one demand; name a single column in --demand")
+    return given.constraints
 
 
 def distances_to_centers(X: NDArray[Any], labels: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.float64]:

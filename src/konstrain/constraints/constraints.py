@@ -81,7 +81,7 @@ class Constraints:
         amounts = read_resources(demand, *sizes, n, k)
         low, high = read_sizes(*sizes, k) if amounts is None else (None, None)
         demands = read_amounts("demand", _single_column(demand), n) if amounts is None else None
-        shares = (asked.get(name) for name in ("share_min", "share_max", "share_tolerance"))
+        shares = asked.get("share_min"), asked.get("share_max"), asked.get("share_tolerance")
         attributes = read_shares(asked.get("category"), *shares, n)
         weights = read_amounts("sample_weight", asked.get("sample_weight"), n)
         diameter = read_limit("diameter_max", asked.get("diameter_max"))

@@ -3,6 +3,7 @@
 import math
 import numbers
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -309,14 +310,15 @@ def read_resources(demand: Any, size_min: Any, size_max: Any, n_samples: int, n_
         j, r = crossed[0]
         raise ValueError(f"size_min {low[j, r]:g} is larger than size_max {high[j, r]:g} (cluster {j}, resource {r})")
     columns = getattr(demand, "columns", None)
-    named = columns is not None and not callable(columns)
-    names = tuple(map(str, columns)) if named else tuple(f"resource {r}" for r in range(n_resources))
+    names = (
+        tuple(map(str, columns))
+        if isinstance(columns, Iterable)
+        else tuple(f"resource {r}" for r in range(n_resources))
+    )
     return Amounts(values, low, high, names)
 
 
-def _resource_bounds(
-    name: str, value: Any, n_clusters: int, n_resources: int, default: float
-) -> NDArray[np.float64]:
+def _resource_bounds(name: str, value: Any, n_clusters: int, n_resources: int, default: float) -> NDArray[np.float64]:
     shape = (n_clusters, n_resources)
     if value is None:
         return np.full(shape, default)

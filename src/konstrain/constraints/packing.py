@@ -18,7 +18,10 @@ _MAX_STEPS = 20_000
 
 
 def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadline: Deadline) -> bool | None:
-    """Whether some labels keep all sizes, resources, shares and conflicts, each of them alone being possible; None: not decided."""
+    """Whether some labels keep all sizes, resources, shares and conflicts; None: not decided.
+
+    Each of them alone is possible.
+    """
     resources, _ = rules_of(constraints, blocks)
     if resources is None and _fit_simply(constraints, blocks, graph):
         return True

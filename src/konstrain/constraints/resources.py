@@ -1,9 +1,8 @@
-"""From what users ask of resources and shares to the rules that assignment engines keep, and why they cannot be kept."""
+"""Resources and shares: the rules that assignment engines keep, and the words for what cannot be kept."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,8 +55,9 @@ def rules_of(constraints: Constraints, blocks: Blocks) -> tuple[Resources | None
     for r, (weights, _, _) in enumerate(rules):
         for column, weight in weights.items():
             matrix[r, column] = weight
-    low, high = (np.column_stack([rule[side] for rule in rules]) for side in (1, 2))
-    resources = Resources(np.column_stack(columns), matrix, np.ascontiguousarray(low), np.ascontiguousarray(high))
+    least = np.ascontiguousarray(np.column_stack([rule[1] for rule in rules]))
+    most = np.ascontiguousarray(np.column_stack([rule[2] for rule in rules]))
+    resources = Resources(np.column_stack(columns), matrix, least, most)
     return resources, tuple(names)
 
 
@@ -97,8 +97,8 @@ def _overall_shares(attribute: Attribute) -> Iterator[Finding]:
             yield Finding("shares", message, SizeSums(attribute.low[v] * n, float(counts[v])))
         if shares[v] > attribute.high[v] * (1.0 + _ROUNDING):
             message = (
-                f"{told}: clusters that each hold a share of at most {attribute.high[v]:.4g} cannot hold all of them; "
-                "raise share_max."
+                f"{told}: clusters that each hold a share of at most {attribute.high[v]:.4g} cannot hold all of them;"
+                " raise share_max."
             )
             yield Finding("shares", message, SizeSums(float(counts[v]), attribute.high[v] * n))
 
@@ -109,7 +109,7 @@ def _too_few_of_a_group(constraints: Constraints, attribute: Attribute) -> Itera
     least = np.full(k, 1.0 if constraints.nonempty else 0.0)
     if constraints.size_min is not None and constraints.demand is None:
         least = np.maximum(least, np.ceil(constraints.size_min * (1.0 - _ROUNDING)))
-    smallest = int(least.min(initial=0))
+    smallest = int(least.min())
     for v in range(len(attribute.values)):
         for share, having, words in (
             (float(attribute.low[v]), int(attribute.counts[v]), f"are {attribute.words(v)}"),
@@ -153,11 +153,3 @@ def _amounts(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
                 f"size_max {room:g}; raise it or split the block."
             )
             yield Finding("resources", message, SizeSums(float(amount[block]), room, tuple(rows.tolist())))
-
-
-def as_asked(constraints: Constraints) -> dict[str, Any]:
-    """Which kinds of these constraints there are, for words: shares, resources."""
-    return {
-        "shares": any(attribute.is_bounded for attribute in constraints.attributes),
-        "resources": constraints.amounts is not None,
-    }

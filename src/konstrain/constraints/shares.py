@@ -52,7 +52,8 @@ class Attribute:
         cells = labels.astype(np.int64) * len(self.values) + self.codes
         counts = np.bincount(cells, minlength=n_clusters * len(self.values)).reshape(n_clusters, -1)
         size = counts.sum(axis=1, keepdims=True)
-        return np.divide(counts, size, out=np.full(counts.shape, np.nan), where=size > 0)
+        found: NDArray[np.float64] = np.divide(counts, size, out=np.full(counts.shape, np.nan), where=size > 0)
+        return found
 
     @property
     def is_bounded(self) -> bool:

@@ -254,9 +254,9 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         size_min, size_max, must_link, cannot_link, demand : optional
             Constraints on the new rows, as in `fit`.
         category, share_min, share_max, share_tolerance : optional
-            Shares of groups among the new rows, as in `ConstrainedKMeans`. With none of them each row goes to its nearest center; with any,
-            the assignment of all rows together is solved exactly. Where a `time_limit` ends that before it is
-            proved, a `NotProvenWarning` says so.
+            Shares of groups among the new rows, as in `ConstrainedKMeans`. With no constraint at all each row goes to
+            its nearest center; with any, the assignment of all rows together is solved exactly. Where a limit on
+            time or work ends that before it is proved, a `NotProvenWarning` says so.
 
         Returns
         -------
@@ -305,7 +305,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
 def held_by(problem: Problem, block_labels: NDArray[np.int32]) -> NDArray[np.float64]:
     """Rows or demand in each cluster; of several resources, a column for each."""
     if problem.amounts is None:
-        return np.bincount(block_labels, problem.demand, problem.n_clusters)
+        return np.bincount(block_labels, problem.demand, problem.n_clusters).astype(np.float64, copy=False)
     labels = problem.expand(block_labels)
     columns = (np.bincount(labels, column, problem.n_clusters) for column in problem.amounts.values.T)
     return np.column_stack(list(columns))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from konstrain._sklearn import Interval, StrOptions
+from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem
 from konstrain.constraints.shares import Attribute
 from konstrain.constraints.tables import reusable
@@ -199,6 +199,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         self.random_state = random_state
         self.copy_x = copy_x
 
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,

@@ -46,7 +46,8 @@ class Certificate:
     projected_gap, projected_gap_error : float or None
         Of a bound by parts: an estimate, not a proof, of the gap when all parts are done, and its standard error.
     left_out : tuple of str
-        Constraints that the bound does not see: shares, resources, and some by parts. The bound holds all the same; it could be higher.
+        Constraints that the bound does not see: shares, resources, and some of others by parts. The bound holds all
+        the same; it could be higher.
     metric : str or None
         The learned metric whose distances all costs and bounds are about; None: plain ones.
 
@@ -116,8 +117,8 @@ def certify(
     must_link, cannot_link, groups, size_min, size_max, demand, sample_weight
         Constraints as in `ConstrainedKMeans`; links may be soft.
     category, share_min, share_max, share_tolerance
-        Shares of groups as in `ConstrainedKMeans`. The bound leaves them out, and several resources too: it is that of
-        the other constraints, holds all the same, and `Certificate.left_out` says so.
+        Shares of groups as in `ConstrainedKMeans`. The bound leaves them out, and several resources too: it is that
+        of the other constraints, holds all the same, and `Certificate.left_out` says so.
     partial_labels : array-like of shape (n_samples,), optional
         Known labels, -1, None or NaN for unknown, that every clustering must respect.
     violation_cost : float, optional

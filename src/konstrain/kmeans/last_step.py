@@ -14,6 +14,10 @@ from konstrain.stop import Deadline
 # times the square of the choices (blocks and links, in each cluster) reach this: about what the linear programs of a
 # branching cost, and, unlike time, the same on every machine.
 LAST_WORK = 40_000_000
+# Resources and shares leave gaps that cores narrow again and again: they are asked no more often than this, and
+# beyond this many choices not at all.
+LAST_ROUNDS = 2
+MOST_CHOICES = 100_000
 
 
 def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
@@ -33,7 +37,9 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     """
     steps = loop.steps
     exact = replace(steps, max_nodes=None, deadline=work_limit(steps.problem, steps.violation_cost, steps.deadline))
-    while not (best.proven or best.interrupted or loop.steps.max_nodes is None or exact.deadline.expired()):
+    n_left = LAST_ROUNDS if steps.problem.resources is not None and exact.deadline.max_nodes is not None else math.inf
+    while not (best.proven or best.interrupted or steps.max_nodes is None or exact.deadline.expired() or n_left <= 0):
+        n_left -= 1
         try:
             answer = exact.step(best.centers, best.assignment)
             means = exact.centers_of(answer.labels, best.centers)
@@ -59,4 +65,5 @@ def work_limit(problem: Problem, violation_cost: float | None, deadline: Deadlin
         return deadline
     links = problem.links_at(violation_cost)
     choices = (problem.n_blocks + (0 if links is None else links.n_edges)) * problem.n_clusters
-    return Deadline(None, max_nodes=max(1, LAST_WORK // choices**2))
+    is_brief = problem.resources is not None and choices > MOST_CHOICES
+    return Deadline(None, max_nodes=max(1, LAST_WORK // choices**2), is_brief=is_brief)

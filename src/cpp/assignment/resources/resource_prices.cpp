@@ -21,16 +21,16 @@ constexpr int mostTemperatures = 14;
 constexpr double longestStep = 8.0;
 // Added to the diagonal, relative to its largest entry: rules may say the same in several ways.
 constexpr double ridge = 1e-9;
-// Sums this near to their bounds, in mean amounts or in shares of the rows that are looked at, end the steps at a
-// temperature.
+// Sums this near to their bounds, in mean amounts or in shares of the rows that are looked at, end the steps
+// at a temperature.
 constexpr double nearEnough = 1e-3;
 // How often a step that does not raise the dual is shortened.
 constexpr int mostCuts = 4;
 // Rows that give the first prices, and rows beyond which a sample of them does.
 constexpr std::size_t sampleRows = 4096;
 constexpr std::size_t manyRows = 16384;
-// Of the rows, one in so many is looked at from prices nearby; fewest of them; how many per row that stands wrong;
-// how many times as many where these were too few.
+// Of the rows, one in so many is looked at from prices nearby; fewest of them; how many per row that stands
+// wrong; how many times as many where these were too few.
 constexpr std::size_t nearShare = 8;
 constexpr std::size_t fewestNear = 2048;
 constexpr double nearPerExcess = 6.0;
@@ -50,7 +50,7 @@ ResourcePrices::ResourcePrices(const ResourceProblem& problem, TimePoint deadlin
       high_(problem.high.begin(), problem.high.end()), base_(problem.nClusters * problem.nAmounts),
       priced_(problem.nClusters), direction_(nPrices_), trial_(nPrices_) {}
 
-void ResourcePrices::find(std::span<double> prices, bool isWarm) {
+PricedRows ResourcePrices::find(std::span<double> prices, bool isWarm) {
     const auto n = static_cast<double>(problem_.nRows());
     pricer_.take(prices);
     PricedRows rows = pricer_.priceAll();
@@ -60,9 +60,11 @@ void ResourcePrices::find(std::span<double> prices, bool isWarm) {
         rows = pricer_.priceAll();
     }
     std::vector<double> best(prices.begin(), prices.end());
+    PricedRows bestRows = rows;
     double bound = rows.least - paidByBounds(problem_, prices);
     const auto enough = static_cast<double>(nPrices_);
-    double wanted = std::max({static_cast<double>(fewestNear), n / nearShare, nearPerExcess * excessOf(rows.sums)});
+    double wanted =
+        std::max({static_cast<double>(fewestNear), n / nearShare, nearPerExcess * excessOf(rows.sums)});
     for (int look = 0; look != mostLooks && !isPast(deadline_); ++look) {
         const bool isSettled = findNear(prices, rows, wanted);
         pricer_.take(prices);
@@ -72,6 +74,7 @@ void ResourcePrices::find(std::span<double> prices, bool isWarm) {
         if (rises) {
             bound = reached;
             std::copy(prices.begin(), prices.end(), best.begin());
+            bestRows = rows;
         }
         if (isSettled && excessOf(rows.sums) <= enough)
             break;
@@ -82,6 +85,7 @@ void ResourcePrices::find(std::span<double> prices, bool isWarm) {
             wanted *= widening;
     }
     std::copy(best.begin(), best.end(), prices.begin());
+    return bestRows;
 }
 
 void ResourcePrices::findOnSample(std::span<double> prices) {
@@ -90,8 +94,8 @@ void ResourcePrices::findOnSample(std::span<double> prices) {
     for (std::size_t row = 0; row < problem_.nRows(); row += stride)
         near_.push_back(static_cast<std::uint32_t>(row));
     const double part = static_cast<double>(near_.size()) / static_cast<double>(problem_.nRows());
-    // What the sample holds too much or too little of, compared with all rows, is dealt out to all clusters: it must
-    // not be impossible where the whole is not.
+    // What the sample holds too much or too little of, compared with all rows, is dealt out to all clusters:
+    // it must not be impossible where the whole is not.
     std::vector<double> whole(problem_.nAmounts);
     std::vector<double> sample(problem_.nAmounts);
     for (std::size_t row = 0; row != problem_.nRows(); ++row)

@@ -12,14 +12,16 @@ namespace konstrain {
 // Prices of rules by Newton steps on a smoothed dual, at temperatures that fall.
 //
 // A row takes shares of clusters that fall off exponentially with the priced cost, so that sums over clusters
-// become smooth functions of the prices. Only rows that stand between clusters at the temperature in force are
-// looked at again: as it falls these become few, and in the end a handful of rows decides the last digits.
+// become smooth functions of the prices. Only rows that stand between clusters at the temperature in force
+// are looked at again: as it falls these become few, and in the end a handful of rows decides the last
+// digits.
 class ResourcePrices {
 public:
     ResourcePrices(const ResourceProblem& problem, TimePoint deadline);
 
-    // Raises the bound from these prices; `isWarm`: they are those of a similar problem.
-    void find(std::span<double> prices, bool isWarm);
+    // Raises the bound from these prices; `isWarm`: they are those of a similar problem. Returns the rows as
+    // the prices found have them.
+    PricedRows find(std::span<double> prices, bool isWarm);
 
 private:
     struct Shares {

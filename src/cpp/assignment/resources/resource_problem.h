@@ -35,9 +35,9 @@ struct ResourceProblem {
 // The cheapest cluster of each row at some prices, and what that proves.
 struct PricedRows {
     std::vector<std::int32_t> labels;
-    std::vector<double> gaps;  // how much dearer the second-cheapest cluster is
-    std::vector<double> sums;  // nClusters x nAmounts, of these labels
-    double least = 0.0;        // what all rows pay, prices included
+    std::vector<double> gaps; // how much dearer the second-cheapest cluster is
+    std::vector<double> sums; // nClusters x nAmounts, of these labels
+    double least = 0.0;       // what all rows pay, prices included
 };
 
 // Costs of rows that also pay the prices of the rules: one price per cluster and rule.

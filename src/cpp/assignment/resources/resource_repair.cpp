@@ -21,21 +21,21 @@ constexpr double leastShrinking = 1e-9;
 
 } // namespace
 
-ResourceRepair::ResourceRepair(const ResourceProblem& problem, const RowPricer& pricer, const PricedRows& rows,
-                               std::span<std::int32_t> labels)
-    : problem_(problem), labels_(labels), sums_(rows.sums), excess_(problem.nClusters), regret_(labels.size()) {
+ResourceRepair::ResourceRepair(const ResourceProblem& problem, const RowPricer& pricer,
+                               const PricedRows& rows, std::span<std::int32_t> labels)
+    : problem_(problem), labels_(labels), sums_(rows.sums), excess_(problem.nClusters),
+      regret_(labels.size()) {
     const std::size_t n = problem.nRows();
     std::vector<std::uint32_t> nearest(n);
     std::iota(nearest.begin(), nearest.end(), 0U);
-    const std::size_t wanted =
-        std::min(n, fewestRows + rowsPerPrice * problem.nClusters * problem.nRules());
+    const std::size_t wanted = std::min(n, fewestRows + rowsPerPrice * problem.nClusters * problem.nRules());
     const auto byGap = [&](std::uint32_t a, std::uint32_t b) {
         return rows.gaps[a] < rows.gaps[b] || (rows.gaps[a] == rows.gaps[b] && a < b);
     };
     double widest = infinity;
     if (wanted < n) {
-        std::nth_element(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(wanted), nearest.end(),
-                         byGap);
+        std::nth_element(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(wanted),
+                         nearest.end(), byGap);
         widest = rows.gaps[nearest[wanted]];
         nearest.resize(wanted);
     }
@@ -77,7 +77,8 @@ double ResourceRepair::excessAfter(std::size_t cluster, std::size_t row, double 
 double ResourceRepair::changeOf(const Choice& choice) const {
     const auto from = static_cast<std::size_t>(labels_[choice.row]);
     const auto to = static_cast<std::size_t>(choice.cluster);
-    return excessAfter(from, choice.row, -1.0) + excessAfter(to, choice.row, 1.0) - excess_[from] - excess_[to];
+    return excessAfter(from, choice.row, -1.0) + excessAfter(to, choice.row, 1.0) - excess_[from] -
+           excess_[to];
 }
 
 double ResourceRepair::costOf(const Choice& choice) const {

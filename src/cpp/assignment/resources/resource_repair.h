@@ -9,8 +9,8 @@
 
 namespace konstrain {
 
-// Labels that keep all bounds, made from the cheapest clusters at some prices by moving the rows that lose least
-// by it; then, as long as that helps, one or two rows at a time go where they cost less.
+// Labels that keep all bounds, made from the cheapest clusters at some prices by moving the rows that lose
+// least by it; then, as long as that helps, one or two rows at a time go where they cost less.
 class ResourceRepair {
 public:
     // `labels` are the cheapest clusters at the prices that `pricer` has taken; they are changed in place.
