@@ -16,6 +16,9 @@ from konstrain.stop import NO_DEADLINE, Deadline
 
 name = "priced"
 
+# Relative gap up to which labels are good where good ones are enough.
+SMALL_GAP = 5e-3
+
 
 def supports(problem: AssignmentProblem) -> bool:
     """Whatever bounds resources or shares."""
@@ -36,7 +39,7 @@ def solve(
             # At other centers the bounds are the same: labels that kept them still do.
             search.offer(warm.labels)
         bound = search.bound
-        if not search.is_closed() and not (deadline.is_brief and search.labels is not None):
+        if not search.is_closed() and not (deadline.is_brief and search.gap <= SMALL_GAP):
             bound = prove(search)
     except UndecidedError:
         if search.labels is None:

@@ -12,10 +12,11 @@ namespace {
 // Rows that may move: the nearest to a second cluster, so many and so many more per price.
 constexpr std::size_t fewestRows = 256;
 constexpr std::size_t rowsPerPrice = 16;
-// Choices of least regret that are tried two at a time.
+// Choices of least regret that are tried two at a time: so many, and so many more per price.
 constexpr std::size_t triedByTwo = 160;
+constexpr std::size_t triedPerPrice = 4;
 // Improvements of labels that keep all bounds already.
-constexpr int mostImprovements = 200;
+constexpr int mostImprovements = 100;
 // An excess that shrinks by less than this part of itself has not shrunk.
 constexpr double leastShrinking = 1e-9;
 
@@ -130,12 +131,19 @@ bool ResourceRepair::repairOnce() {
     return true;
 }
 
-// Moves two rows that lower the excess only together.
-bool ResourceRepair::repairByTwo() {
+// The moves of least regret.
+std::vector<const ResourceRepair::Choice*> ResourceRepair::likeliest() const {
+    const std::size_t most = triedByTwo + triedPerPrice * problem_.nClusters * problem_.nRules();
     std::vector<const Choice*> few;
     for (const Choice& choice : choices_)
-        if (isMove(choice) && few.size() < triedByTwo)
+        if (isMove(choice) && few.size() < most)
             few.push_back(&choice);
+    return few;
+}
+
+// Moves two rows that lower the excess only together.
+bool ResourceRepair::repairByTwo() {
+    const std::vector<const Choice*> few = likeliest();
     const double before = total_;
     const Choice* best[2] = {nullptr, nullptr};
     double bestChange = -leastShrinking * before;
@@ -180,32 +188,31 @@ bool ResourceRepair::improveOnce() {
     return true;
 }
 
-// Sends two rows elsewhere that keep all bounds only together.
+// Sends two rows elsewhere that keep all bounds only together, wherever that saves something.
 bool ResourceRepair::improveByTwo() {
-    std::vector<const Choice*> few;
-    for (const Choice& choice : choices_)
-        if (isMove(choice) && few.size() < triedByTwo)
-            few.push_back(&choice);
-    const Choice* best[2] = {nullptr, nullptr};
-    double least = 0.0;
+    const std::vector<const Choice*> few = likeliest();
+    bool improved = false;
     for (const Choice* first : few) {
+        if (!isMove(*first))
+            continue;
         const double firstCost = costOf(*first);
         const std::int32_t home = labels_[first->row];
         move(first->row, first->cluster);
+        const Choice* best = nullptr;
+        double least = 0.0;
         for (const Choice* second : few)
-            if (second->row != first->row && firstCost + costOf(*second) < least &&
+            if (second->row != first->row && isMove(*second) && firstCost + costOf(*second) < least &&
                 total_ + changeOf(*second) <= 0.0) {
                 least = firstCost + costOf(*second);
-                best[0] = first;
-                best[1] = second;
+                best = second;
             }
-        move(first->row, home);
+        if (best == nullptr)
+            move(first->row, home);
+        else
+            move(best->row, best->cluster);
+        improved |= best != nullptr;
     }
-    if (best[0] == nullptr)
-        return false;
-    for (const Choice* choice : best)
-        move(choice->row, choice->cluster);
-    return true;
+    return improved;
 }
 
 bool ResourceRepair::run(TimePoint deadline) {

@@ -32,6 +32,7 @@ private:
     bool repairByTwo();
     bool improveOnce();
     bool improveByTwo();
+    std::vector<const Choice*> likeliest() const;
     double excessAfter(std::size_t cluster, std::size_t row, double sign) const;
     double changeOf(const Choice& choice) const;
     double costOf(const Choice& choice) const;
