@@ -16,8 +16,8 @@ from konstrain.stop import NO_DEADLINE, Deadline
 
 name = "priced"
 
-# Relative gap up to which labels are good where good ones are enough.
-SMALL_GAP = 5e-3
+# Choices beyond one per block above which a proof after few branchings is not to be hoped for.
+MOST_CHOICES = 300
 
 
 def supports(problem: AssignmentProblem) -> bool:
@@ -39,8 +39,9 @@ def solve(
             # At other centers the bounds are the same: labels that kept them still do.
             search.offer(warm.labels)
         bound = search.bound
-        if not search.is_closed() and not (deadline.is_brief and search.gap <= SMALL_GAP):
-            bound = prove(search)
+        # On the way good labels are enough: a core takes longer than many steps.
+        if not search.is_closed() and not (deadline.is_brief and search.labels is not None):
+            bound = prove(search, MOST_CHOICES)
     except UndecidedError:
         if search.labels is None:
             raise

@@ -20,8 +20,6 @@ from konstrain.stop import Deadline
 # Choices of least regret in the first core; it grows by this factor while no feasible labels are known.
 FIRST_CORE = 200
 CORE_GROWTH = 8
-# Choices beyond one per block above which a proof after few branchings is not to be hoped for.
-MOST_CHOICES = 5000
 
 
 class Point(Protocol):
@@ -69,8 +67,11 @@ class Search(Protocol):
         ...
 
 
-def prove(search: Search) -> float:
-    """Improve and prove by cores; returns the best bound reached."""
+def prove(search: Search, most_choices: int | None = None) -> float:
+    """Improve and prove by cores; returns the best bound reached.
+
+    Where branchings are limited, a core of more than `most_choices` beyond one per block is not taken up.
+    """
     # Where branchings are limited a proof is not what is asked for; with soft links the core alone takes too long.
     is_brief = search.deadline.is_brief
     if is_brief and search.labels is not None and not search.problem.graph.is_hard:
@@ -82,7 +83,8 @@ def prove(search: Search) -> float:
         if search.is_closed() or search.deadline.expired() or (is_brief and search.labels is not None):
             return search.bound
         allowed = _worth_trying(search, regret)
-        if search.deadline.max_nodes is not None and allowed.sum() > regret.shape[0] + MOST_CHOICES:
+        is_limited = most_choices is not None and search.deadline.max_nodes is not None
+        if is_limited and search.labels is not None and allowed.sum() > regret.shape[0] + (most_choices or 0):
             return search.bound
     answer = _try_core(search, allowed)
     if answer.status == "infeasible" and search.labels is None:

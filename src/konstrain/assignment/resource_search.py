@@ -59,11 +59,6 @@ class ResourceSearch:
         """Best lower bound so far."""
         return -np.inf if self.best is None else self.best.bound
 
-    @property
-    def gap(self) -> float:
-        """How far the best labels may be from the best possible, relative to their cost; infinite without any."""
-        return float((self.cost - self.bound) / max(abs(self.cost), 1e-300)) if self.labels is not None else np.inf
-
     def offer(self, labels: NDArray[np.int32]) -> None:
         """Keep labels if they are feasible and better than what was known."""
         if self.problem.is_feasible(labels):
