@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-SOURCES := $(shell find src/cpp CMakeLists.txt pyproject.toml -type f)
+SOURCES := $(shell find src/cpp tests/kernels CMakeLists.txt pyproject.toml -type f)
 
 .PHONY: demo test test-slow lint format sanitize perf docs examples pictures clean
 
@@ -36,11 +36,11 @@ docs: $(VENV)/.installed
 	@echo "open build/docs/index.html"
 
 examples: $(VENV)/.installed
-	set -e; for script in examples/[!_]*.py; do echo "== $$script"; $(BIN)/python $$script build/examples; done
+	$(BIN)/python examples/_draw.py build/examples
 
-# The examples' pictures, into the documentation.
-pictures: $(VENV)/.installed
-	set -e; for script in examples/[!_]*.py; do $(BIN)/python $$script docs/pictures; done
+# The examples' pictures that pages show, anew; the gallery draws its own.
+pictures: examples
+	set -e; for picture in docs/pictures/*.png; do new=build/examples/$$(basename $$picture); if [ -f $$new ]; then cp $$new $$picture; fi; done
 
 perf: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e ".[perf]" --no-build-isolation

@@ -20,11 +20,13 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
+    "offline_math",
+    "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
@@ -32,6 +34,22 @@ autodoc_typehints = "none"
 # Methods are listed by the template of classes, each with its parameters; a second list would repeat them.
 numpydoc_show_class_members = False
 
+# Code, picture and notebook of each script; what did not change since the last build is not run again.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/\w+\.py$",
+    "ignore_pattern": r"(^|/)_\w+\.py$",
+    "within_subsection_order": "ExampleTitleSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
+
+html_math_renderer = "offline"
+html_static_path = ["_static"]
 html_theme = "furo"
 html_title = f"konstrain {version}"
 html_show_sphinx = False

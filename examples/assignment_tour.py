@@ -1,4 +1,9 @@
-"""A tour of the assignment step: Iris, three clusters of 50, links from the species, each answer with its proof."""
+"""
+The assignment step, step by step
+=================================
+
+k-means by hand on Iris: three clusters of 50, links from the species, each answer with its proof.
+"""
 
 import numpy as np
 from rich.console import Console
@@ -17,6 +22,8 @@ same = species[pairs[:, 0]] == species[pairs[:, 1]]
 problem = Problem.build(X, n_clusters=3, must_link=pairs[same], cannot_link=pairs[~same], size_min=50, size_max=50)
 console.print(str(check(X, 3, must_link=pairs[same], cannot_link=pairs[~same], size_min=50, size_max=50)))
 
+# %%
+# Costs, an exact step, means, and again.
 table = Table(title="\nk-means on Iris, every step exact")
 for column in ("step", "engine", "cost", "lower bound", "proved", "sizes"):
     table.add_column(column, justify="right")
@@ -40,6 +47,8 @@ for step in range(1, 11):
     centers = np.stack([X[labels == j].mean(axis=0) for j in range(3)])
 console.print(table)
 
+# %%
+# What cannot be is refused with its path.
 console.print("\nAnd when the constraints contradict each other:")
 try:
     Problem.build(X, n_clusters=3, must_link=[(0, 7), (7, 60), (60, 99)], cannot_link=[(0, 99)])

@@ -1,7 +1,12 @@
-"""The pictures of the concepts page: rows that become blocks, and the price of a full cluster."""
+"""
+Blocks and prices
+=================
+
+The pictures of the concepts page: rows that become blocks, and the price of a full cluster.
+"""
 
 import numpy as np
-from _pictures import panels, save
+from matplotlib import pyplot as plt
 from sklearn.datasets import make_blobs
 
 from konstrain import Problem, assign
@@ -9,12 +14,14 @@ from konstrain.plotting import plot_clusters
 from konstrain.plotting._style import COLORS, INK
 
 
+# %%
+# Must-linked rows become one weighted point.
 def draw_blocks() -> None:
     """Rows with must-links and a cannot-link, and the weighted blocks with their conflict."""
     X, _ = make_blobs(12, centers=[(0, 0), (4, 1)], cluster_std=1.1, random_state=2)
     must, cannot = [(0, 1), (1, 4), (2, 6), (5, 9)], [(4, 9)]
     problem = Problem.build(X, 2, must_link=must, cannot_link=cannot)
-    left, right = panels(2)
+    _, (left, right) = plt.subplots(1, 2, num="concept_blocks", figsize=(9.2, 4), layout="constrained")
     plot_clusters(X, np.zeros(len(X), int), must_link=must, ax=left)
     left.texts[0].remove()
     left.set_title(f"{len(X)} rows with must-links", pad=28)
@@ -26,9 +33,11 @@ def draw_blocks() -> None:
     right.set(xlim=left.get_xlim(), ylim=left.get_ylim())
     right.spines[["top", "right"]].set_visible(False)
     right.set_title(f"{problem.n_blocks} blocks with their weights, one conflict", pad=28)
-    save(left, "concept_blocks")
+    plt.show()
 
 
+# %%
+# At the right price of the full cluster the border moves until the sizes fit.
 def draw_prices() -> None:
     """Costs of rows at two centers, without and with the price that makes the sizes equal."""
     x = np.sort(np.concatenate([np.linspace(0, 4, 14), np.linspace(6, 10, 6)]))
@@ -37,7 +46,7 @@ def draw_prices() -> None:
     answer = assign(problem.assignment_problem((x[:, None] - centers) ** 2))
     price = np.ptp(answer.prices)
     line = np.linspace(0, 10, 200)
-    axes = panels(2)
+    _, axes = plt.subplots(1, 2, num="concept_prices", figsize=(9.2, 4), layout="constrained")
     titles = ("no price: 14 and 6 rows", f"price {price:.1f}: 10 and 10 rows")
     for ax, paid, title in zip(axes, (0.0, price), titles, strict=True):
         costs = (line[:, None] - centers) ** 2 + [paid, 0.0]
@@ -51,8 +60,10 @@ def draw_prices() -> None:
         ax.set(title=title, xlabel="rows", ylabel="cost", ylim=(-6, 60))
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].legend(frameon=False, fontsize=9)
-    save(axes[0], "concept_prices")
+    plt.show()
 
 
+# %%
+# Both pictures.
 draw_blocks()
 draw_prices()

@@ -1,9 +1,15 @@
-"""Deduplication: misspelt names of 40 firms; equal phone numbers are must-links, two tax numbers are cannot-links."""
+"""
+Deduplication with links
+========================
+
+Misspelt names of 40 firms. Equal phone numbers prove that two records are one firm, tax numbers that differ that
+they are not.
+"""
 
 from itertools import combinations
 
 import numpy as np
-from _pictures import panels, save
+from matplotlib import pyplot as plt
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from konstrain import ConstrainedKMeans, count_violations
@@ -30,6 +36,8 @@ def pair_scores(labels: np.ndarray, firm: np.ndarray) -> tuple[float, float]:
     return (joined & true).sum() / joined.sum(), (joined & true).sum() / true.sum()
 
 
+# %%
+# 200 records, each misspelt twice.
 rng = np.random.default_rng(3)
 names = [f"{first}{second} GmbH" for first in FIRST for second in SECOND]
 firm = rng.integers(0, len(names), 200)
@@ -42,6 +50,8 @@ must = [(a, b) for a, b in combinations(with_phone.tolist(), 2) if firm[a] == fi
 pairs = rng.integers(0, 200, (60, 2))
 cannot = pairs[firm[pairs[:, 0]] != firm[pairs[:, 1]]]
 
+# %%
+# Names become sparse rows of pairs and triples of letters, and stay sparse.
 X = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3)).fit_transform(records)
 for name, links in (("names only", {}), ("with links", {"must_link": must, "cannot_link": cannot})):
     model = ConstrainedKMeans(len(names), n_init=5, random_state=0).fit(X, **links)
@@ -49,7 +59,7 @@ for name, links in (("names only", {}), ("with links", {"must_link": must, "cann
     broken = count_violations(model.labels_, must_link=must, cannot_link=cannot).total
     print(f"{name}: {precision:.0%} of joined pairs right, {recall:.0%} of true pairs joined, {broken} links broken")
 
-(ax,) = panels(1, 6.5, 4.8)
+_, ax = plt.subplots(figsize=(6.5, 4.8), layout="constrained")
 plot_clusters(X, model.labels_, must_link=must, cannot_link=cannot, ax=ax)
 ax.set_title(f"200 records, {len(names)} firms", pad=40)
-save(ax, "deduplication")
+plt.show()

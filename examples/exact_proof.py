@@ -1,7 +1,12 @@
-"""A proof, as it goes: 60 random rows in five equal clusters, the lower bound closing in on the best clustering."""
+"""
+A proof, as it goes
+===================
+
+60 random rows in five equal clusters, and the lower bound closing in on the best clustering.
+"""
 
 import numpy as np
-from _pictures import panels, save
+from matplotlib import pyplot as plt
 
 from konstrain import ExactKMeans
 from konstrain.plotting import plot_bounds, plot_clusters
@@ -13,7 +18,9 @@ model = ExactKMeans(5, size_min=12, size_max=12, gap=1e-3, random_state=0).fit(X
 print(f"inertia {model.inertia_:.4f}, no clustering is below {model.lower_bound_:.4f}: gap {model.gap_:.1e}")
 print(f"proved: {model.is_optimal_}, after {model.n_nodes_} nodes and {model.trace_[-1].seconds:.1f} s")
 
-left, right = panels(2, width=5.5)
+# %%
+# The bound rises until nothing below the best clustering is left.
+_, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 plot_bounds(model.trace_, ax=left)
 plot_clusters(X, model.labels_, centers=model.cluster_centers_, ax=right)
-save(left, "exact_proof")
+plt.show()

@@ -1,6 +1,11 @@
-"""Infeasible constraints: what clashes, in words and as a picture, and a way out that works."""
+"""
+Constraints that cannot hold
+============================
 
-from _pictures import panels, save
+What clashes, in words and as a picture, and a way out that works.
+"""
+
+from matplotlib import pyplot as plt
 from sklearn.datasets import load_iris
 
 from konstrain import ConstrainedKMeans, InfeasibleError, check
@@ -12,16 +17,22 @@ wishes = {
     "cannot_link": [(0, 99), (10, 70), (10, 120), (70, 120), (10, 140), (70, 140), (120, 140)],
 }
 
+# %%
+# ``fit`` stops at the first reason, before any clustering.
 try:
     ConstrainedKMeans(3, size_max=40).fit(X, **wishes)
 except InfeasibleError as error:
     print(f"fit stops at the first reason ({error.reason}): {error}\n")
 
+# %%
+# ``check`` tells all of them.
 result = check(X, 3, size_max=40, **wishes)
 print(result)
-(ax,) = panels(1, 10, 4.6)
-save(plot_conflicts(result, ax=ax), "infeasible")
+_, ax = plt.subplots(figsize=(10, 4.6), layout="constrained")
+plot_conflicts(result, ax=ax)
+plt.show()
 
+# %%
 # The way out: each message names one.
 wishes["cannot_link"].remove((0, 99))
 wishes["cannot_link"].remove((120, 140))

@@ -1,7 +1,12 @@
-"""The promise in one picture: what plain k-means breaks, and the same rows with every link and every size kept."""
+"""
+Promises kept
+=============
+
+What plain k-means breaks, and the same rows with every link and every size kept.
+"""
 
 import numpy as np
-from _pictures import panels, save
+from matplotlib import pyplot as plt
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
@@ -16,14 +21,16 @@ pairs = rng.permutation(len(X))[:48].reshape(-1, 2)
 same = group[pairs[:, 0]] == group[pairs[:, 1]]
 links = {"must_link": pairs[same], "cannot_link": pairs[~same]}
 
+# %%
+# Both on the same rows.
 plain = KMeans(3, n_init=10, random_state=0).fit(X)
 kept = ConstrainedKMeans(3, size_min=50, size_max=50, random_state=0).fit(X, **links)
 
-axes = panels(2, height=4.8)
+_, axes = plt.subplots(1, 2, figsize=(9.2, 4.8), layout="constrained")
 for ax, name, model in zip(axes, ("KMeans", "ConstrainedKMeans, 50 rows each"), (plain, kept), strict=True):
     plot_clusters(X, model.labels_, centers=model.cluster_centers_, **links, ax=ax)
     sizes = ", ".join(map(str, np.bincount(model.labels_)))
     broken = count_violations(model.labels_, **links).total
     ax.set_title(f"{name}\nsizes {sizes}; {broken} of {len(pairs)} links broken", fontsize=11, pad=38)
     print(f"{name}: sizes {sizes}, {broken} of {len(pairs)} links broken, inertia {model.inertia_:.1f}")
-save(axes[0], "overview")
+plt.show()

@@ -1,7 +1,12 @@
-"""Soft links: some of 120 answers about pairs are wrong; hard links must obey them, soft ones weigh them."""
+"""
+Links that may be wrong
+=======================
+
+Some of 120 answers about pairs are wrong: hard links must obey them, soft ones weigh them.
+"""
 
 import numpy as np
-from _pictures import panels, save
+from matplotlib import pyplot as plt
 from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
@@ -19,6 +24,8 @@ def note(share: float, name: str, labels: np.ndarray) -> None:
     scores.append(adjusted_rand_score(species, labels) if labels is not None else np.nan)
 
 
+# %%
+# The same answers as soft links, as hard links, and not at all.
 for share in (0.0, 0.1, 0.2, 0.3):
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -45,6 +52,8 @@ for name in dict.fromkeys(names):
         mean = f"mean ARI {found.mean():.3f}" if found.size else "none"
         print(f"  {share:.0f}% wrong: {found.size} of {runs.size} runs found a clustering, {mean}")
 
-(ax,) = panels(1, 6, 4)
+# %%
+# Hard links fall below no links at all soon, and some sets of answers contradict each other.
+_, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 plot_curves(wrong, scores, names, x_name="wrong answers (%)", value_name="ARI with the species", ax=ax)
-save(ax, "soft_links")
+plt.show()

@@ -1,6 +1,7 @@
 """How fast column generation proves optima: the papers' data with drawn links, and planar points with many clusters.
 
 Usage: python perf/column_generation.py [--data FOLDER] [--quick] [--seconds LIMIT] [--only TEXT]
+       [--stabilization smoothing|perturbation ...]
 
 Seconds are those of one core, the search for the upper bound included.
 """
@@ -71,14 +72,14 @@ def instances(data: Path, quick: bool) -> Iterator[Instance]:
         yield labelled(data, "iris", n_clusters, 0)
 
 
-def solve(instance: Instance, seconds: float) -> str:
+def solve(instance: Instance, seconds: float, stabilization: str) -> str:
     """One line of the table."""
     begin = time.process_time()
     links = {"must_link": instance.must_link, "cannot_link": instance.cannot_link}
     problem = Problem.build(instance.X, instance.n_clusters, **links)
     model = ConstrainedKMeans(instance.n_clusters, random_state=0).fit(instance.X, **links)
     started = time.process_time() - begin
-    bound = ColumnGenerationBound(problem)
+    bound = ColumnGenerationBound(problem, stabilization=stabilization)
     bound.add_clustering(model.labels_)
     result = bound.run(gap=GAP, deadline=Deadline(seconds))
     spent = time.process_time() - begin
@@ -87,7 +88,7 @@ def solve(instance: Instance, seconds: float) -> str:
         f"{instance.name:16s}{problem.n_blocks:5d}{instance.n_clusters:4d}{model.inertia_:14.4f}"
         f"{result.incumbent_cost:14.4f}{result.lower_bound:14.4f}{gap:10.1e}{result.n_columns:7d}"
         f"{result.n_iterations:6d}{result.n_pricer_nodes:9d}{started:7.2f}{spent:8.2f}  {result.status}"
-        f"{'' if result.is_integral else ' fractional'}"
+        f"{'' if result.is_integral else ' fractional'}, {stabilization}"
     )
 
 
@@ -98,6 +99,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--only", default="")
+    parser.add_argument("--stabilization", nargs="+", default=["smoothing"])
     arguments = parser.parse_args()
     print(
         f"{'instance':16s}{'m':>5s}{'k':>4s}{'first UB':>14s}{'UB':>14s}{'LB':>14s}{'gap':>10s}{'cols':>7s}"
@@ -106,7 +108,8 @@ def main() -> None:
     with threadpool_limits(1):
         for instance in instances(arguments.data, arguments.quick):
             if arguments.only in instance.name:
-                print(solve(instance, arguments.seconds), flush=True)
+                for stabilization in arguments.stabilization:
+                    print(solve(instance, arguments.seconds, stabilization), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,43 +1,16 @@
-"""The code on the pages of the documentation does what the pages say."""
+"""What the pages of the documentation list and show is what there is."""
 
-import doctest
 import re
 from pathlib import Path
 
-import matplotlib
 import polars as pl
 import pytest
-from matplotlib import pyplot as plt
 
+from konstrain.assignment.engines import ENGINES
 from konstrain.methods import METHODS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = [path for path in sorted(DOCS.glob("**/*.md")) if ">>>" in path.read_text()]
 SMALL = 80_000  # bytes of a picture: they are in the repository
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_sessions_run_as_printed(page):
-    matplotlib.use("Agg")
-    text = re.sub(r"^```.*$", "", page.read_text(), flags=re.MULTILINE)
-    session = doctest.DocTestParser().get_doctest(text, {}, page.stem, str(page), 0)
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
-    told = []
-    runner.run(session, out=told.append)
-    plt.close("all")
-    assert not runner.failures, "".join(told)
-
-
-@pytest.mark.parametrize("page", [DOCS.parent / "README.md", DOCS / "index.md"], ids=lambda path: path.name)
-def test_the_first_code_on_the_front_pages_runs_and_keeps_its_links(page):
-    code = re.search(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
-    names: dict = {}
-    exec(code[1], names)
-    assert names["model"].n_violations_ == 0
-
-
-def test_the_tour_is_among_the_pages_that_run():
-    assert "tour" in {page.stem for page in PAGES}
 
 
 def test_pictures_are_small_and_shown():
@@ -78,3 +51,50 @@ def test_the_page_of_the_command_line_has_every_verb():
     page = (DOCS / "cli.md").read_text()
     told = set(re.findall(r"^\| `konstrain ([a-z]+)`", page, flags=re.MULTILINE))
     assert told == set(typer.main.get_command(app.app).commands)
+
+
+# The list of them, and the one whose pictures are photographs of the page.
+WITHOUT_SCRIPT = {"index", "answer_on_a_page"}
+HOW_TOS = [page for page in sorted((DOCS / "howto").glob("*.md")) if page.stem not in WITHOUT_SCRIPT]
+
+
+@pytest.mark.parametrize("page", HOW_TOS, ids=lambda path: path.stem)
+def test_how_to_pages_link_their_script_and_its_page_in_the_gallery(page):
+    linked = re.search(r"\]\(\.\./\.\./examples/(\w+)\.py\)", page.read_text())
+    assert linked
+    assert f"](../gallery/{linked[1]}.rst)" in page.read_text()
+
+
+def test_the_guide_has_a_page_per_estimator_and_a_row_per_engine():
+    headings = {page.read_text().splitlines()[0] for page in (DOCS / "guide").glob("*.md")}
+    estimators = {
+        method.path.partition(":")[2] for method in METHODS.values() if method.path.startswith("konstrain:")
+    }
+    assert len(estimators) > 5
+    assert {f"# {name}" for name in (*estimators, "LinkMetric")} <= headings
+    rows = re.findall(r"^\| `(\w+)` \|", (DOCS / "guide" / "assignment.md").read_text(), flags=re.MULTILINE)
+    assert rows == [engine.name for engine in ENGINES]
+
+
+def test_equations_have_their_fonts_beside_them():
+    folder = DOCS / "_static" / "katex"
+    fonts = set(re.findall(r"url\((fonts/[\w-]+\.woff2)\)", (folder / "katex.min.css").read_text()))
+    assert fonts
+    assert {font for font in fonts if not (folder / font).is_file()} == set()
+
+
+@pytest.mark.parametrize(
+    ("html", "needs_network"),
+    [
+        ('<script defer src="https://cdn.example.org/katex.js"></script>', True),
+        ('<link rel="stylesheet" href="//fonts.example.org/a.css" />', True),
+        ('<img alt="a badge" src="http://example.org/badge.svg">', True),
+        ('<script src="../_static/katex/katex.min.js"></script><a href="https://example.org">there</a>', False),
+    ],
+)
+def test_pages_that_fetch_something_from_elsewhere_are_found(html, needs_network, monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(DOCS)
+    import offline_math
+
+    assert bool(offline_math.FETCHED.search(html)) == needs_network

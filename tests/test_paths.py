@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("src", "tests", "docs", "perf", "examples", ".ci")
-MADE_HERE = re.compile(r"__pycache__|\.egg-info|docs/reference/generated")
+MADE_HERE = re.compile(r"__pycache__|\.egg-info|docs/reference/generated|docs/gallery")
 FILES = [
     *(path for path in ROOT.iterdir() if path.is_file() or path.name in FOLDERS),
     *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if not MADE_HERE.search(path.as_posix())),

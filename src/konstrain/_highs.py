@@ -129,6 +129,12 @@ class GrowingProgram:
         n = cost.size
         self._solver.addCols(n, cost, np.zeros(n), np.full(n, np.inf), rows.size, starts, rows, values)
 
+    def change_columns(self, columns: NDArray[np.int32], cost: NDArray[np.float64], reach: float) -> None:
+        """Give columns other costs, and let them run from ``-reach`` to ``reach``."""
+        within = np.full(columns.size, reach)
+        self._solver.changeColsCost(columns.size, columns, cost)
+        self._solver.changeColsBounds(columns.size, columns, -within, within)
+
     def solve(self, deadline: Deadline) -> LinearAnswer:
         """Solve the program as it stands, from the last basis."""
         nothing = np.zeros(0)

@@ -28,6 +28,9 @@ SAME_OBJECTIVE = 1e-10
 # An entry of a relaxed assignment this close to 0 or 1 is it: a hundred times what HiGHS' tolerance may leave.
 BINARY = 1e-7
 
+# A linear rule on the assignment is kept up to this share of its largest coefficient: HiGHS keeps rows to 1e-9.
+RULE_RELATIVE = 1e-8
+
 # Two relaxed assignments whose squared difference is less are the same one, up to what HiGHS' tolerance may leave.
 STANDSTILL = 1e-12
 

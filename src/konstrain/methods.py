@@ -194,6 +194,13 @@ _BASELINES = (
         _COUNTED | {"random_state", "size_min"},
     ),
     Method(
+        "relaxed-kmeans",
+        "konstrain.baselines:RelaxedKMeans",
+        "sizes and links in a linear program, rounded; may break both",
+        "Bradley et al. 2000 with links, as in Le et al. 2018 (CKM)",
+        _LINKS | {"size_min", "size_max"},
+    ),
+    Method(
         "bcls",
         "konstrain.baselines:BCLS",
         "clusters of like size by regression on the labels, no links",
@@ -211,11 +218,11 @@ _SCIKIT_LEARN = (
         frozenset({"random_state", "sample_weight"}),
     ),
     Method(
-        "bisecting-kmeans",
-        "sklearn.cluster:BisectingKMeans",
-        "hierarchical k-means, no constraints",
-        "scikit-learn",
-        frozenset({"random_state", "sample_weight"}),
+        "hierarchical",
+        "sklearn.cluster:AgglomerativeClustering",
+        "clusters merged from single rows upwards, no constraints",
+        "Johnson 1967, scikit-learn",
+        frozenset(),
     ),
 )
 

@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.utils import check_random_state
 
 from konstrain.baselines import BCLS
 from konstrain.baselines.bcls import Multipliers, Regression
+from konstrain.datasets import make_gaussian_balls
 from konstrain.estimators.bc_kmeans import one_hot
+from konstrain.kmeans.restarts import draw_seeds
 
 
 def blobs(seed=0, sizes=(100, 60, 20)):
@@ -64,6 +69,35 @@ def test_the_copy_agrees_with_the_labels_in_the_end():
         residuals.append(multipliers.residual)
     assert residuals[0] > 0.5
     assert residuals[-1] < 1e-3
+
+
+def test_labels_are_found_that_random_ones_of_equal_sizes_are_not():
+    X, truth = make_gaussian_balls(10, sigma=0.1, random_state=0)
+    start = np.random.default_rng(0).permutation(truth)
+    found = BCLS(10, variance=0.8, n_init=3, random_state=0).fit(X).labels_
+    assert normalized_mutual_info_score(truth, start) < 0.1
+    assert normalized_mutual_info_score(truth, found) > 0.9
+
+
+def test_the_last_labels_count():
+    X = blobs(sizes=(40, 40, 40))
+    model = BCLS(3, n_init=1, max_iter=7, random_state=0).fit(X)
+    seed = draw_seeds(check_random_state(0), 1)[0]
+    labels = np.random.default_rng(seed).permutation(np.arange(120) % 3)
+    multipliers = Multipliers(Regression(X - X.mean(axis=0), 1e-5, 100.0), one_hot(labels, 3), 0.1, 1.005)
+    for _ in range(7):
+        multipliers.step()
+    np.testing.assert_array_equal(model.labels_, multipliers.Y.argmax(axis=1))
+    assert (model.labels_ != labels).any()
+
+
+def test_components_are_taken_as_asked():
+    X = blobs()
+    reduced = PCA(0.8, svd_solver="full").fit_transform(X)
+    assert reduced.shape[1] < X.shape[1]
+    by_option = BCLS(3, variance=0.8, n_init=2, random_state=0).fit(X)
+    by_hand = BCLS(3, n_init=2, random_state=0).fit(reduced)
+    np.testing.assert_array_equal(by_option.labels_, by_hand.labels_)
 
 
 def test_objective_is_its_definition_and_below_that_of_the_start():

@@ -8,8 +8,10 @@ from checks import check_fit
 from konstrain import BCKMeans, InfeasibleError, Problem
 from konstrain._highs import BinaryProgram, LinearProgram
 from konstrain.assignment.milp import whole_model
+from konstrain.constraints.linear import LinearRules
 from konstrain.datasets import make_gaussian_balls, sample_babaki, sample_le
 from konstrain.estimators.bc_kmeans import PenaltySteps, penalised_costs
+from oracles import all_labelings
 
 
 def relaxed_with_gammas(problem, Y, V, rho_plus, rho_minus):
@@ -154,3 +156,76 @@ def test_size_bounds_leave_no_shares_just_off_zero_and_one():
         S = steps.relaxed_step(problem.assignment_problem(costs), costs)
         off = np.minimum(S, 1 - S)
         assert not ((off > 1e-8) & (off < 1e-4)).any()
+
+
+def inside(n, k, rows, cluster):
+    """Coefficients of a rule that counts these rows in a cluster."""
+    matrix = np.zeros((n, k))
+    matrix[rows, cluster] = 1.0
+    return matrix.ravel()
+
+
+def test_sizes_and_links_written_as_linear_constraints_are_sizes_and_links(seed):
+    # (3d) and (3f) of the paper, by hand.
+    n, k = 18, 3
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    cannot = [(0, 1), (1, 2), (3, 4)]
+    everyone = list(range(n))
+    rules = [-inside(n, k, everyone, j) for j in range(k)] + [
+        inside(n, k, pair, j) for pair in cannot for j in range(k)
+    ]
+    bounds = [-5.0] * k + [1.0] * (len(cannot) * k)
+    by_hand = BCKMeans(k, init=X[:k]).fit(X, linear=(csr_array(np.array(rules)), bounds))
+    built_in = BCKMeans(k, size_min=5, init=X[:k]).fit(X, cannot_link=cannot)
+    assert by_hand.cluster_sizes_.min() >= 5
+    assert all(by_hand.labels_[i] != by_hand.labels_[j] for i, j in cannot)
+    assert by_hand.inertia_ == pytest.approx(built_in.inertia_)
+
+
+def test_linear_constraints_speak_of_rows_also_where_must_links_merge_them():
+    X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
+    start = [[0.1], [5.1]]
+    # Rows 0 and 3 are one block; the first cluster may hold at most two of rows 0, 1 and 3.
+    model = BCKMeans(2, init=start).fit(X, must_link=[(0, 3)], linear=([inside(6, 2, [0, 1, 3], 0)], [2.0]))
+    assert model.labels_[0] == model.labels_[3]
+    assert np.isin(model.labels_[[0, 1, 3]], 0).sum() <= 2
+
+
+def test_assignments_under_linear_constraints_are_the_cheapest(seed):
+    rng = np.random.default_rng(seed)
+    n, k = 7, 2
+    X = rng.normal(size=(n, 2))
+    A = rng.integers(-2, 3, size=(3, n * k)).astype(float)
+    b = A.reshape(3, n, k).min(axis=2).sum(axis=1) + 2.0
+    problem = Problem.build(X, k, nonempty=False)
+    steps = PenaltySteps(problem, rules=LinearRules.read((A, b), problem))
+    costs = steps.costs(X[:k])
+    options = all_labelings(n, k)
+    kept = [(A.reshape(3, n, k)[:, np.arange(n), labels].sum(axis=1) <= b).all() for labels in options]
+    if not any(kept):
+        with pytest.raises(InfeasibleError):
+            steps.exactly(problem.assignment_problem(costs))
+        return
+    least = min(costs[np.arange(n), labels].sum() for labels, fits in zip(options, kept, strict=True) if fits)
+    assert steps.exactly(problem.assignment_problem(costs)).cost == pytest.approx(least)
+
+
+def test_linear_constraints_that_nothing_keeps_are_refused():
+    X = np.arange(6.0).reshape(6, 1)
+    with pytest.raises(InfeasibleError, match="linear constraints"):
+        BCKMeans(2, random_state=0).fit(X, linear=([-np.ones(12)], [-7.0]))
+
+
+@pytest.mark.parametrize(
+    ("linear", "words"),
+    [
+        (3, "pair"),
+        ((np.ones((1, 5)), [1.0]), "6 x 2 = 12"),
+        ((np.ones((2, 12)), [1.0]), "one b per rule"),
+        ((np.full((1, 12), np.inf), [1.0]), "not finite"),
+        ((np.ones((1, 12)), [np.nan]), r"b\[0\]"),
+    ],
+)
+def test_linear_constraints_that_cannot_be_read_are_refused_in_words(linear, words):
+    with pytest.raises(ValueError, match=words):
+        BCKMeans(2).fit(np.arange(6.0).reshape(6, 1), linear=linear)

@@ -3,11 +3,14 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.metrics import normalized_mutual_info_score
+from sklearn.utils import check_random_state
 
 from checks import check_fit
 from konstrain import LagrangianKMeans, Problem
 from konstrain.datasets import sample_babaki, sample_ganji
-from konstrain.estimators.lagrangian_kmeans import CannotLinks, LagrangianSteps, PartitionStart
+from konstrain.estimators.lagrangian_kmeans import CannotLinks, LagrangianSteps, PartitionStart, passes_and_pulls
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.restarts import Run, draw_seeds
 from konstrain.metrics import count_violations
 
 
@@ -124,16 +127,35 @@ def test_tables_2_and_3_with_n_constraints(load, n_violations, nmi):
 
 
 def test_fewer_violations_win_over_less_squared_error():
+    X = np.array([[0.0], [0.1], [5.0], [5.1]])
+    steps = steps_for(X, 2, [(0, 1), (2, 3)])
+    near, apart = np.array([0, 0, 1, 1], dtype=np.int32), np.array([0, 1, 0, 1], dtype=np.int32)
+    half = np.array([0, 0, 0, 1], dtype=np.int32)
+    centers = np.array([[0.05], [5.05]])
+    in_order = [steps.better_of(None, labels, centers)[0] for labels in (apart, half, near)]
+    assert [kept.n_violations for kept in in_order] == [0, 1, 2]
+    assert in_order[0].inertia > in_order[2].inertia
+    for kept, worse in ((in_order[0], half), (in_order[1], near), (in_order[0], near)):
+        assert steps.better_of(kept, worse, centers) == (kept, False)
+    for worse, better in ((in_order[2], half), (in_order[1], apart)):
+        kept, is_better = steps.better_of(worse, better, centers)
+        assert is_better
+        np.testing.assert_array_equal(kept.block_labels, better)
+
+
+def test_of_several_runs_the_one_that_breaks_least_is_kept():
     X, y = load_wine(return_X_y=True)
     links = sample_babaki(y, 178, random_state=2).links
-    runs = [LagrangianKMeans(3, repair=False, random_state=seed).fit(X, **links) for seed in range(6)]
-    one = LagrangianKMeans(3, repair=False, n_init=6, random_state=0).fit(X, **links)
-    assert len({run.n_violations_ for run in runs}) > 1
-    assert one.n_violations_ <= max(run.n_violations_ for run in runs)
-    seen = []
-    told = LagrangianKMeans(3, repair=False, n_init=6, random_state=0, callback=lambda p: seen.append(p.objective))
-    told.fit(X, **links)
-    assert one.objective_ in seen
+    model = LagrangianKMeans(3, repair=False, n_init=6, random_state=0)
+    # The runs that n_init makes, one by one.
+    steps = steps_for(X, 3, links["cannot_link"], links["must_link"], patience=model.n_iter_no_change, repair=False)
+    run = Run(Loop(passes_and_pulls, steps, model.max_iter), PartitionStart(X, model.init))
+    runs = [run(seed) for seed in draw_seeds(check_random_state(0), 6)]
+    broken = [run.n_violations for run in runs]
+    assert len(set(broken)) > 1
+    kept = model.fit(X, **links)
+    assert kept.n_violations_ == min(broken)
+    assert kept.inertia_ == pytest.approx(min(run.inertia for run in runs if run.n_violations == min(broken)))
 
 
 def test_links_that_cannot_all_be_kept_are_reported():

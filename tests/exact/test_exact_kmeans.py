@@ -342,3 +342,10 @@ def test_links_from_a_generator_count_everywhere(estimator):
     if estimator is ConstrainedKMeans:
         assert model.certify(X).cost == pytest.approx(model.inertia_)
         assert model.certify(X).is_optimal
+
+
+@pytest.mark.parametrize("bound", ["column-generation", "sdp"])
+def test_the_bound_that_proved_is_named(bound):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    assert ExactKMeans(3, bound=bound, random_state=0).fit(X).prover_ == bound
+    assert ExactKMeans(10, random_state=0).fit(X).prover_ == "column-generation"

@@ -45,6 +45,8 @@ class AssignmentModel:
         How many blocks each cluster must receive, whatever their demand.
     resources : Resources or None
         Bounds on further sums, already widened too.
+    rules : tuple of csr_array and ndarray, or None
+        Coefficients over blocks and clusters (clusters of a block side by side) and what each sum may be at most.
     """
 
     costs: NDArray[np.float64]
@@ -54,6 +56,7 @@ class AssignmentModel:
     high: NDArray[np.float64] | None = None
     at_least: NDArray[np.float64] | None = None
     resources: Resources | None = None
+    rules: tuple[csr_array, NDArray[np.float64]] | None = None
 
     def solve(self, *, deadline: Deadline = NO_DEADLINE, start: NDArray[np.int32] | None = None) -> ModelAnswer:
         """Solve to optimality or to the deadline; `start` is a feasible labelling, if one is known.
@@ -187,6 +190,9 @@ class AssignmentModel:
         block, _ = np.nonzero(allowed)
         rows.add(block, variable[allowed], 1.0, np.ones(self.costs.shape[0]), np.ones(self.costs.shape[0]))
         self._add_sizes(rows, allowed, variable)
+        if self.rules is not None:
+            coefficients, high = self.rules
+            rows.add_matrix(coefficients, variable.ravel(), high)
         penalties = self._add_links(rows, variable, excess.size)
         cost = np.concatenate([excess, penalties / scale])
         integer = np.arange(cost.size) < excess.size
@@ -289,6 +295,13 @@ class _Rows:
     def add_one(self, columns: NDArray[np.int64], value: Any, low: float, high: float) -> None:
         """Add a single row over these variables."""
         self.add(np.zeros(columns.size, dtype=np.int64), columns, value, np.array([low]), np.array([high]))
+
+    def add_matrix(self, coefficients: csr_array, variable: NDArray[np.int64], high: NDArray[np.float64]) -> None:
+        """Add rows ``coefficients @ choices <= high``; a variable of -1 does not exist."""
+        entries = coefficients.tocoo()
+        there = variable[entries.col] >= 0
+        columns = variable[entries.col[there]]
+        self.add(entries.row[there], columns, entries.data[there], np.full(high.size, -np.inf), high)
 
     def add_links(self, terms: tuple[tuple[NDArray[np.int64], float], ...], high: float) -> None:
         """Add rows ``sum of coefficient * variable <= high``, one per link; a variable of -1 does not exist."""

@@ -12,6 +12,7 @@ from konstrain.baselines.lcvqe import LCVQE
 from konstrain.baselines.min_size_kmeans import MinSizeKMeans
 from konstrain.baselines.mpck_means import MPCKMeans
 from konstrain.baselines.pck_means import PCKMeans
+from konstrain.baselines.relaxed_kmeans import RelaxedKMeans
 
 # Alphabetical: ruff takes names in capitals for constants and would put them first.
 __all__ = [  # noqa: RUF022
@@ -27,4 +28,5 @@ __all__ = [  # noqa: RUF022
     "MPCKMeans",
     "MinSizeKMeans",
     "PCKMeans",
+    "RelaxedKMeans",
 ]

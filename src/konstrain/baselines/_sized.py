@@ -1,6 +1,5 @@
 """What the k-means methods share that know cluster sizes but no links."""
 
-from collections.abc import Callable
 from typing import Any, Self
 
 from konstrain.constraints import Problem
@@ -16,29 +15,6 @@ from konstrain.stop import Deadline
 
 class BaseSizedKMeans(BaseConstrainedKMeans):
     """Plain Lloyd's loop with an exact assignment under sizes: no local search, no links."""
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "random",
-        n_init: Any = 1,
-        max_iter: int = 300,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], Any] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.

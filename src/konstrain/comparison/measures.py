@@ -152,6 +152,7 @@ _ALL = (
     Measure("lower_bound", "lower bound", 4, _told("lower_bound_")),
     Measure("gap", "gap", 6, _told("gap_")),
     Measure("proved", "proved", 3, _told("is_optimal_")),
+    Measure("prover", "bound that proved", 0, _told("prover_")),
     Measure("seconds", "seconds", 3, lambda o: o.taken.seconds),
     Measure("cpu_seconds", "processor seconds", 3, lambda o: o.taken.cpu_seconds),
     Measure("peak_mb", "peak memory, MB", 0, lambda o: o.taken.peak_mb),

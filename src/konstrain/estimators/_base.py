@@ -56,22 +56,35 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     # Whether demand may be of several resources.
     _takes_resources: ClassVar[bool] = False
 
-    n_clusters: int
-    init: Any
-    n_init: Any
-    max_iter: int
-    time_limit: float | None
-    n_jobs: int | None
-    verbose: int
-    callback: Callable[[Any], Any] | None
-    random_state: Any
-
     labels_: NDArray[np.int32]
     cluster_centers_: NDArray[Any]
     inertia_: float
     n_iter_: int
     n_violations_: int
     violations_: Violations
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "random",
+        n_init: Any = 1,
+        max_iter: int = 300,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[Any], Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

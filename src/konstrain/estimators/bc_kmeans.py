@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,11 @@ from konstrain._sklearn import Interval
 from konstrain._tolerances import BINARY, STANDSTILL
 from konstrain.assignment import Assignment, AssignmentProblem, choose, nearest, transport
 from konstrain.assignment.milp import whole_model
-from konstrain.assignment.model import Relaxation
+from konstrain.assignment.model import AssignmentModel, Relaxation
 from konstrain.constraints import Problem
+from konstrain.constraints.linear import LinearRules
 from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.lloyd import lloyd
 from konstrain.kmeans.loop import Iterations, Loop
@@ -137,21 +139,57 @@ class BCKMeans(BaseConstrainedKMeans):
         callback: Callable[[Any], Any] | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(
+            n_clusters,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            random_state=random_state,
+        )
         self.size_min = size_min
         self.size_max = size_max
-        self.init = init
         self.ridge = ridge
         self.penalty = penalty
         self.penalty_growth = penalty_growth
         self.max_penalty_iter = max_penalty_iter
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        demand: Any = None,
+        linear: Any = None,
+    ) -> Self:
+        """Cluster the rows of X under constraints.
+
+        Parameters
+        ----------
+        X, y, sample_weight, must_link, cannot_link, demand
+            As in `ConstrainedKMeans.fit`.
+        linear : tuple (A, b), optional
+            Any further constraints ``A @ s <= b`` on the assignment, as in Section 3.2 of the paper: `A` sparse or
+            dense, of shape (n_constraints, n_samples * n_clusters), where column ``i * n_clusters + j`` stands for
+            row `i` being in cluster `j`.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._linear = linear
+        try:
+            super().fit(X, y, sample_weight, must_link=must_link, cannot_link=cannot_link, demand=demand)
+        finally:
+            del self._linear
+        return self
 
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
         steps = PenaltySteps(
@@ -162,6 +200,7 @@ class BCKMeans(BaseConstrainedKMeans):
             rho_0=self.penalty,
             kappa=self.penalty_growth,
             max_penalty_iter=self.max_penalty_iter,
+            rules=None if self._linear is None else LinearRules.read(self._linear, problem),
         )
         return Run(Loop(algorithm_1, steps, self.max_iter), start)
 
@@ -199,12 +238,15 @@ class PenaltySteps(Steps):
         Where penalties start, and what they grow by.
     max_penalty_iter : int
         Most rounds of Algorithm 2.
+    rules : LinearRules or None
+        Further constraints on the assignment.
     """
 
     ridge: float = 1e-4
     rho_0: float = 0.5
     kappa: float = 1.1
     max_penalty_iter: int = 100
+    rules: LinearRules | None = None
     _relaxation: Relaxation | None = field(default=None, init=False, repr=False)
 
     def plain_kmeans(self, centers: NDArray[np.float64]) -> Clustering:
@@ -221,10 +263,35 @@ class PenaltySteps(Steps):
         """Algorithm 2 from these labels; an exact assignment if it does not end binary and feasible."""
         question = self.problem.assignment_problem(costs)
         found = self.alternate(question, labels)
-        if found is None or not question.is_feasible(found):
-            return self.solve(question)
+        if found is None or not question.is_feasible(found) or not self.keeps_rules(found):
+            return self.exactly(question)
         # "Proven" says here that nothing was cut short: the method does not promise the cheapest assignment.
         return Assignment(found, question.cost_of(found), -np.inf, True, "penalty")
+
+    def keeps_rules(self, labels: NDArray[np.int32]) -> bool:
+        """Whether the further constraints hold."""
+        return self.rules is None or self.rules.are_kept_by(labels, self.problem.n_clusters)
+
+    def exactly(self, question: AssignmentProblem) -> Assignment:
+        """One exact assignment step (9), the further constraints included."""
+        if self.rules is None:
+            return self.solve(question)
+        answer = self.model(question).solve(deadline=self.deadline)
+        if answer.status == "infeasible":
+            raise InfeasibleError(
+                "no assignment keeps the linear constraints together with the links and sizes", reason="combination"
+            )
+        if answer.labels is None:
+            raise UndecidedError(
+                "no assignment that keeps the linear constraints was found in time; raise time_limit"
+            )
+        cost = question.cost_of(answer.labels)
+        return Assignment(answer.labels, cost, answer.bound, question.closes_gap(cost, answer.bound), "milp")
+
+    def model(self, question: AssignmentProblem) -> AssignmentModel:
+        """The assignment as a binary program, with the further constraints."""
+        model = whole_model(question)
+        return model if self.rules is None else replace(model, rules=(self.rules.matrix, self.rules.bound))
 
     def alternate(self, question: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.int32] | None:
         """Alternate S-steps and V-steps until both rest; None when S is not binary there, or time is up."""
@@ -248,13 +315,13 @@ class PenaltySteps(Steps):
 
     def relaxed_step(self, question: AssignmentProblem, costs: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """The S-step: the cheapest point of the polytope (3c)-(3f); None when time is up or there is none."""
-        if choose(question) in (nearest, transport):
+        if self.rules is None and choose(question) in (nearest, transport):
             # All corners of the polytope are binary.
             return one_hot(self.solve(replace(question, costs=costs)).labels, question.n_clusters)
         if self._relaxation is None:
             # Bounds as given: the rounding that whole labels are forgiven would leave shares just off 0 and 1.
             low, high = question.bounds
-            self._relaxation = replace(whole_model(question), low=low, high=high).relaxation()
+            self._relaxation = replace(self.model(question), low=low, high=high).relaxation()
         return self._relaxation.solve(costs, deadline=self.deadline)
 
 

@@ -1,6 +1,5 @@
 """BLPKM-CC (Baumann 2020): k-means on plain distances, each assignment step a binary linear program."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -92,29 +91,6 @@ class BLPKMeans(BaseConstrainedKMeans):
     """
 
     _takes_confidences: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "random",
-        n_init: Any = 1,
-        max_iter: int = 300,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], Any] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
 
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
         steps = DistanceSteps(problem, deadline=deadline, n_threads=default_threads(), rows=_canonical(X))

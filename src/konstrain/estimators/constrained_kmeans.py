@@ -179,24 +179,26 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         random_state: Any = None,
         copy_x: bool = True,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(
+            n_clusters,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            random_state=random_state,
+        )
         self.size_min = size_min
         self.size_max = size_max
         self.share_min = share_min
         self.share_max = share_max
         self.share_tolerance = share_tolerance
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
         self.tol = tol
         self.violation_cost = violation_cost
         self.local_search = local_search
         self.metric = metric
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
         self.copy_x = copy_x
 
     @fit_context(prefer_skip_nested_validation=True)

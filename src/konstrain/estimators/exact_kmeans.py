@@ -66,6 +66,8 @@ class ExactKMeans(BaseConstrainedKMeans):
         ``(inertia_ - lower_bound_) / inertia_``.
     is_optimal_ : bool
         Whether the gap is at most the one asked for.
+    prover_ : str
+        The bound behind `lower_bound_`: "column-generation" or "sdp", whichever "auto" took.
     n_nodes_ : int
         Nodes of the tree looked at.
     trace_ : list of TracePoint
@@ -183,7 +185,7 @@ class ExactKMeans(BaseConstrainedKMeans):
         self.lower_bound_ = min(tree.lower_bound, tree.upper_bound)
         self.gap_ = relative_gap(self.lower_bound_, tree.upper_bound)
         self.is_optimal_ = bool(self.gap_ <= self.gap)
-        self.n_nodes_, self.trace_ = tree.n_nodes, tree.trace
+        self.prover_, self.n_nodes_, self.trace_ = tree.prover, tree.n_nodes, tree.trace
         self._warn_if_open(interrupted=tree.interrupted)
         block_labels = tree.labels[problem.first_rows]
         steps = Steps(problem)

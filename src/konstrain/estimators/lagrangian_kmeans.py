@@ -151,19 +151,21 @@ default="random-partition"
         callback: Callable[[Any], Any] | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
+        super().__init__(
+            n_clusters,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            random_state=random_state,
+        )
         self.multiplier = multiplier
         self.growth = growth
         self.n_iter_no_change = n_iter_no_change
         self.repair = repair
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
 
     def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
         pairs = read_links("cannot_link", links["cannot_link"], X.shape[0]).hard

@@ -108,16 +108,18 @@ class MatchingKMeans(BaseConstrainedKMeans):
         callback: Callable[[Any], Any] | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
+        super().__init__(
+            n_clusters,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            random_state=random_state,
+        )
         self.n_local_trials = n_local_trials
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
 
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
         steps = Steps(problem, deadline=deadline, n_threads=default_threads())

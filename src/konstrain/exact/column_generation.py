@@ -35,6 +35,10 @@ from konstrain.stop import NO_DEADLINE, Deadline
 # in column generation". Without it 60 to 80 random rows in 10 to 14 clusters need 1.3 to 1.6 times as many columns;
 # shares from 0.5 to 0.85 differ little, 0.95 follows the duals too slowly.
 SMOOTHING = 0.85
+# How duals can be kept from jumping.
+STABILIZATIONS = ("smoothing", "perturbation")
+# Section 5.3 of the paper: how far covers may be off at first, and from where on they may not be off at all.
+FIRST_PERTURBATION, LAST_PERTURBATION = 0.99, 1e-6
 # Starts of one round of local pricing besides the columns in use; all blocks up to this many.
 MAX_STARTS = 200
 # Nodes the exact pricer may spend at corners of the optimal duals before the loop goes on from their middle.
@@ -126,6 +130,9 @@ class ColumnGenerationBound:
         refusing it: the bound stays valid but may stay below the optimum.
     node_limit : int
         Nodes after which the exact pricer gives up.
+    stabilization : {"smoothing", "perturbation"}
+        How duals are kept from jumping: columns are priced at a mean of the last duals (ours), or the master may
+        miss covers at a price, ever less (Section 5.3 of the paper).
 
     Examples
     --------
@@ -145,7 +152,10 @@ class ColumnGenerationBound:
         *,
         relax: bool = False,
         node_limit: int = NODE_LIMIT,
+        stabilization: str = "smoothing",
     ) -> None:
+        if stabilization not in STABILIZATIONS:
+            raise ValueError(f"stabilization is {stabilization!r}; it must be one of {', '.join(STABILIZATIONS)}")
         if problem.mean is None or problem.scatter is None:
             raise ValueError("the problem has no means: build it from the rows of X, not from their number")
         if not relax:
@@ -161,6 +171,7 @@ class ColumnGenerationBound:
         self.n_pricer_nodes = 0
         self._deadline = deadline
         self._node_limit = node_limit
+        self._smoothing = SMOOTHING if stabilization == "smoothing" else 0.0
         self._rng = np.random.default_rng(seed)
         self._solution: MasterSolution | None = None
         self._upper = np.inf
@@ -209,7 +220,10 @@ class ColumnGenerationBound:
         self._trace = []
         if not self._has_start:
             self._start_with_hierarchy()
-        status = self._find_cover(deadline) or self._solve_relaxation(gap, deadline)
+        status = self._find_cover(deadline)
+        if status is None and self._smoothing == 0.0:
+            self._solve_perturbed(gap, deadline)
+        status = status or self._solve_relaxation(gap, deadline)
         parts = self._parts()
         labels = None if parts is None else self._labels_of(parts)
         if labels is None and status in ("optimal", "stalled", "limit"):
@@ -295,6 +309,34 @@ class ColumnGenerationBound:
         self.lower_bound = np.inf
         return "infeasible"
 
+    def _solve_perturbed(self, gap: float, deadline: Deadline) -> None:
+        """Section 5.3: solve masters that may miss covers, drawn to the duals of the last one, by ever less."""
+        n, k = self.problem.n_blocks, self.problem.n_clusters
+        master = self._master(perturbed=True)
+        upper = self._upper if np.isfinite(self._upper) else self._scale * k
+        # All alike at first; together they then cost what a clustering may.
+        theta, mu, n_updates = np.full(n, upper / n), FIRST_PERTURBATION, 0
+        while mu > LAST_PERTURBATION and not self._is_closed(gap):
+            master.perturb(theta, mu)
+            solution = master.solve(deadline)
+            if solution is None:
+                return
+            self.n_iterations += 1
+            tolerance = self._tolerance(upper, gap)
+            cutoff = -solution.sigma - tolerance
+            if self._add_new(self.pricer.locally(solution.duals, cutoff, self._starts(solution))):
+                continue
+            exact = self._price_exactly(solution.duals, cutoff, deadline, min(CORNER_NODES, self._node_limit))
+            if self._add_new(exact.columns):
+                continue
+            if not exact.finished:
+                return
+            n_updates += 1
+            theta, mu = solution.duals, mu / 2.0**n_updates
+
+    def _smoothed(self, before: NDArray[np.float64], duals: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._smoothing * before + (1.0 - self._smoothing) * duals
+
     def _solve_relaxation(self, gap: float, deadline: Deadline) -> str:
         master = self._master()
         smooth: NDArray[np.float64] | None = None
@@ -306,7 +348,7 @@ class ColumnGenerationBound:
                 return "limit" if deadline.expired() else "stalled"
             self._note(solution)
             tolerance = self._tolerance(solution.value, gap)
-            smooth = solution.duals if smooth is None else SMOOTHING * smooth + (1.0 - SMOOTHING) * solution.duals
+            smooth = solution.duals if smooth is None else self._smoothed(smooth, solution.duals)
             if self._price_locally(solution, smooth, tolerance):
                 continue
             if middle is not None:
@@ -315,7 +357,9 @@ class ColumnGenerationBound:
                 if self._add_new(found):
                     continue
             node_limit = self._node_limit if middle is not None else min(corner_nodes, self._node_limit)
-            exact = self._price_exactly(solution, tolerance, deadline, node_limit)
+            # When nothing lies below, the bound is the master's value less k tolerances, whatever sigma's rounding.
+            cutoff = (solution.value - float(solution.duals.sum())) / self.problem.n_clusters - tolerance
+            exact = self._price_exactly(solution.duals, cutoff, deadline, node_limit)
             corner_nodes -= exact.n_nodes
             found_any = self._add_new(exact.columns)
             if not found_any and (exact.finished or middle is not None or deadline.expired()):
@@ -325,19 +369,19 @@ class ColumnGenerationBound:
                 middle = self._master(central=True)
         return "closed"
 
-    def _master(self, *, central: bool = False) -> Master:
+    def _master(self, *, central: bool = False, perturbed: bool = False) -> Master:
         stand_in = self._upper if self.incumbent is None and np.isfinite(self._upper) else None
         n, k = self.problem.n_blocks, self.problem.n_clusters
-        return Master(self.pool, n, k, scale=self._scale, incumbent_cost=stand_in, central=central)
+        return Master(
+            self.pool, n, k, scale=self._scale, incumbent_cost=stand_in, central=central, perturbed=perturbed
+        )
 
     def _price_exactly(
-        self, solution: MasterSolution, tolerance: float, deadline: Deadline, node_limit: int
+        self, duals: NDArray[np.float64], cutoff: float, deadline: Deadline, node_limit: int
     ) -> ExactPrice:
-        """Price at the master's duals and raise the lower bound by what is proved."""
-        k, total = self.problem.n_clusters, float(solution.duals.sum())
-        # When nothing lies below, the bound is the master's value less k tolerances, whatever sigma's rounding.
-        cutoff = (solution.value - total) / k - tolerance
-        exact = self.pricer.exactly(solution.duals, cutoff, deadline, node_limit)
+        """Price at these duals and raise the lower bound by what is proved."""
+        k, total = self.problem.n_clusters, float(duals.sum())
+        exact = self.pricer.exactly(duals, cutoff, deadline, node_limit)
         self.n_pricer_nodes += exact.n_nodes
         self.lower_bound = max(self.lower_bound, total + k * min(0.0, exact.bound))
         return exact

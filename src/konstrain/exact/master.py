@@ -99,6 +99,8 @@ class Master:
         exists among the columns. Its duals, in [0, 1], are the Farkas duals of the master.
     central : bool
         Take duals from the middle of the optimal ones instead of a corner.
+    perturbed : bool
+        Let covers be off by as much as `perturb` says, at a price: Table 4 of Babaki, Guns and Nijssen (2014).
     """
 
     def __init__(
@@ -111,6 +113,7 @@ class Master:
         incumbent_cost: float | None = None,
         feasibility: bool = False,
         central: bool = False,
+        perturbed: bool = False,
     ) -> None:
         self.pool = pool
         self.n_blocks = n_blocks
@@ -128,7 +131,15 @@ class Master:
             values = np.append(np.ones(n_blocks), float(n_clusters))
             cost = np.array([incumbent_cost / self.scale])
             self._program.add_columns(cost, np.zeros(1, dtype=np.int32), rows, values)
+        self._n_rest = self._program.n_columns
+        if perturbed:
+            self._program.add_columns(np.zeros(n_blocks), blocks, blocks, np.ones(n_blocks))
         self._n_stand_in = self._program.n_columns
+
+    def perturb(self, theta: NDArray[np.float64], mu: float) -> None:
+        """Let the cover of each block be off by up to `mu`, at the price `theta`: duals are drawn towards `theta`."""
+        columns = np.arange(self._n_rest, self._n_stand_in, dtype=np.int32)
+        self._program.change_columns(columns, theta / self.scale, mu)
 
     def solve(self, deadline: Deadline) -> MasterSolution | None:
         """Solve with all columns of the pool; None when time ran out or the pool holds no cover."""
@@ -142,7 +153,7 @@ class Master:
             duals=np.maximum(answer.duals[:-1], 0.0) * self.scale,
             sigma=max(0.0, -float(answer.duals[-1])) * self.scale,
             use=np.where(use > 0.0, use, 0.0),
-            rest=float(answer.x[: self._n_stand_in].sum()),
+            rest=float(answer.x[: self._n_rest].sum()),
         )
 
     def _take_up(self) -> None:

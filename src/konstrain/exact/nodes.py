@@ -36,6 +36,11 @@ class Node(Protocol):
     branch: Branch
 
     @property
+    def prover(self) -> str:
+        """Which bound it is, in the words of `ExactKMeans(bound=...)`."""
+        ...
+
+    @property
     def lower_bound(self) -> float:
         """No clustering of this branch costs less."""
         ...
@@ -59,6 +64,8 @@ class SemidefiniteNode:
     The bound is on squared distances. Soft links add what those cost that the branch has decided against; the others
     are kept at no cost in the best case, and the tree branches on those that the relaxed clustering breaks.
     """
+
+    prover = "sdp"
 
     def __init__(self, task: ProofTask, branch: Branch, bound: SdpBound, penalty: float) -> None:
         self.task, self.branch, self._bound, self._penalty = task, branch, bound, penalty
@@ -147,6 +154,8 @@ class SemidefiniteNode:
 
 class ColumnNode:
     """A node whose bound is column generation; children start from the columns that fit them."""
+
+    prover = "column-generation"
 
     def __init__(self, task: ProofTask, branch: Branch, bound: ColumnGenerationBound, floor: float) -> None:
         self.task, self.branch, self._bound, self._floor = task, branch, bound, floor

@@ -65,6 +65,7 @@ class Tree:
     def __post_init__(self) -> None:
         self.labels: NDArray[np.int32] | None = None
         self.upper_bound = np.inf
+        self.prover = ""  # the bound of the nodes
         self.n_nodes = 0
         self.interrupted = False
         self.trace: list[TracePoint] = []
@@ -97,6 +98,7 @@ class Tree:
 
         `verdict` is what a run of the root has said already, if it was run.
         """
+        self.prover = root.prover
         if verdict is None:
             self._push(root)
         elif self._judge([root], [verdict]):

@@ -45,13 +45,19 @@ TABLE_8 = """
 60   0%    -     52.60%  0*      81.20% 0.24*
 80   0%    -     74.00%  0*      27.00% 0.38*
 """
-SOYBEAN_BEST = {("soybean", 3, 40): Published(339.0, mark="*"), ("soybean", 3, 60): Published(418.0, mark="*")}
+SOYBEAN_BEST = {
+    ("soybean", 3, 40): Published(339.0, mark="*"),
+    ("soybean", 3, 60): Published(418.0, mark="*"),
+    ("soybean", 3, 80): Published(None, mark="INF"),
+}
 KINDS = {"iris": (3, 5), "wine": (3, 5), "soybean": (3, 4, 5)}
 TABLES = {"iris": TABLE_6, "wine": TABLE_7, "soybean": TABLE_8}
 # Runs of COP-KMeans per problem; the paper has 500.
 N_RUNS = 100
 
 SHUFFLED = "COP, random order"
+# The exact method with the paper's own bound and no other.
+COLUMNS = "column generation"
 SAT, BEST, OURS, BETTER = "COP keeps all", "COP best", "exact", "exact below COP, %"
 
 
@@ -88,6 +94,19 @@ def _judge_proofs(records: Sequence[Record]) -> Verdict:
     return Verdict(found, proved + infeasible == len(runs) if runs else None)
 
 
+def _judge_columns(records: Sequence[Record]) -> Verdict:
+    """Of the lines that the paper proved, those that column generation alone proves too."""
+    marked = {
+        group
+        for data in TABLES
+        for group, cells in _lines(data).items()
+        if any(cell.mark in ("*", "INF") for cell in cells.values())
+    }
+    runs = [run for run in select(records, method=COLUMNS) if (run["data"], run["k"], run["links"]) in marked]
+    proved = sum(run.get("proved") is True or (run["reason"] or "").startswith("InfeasibleError") for run in runs)
+    return Verdict(f"{proved} of {len(runs)}", proved == len(runs) if runs else None)
+
+
 def _judge_below(records: Sequence[Record]) -> Verdict:
     optimum = {
         (run["data"], run["k"], run["links"]): run["sse"] for run in select(records, method="exact", proved=True)
@@ -103,7 +122,7 @@ def _judge_below(records: Sequence[Record]) -> Verdict:
 
 def _quick(row: Row) -> bool:
     fields = dict(row.case.fields)
-    if row.contender.label == "exact":
+    if row.contender.label in ("exact", COLUMNS):
         return bool(fields["links"] in (40, 300, 500))
     return row.run < 10
 
@@ -115,16 +134,24 @@ def _table(number: int, data: str) -> Table:
         Column(f"{SHUFFLED}: best", SHUFFLED, "sse_kept", "min"),
         Column(OURS, "exact", "sse", "min"),
         Column("proved", "exact", "proved", "share", 0),
+        Column(f"{COLUMNS}: proved", COLUMNS, "proved", "share", 0),
+        Column(f"{COLUMNS}: gap", COLUMNS, "gap", "min", 4),
+        Column(f"{COLUMNS}: seconds", COLUMNS, "cpu_seconds", "mean", 1),
         Column("seconds", "exact", "cpu_seconds", "mean", 1),
     )
     better = Column(BETTER, "exact", "sse_kept", "min", 2, relative_to="COP-KMeans")
     title = f"Table {number}: {data.capitalize()}, one set of constraints per line (* proved)"
+    return Table(title, ("data", "k", "links"), (*shared, *ours, better), _lines(data))
+
+
+def _lines(data: str) -> dict[Group, dict[str, Published]]:
+    """What the paper prints of a data set."""
     if data != "soybean":
-        return Table(title, ("data", "k", "links"), (*shared, *ours, better), _published(data, [SAT, BEST, OURS]))
+        return _published(data, [SAT, BEST, OURS])
     lines = _published(data, [SAT, BETTER])
     for group, value in SOYBEAN_BEST.items():
         lines[group] = {SAT: lines[group][SAT], OURS: value}
-    return Table(title, ("data", "k", "links"), (*shared, *ours, better), lines)
+    return lines
 
 
 EXPERIMENT = Experiment(
@@ -134,20 +161,24 @@ EXPERIMENT = Experiment(
     cases=cases,
     contenders=(
         Contender("exact", "exact", time_limit=600.0),
+        Contender(COLUMNS, "exact", params=(("bound", "column-generation"),), time_limit=600.0),
         Contender("COP-KMeans", "cop-kmeans", params=(("on_failure", "continue"),), n_runs=N_RUNS),
         Contender(SHUFFLED, "cop-kmeans", (("on_failure", "continue"), ("order", "random")), n_runs=N_RUNS),
     ),
-    measures=("sse", "sse_kept", "kept_all", "ari", "lower_bound", "gap", "proved", *CLOCKED),
+    measures=("sse", "sse_kept", "kept_all", "ari", "lower_bound", "gap", "proved", "prover", *CLOCKED),
     tables=tuple(_table(number, data) for number, data in enumerate(TABLES, 6)),
     figures=(Figure("seconds", "Fig. 1: seconds on Iris", "links", "cpu_seconds", "k", ("exact",)),),
     claims=(
         Claim("Every line is proved: an optimum, or that there is none", _judge_proofs),
+        Claim("Column generation alone proves every line that the paper proved, within 10 minutes", _judge_columns),
         Claim("No run of COP-KMeans that keeps all constraints is below a proved optimum", _judge_below),
     ),
     quick=_quick,
     notes=(
         "The paper's sets of constraints are not published; ours are drawn the same way, one per line as there. So "
         "values of SSE are those of other problems: read proofs, shares and seconds, not differences.",
+        "What is called exact takes whichever bound suits a line (the raw rows name it); column generation alone, "
+        "the paper's own bound, stands beside it. INF: proved that there is none.",
         "With k=3 on Iris no optimum can exceed 89.3868, the scatter of the true classes (89.2974 in scikit-learn's "
         "copy); the first published value, 90.3725 without a proof, is above it.",
         f"The paper ran CCCG for 30 minutes per line and COP-KMeans 500 times; here: 10 minutes, {N_RUNS} times.",

@@ -78,8 +78,13 @@ wine            0.2  1486.7 0.2  1564.4  0.2  1724.4
 zoo             0.3   744.8 0.3   769.8  0.4   843.4
 """
 DATA = tuple(line.split()[0] for line in TABLE_3.split("\n") if line)
-# What the paper means by "over the 25 sets", and what we ask of ours.
-ASKED = {"CS10": 0.70, "CS15": 0.86, "CS20": 0.91}
+# The last lines of the two tables as printed, in the order of their columns.
+PRINTED_MEANS = "0.706 0.485 0.877 0.649 0.923 0.740"
+PRINTED_SUMS = "18.8 74759.8 21.2 81286.9 29.9 93032.6"
+# What the paper's method reaches over the 25 sets, and what we ask of ours.
+ASKED = dict(zip(SETS, map(float, PRINTED_MEANS.split()[::2]), strict=True))
+# On how many data sets the paper's method finds the classes exactly in all its runs under the largest set.
+N_PERFECT = 14
 
 
 def cases() -> Iterator[Case]:
@@ -112,6 +117,27 @@ def _judge_links(records: Sequence[Record]) -> Verdict:
     return Verdict(
         f"{broken} broken links, {failed} failed of {len(runs)} runs", broken + failed == 0 if runs else None
     )
+
+
+def _judge_dils(records: Sequence[Record]) -> Verdict:
+    pairs = [(_means(records, "BLPKM-CC", s), _means(records, "DILS", s)) for s in SETS]
+    means = [
+        (np.mean([ours[d] for d in dils]), np.mean(list(dils.values()))) for ours, dils in pairs if ours and dils
+    ]
+    found = ", ".join(f"{ours:.3f} against {dils:.3f}" for ours, dils in means)
+    return Verdict(found or "no rows", all(ours > dils for ours, dils in means) if means else None)
+
+
+def _judge_perfect(records: Sequence[Record]) -> Verdict:
+    ours = _means(records, "BLPKM-CC", "CS20")
+    # The paper prints three digits.
+    perfect = sum(round(mean, 3) == 1.0 for mean in ours.values())
+    return Verdict(f"{perfect} of {len(ours)}", perfect >= N_PERFECT if ours else None)
+
+
+def _judge_proofs(records: Sequence[Record]) -> Verdict:
+    proved = values_of(select(records, method="exact"), "proved")
+    return Verdict(f"{sum(map(bool, proved))} of {len(proved)} runs", all(proved) if proved else None)
 
 
 def _judge_front_door(records: Sequence[Record]) -> Verdict:
@@ -193,8 +219,11 @@ EXPERIMENT = Experiment(
             Claim(f"BLPKM-CC: mean ARI over the data sets at least {asked} under {name}", partial(_judge_mean, name))
             for name, asked in ASKED.items()
         ),
+        Claim("BLPKM-CC has a higher mean ARI than DILS (CS10, CS15, CS20)", _judge_dils),
+        Claim(f"BLPKM-CC finds the classes exactly on {N_PERFECT} of 25 data sets under CS20", _judge_perfect),
         Claim("BLPKM-CC keeps every link in every run", _judge_links),
         Claim("ConstrainedKMeans has the higher mean ARI (CS10, CS15, CS20)", _judge_front_door),
+        Claim("The rows called exact are proved, within 10 s each", _judge_proofs),
         Claim("One run of BLPKM-CC on all data sets takes less than 1 s (CS10, CS15, CS20)", _judge_seconds),
     ),
     quick=_quick,
@@ -203,5 +232,13 @@ EXPERIMENT = Experiment(
         "the classes agree, else cannot-link.",
         f"The paper has 30 starts on one constraint set per instance; we have {N_STARTS} starts on each of {N_SETS} "
         "sets, because on small data sets the set decides more than the start.",
+        "Iris and Wine are where ours is far above the published method, by 0.23 to 0.43; without these two the mean "
+        "differences are +0.015, -0.004 and +0.003. The published values there are close to what the true classes "
+        "score with two of them taken for one (Iris 0.568; Wine 0.582 for the second and third), and hardly rise "
+        "with the links, so we believe that the published sets for these two do not tell two classes apart.",
+        "As printed, the last line of Table IV is 18.8, 21.2 and 29.9 s for BLPKM-CC and 74,759.8, 81,286.9 and "
+        "93,032.6 s for DILS.",
+        "The settings of DILS that its paper leaves open were chosen so that ours comes near the published table: "
+        "its columns show that the method is the same one, not how well it could do.",
     ),
 )
