@@ -18,7 +18,7 @@ results = rng.normal(size=(120, 2)) + np.where(sex == "girl", 0.8, -0.4)[:, None
 
 # %%
 # Classes of 28 to 32. Without shares one class is nearly all girls and another nearly all boys.
-sizes = {"size_min": 28, "size_max": 32, "random_state": 0}
+sizes = {"size_min": 28, "size_max": 32, "n_init": 10, "random_state": 0}
 plain = ConstrainedKMeans(4, **sizes).fit(results)
 
 # %%

@@ -22,7 +22,7 @@ revenue = clients * rng.lognormal(0.0, 0.6, 240)
 # One column per resource, one bound per resource: each territory within 10% of a sixth of both.
 held = np.column_stack([revenue, clients])
 equal = held.sum(axis=0) / 6
-model = ConstrainedKMeans(6, size_min=0.9 * equal, size_max=1.1 * equal, random_state=0)
+model = ConstrainedKMeans(6, size_min=0.9 * equal, size_max=1.1 * equal, n_init=10, random_state=0)
 model.fit(places, demand=held)
 
 print("revenue of a territory, of an equal part:", (model.cluster_sizes_[:, 0] / equal[0]).round(2))

@@ -84,10 +84,23 @@ def random_shares(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> R
     return Resources(np.column_stack(amounts), np.array([rule[0] for rule in rules]), low, high)
 
 
+def random_counts(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> Resources:
+    """Disjoint categories, some blocks of none, and how many of each a cluster holds."""
+    n_categories = int(rng.integers(1, 4))
+    category = rng.integers(-1, n_categories, n_blocks)
+    amounts = (category[:, None] == np.arange(n_categories)) * rng.choice([1.0, 0.5, 3.0], n_categories)
+    mean = amounts.sum(axis=0) / n_clusters
+    low = np.floor(mean * rng.random((n_clusters, n_categories)))
+    high = np.ceil(mean * (1 + rng.random((n_clusters, n_categories)))) + rng.integers(0, 2)
+    low[rng.random(low.shape) < 0.3] = -np.inf
+    return Resources.of_amounts(amounts, low, high)
+
+
 def random_resources(rng: np.random.Generator, kind: str, n_blocks: int, n_clusters: int) -> Resources:
-    """Bounds on "amounts", on "shares", or on "both"."""
+    """Bounds on "amounts", on "shares", on "both", or on "counts" of disjoint categories."""
     if kind != "both":
-        return (random_amounts if kind == "amounts" else random_shares)(rng, n_blocks, n_clusters)
+        make = {"amounts": random_amounts, "shares": random_shares, "counts": random_counts}[kind]
+        return make(rng, n_blocks, n_clusters)
     first, second = random_amounts(rng, n_blocks, n_clusters), random_shares(rng, n_blocks, n_clusters)
     (m, a), (n, b) = first.rules.shape, second.rules.shape
     rules = np.block([[first.rules, np.zeros((m, b))], [np.zeros((n, a)), second.rules]])

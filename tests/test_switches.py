@@ -164,4 +164,4 @@ def test_the_list_has_every_limit_that_modules_of_the_search_and_the_engines_nam
         for path in (package / folder).glob("*.py"):
             constants = re.findall(r"^([A-Z][A-Z_]+) = [\d.]", path.read_text(), flags=re.MULTILINE)
             assert set(constants) <= named | not_switches, path.name
-    assert len(ALL_ENGINES) == 7
+    assert len(ALL_ENGINES) == 8

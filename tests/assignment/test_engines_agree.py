@@ -24,6 +24,7 @@ KINDS = {
     "everything": {"sizes": True, "links": "soft", "demand": "real"},
     "amounts": {"resources": "amounts"},
     "shares": {"resources": "shares"},
+    "counts": {"resources": "counts"},
     "amounts and shares": {"resources": "both"},
     "shares and sizes": {"resources": "shares", "sizes": True},
     "shares and conflicts": {"resources": "shares", "links": "hard"},
@@ -38,6 +39,7 @@ MEETS = {
     "matching": ["cliques"],
     "linked": ["cliques", "conflicts", "soft"],
     "coupled": ["sizes", "sizes and cliques", "sizes and conflicts", "real demand", "everything"],
+    "disjoint": ["counts"],
     "priced": RESOURCES,
     "milp": list(KINDS),
 }
@@ -107,7 +109,8 @@ def test_every_kind_meets_the_engine_made_for_it():
     assert "linked" in chosen["soft"]
     assert "transport" in chosen["sizes"]
     assert "coupled" in chosen["everything"]
-    assert all("priced" in chosen[kind] for kind in RESOURCES)
+    assert all("priced" in chosen[kind] for kind in RESOURCES if kind != "counts")
+    assert "disjoint" in chosen["counts"]
     assert "milp" not in set.union(*chosen.values())
 
 

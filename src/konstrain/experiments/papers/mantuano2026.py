@@ -117,7 +117,7 @@ EXPERIMENT = Experiment(
     measures=("sse", "sizes", *CLOCKED),
     tables=(
         Table(
-            f"Sum of squares: best of {N_STARTS} starts (ours, worst and best of {N_SEEDS} seeds) and of 100 (theirs)",
+            f"Sum of squares: best of {N_STARTS} starts (ours, best and worst of {N_SEEDS} seeds), of 100 (theirs)",
             ("data", "k", "tolerance"),
             (
                 Column(LLOYD, LLOYD, "sse", "min", 0),
