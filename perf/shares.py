@@ -187,7 +187,6 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--starts", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--limit", type=float, default=10.0)
     parser.add_argument("--rows", type=int, default=2_000_000)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", NotProvenWarning)
