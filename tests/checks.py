@@ -40,6 +40,7 @@ def check_fit(
     demand=None,
     size_min=None,
     size_max=None,
+    category=None,
 ):
     """Links hold or are counted right, sizes are in bounds, centers are means, inertia is what the labels cost."""
     X = X.toarray() if issparse(X) else np.asarray(X)
@@ -56,6 +57,8 @@ def check_fit(
         assert set(labels.tolist()) == set(range(k))
         check_links(model, labels, must_link, cannot_link, y)
         check_sizes(model, labels, demand, size_min, size_max)
+        if category is not None:
+            check_shares(model, labels, category)
     if getattr(model, "affinity", None) == "precomputed":
         assert np.isnan(model.inertia_)  # X holds similarities, so there are no distances to add up
         return
@@ -106,13 +109,38 @@ def check_counts(model, labels, must_link, cannot_link, y):
 
 def check_sizes(model, labels, demand, size_min, size_max):
     """What clusters hold is counted right, and within the bounds that the model or the test names."""
-    sizes = np.bincount(labels, None if demand is None else np.asarray(demand, dtype=float), model.n_clusters)
+    if np.ndim(demand) == 2:
+        held = np.asarray(demand, dtype=float)
+        sizes = np.array([held[labels == j].sum(axis=0) for j in range(model.n_clusters)])
+    else:
+        sizes = np.bincount(labels, None if demand is None else np.asarray(demand, dtype=float), model.n_clusters)
     assert_allclose(model.cluster_sizes_, sizes)
     # Each by its own bound: a share of the total would excuse clusters beside a large one.
     for low in (size_min, getattr(model, "size_min", None)):
         assert low is None or (sizes >= np.asarray(low) * (1 - 1e-9)).all()
     for high in (size_max, getattr(model, "size_max", None)):
         assert high is None or (sizes <= np.asarray(high) * (1 + 1e-9)).all()
+
+
+def check_shares(model, labels, category):
+    """Shares are counted right, and within the bounds that the model names."""
+    table = pd.DataFrame(
+        category if hasattr(category, "columns") or isinstance(category, dict) else {"only": category}
+    )
+    for name in table:
+        counted = pd.crosstab(labels, table[name], normalize="index")
+        told = model.cluster_shares_ if len(table.columns) == 1 else model.cluster_shares_[name]
+        overall = table[name].value_counts(normalize=True)
+        for value in counted:
+            shares = counted[value].to_numpy()
+            assert_allclose(told[value], shares)
+            for bound, sign in ((model.share_min, 1), (model.share_max, -1)):
+                limit = bound.get(name, bound) if isinstance(bound, dict) else bound
+                limit = limit.get(value) if isinstance(limit, dict) else limit
+                assert limit is None or (sign * shares >= sign * limit - 1e-12).all()
+            if model.share_tolerance is not None:
+                assert (shares >= (1 - model.share_tolerance) * overall[value] - 1e-12).all()
+                assert (shares <= overall[value] / (1 - model.share_tolerance) + 1e-12).all()
 
 
 def means_of(X, labels, k, weight):

@@ -32,6 +32,10 @@ def best_cost(problem: AssignmentProblem) -> float:
         fits = (size >= low[j]) & (size <= high[j])
         if problem.nonempty:
             fits &= inside.any(axis=1)
+        if problem.resources is not None:
+            sums = inside @ problem.resources.amounts @ problem.resources.rules.T
+            least, most = (bounds[j] for bounds in problem.resources.widened)
+            fits &= ((sums >= least) & (sums <= most)).all(axis=1)
         cost = np.where(fits, cost, np.inf)
     return float(cost.min(initial=np.inf))
 

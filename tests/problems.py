@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from konstrain.assignment import AssignmentProblem
+from konstrain.assignment import AssignmentProblem, Resources
 from konstrain.links import LinkGraph
 
 
@@ -47,15 +47,77 @@ def random_sizes(
     return (None if rng.random() < 0.2 else low), (None if rng.random() < 0.2 else high)
 
 
+def random_amounts(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> Resources:
+    """Two or three resources, whole or real, with bounds around their means: loose, tight, one-sided, impossible."""
+    n_resources = int(rng.integers(2, 4))
+    amounts = rng.random((n_blocks, n_resources)) * 3
+    if rng.random() < 0.5:
+        amounts = np.floor(amounts)
+    mean = amounts.sum(axis=0) / n_clusters
+    shape = (n_clusters, n_resources)
+    low = mean * rng.random(shape) * rng.choice([0.3, 0.8, 1.1])
+    high = np.maximum(low, mean * (1 + rng.random(shape) * rng.choice([0.2, 1.0, 2.0])))
+    low[rng.random(shape) < 0.3] = -np.inf
+    high[rng.random(shape) < 0.3] = np.inf
+    return Resources.of_amounts(amounts, low, high)
+
+
+def random_shares(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> Resources:
+    """One or two attributes of two or three values, blocks of one to three rows, shares from both sides."""
+    rows_of = rng.integers(1, 4, n_blocks) if rng.random() < 0.3 else np.ones(n_blocks, dtype=int)
+    amounts, rules = [], []
+    sizes = rng.integers(2, 4, int(rng.integers(1, 3)))
+    for at, n_values in enumerate(sizes):
+        counts = np.array([rng.multinomial(m, np.ones(n_values) / n_values) for m in rows_of], dtype=float)
+        amounts.append(counts)
+        whole = np.concatenate([np.full(n, float(at == other)) for other, n in enumerate(sizes)])
+        for value in range(n_values):
+            one = np.zeros(sizes.sum())
+            one[sizes[:at].sum() + value] = 1.0
+            share = counts[:, value].sum() / rows_of.sum()
+            width = rng.choice([0.05, 0.3, 0.6])
+            rules += [
+                (one - share * (1 - width) * whole, 0.0, np.inf),
+                (one - share / (1 - width) * whole, -np.inf, 0.0),
+            ]
+    low, high = (np.tile([rule[side] for rule in rules], (n_clusters, 1)) for side in (1, 2))
+    return Resources(np.column_stack(amounts), np.array([rule[0] for rule in rules]), low, high)
+
+
+def random_counts(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> Resources:
+    """Disjoint categories, some blocks of none, and how many of each a cluster holds."""
+    n_categories = int(rng.integers(1, 4))
+    category = rng.integers(-1, n_categories, n_blocks)
+    amounts = (category[:, None] == np.arange(n_categories)) * rng.choice([1.0, 0.5, 3.0], n_categories)
+    mean = amounts.sum(axis=0) / n_clusters
+    low = np.floor(mean * rng.random((n_clusters, n_categories)))
+    high = np.ceil(mean * (1 + rng.random((n_clusters, n_categories)))) + rng.integers(0, 2)
+    low[rng.random(low.shape) < 0.3] = -np.inf
+    return Resources.of_amounts(amounts, low, high)
+
+
+def random_resources(rng: np.random.Generator, kind: str, n_blocks: int, n_clusters: int) -> Resources:
+    """Bounds on "amounts", on "shares", on "both", or on "counts" of disjoint categories."""
+    if kind != "both":
+        make = {"amounts": random_amounts, "shares": random_shares, "counts": random_counts}[kind]
+        return make(rng, n_blocks, n_clusters)
+    first, second = random_amounts(rng, n_blocks, n_clusters), random_shares(rng, n_blocks, n_clusters)
+    (m, a), (n, b) = first.rules.shape, second.rules.shape
+    rules = np.block([[first.rules, np.zeros((m, b))], [np.zeros((n, a)), second.rules]])
+    low, high = np.hstack([first.low, second.low]), np.hstack([first.high, second.high])
+    return Resources(np.hstack([first.amounts, second.amounts]), rules, low, high)
+
+
 def random_problem(
     rng: np.random.Generator,
     *,
     links: str | None = None,
     sizes: bool = False,
     demand: str | None = None,
+    resources: str | None = None,
     max_labelings: int = 3000,
 ) -> AssignmentProblem:
-    """One small problem; `demand` is None (1 each), "integer" or "real"."""
+    """One small problem; `demand` is None (1 each), "integer" or "real", `resources` as in `random_resources`."""
     n_clusters = int(rng.integers(1, 5))
     largest = 8 if n_clusters == 1 else int(np.log(max_labelings) / np.log(n_clusters))
     n_blocks = int(rng.integers(1, min(largest, 9) + 1))
@@ -70,4 +132,5 @@ def random_problem(
     if sizes:
         low, high = random_sizes(rng, np.ones(n_blocks) if counts is None else counts, n_clusters)
     nonempty = sizes and bool(rng.random() < 0.3)
-    return AssignmentProblem(costs, graph, counts, low, high, nonempty)
+    asked = None if resources is None else random_resources(rng, resources, n_blocks, n_clusters)
+    return AssignmentProblem(costs, graph, counts, low, high, nonempty, asked)

@@ -25,6 +25,7 @@ SEARCH = {
     "konstrain.kmeans.momentum.MOST_CANCELLED": (-1.0, 2.0),
     "konstrain.kmeans.restarts.BATCH": (1, 50),
     "konstrain.kmeans.last_step.LAST_WORK": (1, NEVER),
+    "konstrain.kmeans.last_step.MOST_CHOICES": (ALWAYS, NEVER),
 }
 # What may not change anything but the time it takes.
 SAME = {
@@ -40,7 +41,8 @@ ENGINES = {
     "konstrain.assignment.linked.NODE_LIMIT": (1, 100_000),
     "konstrain.assignment.linked.FEW_BRANCHINGS": (1, 100_000),
     "konstrain.assignment.linked.CLIQUE_LIMIT": (1, 100_000),
-    "konstrain.assignment.coupled.FIRST_CORE": (1, NEVER),
+    "konstrain.assignment.prove.FIRST_CORE": (1, NEVER),
+    "konstrain.assignment.priced.MOST_CHOICES": (ALWAYS, NEVER),
     "konstrain.assignment.lagrangian.MAX_STEPS": (1, 200),
     "konstrain.assignment.lagrangian.FEW_STEPS": (1, 50),
     "konstrain.assignment.lagrangian.FAR_OFF": (0.0, 1e9),

@@ -146,7 +146,18 @@ def test_the_list_has_every_limit_that_modules_of_the_search_and_the_engines_nam
         *("SEARCH_SHARE", "RUN_SHARE"),
         *("RELOCATIONS", "PASSES_TO_THE_END", "FIRST_PASSES", "PROBE", "ESTIMATE_COST", "MOVES_COST", "FEW_PASSES"),
         *("AIM", "LEAST_GAIN", "AUTO_ITERATIONS", "AUTO_MOST", "AUTO_AGREEING"),
-        *("AUTO_WORTH", "LOOKS", "WIDEN", "NEAR", "MOST_MISPLACED", "MAX_ROUNDS", "LIST_LENGTH"),
+        *(
+            "AUTO_WORTH",
+            "LOOKS",
+            "WIDEN",
+            "NEAR",
+            "MOST_MISPLACED",
+            "MAX_ROUNDS",
+            "LIST_LENGTH",
+            "LINKED_SHARE",
+            "LAST_ROUNDS",
+            "WIDE_GAP",
+        ),
     }
     package = Path(konstrain.__file__).parent
     named = {name.rsplit(".", 1)[1] for name in SWITCHES}
@@ -154,4 +165,4 @@ def test_the_list_has_every_limit_that_modules_of_the_search_and_the_engines_nam
         for path in (package / folder).glob("*.py"):
             constants = re.findall(r"^([A-Z][A-Z_]+) = [\d.]", path.read_text(), flags=re.MULTILINE)
             assert set(constants) <= named | not_switches, path.name
-    assert len(ALL_ENGINES) == 6
+    assert len(ALL_ENGINES) == 8

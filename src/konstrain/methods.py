@@ -7,8 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 # What a method can be told; the first group belongs to `fit`, the second to the constructor.
-TO_FIT = ("must_link", "cannot_link", "demand", "sample_weight")
-TO_CONSTRUCTOR = ("size_min", "size_max", "time_limit", "random_state")
+TO_FIT = ("must_link", "cannot_link", "demand", "sample_weight", "category")
+TO_CONSTRUCTOR = (
+    *("size_min", "size_max", "share_min", "share_max", "share_tolerance"),
+    *("time_limit", "random_state"),
+)
 
 
 @dataclass(frozen=True)
@@ -64,15 +67,16 @@ class Method:
 
 _LINKS = frozenset({"must_link", "cannot_link", "random_state"})
 _SIZES = frozenset({"size_min", "size_max", "demand"})
+_SHARES = frozenset({"category", "share_min", "share_max", "share_tolerance"})
 _COUNTED = frozenset({"sample_weight", "time_limit"})
 
 _OURS = (
     Method(
         "constrained-kmeans",
         "konstrain:ConstrainedKMeans",
-        "the front door: hard and soft links, sizes, demand; fast, every promise kept",
+        "the front door: hard and soft links, sizes, resources, shares; fast, every promise kept",
         "konstrain",
-        _LINKS | _SIZES | _COUNTED,
+        _LINKS | _SIZES | _SHARES | _COUNTED,
     ),
     Method(
         "exact",

@@ -31,6 +31,8 @@ TOLD_LINKS = 5
 PRICED_COSTS = 5_000_000
 # A saving below this part of the cost is rounding.
 NO_SAVING = 1e-9
+# Relative gap of an assignment up to which the prices of its resources and shares are told.
+SMALL_GAP = 1e-2
 # What the column of sizes is called, by what sizes count.
 _SIZE_TITLES = {"row": "rows", "unit of demand": "demand"}
 
@@ -44,6 +46,31 @@ class BindingSize:
     """
 
     cluster: int
+    side: str
+    bound: float
+    price: float
+
+
+@dataclass(frozen=True)
+class HeldRule:
+    """What clusters hold of a resource, or which share a group has in each, beside the bounds; None: no bound."""
+
+    about: str
+    values: tuple[float, ...]
+    low: tuple[float, ...] | None
+    high: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class BindingRule:
+    """A resource or share held back by its bound.
+
+    Where the bound gives way, by one unit of the resource or by a share of 0.01, the cost falls by about `price` at
+    most. `side` is ``"min"`` or ``"max"``.
+    """
+
+    cluster: int
+    about: str
     side: str
     bound: float
     price: float
@@ -92,6 +119,10 @@ class Report:
         No clustering under the constraints costs less than this, and the relative distance to it; None: not asked.
     counts : {"row", "unit of demand"}
         What sizes count.
+    held : tuple of HeldRule
+        What each cluster holds of each resource, and the shares of groups.
+    binding_rules : tuple of BindingRule
+        Bounds on these that cost something, dearest first.
 
     Examples
     --------
@@ -118,6 +149,8 @@ class Report:
     lower_bound: float | None = None
     gap: float | None = None
     counts: str = "row"
+    held: tuple[HeldRule, ...] = ()
+    binding_rules: tuple[BindingRule, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain numbers, strings, lists and dictionaries."""
@@ -137,6 +170,9 @@ class Report:
             yield tell_bound(self.lower_bound, self.gap)
         yield ""
         yield from self._size_lines()
+        for held in self.held:
+            yield ""
+            yield from self._held_lines(held)
         if self.n_must_link or self.n_cannot_link:
             yield ""
             yield self._link_line()
@@ -146,7 +182,7 @@ class Report:
             yield f"  {link.kind.replace('_', '-')} {a}, {b}{' (broken)' if link.broken else ''}: {price}"
         if self.unpriced_links:
             yield f"  ({self.unpriced_links} more may cost something; only the likeliest were looked at)"
-        if self.binding_sizes or self.binding_links:
+        if self.binding_sizes or self.binding_links or self.binding_rules:
             yield ""
             yield "Prices are in SSE, with the centers where they are; once these move, more may be saved."
 
@@ -161,6 +197,21 @@ class Report:
         for j in range(self.n_clusters):
             sizes = "".join(f"{values[j]:>10g}" for values in given.values())
             yield f"{j:>7}{sizes}  {notes.get(j, '')}".rstrip()
+
+    def _held_lines(self, held: HeldRule) -> Iterator[str]:
+        is_share = held.about.startswith("share of ")
+        notes = {}
+        for rule in self.binding_rules:
+            if rule.about == held.about:
+                change = "0.01" if is_share else "1 unit"
+                word = "less" if rule.side == "min" else "more"
+                notes[rule.cluster] = f"held by its {rule.side}: {change} {word} would save up to {rule.price:.4g}"
+        columns = {"": held.values, "min": held.low, "max": held.high}
+        given = {name: values for name, values in columns.items() if values is not None}
+        yield f"cluster {held.about}".ljust(17) + "".join(f"{name:>10}" for name in list(given)[1:])
+        for j in range(self.n_clusters):
+            cells = "".join(f"{values[j]:>10.4g}" for values in given.values())
+            yield f"{j:>7}{cells}  {notes.get(j, '')}".rstrip()
 
     def _link_line(self) -> str:
         broken = self.violations
@@ -185,6 +236,10 @@ def describe(
     size_min: Any = None,
     size_max: Any = None,
     demand: Any = None,
+    category: Any = None,
+    share_min: Any = None,
+    share_max: Any = None,
+    share_tolerance: float | None = None,
     sample_weight: Any = None,
     lower_bound: float | None = None,
     time_limit: float = 5.0,
@@ -204,6 +259,8 @@ def describe(
         Number of clusters; default: the largest label and one more.
     must_link, cannot_link, size_min, size_max, demand, sample_weight : optional
         The constraints, as in `ConstrainedKMeans`; the labels may break them.
+    category, share_min, share_max, share_tolerance : optional
+        Shares of groups, as in `ConstrainedKMeans`.
     lower_bound : float, optional
         A proved bound, as from `lower_bound` or `ExactKMeans`, to tell the gap.
     time_limit : float, default=5.0
@@ -233,6 +290,10 @@ def describe(
         "size_min": size_min,
         "size_max": size_max,
         "demand": demand,
+        "category": category,
+        "share_min": share_min,
+        "share_max": share_max,
+        "share_tolerance": share_tolerance,
         "sample_weight": sample_weight,
         "nonempty": False,
     }
@@ -259,7 +320,9 @@ def describe(
         unpriced_links=left,
         lower_bound=lower_bound,
         gap=None if lower_bound is None else relative_gap(lower_bound, sse),
-        counts="row" if demand is None else "unit of demand",
+        counts="row" if demand is None or plain.amounts is not None else "unit of demand",
+        held=tuple(_held(plain, labels)),
+        binding_rules=tuple(prices.rules()),
     )
 
 
@@ -295,15 +358,36 @@ class _Prices:
         if self._deadline.expired():
             return None
         costs = distances.block_costs(problem.mean, problem.weight, self._centers, n_threads=default_threads())
+        has_rules = problem.resources is not None
+        deadline = self._deadline.brief(1.0, 1) if has_rules else self._deadline
         try:
-            answer = assign_by(problem.assignment_problem(costs), deadline=self._deadline)
+            answer = assign_by(problem.assignment_problem(costs), deadline=deadline)
         except UndecidedError:
             return None
-        return answer if answer.proven else None
+        # Prices of rules are read from the bound, which a small gap hardly moves.
+        return answer if answer.proven or (has_rules and answer.gap <= SMALL_GAP) else None
+
+    def rules(self) -> list[BindingRule]:
+        """Bounds on resources and shares that hold a cluster back, dearest first."""
+        problem, answer = self._problem, self._answer
+        if problem.resources is None or answer is None or answer.prices is None or answer.prices.ndim != 2:
+            return []
+        rows = np.bincount(problem.expand(answer.labels), minlength=self._k)
+        found = []
+        for r, name in enumerate(problem.rule_names):
+            for j, price in enumerate(answer.prices[:, r].tolist()):
+                side = "max" if price > 0 else "min"
+                bounds = problem.resources.high if price > 0 else problem.resources.low
+                bound = float(bounds[j, r]) if name.share is None else name.share
+                # A share that gives way by 0.01 lets so many rows more stand on the other side.
+                saved = abs(price) * (1.0 if name.share is None else 0.01 * float(rows[j]))
+                if saved > NO_SAVING * abs(answer.cost):
+                    found.append(BindingRule(j, name.about, side, bound, saved))
+        return sorted(found, key=lambda rule: -rule.price)
 
     def sizes(self, sizes: NDArray[np.float64]) -> list[BindingSize]:
         """Bounds that hold a cluster back, dearest first."""
-        if self._answer is None or self._answer.prices is None:
+        if self._answer is None or self._answer.prices is None or self._problem.resources is not None:
             return []
         found = []
         largest = float(self._problem.demand.max())
@@ -319,6 +403,9 @@ class _Prices:
 
     def links(self) -> tuple[list[BindingLink], int]:
         """The dearest links, and how many that may cost something were not looked at."""
+        if self._problem.resources is not None:
+            # What a link costs is less than what the gaps of two assignments may differ by.
+            return [], len(self._asked["must_link"]) + len(self._asked["cannot_link"])
         candidates = self._candidates() if self._answer is not None else []
         if self._problem.n_blocks * self._k > PRICED_COSTS:
             return [], len(candidates)
@@ -428,6 +515,30 @@ def _centers(plain: Problem, labels: NDArray[np.int32]) -> tuple[NDArray[np.floa
     steps = Steps(plain, n_threads=default_threads())
     centers = steps.centers_of(labels, np.zeros((plain.n_clusters, plain.mean.shape[1])))
     return centers, steps.inertia(labels, centers)
+
+
+def _held(plain: Problem, labels: NDArray[np.int32]) -> Iterator[HeldRule]:
+    """What clusters hold of resources, and the shares of groups in them, with their bounds."""
+    if plain.amounts is not None:
+        for r, name in enumerate(plain.amounts.names):
+            values = np.bincount(labels, plain.amounts.values[:, r], plain.n_clusters)
+            low, high = plain.amounts.low[:, r], plain.amounts.high[:, r]
+            yield HeldRule(
+                name,
+                tuple(values.tolist()),
+                tuple(np.maximum(low, 0.0).tolist()) if np.isfinite(low).any() else None,
+                tuple(high.tolist()) if np.isfinite(high).any() else None,
+            )
+    for attribute in plain.attributes:
+        shares = attribute.shares_in(labels, plain.n_clusters)
+        for v in range(len(attribute.values)):
+            low, high = (np.full(plain.n_clusters, bound[v]) for bound in (attribute.low, attribute.high))
+            yield HeldRule(
+                f"share of {attribute.words(v)}",
+                tuple(shares[:, v].tolist()),
+                tuple(low.tolist()) if attribute.low[v] > 0 else None,
+                tuple(high.tolist()) if attribute.high[v] < 1 else None,
+            )
 
 
 def _out_of_bounds(plain: Problem, sizes: NDArray[np.float64]) -> NDArray[np.intp]:

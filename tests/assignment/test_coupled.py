@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from konstrain.assignment import AssignmentProblem, coupled, linked
+from konstrain.assignment import AssignmentProblem, coupled, linked, prove
 from konstrain.links import LinkGraph
 from konstrain.stop import NO_DEADLINE
 
@@ -42,7 +42,7 @@ def no_solver(monkeypatch):
         raise AssertionError("the solver was asked")
 
     monkeypatch.setattr(linked, "_settle", refuse)
-    monkeypatch.setattr(coupled, "solve_core", refuse)
+    monkeypatch.setattr(prove, "solve_core", refuse)
 
 
 @pytest.mark.parametrize("seed", range(5))

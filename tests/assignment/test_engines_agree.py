@@ -22,7 +22,16 @@ KINDS = {
     "sizes and conflicts": {"sizes": True, "links": "hard", "demand": "integer"},
     "real demand": {"sizes": True, "demand": "real"},
     "everything": {"sizes": True, "links": "soft", "demand": "real"},
+    "amounts": {"resources": "amounts"},
+    "shares": {"resources": "shares"},
+    "counts": {"resources": "counts"},
+    "amounts and shares": {"resources": "both"},
+    "shares and sizes": {"resources": "shares", "sizes": True},
+    "shares and conflicts": {"resources": "shares", "links": "hard"},
+    "amounts, sizes and cliques": {"resources": "amounts", "sizes": True, "links": "cliques", "demand": "integer"},
+    "all at once": {"resources": "both", "sizes": True, "links": "soft", "demand": "real"},
 }
+RESOURCES = [kind for kind, asked in KINDS.items() if "resources" in asked]
 # Which kinds an engine meets; more than 2,000 problems each.
 MEETS = {
     "nearest": ["free"],
@@ -30,6 +39,8 @@ MEETS = {
     "matching": ["cliques"],
     "linked": ["cliques", "conflicts", "soft"],
     "coupled": ["sizes", "sizes and cliques", "sizes and conflicts", "real demand", "everything"],
+    "disjoint": ["counts"],
+    "priced": RESOURCES,
     "milp": list(KINDS),
 }
 # The sanitizer build is slow and asks for fewer.
@@ -98,6 +109,8 @@ def test_every_kind_meets_the_engine_made_for_it():
     assert "linked" in chosen["soft"]
     assert "transport" in chosen["sizes"]
     assert "coupled" in chosen["everything"]
+    assert all("priced" in chosen[kind] for kind in RESOURCES if kind != "counts")
+    assert "disjoint" in chosen["counts"]
     assert "milp" not in set.union(*chosen.values())
 
 
@@ -116,6 +129,7 @@ def test_a_warm_start_changes_nothing_but_time(kind):
             problem.size_min,
             problem.size_max,
             problem.nonempty,
+            problem.resources,
         )
         warm = assign(nudged, warm=cold)
         np.testing.assert_allclose(warm.cost, assign(nudged).cost, rtol=1e-9, atol=cost_tolerance(nudged))

@@ -284,3 +284,58 @@ def test_bench_runs_a_tenth_goes_on_and_reports(tmp_path, data_folder):
     assert " 0 done now" in again.out + again.err
     assert konstrain("bench", "report", "jia2023", "--output", "out", folder=tmp_path).code == 0
     assert {"jia2023.md", "jia2023.html", "jia2023.csv"} <= {path.name for path in (tmp_path / "out").iterdir()}
+
+
+@pytest.fixture
+def customers(tmp_path):
+    """Return a folder with 60 customers: two features, sex, revenue and clients."""
+    rng = np.random.default_rng(0)
+    sex = np.array(["F", "M", "M"] * 20)
+    frame = pl.DataFrame(rng.normal(size=(60, 2)) + (sex == "F")[:, None], schema=["x", "y"]).with_columns(
+        sex=pl.Series(sex),
+        revenue=pl.Series(rng.uniform(1, 9, 60).round(1)),
+        clients=pl.Series(rng.integers(1, 5, 60)),
+    )
+    frame.write_csv(tmp_path / "customers.csv")
+    return tmp_path
+
+
+SHARES = ("--columns", "x,y", "--category", "sex", "--share-min", "F=0.3", "--share-max", "F=0.4")
+
+
+def test_fit_keeps_shares_and_plot_draws_them(customers):
+    done = konstrain("fit", "customers.csv", "-k", 3, *SHARES, "-o", "out.csv", "-q", folder=customers)
+    assert done.code == 0, done.err
+    assert "cluster share of sex=F" in done.out
+    labels = pl.read_csv(customers / "out.csv")["label"].to_numpy()
+    sex = pl.read_csv(customers / "customers.csv")["sex"].to_numpy()
+    for j in range(3):
+        assert 0.3 <= (sex[labels == j] == "F").mean() <= 0.4
+    drawn = konstrain(
+        "plot", "customers.csv", "out.csv", "--kind", "shares", *SHARES, "-o", "shares.png", folder=customers
+    )
+    assert (drawn.code, drawn.out) == (0, "wrote shares.png\n")
+
+
+def test_fit_keeps_several_demands(customers):
+    sizes = ("--size-max", "130,60")
+    options = ("--columns", "x,y", "--demand", "revenue,clients", *sizes, "--json", "-q")
+    done = konstrain("fit", "customers.csv", "-k", 3, *options, folder=customers)
+    held = {rule["about"]: rule["values"] for rule in json.loads(done.out)["held"]}
+    assert max(held["revenue"]) <= 130
+    assert max(held["clients"]) <= 60
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--category", "sex", "--share-min", "X=0.3"), "--share-min names 'X', but no row of sex has it"),
+        (("--share-tolerance", "0.1"), "--share-tolerance is about groups of rows: give category"),
+        (("--category", "sex", "--share-min", "F=0.9"), "--share-min"),
+        (("--demand", "revenue,clients", "--size-max", "130"), "has 1 sizes for 2 columns of --demand"),
+    ],
+)
+def test_shares_and_demands_that_cannot_be_are_told_in_one_line(customers, options, words):
+    done = konstrain("fit", "customers.csv", "-k", 3, "--columns", "x,y", *options, "-q", folder=customers)
+    assert done.code != 0
+    assert words in done.err

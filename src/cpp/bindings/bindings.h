@@ -15,3 +15,4 @@ void bindSdp(nanobind::module_& m);
 void bindSplitting(nanobind::module_& m);
 void bindPricing(nanobind::module_& m);
 void bindSuggest(nanobind::module_& m);
+void bindResources(nanobind::module_& m);

@@ -31,7 +31,12 @@ auto searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> 
                    std::optional<Vector<double>> linkWeights, std::optional<Vector<double>> demand,
                    Vector<double> sizeMin, Vector<double> sizeMax, bool nonempty, std::size_t maxPasses,
                    double timeLimit, std::uint64_t seed, bool keepRecords,
-                   std::optional<Vector<std::int32_t>> movable) {
+                   std::optional<Vector<std::int32_t>> movable, std::optional<Matrix<double>> amounts,
+                   std::optional<Matrix<double>> rules, std::optional<Matrix<double>> ruleLow,
+                   std::optional<Matrix<double>> ruleHigh) {
+    const auto given = [](const std::optional<Matrix<double>>& array) {
+        return array ? view<double>(*array) : std::span<const double>{};
+    };
     const konstrain::SearchProblem problem{{means.data(), means.shape(0), means.shape(1)},
                                            view<double>(weight),
                                            {viewOrEmpty<std::int64_t>(indptr),
@@ -40,7 +45,11 @@ auto searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> 
                                            viewOrEmpty<double>(demand),
                                            view<double>(sizeMin),
                                            view<double>(sizeMax),
-                                           nonempty};
+                                           nonempty,
+                                           given(amounts),
+                                           given(rules),
+                                           given(ruleLow),
+                                           given(ruleHigh)};
     konstrain::LocalSearchOptions options{maxPasses, seed, {}, keepRecords};
     options.deadline = konstrain::deadlineIn(timeLimit);
     if (movable)
@@ -76,6 +85,8 @@ template <typename T> void bindLocalSearchOf(nb::module_& m) {
         "link_weights"_a.noconvert().none(), "demand"_a.noconvert().none(), "size_min"_a.noconvert(),
         "size_max"_a.noconvert(), "nonempty"_a, "max_passes"_a, "time_limit"_a, "seed"_a,
         "keep_records"_a = false, "movable"_a.noconvert().none() = nb::none(),
+        "amounts"_a.noconvert().none() = nb::none(), "rules"_a.noconvert().none() = nb::none(),
+        "rule_low"_a.noconvert().none() = nb::none(), "rule_high"_a.noconvert().none() = nb::none(),
         "Labels no move improves, their cost, the number of moves and (kind, p, q, delta, start, blocks) of "
         "each when records are kept.");
     m.def("estimate_relocations", &estimateRelocations<T>, "means"_a.noconvert(), "weight"_a.noconvert(),

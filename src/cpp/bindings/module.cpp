@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
     bindListedTransport(m);
     bindLocalSearch(m);
     bindPricing(m);
+    bindResources(m);
     bindSdp(m);
     bindSplitting(m);
     bindSuggest(m);

@@ -202,7 +202,8 @@ bool PairMoves::tryGroups(MoveKind kind, Group& first, Group* second) {
         for (std::size_t i = 0; i != nFeatures; ++i)
             sum_[i] += sums_[secondIndex * nFeatures + i];
     }
-    if (!partition_.fits(p_, q_, load))
+    const auto others = second == nullptr ? std::span<const std::int32_t>{} : blocksOf(*second);
+    if (!partition_.fits(p_, q_, load) || !partition_.keepsRules(p_, q_, blocksOf(first), others))
         return false;
     Group* const both[] = {&first, second};
     const std::span<Group* const> moving{both, second == nullptr ? 1U : 2U};

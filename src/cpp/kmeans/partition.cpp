@@ -11,7 +11,7 @@ Partition::Partition(const SearchProblem& problem, std::span<std::int32_t> label
       demand_(problem.nClusters()), sums_(problem.nClusters() * nFeatures_), centers_(sums_.size()),
       members_(problem.nClusters()), position_(labels.size()), updates_(problem.nClusters()),
       changed_(problem.nClusters()), travelled_(problem.nClusters()), buffer_(nFeatures_),
-      before_(nFeatures_) {
+      before_(nFeatures_), held_(problem.nClusters() * problem.nAmounts()), moving_(problem.nAmounts()) {
     for (std::size_t block = 0; block != labels_.size(); ++block) {
         assert(labels_[block] >= 0 && label(block) < problem.nClusters());
         position_[block] = members_[label(block)].size();
@@ -38,6 +38,35 @@ bool Partition::fits(std::size_t p, std::size_t q, const Load& load) const {
     const auto countP = static_cast<std::int64_t>(members_[p].size());
     const auto countQ = static_cast<std::int64_t>(members_[q].size());
     return (countP == 0 || countP != load.count) && (countQ == 0 || countQ != -load.count);
+}
+
+bool Partition::keepsRules(std::size_t p, std::size_t q, std::span<const std::int32_t> first,
+                           std::span<const std::int32_t> second) const {
+    if (moving_.empty())
+        return true;
+    std::fill(moving_.begin(), moving_.end(), 0.0);
+    for (const auto blocks : {first, second})
+        for (const std::int32_t block : blocks) {
+            const auto b = static_cast<std::size_t>(block);
+            const double side = label(b) == p ? 1.0 : -1.0;
+            for (std::size_t a = 0; a != moving_.size(); ++a)
+                moving_[a] += side * problem_.amounts[b * moving_.size() + a];
+        }
+    return isWithinRules(p, -1.0) && isWithinRules(q, 1.0);
+}
+
+// Whether a cluster keeps its rules once what is moving has joined (sign 1) or left it (-1).
+bool Partition::isWithinRules(std::size_t cluster, double sign) const {
+    const std::size_t nAmounts = moving_.size();
+    const std::size_t nRules = problem_.nRules();
+    for (std::size_t r = 0; r != nRules; ++r) {
+        double value = 0.0;
+        for (std::size_t a = 0; a != nAmounts; ++a)
+            value += problem_.rules[r * nAmounts + a] * (held_[cluster * nAmounts + a] + sign * moving_[a]);
+        if (value < problem_.ruleLow[cluster * nRules + r] || value > problem_.ruleHigh[cluster * nRules + r])
+            return false;
+    }
+    return true;
 }
 
 ExchangeTerms Partition::exchangeTerms(std::size_t p, std::size_t q, double weight, const double* sum) const {
@@ -98,6 +127,9 @@ void Partition::carry(std::size_t block, std::size_t cluster, double factor) {
         sum[i] += weight * row[i];
     weight_[cluster] += weight;
     demand_[cluster] += factor * problem_.demandOf(block);
+    const std::size_t nAmounts = moving_.size();
+    for (std::size_t a = 0; a != nAmounts; ++a)
+        held_[cluster * nAmounts + a] += factor * problem_.amounts[block * nAmounts + a];
     ++updates_[cluster];
 }
 
@@ -119,6 +151,7 @@ void Partition::recompute(std::size_t cluster) {
     double* sum = sums_.data() + cluster * nFeatures_;
     std::fill_n(sum, nFeatures_, 0.0);
     weight_[cluster] = demand_[cluster] = 0.0;
+    std::fill_n(held_.begin() + static_cast<std::ptrdiff_t>(cluster * moving_.size()), moving_.size(), 0.0);
     for (const std::int32_t block : members_[cluster])
         carry(static_cast<std::size_t>(block), cluster, 1.0);
     updates_[cluster] = 0;

@@ -19,7 +19,14 @@ struct SearchProblem {
     std::span<const double> sizeMin; // one per cluster
     std::span<const double> sizeMax;
     bool nonempty;
+    // Bounds on further sums over clusters, as in `ResourceProblem`; no amounts: none.
+    std::span<const double> amounts = {};
+    std::span<const double> rules = {};
+    std::span<const double> ruleLow = {};
+    std::span<const double> ruleHigh = {};
 
+    std::size_t nAmounts() const { return nBlocks() == 0 ? 0 : amounts.size() / nBlocks(); }
+    std::size_t nRules() const { return ruleLow.size() / nClusters(); }
     std::size_t nBlocks() const { return means.nBlocks(); }
     std::size_t nClusters() const { return sizeMin.size(); }
     bool hasLinks() const { return !links.indices.empty(); }
@@ -77,6 +84,9 @@ public:
 
     // Whether sizes stay in their bounds and no cluster runs empty when `load` goes from p to q.
     bool fits(std::size_t p, std::size_t q, const Load& load) const;
+    // Whether all rules stay in their bounds when these blocks change sides between p and q.
+    bool keepsRules(std::size_t p, std::size_t q, std::span<const std::int32_t> first,
+                    std::span<const std::int32_t> second = {}) const;
     // For a set of this weight and this weighted sum that goes from p to q.
     ExchangeTerms exchangeTerms(std::size_t p, std::size_t q, double weight, const double* sum) const;
     // Exact change of the sum of squares when that set goes.
@@ -95,6 +105,7 @@ private:
     void settle(std::size_t cluster, double weightBefore);
     void recompute(std::size_t cluster);
     double penalty() const;
+    bool isWithinRules(std::size_t cluster, double sign) const;
 
     const SearchProblem& problem_;
     std::size_t nFeatures_;
@@ -111,6 +122,8 @@ private:
     std::int64_t now_ = 0;
     std::vector<double> buffer_;
     std::vector<double> before_;
+    std::vector<double> held_;           // amounts of each cluster
+    mutable std::vector<double> moving_; // amounts that would go from p to q
 };
 
 } // namespace konstrain

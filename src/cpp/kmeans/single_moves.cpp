@@ -75,12 +75,14 @@ bool SingleMoves::moveToBest(std::size_t block, double gain) {
     const std::size_t home = partition_.label(block);
     const double weight = problem_.weight[block];
     const Load load{weight, problem_.demandOf(block), 1};
+    const auto moved = static_cast<std::int32_t>(block);
     std::size_t best = home;
     double bestDelta = 0.0;
     for (std::size_t i = 0; i != targets_.size(); ++i) {
         const std::size_t q = targets_[i];
         const double delta = entryFactor(q, weight) * squares_[i] + charge_[q] - gain;
-        if (delta < bestDelta && partition_.fits(home, q, load)) {
+        if (delta < bestDelta && partition_.fits(home, q, load) &&
+            partition_.keepsRules(home, q, {&moved, 1})) {
             best = q;
             bestDelta = delta;
         }
@@ -88,7 +90,6 @@ bool SingleMoves::moveToBest(std::size_t block, double gain) {
     if (best == home || !state_.improves(bestDelta))
         return false;
     forgetLinks(block);
-    const auto moved = static_cast<std::int32_t>(block);
     state_.make(MoveKind::single, home, best, {&moved, 1}, bestDelta);
     return true;
 }

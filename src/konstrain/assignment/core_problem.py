@@ -3,7 +3,7 @@
 Called the core after Balas and Zemel (1980), who solve large knapsack problems that way.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -105,4 +105,8 @@ class _Core:
         if problem.nonempty:
             at_least = np.ones(problem.n_clusters) - np.bincount(given, minlength=problem.n_clusters)
         low, high = problem.widened_bounds
-        return AssignmentModel(costs, links, demand, low - held, high - held, at_least)
+        resources = None
+        if problem.resources is not None:
+            others = replace(problem.resources, amounts=problem.resources.amounts[self.fixed]).sums(given)
+            resources = problem.resources.restricted_to(self.blocks, others)
+        return AssignmentModel(costs, links, demand, low - held, high - held, at_least, resources)

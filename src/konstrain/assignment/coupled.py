@@ -8,19 +8,15 @@ every choice that could still be part of something better, so its optimum is the
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._tolerances import PROOF_RELATIVE
-from konstrain.assignment.core_problem import CoreAnswer, solve_core
 from konstrain.assignment.lagrangian import Lagrangian
 from konstrain.assignment.narrow import Narrowed, broken_links
 from konstrain.assignment.problem import Assignment, AssignmentProblem, start_prices
+from konstrain.assignment.prove import prove
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.stop import NO_DEADLINE, Deadline
 
 name = "coupled"
 
-# Choices of least regret in the first core; it grows by this factor while no feasible labels are known.
-FIRST_CORE = 200
-CORE_GROWTH = 8
 # How often what is left of a large problem is chosen anew, by the prices that the last choice led to.
 LOOKS = 8
 # By how much more is left when what was left did not have room for feasible labels.
@@ -29,7 +25,7 @@ WIDEN = 2.0
 
 def supports(problem: AssignmentProblem) -> bool:
     """Whatever has sizes; the engines before this one take the easier cases."""
-    return problem.has_sizes
+    return problem.has_sizes and not problem.has_resources
 
 
 def solve(
@@ -98,7 +94,7 @@ def _solve_whole(
 def _finish(search: Lagrangian) -> float:
     """Close what gap is left; returns the best bound reached."""
     search.climb()
-    return search.bound if search.is_closed() else _prove(search)
+    return search.bound if search.is_closed() else prove(search)
 
 
 def _answer(search: Lagrangian, bound: float, prices: NDArray[np.float64] | None, is_proven: bool) -> Assignment:
@@ -138,82 +134,3 @@ def refuse_impossible_sums(problem: AssignmentProblem) -> None:
     else:
         return
     raise InfeasibleError(f"{message}; relax size_min or size_max", reason=reason, witness=sums)
-
-
-def _prove(search: Lagrangian) -> float:
-    """Improve and prove by cores; returns the best bound reached."""
-    # Where branchings are limited a proof is not what is asked for; with soft links the core alone takes too long.
-    is_brief = search.deadline.is_brief
-    has_soft_labels = search.labels is not None and not search.problem.graph.is_hard
-    if is_brief and has_soft_labels:
-        return search.bound
-    regret = _regrets(search)
-    allowed = _worth_trying(search, regret)
-    # Regrets do not see what soft links cost: with these the second core takes hardly longer than the first.
-    if allowed.sum() > regret.shape[0] + FIRST_CORE and not has_soft_labels:
-        _improve(search, regret)
-        if search.is_closed() or search.deadline.expired() or (is_brief and search.labels is not None):
-            return search.bound
-        allowed = _worth_trying(search, regret)
-    answer = _try_core(search, allowed)
-    if answer.status == "infeasible" and search.labels is None:
-        raise InfeasibleError(
-            f"no assignment of {search.problem.n_blocks} blocks to {search.problem.n_clusters} clusters keeps all "
-            "links and all sizes; relax a size bound or remove links",
-            reason="combination",
-        )
-    # What the core leaves out costs at least as much as the labels known when it was made.
-    return max(search.bound, min(answer.bound, search.cost))
-
-
-def _improve(search: Lagrangian, regret: NDArray[np.float64]) -> None:
-    """Find better labels among the choices of least regret; among more and more while there are no labels at all."""
-    n_choices = FIRST_CORE
-    while n_choices < regret.size and not search.deadline.expired():
-        _try_core(search, _least_regret(search, regret, n_choices))
-        if search.labels is not None:
-            return
-        n_choices *= CORE_GROWTH
-
-
-def _regrets(search: Lagrangian) -> NDArray[np.float64]:
-    """What each block pays in each cluster above its cheapest one, at the best prices."""
-    assert search.best is not None
-    problem, prices = search.problem, search.best.prices
-    priced = problem.costs_at(prices)
-    regrets: NDArray[np.float64] = priced - priced.min(axis=1, keepdims=True)
-    return regrets
-
-
-def _least_regret(search: Lagrangian, regret: NDArray[np.float64], n_choices: int) -> NDArray[np.bool_]:
-    """Allow the choices of least regret beside the labels known so far."""
-    assert search.best is not None
-    allowed = np.zeros(regret.shape, dtype=bool)
-    rows = np.arange(regret.shape[0])
-    known = [search.best.relaxed.labels] + ([] if search.labels is None else [search.labels])
-    for labels in known:
-        allowed[rows, labels] = True
-    others = np.where(allowed, np.inf, regret).ravel()
-    allowed.ravel()[np.argpartition(others, n_choices)[:n_choices]] = True
-    return allowed
-
-
-def _worth_trying(search: Lagrangian, regret: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Allow every choice that labels cheaper than the known ones could make."""
-    assert search.best is not None
-    if search.labels is None:
-        return np.ones(regret.shape, dtype=bool)
-    slack = search.best.relaxed.slack()
-    gap = search.cost - search.best.bound
-    # A little more than can matter: the sums behind gap and slack are rounded.
-    rounding = 4 * search.problem.rounding(search.cost) + PROOF_RELATIVE * abs(gap)
-    allowed: NDArray[np.bool_] = regret <= (gap + slack + rounding)[:, None]
-    allowed[np.arange(regret.shape[0]), search.labels] = True
-    return allowed
-
-
-def _try_core(search: Lagrangian, allowed: NDArray[np.bool_]) -> CoreAnswer:
-    answer = solve_core(search.problem, allowed, search.deadline, search.labels)
-    if answer.labels is not None:
-        search.offer(answer.labels)
-    return answer

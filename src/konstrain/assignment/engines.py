@@ -2,12 +2,14 @@
 
 from typing import cast
 
-from konstrain.assignment import coupled, linked, matching, milp, nearest, transport
+from konstrain.assignment import coupled, disjoint, linked, matching, milp, nearest, priced, transport
 from konstrain.assignment.problem import Assignment, AssignmentProblem, Engine
 from konstrain.stop import NO_DEADLINE, Deadline
 
 # Cheapest first. Each engine proves its answer on what it supports; the last one supports everything.
-ENGINES: tuple[Engine, ...] = cast("tuple[Engine, ...]", (nearest, transport, matching, linked, coupled, milp))
+ENGINES: tuple[Engine, ...] = cast(
+    "tuple[Engine, ...]", (nearest, transport, matching, linked, coupled, disjoint, priced, milp)
+)
 
 
 def choose(problem: AssignmentProblem) -> Engine:

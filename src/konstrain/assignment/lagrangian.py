@@ -107,6 +107,11 @@ class Lagrangian:
         """Best lower bound so far."""
         return -np.inf if self.best is None else self.best.bound
 
+    def priced_costs(self) -> NDArray[np.float64]:
+        """Costs of all choices at the best prices, prices included."""
+        assert self.best is not None
+        return self.problem.costs_at(self.best.prices)
+
     def is_closed(self) -> bool:
         """Whether the best labels are proved optimal."""
         return self.problem.closes_gap(self.cost, self.bound)

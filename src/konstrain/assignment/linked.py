@@ -33,7 +33,7 @@ CLIQUE_LIMIT = 10_000
 
 def supports(problem: AssignmentProblem) -> bool:
     """Any links, hard or soft, and no cluster has a size to keep."""
-    return problem.has_links and not problem.has_sizes
+    return problem.has_links and not (problem.has_sizes or problem.has_resources)
 
 
 def solve(

@@ -9,7 +9,7 @@ name = "matching"
 
 def supports(problem: AssignmentProblem) -> bool:
     """Every group of linked blocks is a clique of hard links, and no cluster has a size to keep."""
-    if problem.has_sizes or not problem.has_links:
+    if problem.has_sizes or problem.has_resources or not problem.has_links:
         return False
     return problem.graph.is_hard and problem.graph.is_disjoint_cliques
 

@@ -25,6 +25,7 @@ def whole_model(problem: AssignmentProblem) -> AssignmentModel:
         low=low if problem.has_sizes else None,
         high=high if problem.has_sizes else None,
         at_least=np.ones(problem.n_clusters) if problem.nonempty else None,
+        resources=None if problem.resources is None else problem.resources.compared,
     )
 
 

@@ -10,6 +10,7 @@ from scipy.sparse import coo_array, csr_array, vstack
 
 from konstrain._highs import BinaryProgram, LinearProgram, solve_binary
 from konstrain._tolerances import SUM_RELATIVE
+from konstrain.assignment.resources import Resources
 from konstrain.links import Edges, LinkGraph
 from konstrain.stop import NO_DEADLINE, Deadline
 
@@ -42,6 +43,8 @@ class AssignmentModel:
         Sizes, already widened by whatever rounding is to be forgiven.
     at_least : ndarray of shape (n_clusters,) or None
         How many blocks each cluster must receive, whatever their demand.
+    resources : Resources or None
+        Bounds on further sums, already widened too.
     rules : tuple of csr_array and ndarray, or None
         Coefficients over blocks and clusters (clusters of a block side by side) and what each sum may be at most.
     """
@@ -52,6 +55,7 @@ class AssignmentModel:
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
     at_least: NDArray[np.float64] | None = None
+    resources: Resources | None = None
     rules: tuple[csr_array, NDArray[np.float64]] | None = None
 
     def solve(self, *, deadline: Deadline = NO_DEADLINE, start: NDArray[np.int32] | None = None) -> ModelAnswer:
@@ -132,13 +136,18 @@ class AssignmentModel:
         return total + float(np.abs(weight[broken]).sum())
 
     def _size_cuts(self, labels: NDArray[np.int32], allowed: NDArray[np.bool_]) -> "_Rows | None":
-        """Rows that exclude what is wrong with the sizes of labels, in whole numbers; None when nothing is."""
+        """Rows that exclude what is wrong with the sums of labels, in whole numbers; None when nothing is."""
+        variable = _numbered(allowed)
+        cuts = _Rows()
+        self._cut_sizes(cuts, labels, variable)
+        self._cut_resources(cuts, labels, variable)
+        return cuts if cuts.n_rows else None
+
+    def _cut_sizes(self, cuts: "_Rows", labels: NDArray[np.int32], variable: NDArray[np.int64]) -> None:
         if self.low is None or self.high is None:
-            return None
+            return
         demand = np.ones(labels.size) if self.demand is None else self.demand
         sizes = np.bincount(labels, weights=demand, minlength=self.costs.shape[1])
-        variable = _numbered(allowed)
-        cuts, none = _Rows(), True
         for j in np.flatnonzero((sizes > self.high) | (sizes < self.low)):
             inside = np.flatnonzero(labels == j)
             if sizes[j] > self.high[j]:
@@ -148,12 +157,19 @@ class AssignmentModel:
                 members, low, high = largest[:count], -np.inf, count - 1.0
             else:
                 # These blocks are too little: at least one more.
-                others = np.flatnonzero(allowed[:, j] & (labels != j))
+                others = np.flatnonzero((variable[:, j] >= 0) & (labels != j))
                 members, low, high = others, 1.0, np.inf
-            columns = variable[members, j]
-            cuts.add(np.zeros(columns.size, dtype=np.int64), columns, 1.0, np.array([low]), np.array([high]))
-            none = False
-        return None if none else cuts
+            cuts.add_one(variable[members, j], 1.0, low, high)
+
+    def _cut_resources(self, cuts: "_Rows", labels: NDArray[np.int32], variable: NDArray[np.int64]) -> None:
+        if self.resources is None:
+            return
+        values, low, high = self.resources.values(labels), self.resources.low, self.resources.high
+        for j in np.flatnonzero(((values > high) | (values < low)).any(axis=1)):
+            # Amounts of both signs may cancel: nothing less than just this cluster is excluded.
+            there = np.flatnonzero(variable[:, j] >= 0)
+            inside = labels[there] == j
+            cuts.add_one(variable[there, j], np.where(inside, 1.0, -1.0), -np.inf, float(inside.sum()) - 1.0)
 
     def relaxation(self) -> "Relaxation":
         """Let blocks be shared between clusters; without soft links, and every choice allowed."""
@@ -193,6 +209,20 @@ class AssignmentModel:
             rows.add(cluster, variable[allowed], (demand[block] / unit[cluster]), self.low / unit, self.high / unit)
         if self.at_least is not None:
             rows.add(cluster, variable[allowed], 1.0, self.at_least, np.full(self.costs.shape[1], np.inf))
+        if self.resources is not None:
+            self._add_rules(self.resources, rows, allowed, variable)
+
+    def _add_rules(
+        self, asked: Resources, rows: "_Rows", allowed: NDArray[np.bool_], variable: NDArray[np.int64]
+    ) -> None:
+        block, cluster = np.nonzero(allowed)
+        for r in range(asked.n_rules):
+            added = asked.of_blocks[:, r]
+            # In units of the largest amount that each cluster can take, as sizes are.
+            unit = np.where(allowed, np.abs(added)[:, None], 0.0).max(axis=0, initial=0.0)
+            unit[unit == 0.0] = 1.0
+            value = added[block] / unit[cluster]
+            rows.add(cluster, variable[allowed], value, asked.low[:, r] / unit, asked.high[:, r] / unit)
 
     def _add_links(self, rows: "_Rows", variable: NDArray[np.int64], n_choices: int) -> NDArray[np.float64]:
         """Add one row per link and cluster it concerns; soft links get a variable that pays for breaking them."""
@@ -258,6 +288,14 @@ class _Rows:
         self._blocks.append((low.size, row, column, value))
         self._low.append(low)
         self._high.append(high)
+
+    @property
+    def n_rows(self) -> int:
+        return sum(low.size for low in self._low)
+
+    def add_one(self, columns: NDArray[np.int64], value: Any, low: float, high: float) -> None:
+        """Add a single row over these variables."""
+        self.add(np.zeros(columns.size, dtype=np.int64), columns, value, np.array([low]), np.array([high]))
 
     def add_matrix(self, coefficients: csr_array, variable: NDArray[np.int64], high: NDArray[np.float64]) -> None:
         """Add rows ``coefficients @ choices <= high``; a variable of -1 does not exist."""

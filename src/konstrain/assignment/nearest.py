@@ -9,7 +9,7 @@ name = "nearest"
 
 def supports(problem: AssignmentProblem) -> bool:
     """Nothing couples the blocks."""
-    return not problem.has_links and not problem.has_sizes
+    return not (problem.has_links or problem.has_sizes or problem.has_resources)
 
 
 def solve(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._tolerances import PROOF_RELATIVE, SUM_RELATIVE
+from konstrain.assignment.resources import Resources
 from konstrain.links import LinkGraph
 from konstrain.rounding import demand_rounding, widened
 from konstrain.stop import NO_DEADLINE, Deadline
@@ -32,6 +33,8 @@ class AssignmentProblem:
         Bounds on the sum of demands in each cluster.
     nonempty : bool
         Whether every cluster must receive at least one block.
+    resources : Resources or None
+        Bounds on further sums per cluster: several resources, shares of groups.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class AssignmentProblem:
     size_min: NDArray[np.float64] | None = None
     size_max: NDArray[np.float64] | None = None
     nonempty: bool = False
+    resources: Resources | None = None
 
     @classmethod
     def checked(
@@ -58,6 +62,7 @@ class AssignmentProblem:
         size_min: Any = None,
         size_max: Any = None,
         nonempty: bool = False,
+        resources: Resources | None = None,
     ) -> Self:
         """Make a problem from array-likes, refusing what no engine could answer."""
         costs = np.ascontiguousarray(costs, dtype=np.float64)
@@ -68,6 +73,9 @@ class AssignmentProblem:
             raise ValueError(f"costs[{row}, {column}] is {costs[row, column]}; every cost must be finite")
         if links is not None and links.n_blocks != costs.shape[0]:
             raise ValueError(f"links are over {links.n_blocks} blocks, costs over {costs.shape[0]}")
+        if resources is not None and (resources.amounts.shape[0], resources.n_clusters) != costs.shape:
+            given = (resources.amounts.shape[0], resources.n_clusters)
+            raise ValueError(f"resources are over {given} blocks and clusters, costs over {costs.shape}")
         return cls(
             costs=costs,
             links=links,
@@ -75,6 +83,7 @@ class AssignmentProblem:
             size_min=_size_vector("size_min", size_min, costs.shape[1]),
             size_max=_size_vector("size_max", size_max, costs.shape[1]),
             nonempty=nonempty,
+            resources=resources,
         )
 
     @property
@@ -110,6 +119,12 @@ class AssignmentProblem:
         return low or high or self.nonempty
 
     @cached_property
+    def has_resources(self) -> bool:
+        """Whether a bound on a resource or a share could rule any labels out."""
+        asked = self.resources
+        return asked is not None and bool(np.isfinite(asked.low).any() or np.isfinite(asked.high).any())
+
+    @cached_property
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Lower and upper size of each cluster, with 0 and the total demand where nothing was asked."""
         low = np.zeros(self.n_clusters) if self.size_min is None else np.maximum(self.size_min, 0.0)
@@ -140,11 +155,13 @@ class AssignmentProblem:
         return cost + (self.links.penalty(labels) if self.links is not None else 0.0)
 
     def is_feasible(self, labels: NDArray[np.int32]) -> bool:
-        """Whether labels break no hard link and keep every size within its bounds."""
+        """Whether labels break no hard link and keep every size, resource and share within its bounds."""
         sizes, (low, high) = self.sizes(labels), self.widened_bounds
         if (sizes < low).any() or (sizes > high).any():
             return False
         if self.nonempty and not np.bincount(labels, minlength=self.n_clusters).all():
+            return False
+        if self.resources is not None and not self.resources.are_kept_by(labels):
             return False
         return self.links is None or bool(np.isfinite(self.links.penalty(labels)))
 
@@ -186,8 +203,9 @@ class Assignment:
         Whether cost and bound agree up to rounding: these labels are optimal.
     engine : str
         Name of the engine that answered.
-    prices : ndarray of float64, shape (n_clusters,), or None
-        What one more unit of demand in each cluster costs, when sizes were bounded; a start for the next call.
+    prices : ndarray of float64, shape (n_clusters,) or (n_clusters, n_rules), or None
+        What one more unit of demand in each cluster costs, when sizes were bounded, or one more of each rule of the
+        problem's resources (sizes last, where both are bounded); a start for the next call.
 
     Examples
     --------

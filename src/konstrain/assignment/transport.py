@@ -43,7 +43,9 @@ def uses_lists(n_clusters: int) -> bool:
 
 def supports(problem: AssignmentProblem) -> bool:
     """Sizes matter, nothing else couples the blocks, and every block counts the same."""
-    return problem.has_sizes and not problem.has_links and _unit(problem) is not None
+    if problem.has_links or problem.has_resources:
+        return False
+    return problem.has_sizes and _unit(problem) is not None
 
 
 def solve(

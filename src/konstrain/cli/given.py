@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from konstrain._words import counted
 from konstrain.cli.given_links import read_links
-from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
+from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, shares_in, sizes_in
 from konstrain.cli.preparing import Prepared, carry_out, prepare_table
 from konstrain.cli.running import note, progress
 from konstrain.exceptions import FileError
@@ -27,8 +27,8 @@ CHUNK = 65_536
 class Given:
     """Rows and constraints, read and checked.
 
-    `constraints` holds the arguments `must_link`, `cannot_link`, `size_min`, `size_max`, `demand` and `sample_weight`
-    that were given.
+    `constraints` holds the arguments `must_link`, `cannot_link`, `size_min`, `size_max`, `demand`, `category`,
+    `share_min`, `share_max`, `share_tolerance` and `sample_weight` that were given.
     """
 
     X: NDArray[Any]
@@ -66,11 +66,17 @@ def read_given(
     """
     links = (*constraints.must_link, *constraints.cannot_link, *constraints.links)
     refuse_overwriting([path for path in outputs if path is not None], [data.data, *links, *inputs])
+    demands = names_in("--demand", constraints.demand)
+    categories = names_in("--category", constraints.category)
     sizes = {
-        name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name), n_clusters)
+        name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name), n_clusters, len(demands))
         for name in ("size_min", "size_max")
     }
-    numeric = [name for name in (constraints.demand, constraints.weight) if name is not None]
+    shares = {
+        name: shares_in(f"--{name.replace('_', '-')}", getattr(constraints, name), categories)
+        for name in ("share_min", "share_max")
+    }
+    numeric = [name for name in (*demands, constraints.weight) if name is not None]
     with progress(f"reading {data.data} ...", quiet=quiet):
         source = as_source(data.data, data.encoding)
         table = read_table(
@@ -79,7 +85,7 @@ def read_given(
             id=data.id,
             ignore=names_in("--ignore", data.ignore),
             numeric=numeric,
-            other=[name for name in (data.label, constraints.group) if name is not None],
+            other=[name for name in (data.label, constraints.group, *categories) if name is not None],
             mixed=True,
             text=names_in("--categorical", data.categorical) if features else (),
             decimal=None if data.decimal is None else data.decimal.value,
@@ -96,7 +102,10 @@ def read_given(
     found = {
         **read_links(table, constraints, prepared.kept, encoding=data.encoding, quiet=quiet),
         **sizes,
-        "demand": prepared.extra(constraints.demand),
+        **shares,
+        "share_tolerance": constraints.share_tolerance,
+        "category": {name: prepared.extra(name) for name in categories} or None,
+        "demand": _demand(prepared, demands),
         "sample_weight": prepared.extra(constraints.weight),
     }
     return Given(
@@ -108,6 +117,15 @@ def read_given(
         prepared=prepared,
         source=source,
     )
+
+
+def _demand(prepared: Prepared, names: Sequence[str]) -> Any:
+    """What rows count: a column, or a table of several with their names."""
+    if len(names) > 1:
+        import polars as pl
+
+        return pl.DataFrame({name: prepared.extra(name) for name in names})
+    return prepared.extra(names[0]) if names else None
 
 
 def refuse_overwriting(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
@@ -149,6 +167,16 @@ def refuse_too_few_rows(data: DataOptions, given: Given, n_clusters: int) -> Non
     if len(given.X) < n_clusters:
         rows = counted(len(given.X), "row")
         raise FileError(f"{data.data} has {rows}, too few for -k {n_clusters}; ask for fewer clusters")
+
+
+def without_rules(given: Given, verb: str) -> dict[str, Any]:
+    """Return the constraints for a verb that knows neither shares nor several demands; raise if there are any."""
+    named = [name for name in ("category", "share_min", "share_max", "share_tolerance") if name in given.constraints]
+    if named:
+        raise ValueError(f"'{verb}' knows no shares of groups; leave out --{named[0].replace('_', '-')}")
+    if len(np.shape(given.constraints.get("demand", ()))) == 2:
+        raise ValueError(f"'{verb}' knows one demand; name a single column in --demand")
+    return given.constraints
 
 
 def distances_to_centers(X: NDArray[Any], labels: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.float64]:

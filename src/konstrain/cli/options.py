@@ -4,7 +4,7 @@ import csv
 import inspect
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -82,15 +82,46 @@ class ConstraintOptions:
     ] = None
     size_min: Annotated[
         str | None,
-        typer.Option(help="Least size of a cluster, or one per cluster: 30,40,50.", rich_help_panel=CONSTRAINTS),
+        typer.Option(
+            help="Least size of a cluster, or one per cluster: 30,40,50; of several demands one for each.",
+            rich_help_panel=CONSTRAINTS,
+        ),
     ] = None
     size_max: Annotated[
         str | None,
-        typer.Option(help="Largest size of a cluster, or one per cluster.", rich_help_panel=CONSTRAINTS),
+        typer.Option(
+            help="Largest size of a cluster, or one per cluster; of several demands one for each.",
+            rich_help_panel=CONSTRAINTS,
+        ),
     ] = None
     demand: Annotated[
         str | None,
-        typer.Option(help="Column with what a row counts towards a size. (default: 1)", rich_help_panel=CONSTRAINTS),
+        typer.Option(
+            help="Column with what a row counts towards a size, or several: revenue,clients. (default: 1)",
+            rich_help_panel=CONSTRAINTS,
+        ),
+    ] = None
+    category: Annotated[
+        str | None,
+        typer.Option(help="Column of groups whose shares are bounded, or several.", rich_help_panel=CONSTRAINTS),
+    ] = None
+    share_min: Annotated[
+        list[str],
+        typer.Option(
+            help="Least share of a group in each cluster: F=0.4; of several columns sex:F=0.4; 0.1: of every group.",
+            rich_help_panel=CONSTRAINTS,
+        ),
+    ] = ()  # type: ignore[assignment]
+    share_max: Annotated[
+        list[str],
+        typer.Option(help="Largest share of a group in each cluster: F=0.6.", rich_help_panel=CONSTRAINTS),
+    ] = ()  # type: ignore[assignment]
+    share_tolerance: Annotated[
+        float | None,
+        typer.Option(
+            help="With t, every share is between (1 - t) r and r / (1 - t), r its share in all rows.",
+            rich_help_panel=CONSTRAINTS,
+        ),
     ] = None
     weight: Annotated[
         str | None,
@@ -190,8 +221,10 @@ def names_in(option: str, text: str | None) -> list[str]:
     return names
 
 
-def sizes_in(option: str, text: str | None, n_clusters: int | None = None) -> float | list[float] | None:
-    """Read one size or one per cluster."""
+def sizes_in(
+    option: str, text: str | None, n_clusters: int | None = None, n_demands: int = 1
+) -> float | list[float] | None:
+    """Read one size or one per cluster; of several demands one for each."""
     if text is None:
         return None
     try:
@@ -202,6 +235,39 @@ def sizes_in(option: str, text: str | None, n_clusters: int | None = None) -> fl
         ) from None
     if not all(0 <= size < math.inf for size in sizes):
         raise ValueError(f"{option} {text}: a size is a number and not negative")
+    if n_demands > 1:
+        if len(sizes) != n_demands:
+            raise ValueError(
+                f"{option} has {len(sizes)} sizes for {n_demands} columns of --demand; give one for each"
+            )
+        return sizes
     if n_clusters is not None and len(sizes) not in (1, n_clusters):
         raise ValueError(f"{option} has {len(sizes)} sizes for -k {n_clusters}; give one number, or one per cluster")
     return sizes[0] if len(sizes) == 1 else sizes
+
+
+def shares_in(
+    option: str, texts: Sequence[str], columns: Sequence[str]
+) -> float | dict[str, dict[str, float]] | None:
+    """Read shares, each ``GROUP=SHARE``, ``COLUMN:GROUP=SHARE``, or one number for all groups."""
+    found: dict[str, dict[str, float]] = {}
+    for text in texts:
+        group, _, share = text.rpartition("=")
+        try:
+            value = float(share)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is no share; write {option} F=0.4", param_hint=option) from None
+        if not group:
+            if len(texts) > 1:
+                raise ValueError(
+                    f"{option} {text} is for all groups, and there are others beside it; name the groups"
+                )
+            return value
+        column, colon, name = group.partition(":")
+        if not (colon and column in columns):
+            if len(columns) != 1:
+                known = ", ".join(columns) or "none: give --category"
+                raise ValueError(f"{option} {text}: say of which column, as in COLUMN:{text}; columns are {known}")
+            column, name = columns[0], group
+        found.setdefault(column, {})[name] = value
+    return found or None

@@ -58,9 +58,22 @@ def draw_sizes(path: Path, given: Given, labels: Any) -> None:
     from konstrain.plotting import plot_sizes
 
     names, codes = np.unique(labels, return_inverse=True)
-    sizes = np.bincount(codes, given.constraints.get("demand"))
+    demand = given.constraints.get("demand")
+    if demand is not None and len(np.shape(demand)) > 1:
+        raise FileError("sizes of several resources are drawn one by one: name a single column in --demand")
+    sizes = np.bincount(codes, demand)
     bounds = {name: given.constraints.get(name) for name in ("size_min", "size_max")}
     draw(path, lambda ax: plot_sizes(sizes, names=names, ax=ax, **bounds))
+
+
+def draw_shares(path: Path, given: Given, labels: Any) -> None:
+    """Draw the shares of groups against their bounds."""
+    from konstrain.plotting import plot_shares
+
+    asked = {name: given.constraints.get(name) for name in ("share_min", "share_max", "share_tolerance")}
+    if "category" not in given.constraints:
+        raise FileError("shares of which groups? give --category, the column that names them")
+    draw(path, lambda ax: plot_shares(labels, given.constraints["category"], ax=ax, **asked))
 
 
 def draw_silhouette(path: Path, given: Given, labels: Any) -> None:

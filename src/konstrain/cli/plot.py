@@ -16,6 +16,7 @@ class Kind(StrEnum):
     CLUSTERS = "clusters"
     SIZES = "sizes"
     SILHOUETTE = "silhouette"
+    SHARES = "shares"
 
 
 @spread
@@ -31,7 +32,7 @@ def plot(
     label_column: Annotated[str, typer.Option(help="The column of LABELS that holds them.")] = "label",
     quiet: Quiet = False,
 ) -> None:
-    """Draw labels: clusters with their links, sizes against their bounds, or silhouettes."""
+    """Draw labels: clusters with their links, sizes or shares against their bounds, or silhouettes."""
     from konstrain.cli import pictures
     from konstrain.cli.given import read_given
     from konstrain.files import read_labels_file
@@ -43,6 +44,7 @@ def plot(
         Kind.CLUSTERS: pictures.draw_clusters,
         Kind.SIZES: pictures.draw_sizes,
         Kind.SILHOUETTE: pictures.draw_silhouette,
+        Kind.SHARES: pictures.draw_shares,
     }
     draw[kind](output, given, drawn)
     interrupts.wrote(output)

@@ -67,6 +67,8 @@ def words_of_tree(point: Any) -> str:
 def tell_parts(proof: "Certificate") -> Iterator[str]:
     """Say what a bound by parts is made of, what it left out, and where it would end."""
     if not proof.n_parts:
+        if proof.left_out:
+            yield for_the_command_line(f"not seen by the bound: {'; '.join(proof.left_out)}")
         return
     yield f"bound by parts: {proof.n_nodes} of {proof.n_parts} done, up to {proof.part_size} blocks each"
     if proof.n_nodes < proof.n_parts and proof.projected_gap is not None:

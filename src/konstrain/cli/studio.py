@@ -44,7 +44,7 @@ def studio(
     from konstrain._studio.hub import given_links, open_studio, read_size
     from konstrain._studio.server import refuse_missing
     from konstrain._studio.session import Settings
-    from konstrain.cli.given import read_given, refuse_too_few_rows
+    from konstrain.cli.given import read_given, refuse_too_few_rows, without_rules
     from konstrain.files.outputs import refuse_unwritable
 
     refuse_missing()
@@ -52,6 +52,7 @@ def studio(
     # As they are in the file: the page standardises, and shows the numbers that the person knows.
     given = read_given(replace(rows, standardize=False), constraints, quiet=quiet, n_clusters=k, outputs=[path])
     refuse_too_few_rows(rows, given, k)
+    without_rules(given, "studio")
     refuse_unwritable(path)
     data = _rows_of(rows, constraints, given)
     settings = Settings(

@@ -76,7 +76,7 @@ def suggest(
     """
     from konstrain import suggest_pairs
     from konstrain._words import counted
-    from konstrain.cli.given import read_given, refuse_too_few_rows
+    from konstrain.cli.given import read_given, refuse_too_few_rows, without_rules
     from konstrain.exceptions import FileError
     from konstrain.files.links import questions_text, write_questions_file
     from konstrain.files.outputs import refuse_unwritable
@@ -102,7 +102,7 @@ def suggest(
             noise=noise,
             metric=None if metric is None else metric.value,
             random_state=seed,
-            **given.constraints,
+            **without_rules(given, "suggest"),
         ).tolist()
     interrupts.end_here()
     names = [(given.rows.name_of(a), given.rows.name_of(b)) for a, b in pairs]

@@ -6,6 +6,9 @@ import re
 _OPTIONS = {
     "size_min": "--size-min",
     "size_max": "--size-max",
+    "share_min": "--share-min",
+    "share_max": "--share-max",
+    "share_tolerance": "--share-tolerance",
     "n_clusters": "-k",
     "must_link": "must-link",
     "cannot_link": "cannot-link",

@@ -17,6 +17,10 @@ class ConstraintArguments(TypedDict, total=False):
     size_min: Any
     size_max: Any
     demand: Any
+    category: Any
+    share_min: Any
+    share_max: Any
+    share_tolerance: float | None
     sample_weight: Any
     diameter_max: float | None
     separation_min: float | None

@@ -60,6 +60,8 @@ class CheckResult:
         Number of soft links given.
     n_soft_kept, n_soft_broken : int
         Number of soft links that hard ones have decided already, for and against.
+    resources, shares : tuple of str
+        What each cluster may hold of each resource, and which share of each group; in words.
 
     Examples
     --------
@@ -87,6 +89,8 @@ class CheckResult:
     n_soft_cannot_links: int
     n_soft_kept: int
     n_soft_broken: int
+    resources: tuple[str, ...] = ()
+    shares: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         verdict = {True: "feasible", False: "infeasible", None: "not decided"}[self.feasible]
@@ -105,8 +109,9 @@ class CheckResult:
                 f"{self.largest_conflict_component} blocks; at least {self.min_clusters} clusters needed"
             )
         # Bounds that cross say only what a finding has said better.
-        if (self.size_min <= self.size_max).all():
+        if (self.size_min <= self.size_max).all() and not self.resources:
             lines.append(f"cluster sizes: {_range_words(self.size_min)} to {_range_words(self.size_max)}")
+        lines += [*self.resources, *self.shares]
         if self.n_soft_must_links or self.n_soft_cannot_links:
             lines.append(
                 f"soft links: {self.n_soft_must_links} must, {self.n_soft_cannot_links} cannot; hard links already "
@@ -136,6 +141,8 @@ def check(
     n_clusters : int
         Number of clusters.
     must_link, cannot_link, groups, labels, size_min, size_max, demand, sample_weight : optional
+        As in `Problem.build`.
+    category, share_min, share_max, share_tolerance : optional
         As in `Problem.build`.
     diameter_max, separation_min, nonempty : optional
         As in `Problem.build`.
@@ -175,7 +182,7 @@ def check(
         if fitting is False:
             findings = [combination(constraints)]
         elif fitting is None:
-            undecided.append("whether sizes, blocks and conflicts fit together; each of them alone does")
+            undecided.append("whether sizes, shares, blocks and conflicts fit together; each of them alone does")
     told = sum(finding.reason == "contradiction" for finding in findings)
     omitted = conflicts.n_broken - told + coloring.n_uncolorable - len(coloring.findings)
     return CheckResult(
@@ -220,7 +227,29 @@ def _implied(constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadlin
         "n_soft_cannot_links": soft.n_cannot,
         "n_soft_kept": soft.n_kept,
         "n_soft_broken": soft.n_broken,
+        "resources": _resource_words(constraints),
+        "shares": _share_words(constraints),
     }
+
+
+def _resource_words(constraints: Constraints) -> tuple[str, ...]:
+    held = constraints.amounts
+    if held is None:
+        return ()
+    return tuple(
+        f"{name} per cluster: {_range_words(np.maximum(held.low[:, r], 0.0))} to {_range_words(held.high[:, r])}"
+        for r, name in enumerate(held.names)
+    )
+
+
+def _share_words(constraints: Constraints) -> tuple[str, ...]:
+    return tuple(
+        f"share of {attribute.words(v)} per cluster: {attribute.low[v]:.4g} to {attribute.high[v]:.4g} "
+        f"({attribute.shares[v]:.4g} of all rows)"
+        for attribute in constraints.attributes
+        if attribute.is_bounded
+        for v in range(len(attribute.values))
+    )
 
 
 def _range_words(sizes: NDArray[np.float64]) -> str:

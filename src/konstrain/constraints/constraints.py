@@ -10,16 +10,19 @@ from numpy.typing import NDArray
 from konstrain.constraints.arguments import ConstraintArguments, refuse_unknown
 from konstrain.constraints.geometry import pairs_beyond_diameter, pairs_within_separation
 from konstrain.constraints.inputs import (
+    Amounts,
     Membership,
     read_amounts,
     read_limit,
     read_links,
     read_membership,
     read_n_clusters,
+    read_resources,
     read_rows,
     read_sizes,
 )
 from konstrain.constraints.pairs import representatives
+from konstrain.constraints.shares import Attribute, read_shares
 from konstrain.rounding import demand_rounding
 
 
@@ -54,6 +57,8 @@ class Constraints:
     demand: NDArray[np.float64] | None
     sample_weight: NDArray[np.float64] | None
     nonempty: bool
+    amounts: Amounts | None = None
+    attributes: tuple[Attribute, ...] = ()
 
     @classmethod
     def read(
@@ -72,8 +77,12 @@ class Constraints:
         cannot = read_links("cannot_link", asked.get("cannot_link"), n)
         group_of = read_membership("groups", asked.get("groups"), n)
         label_of = read_membership("labels", asked.get("labels"), n)
-        low, high = read_sizes(asked.get("size_min"), asked.get("size_max"), k)
-        demands = read_amounts("demand", asked.get("demand"), n)
+        sizes, demand = (asked.get("size_min"), asked.get("size_max")), asked.get("demand")
+        amounts = read_resources(demand, *sizes, n, k)
+        low, high = read_sizes(*sizes, k) if amounts is None else (None, None)
+        demands = read_amounts("demand", _single_column(demand), n) if amounts is None else None
+        shares = asked.get("share_min"), asked.get("share_max"), asked.get("share_tolerance")
+        attributes = read_shares(asked.get("category"), *shares, n)
         weights = read_amounts("sample_weight", asked.get("sample_weight"), n)
         diameter = read_limit("diameter_max", asked.get("diameter_max"))
         separation = read_limit("separation_min", asked.get("separation_min"))
@@ -100,6 +109,8 @@ class Constraints:
             demand=demands,
             sample_weight=weights,
             nonempty=bool(nonempty),
+            amounts=amounts,
+            attributes=attributes,
         )
 
     @property
@@ -115,6 +126,11 @@ class Constraints:
 
 def _not_empty(*sources: Source | None) -> tuple[Source, ...]:
     return tuple(source for source in sources if source is not None and source.pairs.shape[0])
+
+
+def _single_column(demand: Any) -> Any:
+    """One resource in a table of one column is the same as in a list."""
+    return np.asarray(demand)[:, 0] if np.ndim(demand) == 2 and np.shape(demand)[1] == 1 else demand
 
 
 def _from_limit(name: str, limit: float | None, X: Any) -> Source | None:

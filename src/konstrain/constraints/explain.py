@@ -72,10 +72,14 @@ def too_few_clusters(constraints: Constraints, witness: UncolorableRows) -> Find
 
 
 def combination(constraints: Constraints) -> Finding:
-    """Say that sizes, blocks and conflicts are possible one by one but not together."""
+    """Say that sizes, resources, shares, blocks and conflicts are possible one by one but not together."""
+    has_shares = any(attribute.is_bounded for attribute in constraints.attributes)
+    kinds = ["sizes"] if constraints.amounts is None else ["resources"]
+    kinds += ["shares"] * has_shares
+    relax = "size_min or size_max" + (", relax the shares" if has_shares else "")
     message = (
-        f"no way to put the blocks into {constraints.n_clusters} clusters keeps all sizes and all "
-        "conflicts, though each of them alone could be kept; relax size_min or size_max, or remove links."
+        f"no way to put the blocks into {constraints.n_clusters} clusters keeps all {', all '.join(kinds)} and all "
+        f"conflicts, though each of them alone could be kept; relax {relax}, or remove links."
     )
     return Finding("combination", message, None)
 

@@ -3,6 +3,7 @@
 import math
 import numbers
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -278,6 +279,68 @@ def _as_numbers(name: str, value: Any) -> NDArray[np.float64]:
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers: {error}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Amounts:
+    """Several resources at once: what each row holds of each, the bounds of each cluster, and their names."""
+
+    values: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    names: tuple[str, ...]
+
+
+def read_resources(demand: Any, size_min: Any, size_max: Any, n_samples: int, n_clusters: int) -> Amounts | None:
+    """Return demands of several resources with their bounds; None when there is but one resource."""
+    if demand is None or len(np.shape(demand)) != 2 or np.shape(demand)[1] < 2:
+        return None
+    values = _as_numbers("demand", demand)
+    if values.shape[0] != n_samples:
+        raise ValueError(f"demand must have one line per row, shape ({n_samples}, n_resources), got {values.shape}")
+    wrong = np.argwhere(~(np.isfinite(values) & (values >= 0)))
+    if wrong.size:
+        row, column = wrong[0]
+        raise ValueError(f"demand[{row}, {column}] is {values[row, column]}; it must be finite and not negative")
+    n_resources = values.shape[1]
+    low = _resource_bounds("size_min", size_min, n_clusters, n_resources, -np.inf)
+    high = _resource_bounds("size_max", size_max, n_clusters, n_resources, np.inf)
+    crossed = np.argwhere(low > high)
+    if crossed.size:
+        j, r = crossed[0]
+        raise ValueError(f"size_min {low[j, r]:g} is larger than size_max {high[j, r]:g} (cluster {j}, resource {r})")
+    columns = getattr(demand, "columns", None)
+    names = (
+        tuple(map(str, columns))
+        if isinstance(columns, Iterable)
+        else tuple(f"resource {r}" for r in range(n_resources))
+    )
+    return Amounts(values, low, high, names)
+
+
+def _resource_bounds(name: str, value: Any, n_clusters: int, n_resources: int, default: float) -> NDArray[np.float64]:
+    shape = (n_clusters, n_resources)
+    if value is None:
+        return np.full(shape, default)
+    bounds = _as_numbers(name, value)
+    wanted = f"one bound per resource, {n_resources} values, or one per cluster and resource, shape {shape}"
+    if bounds.shape == (n_resources,) == (n_clusters,) and np.unique(bounds).size > 1:
+        raise ValueError(
+            f"{name} has {n_resources} values, which could be one per cluster or one per resource; give shape {shape}"
+        )
+    if bounds.ndim == 0:
+        raise ValueError(f"{name} is one number, but demand has {n_resources} resources; give {wanted}")
+    if bounds.shape not in ((n_resources,), shape):
+        given = f"{bounds.size} values" if bounds.ndim == 1 else f"shape {bounds.shape}"
+        raise ValueError(f"{name} must be {wanted}; got {given}")
+    wrong = np.argwhere(~(bounds >= 0))
+    if wrong.size:
+        raise ValueError(f"{name}{wrong[0].tolist()} is {bounds[tuple(wrong[0])]}; a size is not negative")
+    if name == "size_min" and np.isinf(bounds).any():
+        raise ValueError(f"{name}{np.argwhere(np.isinf(bounds))[0].tolist()} is inf; no cluster can be that large")
+    bounds = np.broadcast_to(bounds, shape).copy()
+    # A resource is never negative, so that a least sum of zero asks nothing.
+    return np.where(bounds > 0, bounds, default) if name == "size_min" else bounds
 
 
 def read_n_clusters(value: Any) -> int:

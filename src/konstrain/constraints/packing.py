@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from konstrain.assignment import AssignmentProblem, assign_by
 from konstrain.constraints.closure import Blocks
 from konstrain.constraints.constraints import Constraints
+from konstrain.constraints.resources import rules_of
 from konstrain.constraints.sizes import whole_sizes
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.links import LinkGraph
@@ -17,8 +18,12 @@ _MAX_STEPS = 20_000
 
 
 def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadline: Deadline) -> bool | None:
-    """Whether some labels keep all sizes and conflicts, each of them alone being possible; None: not decided."""
-    if _fit_simply(constraints, blocks, graph):
+    """Whether some labels keep all sizes, resources, shares and conflicts; None: not decided.
+
+    Each of them alone is possible.
+    """
+    resources, _ = rules_of(constraints, blocks)
+    if resources is None and _fit_simply(constraints, blocks, graph):
         return True
     demand = blocks.total(constraints.demand)
     question = AssignmentProblem(
@@ -28,6 +33,7 @@ def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, dea
         size_min=constraints.size_min,
         size_max=constraints.size_max,
         nonempty=constraints.nonempty,
+        resources=resources,
     )
     try:
         assign_by(question, deadline=deadline)

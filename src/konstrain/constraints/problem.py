@@ -10,11 +10,14 @@ from scipy.sparse import csr_array, csr_matrix, sparray
 
 from konstrain import _core
 from konstrain.assignment.problem import AssignmentProblem
+from konstrain.assignment.resources import Resources
 from konstrain.constraints.arguments import ConstraintArguments, shows_constraints
 from konstrain.constraints.closure import Blocks, Conflicts
 from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.feasibility import find_clashes
-from konstrain.constraints.inputs import read_time_limit
+from konstrain.constraints.inputs import Amounts, read_time_limit
+from konstrain.constraints.resources import RuleName, rules_of
+from konstrain.constraints.shares import Attribute
 from konstrain.constraints.soft import SoftLinks
 from konstrain.constraints.tables import is_sparse
 from konstrain.links import LinkGraph
@@ -61,6 +64,14 @@ class Problem:
         Whether the conflicts are proved to leave room for n_clusters clusters; None: not decided in time.
     sample_weight : ndarray of float64, shape (n_samples,), or None
         Weight of each row, for methods that look inside blocks; None: 1 each.
+    resources : Resources or None
+        Bounds on several resources and on shares of groups, over blocks; sizes are not among them.
+    rule_names : tuple of RuleName
+        What each of its rules is about.
+    amounts : Amounts or None
+        Several resources as they were given, by row.
+    attributes : tuple of Attribute
+        The groups whose shares are bounded, by row.
 
     Examples
     --------
@@ -88,6 +99,10 @@ class Problem:
     nonempty: bool = True
     colorable: bool | None = True
     sample_weight: NDArray[np.float64] | None = None
+    resources: Resources | None = None
+    rule_names: tuple[RuleName, ...] = ()
+    amounts: Amounts | None = None
+    attributes: tuple[Attribute, ...] = ()
     _scaled: dict[float, LinkGraph | None] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -118,9 +133,17 @@ class Problem:
         labels : array-like of shape (n_samples,), optional
             Rows of the same label must share a cluster, rows of different labels must not; -1, None or NaN: unknown.
         size_min, size_max : float or array-like of shape (n_clusters,), optional
-            Bounds on what a cluster holds, in rows or in units of demand.
-        demand : array-like of shape (n_samples,), optional
-            What each row counts towards the size of its cluster; default 1.
+            Bounds on what a cluster holds, in rows or in units of demand; of several resources one each, shape
+            (n_resources,), or shape (n_clusters, n_resources).
+        demand : array-like of shape (n_samples,) or (n_samples, n_resources), optional
+            What each row counts towards the size of its cluster, or what it holds of each resource; default 1.
+        category : array-like of shape (n_samples,), or table with a column per attribute, optional
+            The group of each row, whose share of every cluster is bounded; several attributes each on their own.
+        share_min, share_max : float or dict, optional
+            Least and largest share of a cluster that each group may take, by group: ``{"F": 0.4}``; of several
+            attributes by attribute: ``{"sex": {"F": 0.4}}``; a number: of every group.
+        share_tolerance : float, optional
+            With t, and r the share of a group in all rows: between (1 - t) r and r / (1 - t) in every cluster.
         sample_weight : array-like of shape (n_samples,), optional
             What each row counts in means and costs; default 1.
         diameter_max : float, optional
@@ -161,6 +184,7 @@ class Problem:
             soft = SoftLinks.find(constraints, blocks, graph)
             links, constant = soft.graph if soft.graph.n_edges else None, soft.constant_penalty
         mean, scatter = _means(constraints, blocks)
+        resources, names = rules_of(constraints, blocks)
         return cls(
             n_samples=constraints.n_samples,
             n_clusters=constraints.n_clusters,
@@ -179,6 +203,10 @@ class Problem:
             nonempty=constraints.nonempty,
             colorable=colorable,
             sample_weight=constraints.sample_weight,
+            resources=resources,
+            rule_names=names,
+            amounts=constraints.amounts,
+            attributes=constraints.attributes,
         )
 
     def __post_init__(self) -> None:
@@ -209,7 +237,12 @@ class Problem:
     @cached_property
     def is_free(self) -> bool:
         """Whether every block may go where it likes, but for clusters that must not be empty."""
-        return self.links is None and self.size_min is None and self.size_max is None
+        return self.links is None and not self.has_bounds
+
+    @cached_property
+    def has_bounds(self) -> bool:
+        """Whether what clusters hold is bounded: sizes, resources or shares."""
+        return self.size_min is not None or self.size_max is not None or self.resources is not None
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -267,6 +300,7 @@ class Problem:
             size_min=self._block_bounds[0],
             size_max=self._block_bounds[1],
             nonempty=self.nonempty,
+            resources=self.resources,
         )
 
     @cached_property

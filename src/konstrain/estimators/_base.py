@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain._warnings import warn_caller
-from konstrain.assignment import assign
+from konstrain.assignment import assign_by
 from konstrain.constraints import Problem
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._conventions import (
@@ -29,7 +29,7 @@ from konstrain.estimators._conventions import (
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
-from konstrain.kmeans.last_step import prove_last_step
+from konstrain.kmeans.last_step import prove_last_step, work_limit
 from konstrain.kmeans.plan import deal_out_time
 from konstrain.kmeans.restarts import RestartPlan, Restarts, Run, draw_seeds
 from konstrain.kmeans.result import Clustering
@@ -56,6 +56,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
 
     # Whether links may carry a confidence, and then break at a price.
     _takes_confidences: ClassVar[bool] = True
+    # Whether demand may be of several resources.
+    _takes_resources: ClassVar[bool] = False
 
     labels_: NDArray[np.int32]
     cluster_centers_: NDArray[Any]
@@ -122,14 +124,25 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         self
             The fitted estimator.
         """
+        return self._fit(X, y, sample_weight, must_link=must_link, cannot_link=cannot_link, demand=demand)
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, *, must_link: Any, cannot_link: Any, demand: Any, **more: Any
+    ) -> Self:
+        """Fit under what all estimators take, and under `more` that only some do."""
         X = validated_rows(self, X)
         deadline = Deadline(self.time_limit)
+        if not self._takes_resources and len(np.shape(demand)) == 2 and np.shape(demand)[1] > 1:
+            raise ValueError(
+                f"demand has {np.shape(demand)[1]} resources, {type(self).__name__} takes one; use ConstrainedKMeans"
+            )
         links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
         if not self._takes_confidences:
             refuse_confidences(type(self).__name__, X.shape[0], **links)
-        self._learn_metric(X, {"y": y, "sample_weight": sample_weight, "demand": demand, **links}, deadline)
+        beside = {"sample_weight": sample_weight, "demand": demand, **more}
+        self._learn_metric(X, {"y": y, **beside, **links}, deadline)
         rows = self._measured(X)
-        problem = self._build_problem(rows, y, sample_weight, demand=demand, **links)
+        problem = self._build_problem(rows, y, sample_weight, demand=demand, **links, **more)
         best = place_weightless(problem, self._search(rows, problem, deadline), deadline)
         self._keep(rows, problem, best)
         if rows is not X:
@@ -162,6 +175,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             sample_weight=sample_weight,
             size_min=size_min,
             size_max=size_max,
+            **self._share_bounds(),
             **links,
         )
         if not problem.weight.any():
@@ -171,6 +185,10 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     def _size_bounds(self, n_samples: int) -> tuple[Any, Any]:
         """Least and largest sizes of clusters, None where nothing is asked."""
         return getattr(self, "size_min", None), getattr(self, "size_max", None)
+
+    def _share_bounds(self) -> dict[str, Any]:
+        """Bounds on shares of groups, where an estimator takes them."""
+        return {}
 
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         """Run the restarts and return the best."""
@@ -206,7 +224,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         self.cluster_centers_ = centers.astype(X.dtype, copy=False)
         self.objective_ = best.objective + (self.inertia_ - best.inertia)
         self.n_iter_ = best.n_iter
-        self.cluster_sizes_ = np.bincount(best.block_labels, problem.demand, self.n_clusters)
+        self.cluster_sizes_ = held_by(problem, best.block_labels)
         self._n_features_out = self.cluster_centers_.shape[0]
         if not best.converged and best.n_iter >= self.max_iter:
             warn_not_converged(self.max_iter)
@@ -243,6 +261,10 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         must_link: Any = None,
         cannot_link: Any = None,
         demand: Any = None,
+        category: Any = None,
+        share_min: Any = None,
+        share_max: Any = None,
+        share_tolerance: float | None = None,
     ) -> NDArray[np.int32]:
         """Assign new rows to the fitted centers.
 
@@ -251,9 +273,11 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             New rows.
         size_min, size_max, must_link, cannot_link, demand : optional
-            Constraints on the new rows, as in `fit`. With none of them each row goes to its nearest center; with any,
-            the assignment of all rows together is solved exactly. Where a `time_limit` ends that before it is
-            proved, a `NotProvenWarning` says so.
+            Constraints on the new rows, as in `fit`.
+        category, share_min, share_max, share_tolerance : optional
+            Shares of groups among the new rows, as in `ConstrainedKMeans`. With no constraint at all each row goes to
+            its nearest center; with any, the assignment of all rows together is solved exactly. Where a limit on
+            time or work ends that before it is proved, a `NotProvenWarning` says so.
 
         Returns
         -------
@@ -261,7 +285,13 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             Cluster of each row.
         """
         X, centers = self._validate_new(X), self._measured_centers()
-        asked = (size_min, size_max, must_link, cannot_link, demand)
+        shares = {
+            "category": category,
+            "share_min": share_min,
+            "share_max": share_max,
+            "share_tolerance": share_tolerance,
+        }
+        asked = (size_min, size_max, must_link, cannot_link, demand, *shares.values())
         if all(value is None for value in asked):
             return distances.nearest_pass(X, None, centers, n_threads=default_threads())[0]
         problem = Problem.build(
@@ -273,12 +303,14 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             size_max=size_max,
             demand=demand,
             nonempty=False,
+            **shares,
         )
         costs = distances.block_costs(problem.mean, problem.weight, centers, n_threads=default_threads())
         price = self._price_of_new_links(costs) if problem.has_soft_links else None
         if price is not None and problem.links is not None:
             price = problem.links.enough(price, float((costs.max(axis=1) - costs.min(axis=1)).sum()))
-        answer = assign(problem.assignment_problem(costs, price), time_limit=self.time_limit)
+        deadline = work_limit(problem, price, Deadline(self.time_limit))
+        answer = assign_by(problem.assignment_problem(costs, price), deadline=deadline)
         if not answer.proven:
             warn_caller(
                 "the time limit ended the assignment of the new rows before it was proved optimal: labels are "
@@ -291,3 +323,12 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
         """What breaking a soft link of confidence 1 costs in `predict`: the mean of all costs."""
         return float(costs.mean())
+
+
+def held_by(problem: Problem, block_labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Rows or demand in each cluster; of several resources, a column for each."""
+    if problem.amounts is None:
+        return np.bincount(block_labels, problem.demand, problem.n_clusters).astype(np.float64, copy=False)
+    labels = problem.expand(block_labels)
+    columns = (np.bincount(labels, column, problem.n_clusters) for column in problem.amounts.values.T)
+    return np.column_stack(list(columns))

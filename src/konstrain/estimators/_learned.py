@@ -58,8 +58,8 @@ class _Quick:
     def __call__(self, X: NDArray[Any], links: dict[str, Any], labels: NDArray[np.int32] | None) -> NDArray[np.int32]:
         model, beside = clone(self._model), self._beside
         if len(X) < self._n_samples:
-            # A part of the rows: sizes, weights and demand were given for all of them.
-            model.set_params(size_min=None, size_max=None)
+            # A part of the rows: sizes, shares, weights and demand were given for all of them.
+            model.set_params(size_min=None, size_max=None, share_min=None, share_max=None, share_tolerance=None)
             beside = {}
         if labels is None:
             model.set_params(init="k-means++", n_init=QUICK_RUNS)

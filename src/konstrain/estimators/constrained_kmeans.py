@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from konstrain._sklearn import Interval, StrOptions
+from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem
+from konstrain.constraints.shares import Attribute
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import partial_labels_of
@@ -44,7 +45,14 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     n_clusters : int, default=8
         Number of clusters.
     size_min, size_max : float or array-like of shape (n_clusters,), optional
-        Bounds on what a cluster holds: rows, or units of `demand`.
+        Bounds on what a cluster holds: rows, or units of `demand`. Where that has several resources, one bound for
+        each, shape (n_resources,), or for each cluster and resource, shape (n_clusters, n_resources).
+    share_min, share_max : float or dict, optional
+        Least and largest share of a cluster's rows that each group of `category` may take: ``{"F": 0.4}``; of several
+        attributes ``{"sex": {"F": 0.4}}``; a number holds for every group. Shares count rows, whatever they weigh.
+    share_tolerance : float, optional
+        With t, and r the share of a group in all rows, its share of every cluster is between (1 - t) r and
+        r / (1 - t). With `share_min` or `share_max` as well, the stricter bound counts.
     init : {"k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, default="k-means++"
         Where runs start: block-aware k-means++ [1]_, random blocks, given centers, or
         ``callable(X, n_clusters, random_state=...)``. From 200 clusters on k-means++ chooses among the blocks that
@@ -105,8 +113,11 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         Broken links by kind, counted from the labels.
     n_violations_ : int
         Broken links; only soft ones can be.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
+    cluster_sizes_ : ndarray of shape (n_clusters,) or (n_clusters, n_resources)
         Rows, or demand, in each cluster.
+    cluster_shares_ : dict
+        Share of each group in each cluster: an array of shape (n_clusters,) by group; of several attributes, a
+        dictionary of these by attribute. Empty without `category`.
     link_metric_ : LinkMetric or None
         The metric learned; None: distances are plain.
     metric_choice_ : MetricChoice or None
@@ -134,12 +145,17 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         **BaseConstrainedKMeans._parameter_constraints,
         "size_min": [Real, "array-like", None],
         "size_max": [Real, "array-like", None],
+        "share_min": [Real, dict, None],
+        "share_max": [Real, dict, None],
+        "share_tolerance": [Interval(Real, 0, 1, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "violation_cost": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "local_search": [StrOptions({"auto"}), "boolean"],
         "metric": [StrOptions({"learned", *KINDS}), None],
         "copy_x": ["boolean"],
     }
+
+    _takes_resources = True
 
     link_metric_: LinkMetric | None
     metric_choice_: MetricChoice | None
@@ -150,6 +166,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         size_min: Any = None,
         size_max: Any = None,
         *,
+        share_min: Any = None,
+        share_max: Any = None,
+        share_tolerance: float | None = None,
         init: Any = "k-means++",
         n_init: Any = "auto",
         max_iter: int = 300,
@@ -177,12 +196,16 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         )
         self.size_min = size_min
         self.size_max = size_max
+        self.share_min = share_min
+        self.share_max = share_max
+        self.share_tolerance = share_tolerance
         self.tol = tol
         self.violation_cost = violation_cost
         self.local_search = local_search
         self.metric = metric
         self.copy_x = copy_x
 
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,
@@ -192,10 +215,12 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         must_link: Any = None,
         cannot_link: Any = None,
         demand: Any = None,
+        category: Any = None,
     ) -> Self:
         """Cluster the rows of X under constraints."""
-        links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link), "demand": demand}
-        super().fit(X, y, sample_weight, **links)
+        links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
+        beside = {"demand": demand, "category": category}
+        self._fit(X, y, sample_weight, **links, **beside)
         # What `certify` asks about again; copied, for the caller may change what was given.
         self._asked: dict[str, Any] = deepcopy(
             {
@@ -205,13 +230,31 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
                 "size_min": self.size_min,
                 "size_max": self.size_max,
                 "violation_cost": self.violation_cost_,
+                **self._share_bounds(),
                 **links,
+                **beside,
             }
         )
         return self
 
     # The same arguments mean the same: `help` and the reference show them here too.
-    fit.__doc__ = BaseConstrainedKMeans.fit.__doc__
+    fit.__doc__ = (BaseConstrainedKMeans.fit.__doc__ or "").replace(
+        """        demand : array-like of shape (n_samples,), optional
+            What each row counts towards the size of its cluster; default 1.
+""",
+        """        demand : array-like of shape (n_samples,) or (n_samples, n_resources), optional
+            What each row counts towards the size of its cluster, or holds of each of several resources; default 1.
+        category : array-like of shape (n_samples,), or table with a column per attribute, optional
+            The group of each row; `share_min`, `share_max` and `share_tolerance` bound its share of every cluster.
+""",
+    )
+
+    def _share_bounds(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("share_min", "share_max", "share_tolerance")}
+
+    def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
+        super()._keep(X, problem, best)
+        self.cluster_shares_ = shares_by_group(problem.attributes, self.labels_, self.n_clusters)
 
     def certify(
         self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None, **options: Any
@@ -289,6 +332,15 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
     def _restart_plan(self, problem: Problem, start: Start) -> RestartPlan:
         return plan_restarts(problem, start) if self.n_init == "auto" else super()._restart_plan(problem, start)
+
+
+def shares_by_group(attributes: tuple[Attribute, ...], labels: NDArray[np.int32], n_clusters: int) -> dict[Any, Any]:
+    """Share of each group in each cluster, by group; by attribute and group where there are several attributes."""
+    by_attribute = {
+        attribute.name: dict(zip(attribute.values, attribute.shares_in(labels, n_clusters).T, strict=True))
+        for attribute in attributes
+    }
+    return next(iter(by_attribute.values())) if len(by_attribute) == 1 else by_attribute
 
 
 def _mean_variance(X: Any) -> float:

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from konstrain.constraints.problem import Problem
-from konstrain.exact.solve import BOUNDS, Limits, solve
+from konstrain.exact.heuristic import find_clustering
+from konstrain.exact.solve import BOUNDS, FIRST_SHARE, Limits, solve
 from konstrain.exact.split_bound import MANY_BLOCKS, PartsLimits, bound_by_parts
 from konstrain.exact.task import ProofTask
+from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
 from konstrain.stop import Deadline
 
@@ -44,7 +46,8 @@ class Certificate:
     projected_gap, projected_gap_error : float or None
         Of a bound by parts: an estimate, not a proof, of the gap when all parts are done, and its standard error.
     left_out : tuple of str
-        Of a bound by parts: constraints that it does not see. The bound holds all the same; it could be higher.
+        Constraints that the bound does not see: shares, resources, and some of others by parts. The bound holds all
+        the same; it could be higher.
     metric : str or None
         The learned metric whose distances all costs and bounds are about; None: plain ones.
 
@@ -85,6 +88,10 @@ def certify(
     size_min: Any = None,
     size_max: Any = None,
     demand: Any = None,
+    category: Any = None,
+    share_min: Any = None,
+    share_max: Any = None,
+    share_tolerance: float | None = None,
     sample_weight: Any = None,
     violation_cost: float | None = None,
     bound: str = "auto",
@@ -109,6 +116,9 @@ def certify(
         The clustering asked about; default: the best one found.
     must_link, cannot_link, groups, size_min, size_max, demand, sample_weight
         Constraints as in `ConstrainedKMeans`; links may be soft.
+    category, share_min, share_max, share_tolerance
+        Shares of groups as in `ConstrainedKMeans`. The bound leaves them out, and several resources too: it is that
+        of the other constraints, holds all the same, and `Certificate.left_out` says so.
     partial_labels : array-like of shape (n_samples,), optional
         Known labels, -1, None or NaN for unknown, that every clustering must respect.
     violation_cost : float, optional
@@ -164,11 +174,23 @@ def certify(
         size_max=size_max,
         demand=demand,
         sample_weight=sample_weight,
+        category=category,
+        share_min=share_min,
+        share_max=share_max,
+        share_tolerance=share_tolerance,
     )
     if problem.has_soft_links:
         _check_soft(problem, violation_cost, bound)
     task = ProofTask(X, problem, violation_cost=violation_cost if problem.has_soft_links else None)
     asked = None if labels is None else _checked_labels(task, labels)
+    if problem.resources is not None:
+        options = {"bound": bound, "gap": gap, "random_state": random_state, "part_size": part_size}
+        options |= {"n_jobs": n_jobs, "client": client, "resume": resume, "callback": callback}
+        plain = {"must_link": must_link, "cannot_link": cannot_link, "groups": groups}
+        plain |= {"partial_labels": partial_labels, "sample_weight": sample_weight, "violation_cost": violation_cost}
+        if problem.amounts is None:
+            plain |= {"size_min": size_min, "size_max": size_max, "demand": demand}
+        return _certificate_without_rules(task, asked, Deadline(time_limit), {**plain, **options}, began)
     if bound == "parts" or (bound == "auto" and problem.n_blocks >= MANY_BLOCKS):
         by_parts = PartsLimits(gap, Deadline(time_limit), size, n_jobs, client, resume, random_state, callback)
         return _by_parts(task, by_parts, asked, began)
@@ -193,6 +215,42 @@ def _by_tree(task: ProofTask, limits: Limits, asked: NDArray[np.int32] | None, b
         best_labels=tree.labels,
         n_nodes=tree.n_nodes,
         seconds=time.perf_counter() - began,
+    )
+
+
+def _certificate_without_rules(
+    task: ProofTask, asked: NDArray[np.int32] | None, deadline: Deadline, arguments: dict[str, Any], began: float
+) -> Certificate:
+    """Certify labels that keep shares and resources by a bound that leaves these out."""
+    problem = task.problem
+    if asked is None:
+        # Labels of the bound's own search would not keep them.
+        share = Deadline(FIRST_SHARE * deadline.remaining() if np.isfinite(deadline.remaining()) else None)
+        found = find_clustering(
+            task.X, problem, share, seed=arguments["random_state"], n_init=None, violation_cost=task.violation_cost
+        )
+        if found is None:
+            raise UndecidedError("no clustering that keeps all constraints was found in time; raise time_limit")
+        asked = problem.expand(found.block_labels).astype(np.int32)
+    left = deadline.remaining()
+    arguments["time_limit"] = left if np.isfinite(left) else None
+    bounded = certify(task.X, problem.n_clusters, **arguments)
+    cost = task.cost_of(asked)
+    proved = min(bounded.lower_bound, cost)
+    names = (["shares"] if any(a.is_bounded for a in problem.attributes) else []) + (
+        [] if problem.amounts is None else ["resources"]
+    )
+    distance = relative_gap(proved, cost)
+    return replace(
+        bounded,
+        lower_bound=proved,
+        cost=cost,
+        gap=distance,
+        is_optimal=distance <= arguments["gap"],
+        best_cost=cost,
+        best_labels=asked,
+        seconds=time.perf_counter() - began,
+        left_out=(*names, *bounded.left_out),
     )
 
 
@@ -306,5 +364,7 @@ def _fault(task: ProofTask, labels: NDArray[np.int32]) -> str:
     rows_in = np.bincount(labels, minlength=problem.n_clusters)
     if problem.nonempty and not rows_in.all():
         return f"there are {problem.n_clusters} clusters to fill, but labels fill {np.count_nonzero(rows_in)}"
+    if problem.resources is not None and not problem.resources.are_kept_by(labels[first_rows]):
+        return "shares or resources are not within their bounds"
     sizes = np.bincount(labels[first_rows], problem.demand, problem.n_clusters)
     return f"size_min and size_max are not kept by the sizes {', '.join(f'{size:g}' for size in sizes)}"

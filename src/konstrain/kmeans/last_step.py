@@ -4,16 +4,21 @@ import math
 from dataclasses import replace
 
 from konstrain._warnings import warn_caller
+from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.result import Clustering, is_lower
-from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline, Looks
 
 # Without a time limit a proof may take hours where sizes meet soft links or unequal demand. It ends when the solver's
 # looks at whether to go on, times the square of the choices (blocks and links, in each cluster), reach this: about
 # what its linear programs cost between two looks, and, unlike time, the same on every machine.
 LAST_WORK = 200_000_000
+# The same for resources and shares, counted in branchings: gaps of these are narrowed by many small cores.
+RULES_WORK = 40_000_000
+# Cores are asked about resources and shares no more often than this, and beyond this many choices not at all.
+LAST_ROUNDS = 2
+MOST_CHOICES = 100_000
 
 
 def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
@@ -32,8 +37,11 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
         `proven` tells whether its last step is: no labels are better at its centers; else `step_gap` tells by how
         much some might be, unless time ended before any bound.
     """
-    exact = replace(loop.steps, max_nodes=None, deadline=_deadline_of(loop.steps))
-    while not (best.proven or best.interrupted or loop.steps.max_nodes is None or exact.deadline.expired()):
+    steps = loop.steps
+    exact = replace(steps, max_nodes=None, deadline=work_limit(steps.problem, steps.violation_cost, steps.deadline))
+    n_left = LAST_ROUNDS if steps.problem.resources is not None and exact.deadline.max_nodes is not None else math.inf
+    while not (best.proven or best.interrupted or steps.max_nodes is None or exact.deadline.expired() or n_left <= 0):
+        n_left -= 1
         try:
             answer = exact.step(best.centers, best.assignment)
             means = exact.centers_of(answer.labels, best.centers)
@@ -52,12 +60,13 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     return best
 
 
-def _deadline_of(steps: Steps) -> Deadline:
-    """Return the time that is left for the proof; where no limit was set and it could be endless, most looks."""
-    problem = steps.problem
-    is_easy = problem.has_unit_demand and not problem.has_soft_links
-    if is_easy or math.isfinite(steps.deadline.remaining()):
-        return steps.deadline
-    links = problem.links_at(steps.violation_cost)
+def work_limit(problem: Problem, violation_cost: float | None, deadline: Deadline) -> Deadline:
+    """Return the time that is left for a proof; where no limit was set and it could be endless, most work."""
+    is_easy = problem.has_unit_demand and not problem.has_soft_links and problem.resources is None
+    if is_easy or math.isfinite(deadline.remaining()):
+        return deadline
+    links = problem.links_at(violation_cost)
     choices = (problem.n_blocks + (0 if links is None else links.n_edges)) * problem.n_clusters
-    return Deadline(None, looks=Looks(max(1, LAST_WORK // choices**2)))
+    if problem.resources is None:
+        return Deadline(None, looks=Looks(max(1, LAST_WORK // choices**2)))
+    return Deadline(None, max_nodes=max(1, RULES_WORK // choices**2), is_brief=choices > MOST_CHOICES)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
+from konstrain.assignment.resources import Resources
 from konstrain.kmeans.distances import block_costs, center_sums
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.steps import Steps
@@ -68,6 +69,7 @@ def improve(
     deadline: Deadline = NO_DEADLINE,
     seed: int = 0,
     movable: NDArray[np.int32] | None = None,
+    resources: Resources | None = None,
 ) -> LocalSearchResult:
     """Lower the objective of feasible labels by moves that keep them feasible.
 
@@ -97,6 +99,8 @@ def improve(
         Order in which blocks are visited. The same seed gives the same labels.
     movable : ndarray of int32, or None
         The only blocks to move, each on its own: neither swaps nor chains are tried. None: everything is.
+    resources : Resources or None
+        Bounds on further sums over clusters, which every move keeps too.
 
     Returns
     -------
@@ -124,6 +128,7 @@ def improve(
         np.full(n_clusters, np.inf) if size_max is None else size_max,
         demand_rounding(demand, labels.size),
     )
+    rules = None if resources is None else resources.compared
     found, cost, n_moves, _ = _core.search_locally(
         means,
         weight,
@@ -139,6 +144,10 @@ def improve(
         deadline.remaining(),
         seed,
         movable=movable,
+        amounts=None if rules is None else rules.amounts,
+        rules=None if rules is None else rules.rules,
+        rule_low=None if rules is None else rules.low,
+        rule_high=None if rules is None else rules.high,
     )
     return LocalSearchResult(labels=found, cost=cost, n_moves=n_moves)
 
@@ -162,6 +171,7 @@ def improve_clustering(
         deadline=steps.deadline,
         seed=seed,
         movable=movable,
+        resources=problem.resources,
     )
 
 

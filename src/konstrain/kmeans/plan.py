@@ -146,5 +146,4 @@ def _choose_way(problem: Problem, start: Start, search: bool | str) -> Way | Non
     if not start.is_given:
         return run_thoroughly
     # Without sizes Lloyd's run is what users of scikit-learn's KMeans expect from given centers.
-    has_sizes = problem.size_min is not None or problem.size_max is not None
-    return run_briefly if has_sizes else None
+    return run_briefly if problem.has_bounds else None

@@ -37,8 +37,7 @@ class SizedPart:
     @classmethod
     def of(cls, problem: Problem, violation_cost: float | None) -> "SizedPart | None":
         """Take up a problem with sizes; None when something else matters or a matrix of costs is faster."""
-        has_bounds = problem.size_min is not None or problem.size_max is not None
-        if not has_bounds or not transport.uses_lists(problem.n_clusters):
+        if not problem.has_bounds or not transport.uses_lists(problem.n_clusters):
             return None
         # One number in the shape of all costs: the bounds are counted from the rest.
         costs = np.broadcast_to(np.zeros(1), (problem.n_blocks, problem.n_clusters))

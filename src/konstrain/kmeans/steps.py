@@ -86,7 +86,7 @@ class Steps:
 
     @cached_property
     def _part(self) -> LinkedPart | None:
-        if self.problem.size_min is not None or self.problem.size_max is not None:
+        if self.problem.has_bounds:
             return None
         return LinkedPart.of(self.problem, self.violation_cost)
 
@@ -118,7 +118,8 @@ class Steps:
 
     def solve(self, question: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
         """Answer a question of assignment in the time that is left."""
-        is_hard = question.has_sizes and (question.has_links or question.demand is not None)
+        is_hard = question.has_resources
+        is_hard |= question.has_sizes and (question.has_links or question.demand is not None)
         if is_hard and self.max_nodes is not None:
             try:
                 return assign_by(question, warm=warm, deadline=self.deadline.brief(STEP_SHARE, self.max_nodes))

@@ -55,12 +55,17 @@ def _question(
     staying = ~is_moving
     held = np.bincount(labels[staying], problem.demand[staying], problem.n_clusters)
     low, high = problem.widened_bounds
+    resources = None
+    if problem.resources is not None:
+        others = replace(problem.resources, amounts=problem.resources.amounts[staying]).sums(labels[staying])
+        resources = problem.resources.restricted_to(moving, others)
     return AssignmentProblem(
         costs,
         links,
         np.ascontiguousarray(problem.demand[moving]),
         None if problem.size_min is None else low - held,
         None if problem.size_max is None else np.maximum(high - held, 0.0),
+        resources=resources,
     )
 
 

@@ -9,6 +9,7 @@ from konstrain.plotting.clusters import plot_clusters
 from konstrain.plotting.conflicts import plot_conflicts
 from konstrain.plotting.curves import plot_curves
 from konstrain.plotting.projection import Projection, project
+from konstrain.plotting.shares import plot_shares
 from konstrain.plotting.silhouette import plot_silhouette
 from konstrain.plotting.sizes import plot_sizes
 
@@ -18,6 +19,7 @@ __all__ = [
     "plot_clusters",
     "plot_conflicts",
     "plot_curves",
+    "plot_shares",
     "plot_silhouette",
     "plot_sizes",
     "project",

@@ -4,10 +4,23 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from konstrain.experiments.declare import Experiment
-from konstrain.experiments.papers import asking, babaki2014, baumann2020, ganji2016, jia2023, le2018, learned_metric
+from konstrain.experiments.papers import (
+    asking,
+    babaki2014,
+    baumann2020,
+    ganji2016,
+    jia2023,
+    le2018,
+    learned_metric,
+    mantuano2026,
+)
 
 _ALL = tuple(
-    paper.EXPERIMENT for paper in (baumann2020, babaki2014, ganji2016, jia2023, le2018, asking, learned_metric)
+    paper.EXPERIMENT
+    for paper in (
+        *(baumann2020, babaki2014, ganji2016, jia2023, le2018, mantuano2026),
+        *(asking, learned_metric),
+    )
 )
 
 PAPERS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})

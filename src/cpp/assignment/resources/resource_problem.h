@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace konstrain {
+
+// Which row goes to which cluster while sums over clusters stay within bounds. A row adds its amounts to the
+// sums of its cluster; a rule is a weighted sum of these, and each cluster bounds each rule from both sides.
+struct ResourceProblem {
+    std::span<const double> costs; // nRows x nClusters
+    std::size_t nClusters;
+    std::span<const double> amounts; // nRows x nAmounts
+    std::size_t nAmounts;
+    std::span<const double> rules; // nRules x nAmounts
+    std::span<const double> low;   // nClusters x nRules, infinite where nothing is asked
+    std::span<const double> high;
+
+    std::size_t nRows() const { return costs.size() / nClusters; }
+    std::size_t nRules() const { return low.size() / nClusters; }
+    const double* cost(std::size_t row) const { return costs.data() + row * nClusters; }
+    const double* amount(std::size_t row) const { return amounts.data() + row * nAmounts; }
+    const double* rule(std::size_t r) const { return rules.data() + r * nAmounts; }
+
+    double ruleOf(std::size_t r, const double* sums) const {
+        double value = 0.0;
+        for (std::size_t a = 0; a != nAmounts; ++a)
+            value += rule(r)[a] * sums[a];
+        return value;
+    }
+};
+
+// The cheapest cluster of each row at some prices, and what that proves.
+struct PricedRows {
+    std::vector<std::int32_t> labels;
+    std::vector<double> gaps; // how much dearer the second-cheapest cluster is
+    std::vector<double> sums; // nClusters x nAmounts, of these labels
+    double least = 0.0;       // what all rows pay, prices included
+};
+
+// Costs of rows that also pay the prices of the rules: one price per cluster and rule.
+class RowPricer {
+public:
+    explicit RowPricer(const ResourceProblem& problem)
+        : problem_(problem), perAmount_(problem.nAmounts * problem.nClusters) {}
+
+    void take(std::span<const double> prices);
+    void priceRow(std::size_t row, double* priced) const;
+    PricedRows priceAll() const;
+    // What sums of these amounts pay.
+    double paidBy(std::span<const double> sums) const;
+
+private:
+    const ResourceProblem& problem_;
+    std::vector<double> perAmount_; // nAmounts x nClusters
+};
+
+// What the bounds give back at these prices: their part of the lower bound, with the opposite sign.
+double paidByBounds(const ResourceProblem& problem, std::span<const double> prices);
+
+} // namespace konstrain

@@ -1,0 +1,205 @@
+"""Shares of groups: which group each row is of, and which share of each cluster every group may take."""
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.constraints.inputs import membership_values
+
+# Values named in a message.
+_SHOWN = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One attribute of the rows, such as sex, with the share of a cluster that each of its values may take.
+
+    Parameters
+    ----------
+    name : str
+        The column's name; ``"category"`` for a plain list of values.
+    values : list
+        The values that occur, in order.
+    codes : ndarray of int32, shape (n_samples,)
+        Which of them each row has.
+    low, high : ndarray of float64, shape (n_values,)
+        Least and largest share, 0 and 1 where nothing is asked.
+    """
+
+    name: str
+    values: list[Any]
+    codes: NDArray[np.int32]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of rows of each value."""
+        return np.bincount(self.codes, minlength=len(self.values))
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Share of each value in all rows."""
+        return self.counts / max(self.codes.size, 1)
+
+    def shares_in(self, labels: NDArray[Any], n_clusters: int) -> NDArray[np.float64]:
+        """Share of each value in each cluster, shape (n_clusters, n_values); NaN in an empty one."""
+        cells = labels.astype(np.int64) * len(self.values) + self.codes
+        counts = np.bincount(cells, minlength=n_clusters * len(self.values)).reshape(n_clusters, -1)
+        size = counts.sum(axis=1, keepdims=True)
+        found: NDArray[np.float64] = np.divide(counts, size, out=np.full(counts.shape, np.nan), where=size > 0)
+        return found
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether any share is bounded."""
+        return bool((self.low > 0).any() or (self.high < 1).any())
+
+    def words(self, value: int) -> str:
+        """Name a value for a message: alone where the attribute has no name of its own."""
+        return str(self.values[value]) if self.name == "category" else f"{self.name}={self.values[value]}"
+
+
+def read_shares(
+    category: Any, share_min: Any, share_max: Any, share_tolerance: Any, n_samples: int
+) -> tuple[Attribute, ...]:
+    """Return the attributes with the shares asked for; one line says what is wrong with any of it."""
+    asked = {"share_min": share_min, "share_max": share_max, "share_tolerance": share_tolerance}
+    if category is None:
+        for name, value in asked.items():
+            if value is not None:
+                raise ValueError(f"{name} is about groups of rows: give category, one value per row")
+        return ()
+    attributes = tuple(_attribute(name, column, n_samples) for name, column in _columns(category, n_samples))
+    low = _bounds("share_min", share_min, attributes, 0.0)
+    high = _bounds("share_max", share_max, attributes, 1.0)
+    tolerance = _tolerance(share_tolerance)
+    read = []
+    for attribute, least, most in zip(attributes, low, high, strict=True):
+        if tolerance is not None:
+            least = np.maximum(least, (1.0 - tolerance) * attribute.shares)
+            most = np.minimum(most, np.minimum(attribute.shares / (1.0 - tolerance), 1.0))
+        read.append(replace(attribute, low=least, high=most))
+        _refuse_crossed(read[-1])
+    return tuple(read)
+
+
+def _columns(category: Any, n_samples: int) -> list[tuple[str, Any]]:
+    """Names and values of the attributes, whatever table they come in."""
+    if isinstance(category, Mapping):
+        return [(str(name), column) for name, column in category.items()]
+    names = getattr(category, "column_names", None) or getattr(category, "columns", None)
+    if names is not None and not callable(names):
+        return [(str(name), category[name]) for name in names]
+    values = membership_values(category)
+    if values.ndim == 2:
+        return [(str(at), values[:, at]) for at in range(values.shape[1])]
+    return [(str(getattr(category, "name", None) or "category"), values)]
+
+
+def _attribute(name: str, column: Any, n_samples: int) -> Attribute:
+    values = membership_values(column)
+    if values.shape != (n_samples,):
+        raise ValueError(f"{name} must have one value per row, shape ({n_samples},), got {values.shape}")
+    missing = _first_missing(values)
+    if missing is not None:
+        raise ValueError(
+            f"{name} has no value in row {missing}: give every row a group, or one of its own to rows without"
+        )
+    if values.dtype.kind == "O":
+        seen: dict[Any, int] = {}
+        codes = np.array([seen.setdefault(value, len(seen)) for value in values], dtype=np.int32)
+        found = list(seen)
+        order = sorted(range(len(found)), key=lambda at: str(found[at]))
+        rank = np.empty(len(found), dtype=np.int32)
+        rank[order] = np.arange(len(found), dtype=np.int32)
+        codes, found = rank[codes], [found[at] for at in order]
+    else:
+        unique, inverse = np.unique(values, return_inverse=True)
+        codes, found = inverse.astype(np.int32), unique.tolist()
+    return Attribute(name, found, codes, np.zeros(len(found)), np.ones(len(found)))
+
+
+def _first_missing(values: NDArray[Any]) -> int | None:
+    if values.dtype.kind == "O":
+        return next((at for at, value in enumerate(values) if value is None or _differs_from_itself(value)), None)
+    wrong = np.flatnonzero(values != values)
+    return int(wrong[0]) if wrong.size else None
+
+
+def _differs_from_itself(value: Any) -> bool:
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas' NA refuses to say
+        return True
+
+
+def _tolerance(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 <= float(value) < 1.0:
+        raise ValueError(f"share_tolerance must be a number from 0 to below 1, got {value!r}")
+    return float(value)
+
+
+def _bounds(name: str, given: Any, attributes: tuple[Attribute, ...], default: float) -> list[NDArray[np.float64]]:
+    """One bound per value of each attribute."""
+    bounds = [np.full(len(attribute.values), default) for attribute in attributes]
+    if given is None:
+        return bounds
+    if not isinstance(given, Mapping):
+        share = _share(name, given)
+        return [np.full(bound.size, share) for bound in bounds]
+    by_name = {attribute.name: at for at, attribute in enumerate(attributes)}
+    for key, value in given.items():
+        if isinstance(value, Mapping):
+            if key not in by_name:
+                known = ", ".join(repr(attribute.name) for attribute in attributes)
+                raise ValueError(f"{name} names {key!r}, which is no attribute; category has {known}")
+            at = by_name[key]
+            for inner, share in value.items():
+                bounds[at][_value(name, inner, attributes[at])] = _share(f"{name}[{key!r}][{inner!r}]", share)
+        elif len(attributes) == 1:
+            bounds[0][_value(name, key, attributes[0])] = _share(f"{name}[{key!r}]", value)
+        else:
+            raise ValueError(
+                f"{name}[{key!r}]: category has {len(attributes)} attributes, so say of which one, as in "
+                f"{{{attributes[0].name!r}: {{{attributes[0].values[0]!r}: {value!r}}}}}"
+            )
+    return bounds
+
+
+def _value(name: str, key: Any, attribute: Attribute) -> int:
+    matches = [at for at, value in enumerate(attribute.values) if value == key or str(value) == str(key)]
+    if not matches:
+        known = ", ".join(repr(value) for value in attribute.values[:_SHOWN])
+        more = ", ..." if len(attribute.values) > _SHOWN else ""
+        raise ValueError(f"{name} names {key!r}, but no row of {attribute.name} has it; there are {known}{more}")
+    return matches[0]
+
+
+def _share(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 <= float(value) <= 1.0:
+        raise ValueError(f"{name} is {value!r}; a share is a number from 0 to 1")
+    return float(value)
+
+
+def _refuse_crossed(attribute: Attribute) -> None:
+    """Refuse shares that no cluster could have, whatever the rows are."""
+    crossed = np.flatnonzero(attribute.low > attribute.high)
+    if crossed.size:
+        at = int(crossed[0])
+        low, high = attribute.low[at], attribute.high[at]
+        raise ValueError(
+            f"the least share {low:g} of {attribute.words(at)} is larger than its largest share {high:g}"
+        )
+    least, most = math.fsum(attribute.low), math.fsum(attribute.high)
+    if least > 1.0 + 1e-12:
+        raise ValueError(f"the least shares of {attribute.name} add up to {least:g}, more than a whole cluster")
+    if most < 1.0 - 1e-12:
+        raise ValueError(f"the largest shares of {attribute.name} add up to {most:g}, less than a whole cluster")

@@ -1,0 +1,70 @@
+"""Prices, repair and proofs under several sums per cluster, beyond what can be enumerated."""
+
+import numpy as np
+import pytest
+
+from konstrain.assignment import AssignmentProblem, Resources, milp, priced
+from konstrain.assignment.resource_search import ResourceSearch
+from konstrain.exceptions import InfeasibleError
+from konstrain.stop import Deadline
+from oracles import check_assignment
+
+
+def share_problem(n, k, low, seed=0):
+    """Rows around k centers, of two groups that prefer different ones; each group has at least a share of `low`."""
+    rng = np.random.default_rng(seed)
+    points, centers = rng.normal(size=(n, 2)), rng.normal(size=(k, 2))
+    group = (rng.random(n) < 1 / (1 + np.exp(-2 * points[:, 0]))).astype(int)
+    amounts = np.eye(2)[group]
+    rules = np.array([[1 - low, -low], [-low, 1 - low]])
+    resources = Resources(amounts, rules, np.zeros((k, 2)), np.full((k, 2), np.inf))
+    return AssignmentProblem.checked(((points[:, None] - centers) ** 2).sum(-1), resources=resources)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("n", "k"), [(300, 3), (3000, 5), (20_000, 4)])
+def test_prices_and_repair_leave_a_small_gap(n, k):
+    """On both sides of the sample that gives the first prices of many rows."""
+    problem = share_problem(n, k, 0.4)
+    search = ResourceSearch(problem, Deadline(None))
+    search.run(None)
+    assert search.labels is not None
+    assert problem.is_feasible(search.labels)
+    assert 0.0 <= search.cost - search.bound <= 2.0 * k * k / n * search.cost
+    again = priced.solve(problem, deadline=Deadline(None, max_nodes=1, is_brief=True))
+    check_assignment(problem, again)
+
+
+@pytest.mark.engine
+def test_bounds_hold_and_answers_equal_the_referee():
+    """Too many rows to enumerate: the referee is the whole model in HiGHS."""
+    for seed in range(4):
+        problem = share_problem(24, 3, 0.25, seed)
+        expected = milp.solve(problem)
+        answer = priced.solve(problem)
+        check_assignment(problem, answer)
+        assert answer.proven
+        assert answer.cost == pytest.approx(expected.cost)
+
+
+def test_warm_prices_lead_to_the_same_bound():
+    problem = share_problem(20_000, 4, 0.4)
+    cold, warm = ResourceSearch(problem, Deadline(None)), ResourceSearch(problem, Deadline(None))
+    cold.run(None)
+    first = priced.solve(share_problem(20_000, 4, 0.39), deadline=Deadline(None, is_brief=True))
+    warm.run(first)
+    assert warm.bound == pytest.approx(cold.bound, rel=1e-6)
+
+
+def test_bounds_that_cannot_add_up_are_refused_without_a_solver():
+    amounts = np.ones((6, 2))
+    low = np.array([[4.0, 0.0], [4.0, 0.0]])
+    problem = AssignmentProblem.checked(np.zeros((6, 2)), resources=Resources.of_amounts(amounts, low, low + 9.0))
+    with pytest.raises(InfeasibleError, match="rule 0 add up to 8 at least"):
+        priced.solve(problem)
+
+
+def test_resources_of_another_shape_are_refused():
+    resources = Resources.of_amounts(np.ones((3, 1)), np.zeros((2, 1)), np.ones((2, 1)))
+    with pytest.raises(ValueError, match="resources are over"):
+        AssignmentProblem.checked(np.zeros((4, 2)), resources=resources)
