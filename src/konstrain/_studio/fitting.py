@@ -141,7 +141,8 @@ class Fitter:
         with warnings.catch_warnings():
             # A step that was not proved optimal is feasible, and the fit that settles follows.
             warnings.simplefilter("ignore", NotProvenWarning)
-            return model.fit(X, sample_weight=self._rows.sample_weight, demand=self._rows.demand, **known.constraints)
+            model.fit(X, sample_weight=self._rows.sample_weight, demand=self._rows.demand, **known.constraints)
+        return model
 
 
 def _as_fit(

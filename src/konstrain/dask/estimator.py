@@ -73,7 +73,8 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
     max_iter, tol, violation_cost, local_search, time_limit, n_jobs, random_state, copy_x
         As in `konstrain.ConstrainedKMeans`; `local_search` and `n_jobs` are about the sample.
     metric : None
-        Metrics are learned in memory: see `konstrain.LinkMetric`.
+        Metrics are learned in memory: see `konstrain.LinkMetric`. Shares of groups and several resources are kept in
+        memory only, too.
     verbose : int, default=0
         1: a line per iteration on standard error.
     callback : callable or None, default=None
@@ -290,7 +291,8 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
                 NotProvenWarning,
             )
 
-    def predict(
+    # Shares of groups and several resources are kept in memory only.
+    def predict(  # type: ignore[override]
         self,
         X: Any,
         *,

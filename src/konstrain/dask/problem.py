@@ -87,6 +87,8 @@ class RemoteProblem:
     size_max: NDArray[np.float64] | None
     tied: Tied | None
     nonempty: bool = True
+    # Shares and several resources are kept in memory only.
+    resources: None = None
 
     @property
     def n_samples(self) -> int:

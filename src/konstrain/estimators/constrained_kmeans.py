@@ -252,10 +252,6 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     def _share_bounds(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("share_min", "share_max", "share_tolerance")}
 
-    def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
-        super()._keep(X, problem, best)
-        self.cluster_shares_ = shares_by_group(problem.attributes, self.labels_, self.n_clusters)
-
     def certify(
         self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None, **options: Any
     ) -> "Certificate":
@@ -318,6 +314,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
     def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
         super()._keep(X, problem, best)
+        self.cluster_shares_ = shares_by_group(problem.attributes, self.labels_, self.n_clusters)
         if self.violation_cost_ is not None:
             # At the price that was asked for: the search may have used a lower one, of the same effect.
             penalty = Steps(problem, violation_cost=self.violation_cost_).penalty(best.block_labels)
