@@ -2,8 +2,8 @@
 More rows than memory
 =====================
 
-Rows stay where they are, on the workers of a Dask cluster: centers and prices go out, sums and the rows near a tie come
-back. Sizes and links hold exactly over all rows, and labels are computed where they are asked for.
+Rows stay where they are, on the workers of a Dask cluster: centers and prices go out, sums and the rows near a tie
+come back. Sizes and links hold exactly over all rows, and labels are computed where they are asked for.
 """
 
 import dask.array as da
