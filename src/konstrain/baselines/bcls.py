@@ -225,7 +225,9 @@ class Multipliers:
         for _ in range(max_iter):
             self.step()
         # The method prescribes the number of iterations, so reaching it is no failure to converge.
-        labels = self.Y.argmax(axis=1).astype(np.int32)
+        labels = self.Y.argmax(axis=1)
+        # Numbered without gaps where clusters have ended empty.
+        labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
         return RowClustering(labels, self.regression.objective(self.Y), max_iter, converged=True)
 
     def step(self) -> None:

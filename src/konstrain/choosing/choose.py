@@ -52,6 +52,12 @@ class NumberOfClusters:
         The numbers that the constraints allow.
     scores : tuple of Scored
         One for each number that was tried.
+
+    Examples
+    --------
+    >>> chosen = choose_n_clusters([[0.0], [0.2], [5.0], [5.1], [9.0], [9.1]], 2, 4)
+    >>> chosen.n_clusters, chosen.by, chosen.least
+    (3, 'silhouette', 1)
     """
 
     n_clusters: int

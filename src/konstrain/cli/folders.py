@@ -28,8 +28,9 @@ PATTERN = "*?["
 
 
 def is_folder(path: Path) -> bool:
-    """Whether this names several files: a folder or a pattern."""
-    return path.is_dir() or (any(mark in path.name for mark in PATTERN) and not path.exists())
+    """Whether this names several files: a folder, or a pattern of Parquet files."""
+    is_pattern = path.suffix == ".parquet" and any(mark in path.name for mark in PATTERN)
+    return path.is_dir() or (is_pattern and not path.exists())
 
 
 @dataclass(frozen=True)
