@@ -89,7 +89,7 @@ def test_weights_and_demands_must_be_cut_like_the_rows(cluster, X):
     with Client(cluster):
         with pytest.raises(ValueError, match="sample_weight has 2 partitions, but X has 3"):
             fitted(x, X, sample_weight=da.ones(300, chunks=150))
-        with pytest.raises(ValueError, match="partition [01] of demand has shape"):
+        with pytest.raises(ValueError, match=r"partition [01] of demand has shape"):
             fitted(x, X, demand=da.ones(300, chunks=((50, 150, 100),)))
         with pytest.raises(ValueError, match="give demand as a dask array or series"):
             fitted(dd.from_pandas(pd.DataFrame(X), npartitions=2), X, demand=np.ones(300))
