@@ -25,6 +25,7 @@ SEARCH = {
     "konstrain.kmeans.momentum.MOST_CANCELLED": (-1.0, 2.0),
     "konstrain.kmeans.restarts.BATCH": (1, 50),
     "konstrain.kmeans.last_step.LAST_WORK": (1, NEVER),
+    "konstrain.kmeans.last_step.RULES_WORK": (1, NEVER),
     "konstrain.kmeans.last_step.MOST_CHOICES": (ALWAYS, NEVER),
 }
 # What may not change anything but the time it takes.

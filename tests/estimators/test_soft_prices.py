@@ -48,7 +48,7 @@ def test_predict_warns_when_the_time_limit_ends_it(monkeypatch):
         answer = solve(problem)
         return type(answer)(answer.labels, answer.cost, 0.9 * answer.cost, False, answer.engine)
 
-    monkeypatch.setattr(_base, "assign", cut_short)
+    monkeypatch.setattr(_base, "assign_by", cut_short)
     with pytest.warns(NotProvenWarning, match="cost at most 0.1 of their cost too much; raise time_limit"):
         model.predict(X, size_max=16)
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from konstrain import ConstrainedKMeans, NotProvenWarning
-from konstrain.assignment import AssignmentProblem, coupled, linked, milp
+from konstrain.assignment import AssignmentProblem, coupled, linked, milp, prove
 from konstrain.assignment.core_problem import solve_core
 from konstrain.constraints import Problem
 from konstrain.kmeans import last_step
@@ -165,9 +165,9 @@ def test_labels_that_break_soft_links_are_proved_in_one_core(monkeypatch):
         asked.append(1)
         return solve_core(*arguments)
 
-    monkeypatch.setattr(coupled, "solve_core", spy)
+    monkeypatch.setattr(prove, "solve_core", spy)
     problem = soft_problem(0)
-    with set_to({"konstrain.assignment.coupled.FIRST_CORE": 1}):
+    with set_to({"konstrain.assignment.prove.FIRST_CORE": 1}):
         answer = coupled.solve(problem, deadline=Deadline(None, looks=Looks(3)))
     assert problem.is_feasible(answer.labels)
     assert len(asked) == 1
