@@ -95,7 +95,7 @@ def free_port():
 
 def test_an_interrupt_ends_with_the_best_so_far(cluster, X):
     with Client(cluster):
-        with pytest.warns(RuntimeWarning, match="interrupted in iteration 3; the best clustering so far"):
+        with pytest.warns(RuntimeWarning, match=r"interrupted in iteration \d+; the best clustering so far"):
             ended = model(X, callback=until_interrupted).fit(da.from_array(X, chunks=(80, 2)))
         assert np.bincount(ended.labels_.compute()).min() >= 100
 
