@@ -44,7 +44,7 @@ print(even.labels_, (even.labels_ == 0).sum().compute(), even.to_local())
 client.close()
 cluster.close()
 
-_, axes = plt.subplots(1, 2, figsize=(9, 3.5))
+_, axes = plt.subplots(1, 2, figsize=(12.5, 4), layout="constrained")
 for ax, model, title in zip(axes, (plain, even), ("without sizes", "1,600 to 2,400 rows"), strict=True):
     plot_sizes(model.cluster_sizes_, size_min=1_600, size_max=2_400, ax=ax)
     ax.set_title(title, pad=28)
