@@ -40,12 +40,15 @@ def snippets_of(page: Path) -> list[Snippet]:
     ]
 
 
-def run_page(page: Path, folder: Path) -> None:
-    """Run the blocks of a page one after the other in a folder that holds the sample files; names carry over."""
+def run_page(page: Path, folder: Path) -> list[Snippet]:
+    """Run the blocks of a page in a folder that holds the sample files, names carried over; return those that ran."""
     shutil.copytree(SAMPLES, folder, dirs_exist_ok=True)
     names: dict[str, object] = {"__name__": "__main__"}
+    ran = []
     for snippet in snippets_of(page):
         RUN[snippet.language](snippet, names, folder)
+        ran.append(snippet)
+    return ran
 
 
 def _run_python(snippet: Snippet, names: dict[str, object], folder: Path) -> None:

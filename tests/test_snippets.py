@@ -22,7 +22,7 @@ def test_snippets_run_as_printed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # What opens a browser opens nothing.
     monkeypatch.setenv("BROWSER", "true")
-    run_page(page, tmp_path)
+    assert run_page(page, tmp_path) == snippets_of(page)
     plt.close("all")
 
 
