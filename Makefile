@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# As many processes as there are cores, four at most: some tests start processes of their own.
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist worksteal
 SOURCES := $(shell find src/cpp tests/kernels CMakeLists.txt pyproject.toml -type f)
 
 .PHONY: demo test test-slow lint format sanitize perf docs examples pictures clean
@@ -10,10 +12,10 @@ demo: $(VENV)/.installed
 	$(BIN)/konstrain demo
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 test-slow: $(VENV)/.installed
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -27,8 +27,8 @@ def as_file(folder, name, data):
     [
         ("rows.csv", GERMAN.encode()),
         ("rows.csv", GERMAN.encode("utf-16")),
-        ("rows.csv.gz", gzip.compress(GERMAN.encode())),
-        ("rows.csv.gz", gzip.compress(GERMAN.encode("utf-16"))),
+        ("rows.csv.gz", gzip.compress(GERMAN.encode(), mtime=0)),
+        ("rows.csv.gz", gzip.compress(GERMAN.encode("utf-16"), mtime=0)),
     ],
 )
 def test_decimal_commas_marked_text_and_packed_files_are_read_and_said(tmp_path, name, data):
