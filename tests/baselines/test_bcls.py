@@ -5,11 +5,12 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.metrics import normalized_mutual_info_score
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
 from konstrain.baselines import BCLS
 from konstrain.baselines.bcls import Multipliers, Regression
-from konstrain.datasets import make_gaussian_balls
+from konstrain.datasets import load, make_gaussian_balls
 from konstrain.estimators.bc_kmeans import one_hot
 from konstrain.kmeans.restarts import draw_seeds
 
@@ -91,13 +92,22 @@ def test_the_last_labels_count():
     assert (model.labels_ != labels).any()
 
 
-def test_components_are_taken_as_asked():
-    X = blobs()
-    reduced = PCA(0.8, svd_solver="full").fit_transform(X)
+def test_components_are_those_of_the_standardised_features():
+    X = blobs() * [1.0, 2.0, 5.0, 0.1, 1.0, 1.0, 1.0, 3.0]
+    before = X.copy()
+    reduced = PCA(0.8, svd_solver="full").fit_transform(StandardScaler().fit_transform(X))
     assert reduced.shape[1] < X.shape[1]
     by_option = BCLS(3, variance=0.8, n_init=2, random_state=0).fit(X)
     by_hand = BCLS(3, n_init=2, random_state=0).fit(reduced)
     np.testing.assert_array_equal(by_option.labels_, by_hand.labels_)
+    np.testing.assert_array_equal(X, before)
+
+
+def test_digits_after_components_stay_in_ten_clusters():
+    digits = load("digits").sample_classes(10, 50, random_state=1)
+    model = BCLS(10, variance=0.85, n_init=1, random_state=0).fit(digits.X)
+    assert model.cluster_sizes_.min() >= 45
+    assert normalized_mutual_info_score(digits.labels, model.labels_) > 0.4
 
 
 def test_objective_is_its_definition_and_below_that_of_the_start():

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from matplotlib.figure import Figure as Canvas
 
 from konstrain.experiments import list_experiments, write_report
 from konstrain.experiments.document import Grid, Heading, Paragraph, Picture, as_markdown
 from konstrain.experiments.lines import cells_of, grid_of, totals_of
-from konstrain.experiments.published import Claim, Column, Figure, Published, Table, Verdict
+from konstrain.experiments.pictures import _draw_sizes, draw
+from konstrain.experiments.published import Claim, Column, Distribution, Figure, Published, Table, Verdict
 from konstrain.experiments.report import as_parquet
 from konstrain.experiments.sandbox import Answer
 from konstrain.experiments.store import Started, open_store
@@ -119,6 +121,25 @@ def test_raw_rows_keep_every_value_and_its_type():
 def test_a_field_that_is_a_number_here_and_text_there_is_written_as_text():
     read = pl.read_parquet(as_parquet([{"k": 3, "sse": 1}, {"k": "many", "sse": 0.5}]))
     assert read.to_dicts() == [{"k": "3", "sse": 1.0}, {"k": "many", "sse": 0.5}]
+
+
+def test_a_distribution_has_the_largest_cluster_first_and_its_mean_over_runs():
+    figure = Distribution("sizes", "Fig. 2", "k", ("plain", "ours"))
+    about = {"k": 3, "status": "done"}
+    records = [
+        {**about, "method": "ours", "sizes": [2, 2, 2]},
+        {**about, "method": "plain", "sizes": [1, 5, 0]},
+        {**about, "method": "plain", "sizes": [2, 1, 3]},
+        {**about, "method": "other", "sizes": [6, 0, 0]},
+        {**about, "method": "plain", "sizes": None},
+    ]
+    picture = draw("toy", figure, records)
+    assert (picture.name, picture.title) == ("toy-sizes.png", "Fig. 2")
+    assert draw("toy", figure, records[3:]) is None
+    plain, ours = records[1:3], records[:1]
+    ax = Canvas().add_subplot()
+    _draw_sizes(ax, 3, [*plain, *ours])
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[4.0, 1.5, 0.5], [2.0, 2.0, 2.0]]
 
 
 def test_a_report_without_rows_names_the_file(tmp_path, reported):

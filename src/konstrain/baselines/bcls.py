@@ -14,6 +14,7 @@ from konstrain._sklearn import Interval
 from konstrain.baselines._base import BaseRowClusterer, LinkedRows, RowClustering
 from konstrain.baselines._dense import DENSE
 from konstrain.estimators.bc_kmeans import one_hot
+from konstrain.scaling import standardized
 
 # The penalty grows no further than this, as in the authors' program.
 MAX_PENALTY = 1e5
@@ -40,8 +41,8 @@ class BCLS(BaseRowClusterer):
     penalty_growth : float, default=1.005
         What mu is multiplied by in each iteration, up to 1e5.
     variance : float or None, default=None
-        Share of the variance that principal components keep before anything else; the paper takes 0.8 to 0.9.
-        None: the rows as they are.
+        Share of the variance that principal components of the standardised features keep, before anything else; the
+        paper takes 0.8 to 0.9. None: the rows as they are.
     n_init : int, default=10
         Number of runs from random labels; the one that ends with the least objective is kept.
     max_iter : int, default=2000
@@ -68,11 +69,15 @@ class BCLS(BaseRowClusterer):
     -----
     The labels of a run are its last ones. The objective does not choose among the iterations: with `balance` as
     published, sizes weigh so much that random labels in equal numbers are hardly ever beaten on the way. It does
-    choose among runs: on data of few features a run can end with all rows in one cluster, from where it does not come
-    back (`W` is 0 then, and rows change clusters all together), and such runs have the largest objective. Runs begin
-    with random labels in equal numbers. What principal components do depends on the data: Gaussian balls in 512
-    dimensions are found only with them, subsets of handwritten digits only without. Balance is asked for, not
-    promised.
+    choose among runs: with few features a run can end with all rows in one cluster, from where it does not come back
+    (`W` is 0 then, and rows change clusters all together), and such runs have the largest objective. Runs begin with
+    random labels in equal numbers. Balance is asked for, not promised.
+
+    How many components there are decides. The authors' program standardises features before it takes components.
+    Without that, 85% of the variance of 500 handwritten digits is in 16 components and runs end in one cluster,
+    whatever the first penalty; with it there are 23, and NMI is 0.6. Ten classes of data with 16 features (pendigits)
+    end in one cluster either way, and Gaussian balls in 512 dimensions are found with 30 to 80 components, not with
+    more.
 
     References
     ----------
@@ -148,11 +153,12 @@ class BCLS(BaseRowClusterer):
         return run
 
     def _features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows with the mean taken off, as principal components where these were asked for."""
+        """Rows with the mean taken off, as components of the standardised features where these were asked for."""
         if self.variance is None:
             centred: NDArray[np.float64] = X - X.mean(axis=0)
             return centred
-        components: NDArray[np.float64] = PCA(self.variance, svd_solver="full").fit_transform(X)
+        # As the authors' program does: features count alike, so that enough components are needed.
+        components: NDArray[np.float64] = PCA(self.variance, svd_solver="full").fit_transform(standardized(X.copy()))
         return components
 
     def _keep(self, rows: LinkedRows, best: RowClustering) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from konstrain.comparison.instance import Instance
-from konstrain.experiments.published import Claim, Figure, Table
+from konstrain.experiments.published import Claim, Distribution, Figure, Table
 from konstrain.methods import METHODS
 
 # Seconds that a row may take beyond the limit its method was given: building the problem, measuring, and slack.
@@ -153,7 +153,7 @@ class Experiment:
     contenders: tuple[Contender, ...]
     measures: tuple[str, ...]
     tables: tuple[Table, ...] = ()
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[Figure | Distribution, ...] = ()
     claims: tuple[Claim, ...] = ()
     quick: Callable[[Row], bool] = whole
     notes: tuple[str, ...] = ()

@@ -78,6 +78,21 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Distribution:
+    """Sizes of clusters, largest first: a panel per value of a field, a line per contender, over its runs.
+
+    `where` is as in `Table`.
+    """
+
+    name: str
+    title: str
+    panels: str
+    methods: tuple[str, ...]
+    where: tuple[tuple[str, Any], ...] = ()
+    measure: str = "sizes"
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What was found about a claim; `holds` is None where there are no rows to judge by."""
 
