@@ -1,10 +1,10 @@
 """From an answer to the new picture: what the server takes, and what a person in front of a browser waits.
 
-    python perf/studio.py            # 10,000 x 10 and 100,000 x 10, k = 10
+    python perf/studio.py [ROWS ...]     # of 10 columns, k = 10; 10,000 and 100,000 unless given
 
 The server's part is from the message to the page's new state, picture included, with nothing sent. The browser's part
 is from the click to the frame that is drawn after the new colours arrived; it needs Chromium and playwright. Pan and
-zoom: milliseconds from one frame drawn to the next while the picture moves.
+zoom: milliseconds from one picture drawn to the next while the mouse drags it, or its wheel zooms.
 """
 
 import shutil
@@ -28,7 +28,7 @@ def main() -> None:
     """Print one line per number of rows."""
     titles = f"{'rows':>9} {'server, median':>15} {'most':>7} {'browser, median':>16} {'most':>7}"
     print(f"{titles}   seconds, {ANSWERS} answers {'pan':>9} {'zoom':>7}   ms per frame, median")
-    for n in SIZES:
+    for n in map(int, sys.argv[1:] or SIZES):
         X, _ = make_blobs(n, centers=10, n_features=10, cluster_std=5.0, random_state=0)
         desk = studio(X, 10)
         desk.wait()

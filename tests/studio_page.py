@@ -1,5 +1,6 @@
 """Driving the page of `konstrain studio`: what a person sees and does, in words."""
 
+import itertools
 import multiprocessing
 import time
 from pathlib import Path
@@ -21,7 +22,8 @@ PATIENCE = 60_000
 
 # The models behind the picture, as BokehJS has them.
 _MODELS = "[...Bokeh.documents[0]._all_models.values()]"
-_POINTS = f"{_MODELS}.find(m => m.type === 'ColumnDataSource' && m.get_column('cluster'))"
+_POINTS = f"{_MODELS}.find(m => m.type === 'ColumnDataSource' && m.get_column('x') && m.get_column('f0'))"
+_COLOURED = f"{_MODELS}.find(m => m.type === 'ColumnDataSource' && m.get_column('cluster'))"
 _FIGURE = f"{_MODELS}.find(m => m.type === 'Figure')"
 
 
@@ -58,14 +60,31 @@ class OpenPage:
 
     def labels(self) -> list[int]:
         """The cluster by which each row is coloured."""
-        return self.page.evaluate(f"() => Array.from({_POINTS}.get_column('cluster'))")
+        return self.page.evaluate(f"() => Array.from({_COLOURED}.get_column('cluster'))")
+
+    def colours(self) -> list[list[int]]:
+        """Red, green and blue of each cluster."""
+        palette = self.page.evaluate(f"() => {_MODELS}.find(m => m.type === 'LinearColorMapper').palette")
+        return [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in palette]
+
+    def colour_of(self, row: int) -> list[int]:
+        """The colour of the cluster whose colour is nearest to what is drawn where a row is."""
+        x, y = self.place_of(row)
+        drawn = self.page.evaluate(
+            f"""([x, y]) => {{
+              const view = Bokeh.index.find_one({_FIGURE}), box = view.el.getBoundingClientRect()
+              return Array.from(view.canvas_view.primary.ctx.getImageData(x - box.left, y - box.top, 1, 1).data)
+            }}""",
+            [x, y],
+        )
+        return min(self.colours(), key=lambda colour: sum((a - b) ** 2 for a, b in zip(colour, drawn, strict=False)))
 
     def time_to_new_colours(self, button: str) -> float:
         """Seconds from a click to the next frame drawn after new colours have arrived."""
         milliseconds = self.page.locator(button).evaluate(
             f"""(button) => new Promise((done) => {{
-              const points = {_POINTS}, before = points.get_column('cluster'), began = performance.now()
-              const look = () => points.get_column('cluster') === before ? setTimeout(look, 1)
+              const coloured = {_COLOURED}, before = coloured.get_column('cluster'), began = performance.now()
+              const look = () => coloured.get_column('cluster') === before ? setTimeout(look, 1)
                 : requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - began)))
               button.click()
               look()
@@ -150,26 +169,33 @@ class OpenPage:
         return Path(download.value.path()).read_bytes()
 
     def frames_of(self, gesture: str, n: int = 30) -> list[float]:
-        """Milliseconds between the frames drawn while the picture is panned or zoomed, n steps, one per frame."""
-        return self.page.evaluate(
-            f"""([gesture, n]) => new Promise((done) => {{
-              const figure = {_FIGURE}, times = []
-              let last = performance.now()
-              const step = (i) => {{
-                const now = performance.now()
-                times.push(now - last)
-                last = now
-                if (i === n) return done(times.slice(1))
-                for (const range of [figure.x_range, figure.y_range]) {{
-                  const by = 0.02 * (i % 2 ? 1 : -1) * (range.end - range.start)
-                  range.setv({{start: range.start + by, end: range.end + (gesture === 'pan' ? by : -by)}})
-                }}
-                requestAnimationFrame(() => requestAnimationFrame(() => step(i + 1)))
-              }}
-              step(0)
-            }})""",
-            [gesture, n],
+        """Milliseconds from one picture drawn to the next while the mouse pans, or its wheel zooms, n steps."""
+        page = self.page
+        box = page.locator(".plot").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.evaluate(
+            f"""() => {{
+              window.drawn = []
+              let isNoted = false
+              const note = (now) => {{ isNoted = false; drawn.push(now) }}
+              Bokeh.index.find_one({_FIGURE}).repainted.connect(() => {{
+                if (!isNoted) requestAnimationFrame(note)
+                isNoted = true
+              }})
+            }}"""
         )
+        if gesture == "pan":
+            page.mouse.down()
+        for step in range(n):
+            if gesture == "pan":
+                page.mouse.move(x + 3 * step, y + 2 * step)
+            else:
+                page.mouse.wheel(0, -20 if step < n / 2 else 20)
+        if gesture == "pan":
+            page.mouse.up()
+        drawn = page.evaluate("() => drawn")
+        return [after - before for before, after in itertools.pairwise(drawn)]
 
 
 class Server:

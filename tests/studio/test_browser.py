@@ -163,6 +163,35 @@ def test_a_lasso_picks_the_rows_inside_it(iris, open_page):
     assert page.labels() == before
 
 
+def test_many_rows_are_drawn_as_an_image_that_follows_all_changes(open_page, monkeypatch):
+    monkeypatch.setattr("konstrain._studio.picture.MOST_MARKED", 5)
+    desk = konstrain.studio([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [30.0, 30.0], [34.0, 30.0], [30.0, 34.0]], 2)
+    try:
+        page = open_page(desk.show(open_browser=False))
+
+        def is_in_its_colour(row):
+            return page.colour_of(row) == page.colours()[int(page.labels()[row])]
+
+        page.wait_for(lambda: all(map(is_in_its_colour, range(6))))
+        assert page.colour_of(0) != page.colour_of(3)
+        page.page.mouse.move(*page.place_of(5))
+        page.page.locator(".bk-Tooltip, [class*=tooltip]", has_text="34").first.wait_for()
+        page.link("apart", 0, 1)
+        page.wait_for(lambda: page.labels()[0] != page.labels()[1])
+        page.wait_for(lambda: all(map(is_in_its_colour, range(6))))
+        before = page.place_of(4)
+        page.frames_of("pan", 5)
+        page.wait_for(lambda: page.place_of(4) != before)
+        page.wait_for(lambda: is_in_its_colour(4))
+        blue = page.labels().index(0)  # some colours are the same on light and dark ground
+        light = page.colour_of(blue)
+        page.page.locator("[aria-label='light or dark']").click()
+        page.wait_for(lambda: page.colour_of(blue) != light)
+        assert not page.complaints
+    finally:
+        desk.close()
+
+
 def test_pictures_in_cells_are_shown_and_what_only_claims_to_be_one_is_text(open_page, tmp_path):
     """Cells that hold a picture, name a file of one, or name a file that is something else."""
     red, blue = (dot_of(color) for color in ((255, 0, 0), (0, 0, 255)))

@@ -22,25 +22,19 @@ from bokeh.plotting import figure
 from numpy.typing import NDArray
 
 from konstrain._studio.data import Rows
+from konstrain._studio.dots import MOST_MARKED, Image, Marks
 from konstrain._studio.session import APART, TOGETHER, Pair
 from konstrain.plotting import Projection
 from konstrain.plotting._style import BROKEN, COLORS
 
 # More rows than this are drawn by a sample: what a browser draws fluidly.
 MOST_DRAWN = 100_000
-# Up to so many rows clusters also differ by their marks; beyond, marks are too small to tell apart.
-MOST_MARKED = 5_000
-# Up to so many rows are drawn without the graphics card. Where a browser has none, 10,000 rows came sooner so (four
-# clicks each way on a loaded machine); the limit itself was not tried out.
-MOST_ON_CANVAS = 20_000
 # Columns that a hover shows at most.
 MOST_HOVERED = 12
 # Lines of links drawn at most, the latest ones.
 MOST_LINKS = 500
 # Pixels around a click within which a row counts as meant.
 REACH = 14
-# Bokeh's marks in the order of those of the plots.
-MARKS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus", "hex")
 # On dark ground the colours of the plots are too dim; the same hues, lighter.
 LIGHT_ON_DARK = ("#56A9E0", "#E69F00", "#2CC295", "#E39AC4", "#9AD7FA", "#DB6FA3", "#C9C95B", "#B0B0B0")
 
@@ -74,12 +68,7 @@ class Picture:
         self.drawn = _sample(rows.n_samples)
         self._place: NDArray[Any] = np.zeros((rows.n_samples, 2))
         n = len(self.drawn)
-        self._is_marked = n <= MOST_MARKED
-        zeros = np.zeros(n)
-        columns: dict[str, Any] = {"x": zeros, "y": zeros, "cluster": zeros, **_hovered(rows, self.drawn)}
-        if self._is_marked:
-            columns["mark"] = ["circle"] * n
-        self.points = ColumnDataSource(columns)
+        self.points = ColumnDataSource({"x": np.zeros(n), "y": np.zeros(n), **_hovered(rows, self.drawn)})
         self._links = ColumnDataSource({"xs": [], "ys": [], "dash": []})
         self._path = ColumnDataSource({"xs": [], "ys": []})
         self._picked = ColumnDataSource({"x": [], "y": []})
@@ -90,12 +79,9 @@ class Picture:
         self.wear(LIGHT)
 
     def _make(self) -> figure:
-        size = float(np.clip(130 / np.sqrt(len(self.drawn)), 4.0 if len(self.drawn) < 20_000 else 2.5, 10.0))
-        alpha = float(np.clip(np.sqrt(5_000 / len(self.drawn)), 0.35, 0.9))
         p = figure(
             sizing_mode="stretch_both",
             min_height=320,
-            output_backend="canvas" if len(self.drawn) <= MOST_ON_CANVAS else "webgl",
             x_range=Range1d(0.0, 1.0),
             y_range=Range1d(0.0, 1.0),
             tools=[],
@@ -105,17 +91,25 @@ class Picture:
         )
         self._lines = p.multi_line("xs", "ys", source=self._links, line_dash="dash", line_width=1.5, line_alpha=0.85)
         self._lines.level = "underlay"
-        mark: Any = {"field": "mark"} if self._is_marked else "circle"
-        self._dots = p.scatter(
-            "x",
-            "y",
-            source=self.points,
-            marker=mark,
-            size=size,
-            color={"field": "cluster", "transform": self._mapper},
-            alpha=alpha,
-            nonselection_alpha=alpha,
-        )
+        self._dots = (Marks if len(self.drawn) <= MOST_MARKED else Image)(p, self.points, self._mapper)
+        self._draw_above(p)
+        found = [self._dots.renderer]
+        tools = [
+            PanTool(),
+            WheelZoomTool(),
+            BoxSelectTool(renderers=found),
+            LassoSelectTool(continuous=False, renderers=found),
+            ResetTool(),
+            SaveTool(),
+            HoverTool(renderers=found, tooltips=_tooltips(self._rows), limit=1, point_policy="follow_mouse"),
+        ]
+        p.add_tools(*tools)
+        p.toolbar.active_scroll = tools[1]
+        p.toolbar.logo = None
+        return p
+
+    def _draw_above(self, p: figure) -> None:
+        """Add what is drawn over the rows."""
         p.multi_line("xs", "ys", source=self._path, line_width=5, line_color=BROKEN, line_alpha=0.9)
         self._rings = [
             p.scatter("x", "y", source=self._asked, marker="circle", size=22, fill_color=None, line_width=3),
@@ -127,22 +121,6 @@ class Picture:
         )
         self._numbers = p.text("x", "y", "name", source=self._centers, text_font_size="13px", **style)
         self._asked_names = p.text("x", "y", "name", source=self._asked, y_offset=-22, text_font_size="13px", **style)
-        hover = HoverTool(
-            renderers=[self._dots], tooltips=_tooltips(self._rows), limit=1, point_policy="follow_mouse"
-        )
-        tools = [
-            PanTool(),
-            WheelZoomTool(),
-            BoxSelectTool(),
-            LassoSelectTool(continuous=False),
-            ResetTool(),
-            SaveTool(),
-            hover,
-        ]
-        p.add_tools(*tools)
-        p.toolbar.active_scroll = tools[1]
-        p.toolbar.logo = None
-        return p
 
     def wear(self, look: Look) -> None:
         """Take the colours of a light or a dark page."""
@@ -181,10 +159,7 @@ class Picture:
 
     def color(self, labels: NDArray[np.int32], n_clusters: int) -> None:
         """Colour rows by cluster, and number the clusters."""
-        cluster = labels[self.drawn]
-        self.points.data["cluster"] = (cluster % len(COLORS)).astype(np.float64)
-        if self._is_marked:
-            self.points.data["mark"] = [MARKS[label % len(MARKS)] for label in cluster.tolist()]
+        self._dots.color(labels[self.drawn])
         counts = np.maximum(np.bincount(labels, minlength=n_clusters), 1)
         middle = [np.bincount(labels, self._place[:, i], n_clusters) / counts for i in (0, 1)]
         self._centers.data = {"x": middle[0], "y": middle[1], "name": [str(j) for j in range(n_clusters)]}
