@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import StandardScaler
 
 from konstrain.baselines import ConstrainedSpectral
 from konstrain.baselines.constrained_spectral import feasible_cuts
@@ -131,6 +132,19 @@ def test_a_precomputed_affinity_gives_the_same_clusters():
         model.labels_, ConstrainedSpectral(3, gamma=0.7, random_state=0).fit(X, **links).labels_
     )
     assert np.isnan(model.inertia_)
+
+
+def test_standardised_features_are_those_of_a_scaler():
+    X, must_link, cannot_link = random_case(3)
+    X = X * [1.0, 30.0]
+    before = X.copy()
+    links = {"must_link": must_link, "cannot_link": cannot_link}
+    model = ConstrainedSpectral(3, gamma=0.5, standardize=True, random_state=0).fit(X, **links)
+    by_hand = ConstrainedSpectral(3, gamma=0.5, random_state=0).fit(StandardScaler().fit_transform(X), **links)
+    np.testing.assert_allclose(np.abs(model.embedding_), np.abs(by_hand.embedding_), atol=1e-8)
+    plain = ConstrainedSpectral(3, gamma=0.5, random_state=0).fit(X, **links)
+    assert np.abs(np.abs(plain.embedding_) - np.abs(model.embedding_)).max() > 0.01
+    np.testing.assert_array_equal(X, before)
 
 
 def test_a_graph_in_pieces_is_cut_between_them():

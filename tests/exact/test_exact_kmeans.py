@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.datasets import load_iris, load_wine
 
 from checks import check_fit
@@ -12,7 +13,8 @@ from clusterings import best_sse, random_pairs, sse
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, lower_bound
 from konstrain.constraints import Problem
 from konstrain.exact import MaxOverlap, MaxSize
-from konstrain.exact.nodes import Verdict
+from konstrain.exact.column_generation import NODE_LIMIT
+from konstrain.exact.nodes import ColumnNode, Verdict
 from konstrain.exact.solve import _is_for_columns
 from konstrain.exact.task import ProofTask
 from konstrain.exact.tree import FRUITLESS, Tree
@@ -382,3 +384,72 @@ def test_the_bound_that_proved_is_named(bound):
     X = np.random.default_rng(0).normal(size=(20, 2))
     assert ExactKMeans(3, bound=bound, random_state=0).fit(X).prover_ == bound
     assert ExactKMeans(10, random_state=0).fit(X).prover_ == "column-generation"
+
+
+class Fixed(BaseEstimator):
+    """A clusterer that gives the labels it was made with."""
+
+    def __init__(self, labels=None, random_state=None):
+        self.labels = labels
+        self.random_state = random_state
+
+    def fit(self, X, must_link=None, cannot_link=None):
+        self.seen_ = (must_link, cannot_link)
+        self.labels_ = np.asarray(self.labels)
+        return self
+
+
+def no_search(*args, **kwargs):
+    raise AssertionError("our own search was asked")
+
+
+@pytest.mark.parametrize("bound", ["auto", "column-generation", "sdp"])
+@pytest.mark.parametrize("kind", ["good", "bad", "broken"])
+def test_a_given_start_replaces_the_search_and_changes_no_optimum(bound, kind, monkeypatch):
+    X = np.random.default_rng(3).normal(size=(14, 2)) + 3 * (np.arange(14) % 2)[:, None]
+    links = {"must_link": [(0, 2)], "cannot_link": [(4, 6), (1, 3)]}
+    best = ExactKMeans(3, random_state=0).fit(X, **links)
+    start = {"good": best.labels_, "bad": np.arange(14) % 3, "broken": np.zeros(14, dtype=int)}[kind]
+    if kind == "bad":
+        start[[0, 2]] = 0
+    # Nodes below the root may search; the root must not.
+    monkeypatch.setattr("konstrain.exact.solve._find_first_labels", no_search)
+    model = ExactKMeans(3, bound=bound, init=Fixed(start), random_state=0).fit(X, **links)
+    assert model.is_optimal_
+    assert model.inertia_ == pytest.approx(best.inertia_, rel=1e-6)
+
+
+def test_column_generation_begins_with_the_clusters_of_a_start_that_break_nothing(monkeypatch):
+    begun = []
+
+    def root(task, seed, labels=None, node_limit=NODE_LIMIT):
+        begun.append(labels)
+        return made(task, seed, labels, node_limit)
+
+    made = ColumnNode.root
+    monkeypatch.setattr(ColumnNode, "root", root)
+    X = np.arange(8.0)[:, None]
+    start = [0, 0, 1, 1, 2, 2, 2, 2]  # 6 and 7 may not share a cluster
+    ExactKMeans(3, bound="column-generation", init=Fixed(start), random_state=0).fit(X, cannot_link=[(6, 7)])
+    np.testing.assert_array_equal(begun[0], start)
+
+
+def test_a_start_gets_the_links_and_a_seed_if_it_has_none():
+    fitted = []
+
+    class Seen(Fixed):
+        def fit(self, X, **links):
+            fitted.append((self.random_state, sorted(links)))
+            return super().fit(X, **links)
+
+    X = np.arange(6.0)[:, None]
+    for seed in (None, 5):
+        ExactKMeans(2, init=Seen([0, 0, 0, 1, 1, 1], seed), random_state=0).fit(X, cannot_link=[(0, 5)])
+    assert [links for _, links in fitted] == [["cannot_link"]] * 2
+    assert isinstance(fitted[0][0], int)
+    assert fitted[1][0] == 5
+
+
+def test_a_start_that_is_no_clusterer_is_refused():
+    with pytest.raises(ValueError, match="'init' parameter of ExactKMeans"):
+        ExactKMeans(2, init=[0, 1]).fit([[0.0], [1.0]])

@@ -61,6 +61,16 @@ def test_totals_are_over_the_lines_where_ours_is_there():
     assert (total["B"].published.value, total["B"].ours) == (pytest.approx(0.4), pytest.approx(0.5))
 
 
+def test_the_last_line_of_the_paper_stands_beside_ours_only_if_ours_is_over_all_its_lines():
+    printed = replace(TABLE, printed_totals={(10,): {"A": Published(0.44), "B": Published(0.66)}})
+    some = totals_of(printed, cells_of(printed, RECORDS))["mean", 10]
+    assert some["A"].published.value == pytest.approx(0.6)  # no row of zoo: the paper's own mean is over more lines
+    everything = [*RECORDS, record("zoo", "a", 0.2), record("wine", "b", 0.7)]
+    whole = totals_of(printed, cells_of(printed, everything))["mean", 10]
+    assert (whole["A"].published.value, whole["A"].ours) == (0.44, pytest.approx((0.5 + 0.8 + 0.2) / 3))
+    assert (whole["B"].published.value, whole["B"].ours) == (0.66, pytest.approx(0.6))
+
+
 def test_the_grid_shows_published_ours_and_difference():
     grid = grid_of(TABLE, RECORDS)
     assert list(grid.header) == [

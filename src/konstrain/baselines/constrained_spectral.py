@@ -11,7 +11,8 @@ from scipy.linalg import eigh, eigvalsh
 from konstrain._sklearn import StrOptions
 from konstrain._tolerances import NULL_EIGENVALUE
 from konstrain.baselines._base import LinkedRows, RowClustering
-from konstrain.baselines._graph import BaseGraphClusterer, Graph
+from konstrain.baselines._graph import BaseGraphClusterer, Graph, rbf_affinity
+from konstrain.scaling import standardized
 
 
 class ConstrainedSpectral(BaseGraphClusterer):
@@ -30,8 +31,10 @@ class ConstrainedSpectral(BaseGraphClusterer):
     affinity : {"rbf", "precomputed"}, default="rbf"
         ``exp(-gamma d^2)`` with 0 on the diagonal, or X is the matrix of affinities itself.
     gamma : float or None, default=None
-        Of "rbf"; None: ``1 / (2 median^2)`` with the median distance of two rows. With features divided by their
-        standard deviations, ``gamma=0.5`` is what the authors' program uses.
+        Of "rbf"; None: ``1 / (2 median^2)`` with the median distance of two rows. The authors' program has 0.5, with
+        `standardize`.
+    standardize : bool, default=False
+        Give features mean 0 and variance 1 before "rbf", as the authors' program does.
     threshold : float or None, default=None
         What a cut's ``v' Q v / v' v`` must exceed; None: as `variant` says.
     variant : {"program", "paper"}, default="program"
@@ -72,7 +75,7 @@ class ConstrainedSpectral(BaseGraphClusterer):
     - "program": for two clusters `Q` is divided by the degrees' roots and the threshold is half its largest
       eigenvalue. For k > 2 `Q` is taken as it is, with the threshold just below the middle between its k-th and
       (k+1)-th singular values. (Half the largest eigenvalue when there are too few links for that.) With
-      standardised features and ``gamma=0.5`` it comes closer to what Ganji et al. (2016) report for CSP than "paper".
+      `standardize` and ``gamma=0.5`` it comes closest to what Ganji et al. (2016) report for CSP.
     - "paper": `Q` is divided by the degrees' roots, and the threshold is ``0.5 + 0.4 n_links / n_pairs`` of its
       (k-1)-th largest eigenvalue, or of its least positive one.
 
@@ -102,6 +105,7 @@ class ConstrainedSpectral(BaseGraphClusterer):
     _takes_confidences: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseGraphClusterer._parameter_constraints,
+        "standardize": ["boolean"],
         "threshold": [Real, None],
         "variant": [StrOptions({"program", "paper"})],
     }
@@ -112,6 +116,7 @@ class ConstrainedSpectral(BaseGraphClusterer):
         *,
         affinity: str = "rbf",
         gamma: float | None = None,
+        standardize: bool = False,
         threshold: float | None = None,
         variant: str = "program",
         n_init: int = 1,
@@ -121,6 +126,7 @@ class ConstrainedSpectral(BaseGraphClusterer):
         self.n_clusters = n_clusters
         self.affinity = affinity
         self.gamma = gamma
+        self.standardize = standardize
         self.threshold = threshold
         self.variant = variant
         self.n_init = n_init
@@ -135,6 +141,11 @@ class ConstrainedSpectral(BaseGraphClusterer):
         if self.n_clusters == 2:
             return lambda seed: self._two_sides(self.embedding_)
         return lambda seed: self._cluster(self.embedding_, seed, "random")
+
+    def _graph(self, rows: LinkedRows) -> Graph:
+        if self.standardize and self.affinity == "rbf":
+            return Graph(rbf_affinity(standardized(rows.X.copy()), self.gamma))
+        return super()._graph(rows)
 
     def _cuts(self, graph: Graph, rows: LinkedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the cheapest cuts, one fewer than clusters if there are so many, and what they cost."""

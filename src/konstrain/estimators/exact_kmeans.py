@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
+from sklearn.base import clone
 from sklearn.utils import check_consistent_length, check_random_state
 
-from konstrain._sklearn import Interval, StrOptions
+from konstrain._sklearn import HasMethods, Interval, StrOptions
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
@@ -41,6 +42,10 @@ class ExactKMeans(BaseConstrainedKMeans):
     bound : {"auto", "column-generation", "sdp"}, default="auto"
         Which lower bound to use. "auto": column generation for cluster constraints and for few blocks per cluster,
         the semidefinite one otherwise, and when the former stalls.
+    init : estimator or None, default=None
+        A clusterer whose labels the search begins with, such as ``COPKMeans(5, on_failure="continue", n_init=500)``,
+        where [1]_ begins. They may break links: column generation then takes the parts of their clusters that break
+        none. Without a seed of its own it gets one from `random_state`. None: our own search.
     gap : float, default=1e-6
         Relative gap at which a clustering counts as proved.
     time_limit : float or None, default=None
@@ -92,6 +97,7 @@ class ExactKMeans(BaseConstrainedKMeans):
         "size_min": [Real, "array-like", None],
         "size_max": [Real, "array-like", None],
         "bound": [StrOptions({"auto", "column-generation", "sdp"})],
+        "init": [HasMethods(["fit", "get_params"]), None],
         "gap": [Interval(Real, 0, 1, closed="neither")],
         "node_limit": [Interval(Integral, 1, None, closed="left"), None],
     }
@@ -104,6 +110,7 @@ class ExactKMeans(BaseConstrainedKMeans):
         size_max: Any = None,
         *,
         bound: str = "auto",
+        init: Any = None,
         gap: float = 1e-6,
         time_limit: float | None = None,
         node_limit: int | None = None,
@@ -116,6 +123,7 @@ class ExactKMeans(BaseConstrainedKMeans):
         self.size_min = size_min
         self.size_max = size_max
         self.bound = bound
+        self.init = init
         self.gap = gap
         self.time_limit = time_limit
         self.node_limit = node_limit
@@ -163,7 +171,8 @@ class ExactKMeans(BaseConstrainedKMeans):
                 raise ValueError("alternative_to needs alternative_limit: how many rows two clusters may share")
             check_consistent_length(X, alternative_to)
             self._rules = (*self._rules, unlike(np.asarray(alternative_to), alternative_limit))
-        links = {"must_link": must_link, "cannot_link": cannot_link, "demand": demand}
+        self._links = {"must_link": must_link, "cannot_link": cannot_link}
+        links = {**self._links, "demand": demand}
         super().fit(X, y, sample_weight, **links)
         return self
 
@@ -177,7 +186,7 @@ class ExactKMeans(BaseConstrainedKMeans):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         limits = Limits(self.gap, deadline, self.node_limit, self.n_jobs, seed, self.bound, self._told)
         rows = _dense(X)
-        tree = solve(ProofTask(rows, problem, self._rules), limits)
+        tree = solve(ProofTask(rows, problem, self._rules), limits, start=self._start(rows, seed))
         if tree.labels is None:
             raise UndecidedError(
                 "no clustering was found within the limits, and none was ruled out; raise time_limit"
@@ -191,6 +200,16 @@ class ExactKMeans(BaseConstrainedKMeans):
         steps = Steps(problem)
         centers = steps.centers_of(block_labels, np.zeros((problem.n_clusters, rows.shape[1])))
         return steps.clustering(block_labels, centers, max(1, tree.n_nodes), converged=True)
+
+    def _start(self, rows: NDArray[np.float64], seed: int) -> NDArray[np.int32] | None:
+        """Labels of the clusterer to begin with, if there is one."""
+        if self.init is None:
+            return None
+        model = clone(self.init)
+        if "random_state" in model.get_params() and model.random_state is None:
+            model.set_params(random_state=seed)
+        given = {name: pairs for name, pairs in self._links.items() if pairs is not None}
+        return np.asarray(model.fit(rows, **given).labels_, dtype=np.int32)
 
     def _means_of_rows(self, X: Any, problem: Problem, best: Clustering) -> tuple[NDArray[np.float64], float]:
         """Centers and inertia as they are: the problem is in double precision, whatever X is in."""

@@ -43,7 +43,12 @@ class Limits:
     on_progress: Callable[[TracePoint], object] | None = None
 
 
-def solve(task: ProofTask, limits: Limits, labels: NDArray[np.int32] | None = None) -> Tree:
+def solve(
+    task: ProofTask,
+    limits: Limits,
+    labels: NDArray[np.int32] | None = None,
+    start: NDArray[np.int32] | None = None,
+) -> Tree:
     """Search for the best clustering and its proof.
 
     Parameters
@@ -54,6 +59,9 @@ def solve(task: ProofTask, limits: Limits, labels: NDArray[np.int32] | None = No
         Gap, time, nodes, workers.
     labels : ndarray of int32, shape (n_samples,), or None
         A clustering known beforehand.
+    start : ndarray of int32, shape (n_samples,), or None
+        Where to begin in place of our own search. It may break constraints: column generation then begins with the
+        parts of its clusters that break none.
 
     Returns
     -------
@@ -73,8 +81,11 @@ def solve(task: ProofTask, limits: Limits, labels: NDArray[np.int32] | None = No
     if tree.labels is None:
         _refuse_impossible(task.problem, limits)
     try:
-        _find_first_labels(task, limits, tree)
-        root, verdict = _choose_root(task, limits, tree)
+        if start is None:
+            _find_first_labels(task, limits, tree)
+        else:
+            tree.offer(start)
+        root, verdict = _choose_root(task, limits, tree, start)
     except KeyboardInterrupt:
         if tree.labels is None:
             raise
@@ -102,19 +113,22 @@ def _refuse_impossible(problem: Problem, limits: Limits) -> None:
         ) from None
 
 
-def _choose_root(task: ProofTask, limits: Limits, tree: Tree) -> tuple[Node, Verdict | None]:
+def _choose_root(
+    task: ProofTask, limits: Limits, tree: Tree, start: NDArray[np.int32] | None
+) -> tuple[Node, Verdict | None]:
     """Return the root of the bound asked for, and what it says if it was run.
 
     "auto" lets column generation try first where it is strong.
     """
     problem = task.problem
+    first = tree.labels if start is None else start
     if limits.bound == "sdp" or problem.has_soft_links:
         return SemidefiniteNode.root(task), None
     if limits.bound == "column-generation" or task.cluster_constraints:
-        return ColumnNode.root(task, limits.seed, tree.labels), None
+        return ColumnNode.root(task, limits.seed, first), None
     per_cluster = problem.n_blocks / problem.n_clusters
     if _is_for_columns(problem) and (per_cluster <= FEW_BLOCKS_PER_CLUSTER or problem.n_blocks <= FEW_BLOCKS):
-        root = ColumnNode.root(task, limits.seed, tree.labels, node_limit=RACE_NODES)
+        root = ColumnNode.root(task, limits.seed, first, node_limit=RACE_NODES)
         verdict = root.run(tree.upper_bound, limits.gap, limits.deadline)
         tree.offer(verdict.labels)
         if not root.has_stalled:

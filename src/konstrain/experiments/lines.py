@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from konstrain.comparison.measures import MEASURES
 from konstrain.comparison.records import Group, Record, groups_of, select, summed_up, values_of
@@ -76,15 +76,22 @@ def totals_of(table: Table, cells: dict[Group, dict[str, Cell]]) -> dict[Group, 
         return {}
     rests = dict.fromkeys(group[1:] for group in cells)
     return {
-        (table.total, *rest): {
-            column.heading: _total(table.total, [cells[g][column.heading] for g in cells if g[1:] == rest])
-            for column in table.columns
-        }
+        (table.total, *rest): {column.heading: _total(table, rest, column.heading, cells) for column in table.columns}
         for rest in rests
     }
 
 
-def _total(statistic: str, cells: Sequence[Cell]) -> Cell:
+def _total(table: Table, rest: Group, heading: str, lines: dict[Group, dict[str, Cell]]) -> Cell:
+    cells = [lines[group][heading] for group in lines if group[1:] == rest]
+    total = _summed_up(table.total or "sum", cells)
+    n_published = sum(group[1:] == rest and heading in line for group, line in table.published.items())
+    printed = table.printed_totals.get(rest, {}).get(heading)
+    # The paper's own total speaks of all its lines, so it stands beside ours only where ours does too.
+    is_whole = sum(cell.ours is not None for cell in cells) == n_published
+    return replace(total, published=printed) if printed is not None and is_whole else total
+
+
+def _summed_up(statistic: str, cells: Sequence[Cell]) -> Cell:
     # The published total is taken over the lines where we have a number too, so that both are over the same.
     here = [cell for cell in cells if cell.ours is not None] or cells
     add = statistics.fmean if statistic == "mean" else sum

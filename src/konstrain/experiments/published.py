@@ -47,6 +47,9 @@ class Table:
         ``(values of by) -> heading -> Published``.
     total : {"mean", "sum"} or None
         A last line for each combination of the fields but the first: over all lines that have our number.
+    printed_totals : mapping
+        The paper's own last line, ``(values of by but the first) -> heading -> Published``, shown where ours is over
+        all published lines. Where it is not given, the published numbers are summed up as ours are.
     where : tuple of (field, value)
         Which cases it is about; all by default.
     """
@@ -56,6 +59,7 @@ class Table:
     columns: tuple[Column, ...]
     published: Mapping[Group, Mapping[str, Published]] = field(default_factory=dict)
     total: str | None = None
+    printed_totals: Mapping[Group, Mapping[str, Published]] = field(default_factory=dict)
     where: tuple[tuple[str, Any], ...] = ()
 
 
