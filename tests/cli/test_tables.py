@@ -67,7 +67,7 @@ def test_missing_values_are_refused_together_dropped_or_filled_in(tmp_path):
     dropped = konstrain("fit", "shop.csv", "-k", 2, *options, "--missing", "drop", "--join", folder=tmp_path)
     assert dropped.code == 0, dropped
     assert "note: 2 rows of 40 left out: values are missing" in dropped.err
-    assert "note: 1 link of rows that are left out do not count" in dropped.err
+    assert "note: rows that are left out have 1 link: only what they imply between other rows counts" in dropped.err
     assert "links.csv, line 1 is read as a header" in dropped.err
     rows = rows_of(tmp_path / "out.csv")
     assert [i for i, row in enumerate(rows) if row["label"] == ""] == [3, 8]
@@ -75,6 +75,21 @@ def test_missing_values_are_refused_together_dropped_or_filled_in(tmp_path):
     filled = konstrain("fit", "shop.csv", "-k", 2, *options, "--missing", "median", folder=tmp_path)
     assert filled.code == 0, filled
     assert are_the_same(labels_of(tmp_path / "out.csv"), kinds)
+
+
+@pytest.mark.parametrize("tied", [("--must-link", "must.csv", "--ignore", "team"), ("--group", "team")])
+def test_what_links_of_a_row_that_is_left_out_imply_between_the_others_is_kept(tmp_path, tied):
+    # b and c are tied to x, whose value is missing; left to themselves they would go to the two ends.
+    rows = ["a,0,", "b,1,g", "x,,g", "c,9,g", "d,10,"]
+    (tmp_path / "rows.csv").write_text("\n".join(["name,value,team", *rows, ""]))
+    (tmp_path / "must.csv").write_text("b,x\nx,c\n")
+    (tmp_path / "cannot.csv").write_text("x,d\n")
+    options = ("--id", "name", "--missing", "drop", *tied, "--cannot-link", "cannot.csv", "-o", "out.csv")
+    done = konstrain("fit", "rows.csv", "-k", 2, *options, folder=tmp_path)
+    assert done.code == 0, done
+    assert "rows that are left out have 3 links: only what they imply between other rows counts" in done.err
+    _, b, c, d = labels_of(tmp_path / "out.csv")
+    assert b == c != d
 
 
 def test_a_saved_model_labels_new_rows_as_the_fit_would(tmp_path):

@@ -3,19 +3,22 @@
 import io
 import sys
 
+from konstrain.cli import clock
+
 INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command line; Ctrl-C ends it with one line, whatever it was doing."""
+    clock.start()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a name shows its code instead of losing the whole report.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        from konstrain.cli.startup import defer_imports
+        from konstrain.cli.startup import start_quickly
 
-        defer_imports()
+        start_quickly()
         from konstrain.cli.app import app
 
         app()

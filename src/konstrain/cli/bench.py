@@ -7,6 +7,7 @@ import typer
 
 from konstrain.cli.options import Quiet
 from konstrain.cli.running import guarded, interrupts
+from konstrain.cli.startup import end_start
 
 app = typer.Typer(help="The papers' tables and figures beside ours.", no_args_is_help=True)
 
@@ -38,6 +39,7 @@ def run(
     from konstrain.experiments import get_experiment, run_experiment
     from konstrain.experiments.runner import count_rows
 
+    end_start()
     try:
         done = run_experiment(name, db=results, data=data, quick=quick, n_jobs=jobs, retry=retry, quiet=quiet)
     except KeyboardInterrupt:

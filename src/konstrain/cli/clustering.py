@@ -1,13 +1,13 @@
 """What `fit` and `exact` share: fit a method, report, write labels and pictures."""
 
 import inspect
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from konstrain import describe
+from konstrain.cli import clock
 from konstrain.cli.given import Given, distances_to_centers
 from konstrain.cli.pictures import draw_bounds, draw_clusters, refuse_undrawable
 from konstrain.cli.proofs import words_of_tree
@@ -98,9 +98,7 @@ def _bounds_so_far(model: Any) -> str:
     return f"SSE {model.inertia_:.6g} found; {tell_bound(model.lower_bound_, model.gap_)}"
 
 
-def finish(
-    method: Method, model: Any, given: Given, outputs: Outputs, began: float, *, lower_bound: float | None
-) -> None:
+def finish(method: Method, model: Any, given: Given, outputs: Outputs, *, lower_bound: float | None) -> None:
     """Report a fitted model, and write what was asked for."""
     with rows_named(given.rows), progress("prices of the constraints ...", quiet=outputs.quiet):
         report = describe(given.X, model.labels_, model.n_clusters, lower_bound=lower_bound, **given.constraints)
@@ -110,7 +108,7 @@ def finish(
     if outputs.page is not None:
         story.write_page(outputs.page, f"method {method.name}")
     interrupts.end_here()
-    _print(method, story, given, model, outputs, time.perf_counter() - began)
+    _print(method, story, given, model, outputs, clock.seconds())
 
 
 def _write(method: Method, model: Any, given: Given, outputs: Outputs) -> None:

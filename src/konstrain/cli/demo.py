@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from konstrain.cli.running import guarded, note
+from konstrain.cli.startup import end_start
 from konstrain.cli.words import for_the_command_line
 
 
@@ -36,6 +37,7 @@ def _show(picture: Path | None) -> Iterator[str]:
 
     from konstrain import ConstrainedKMeans, InfeasibleError, check, count_violations, describe
 
+    end_start()
     X, species = load_iris(return_X_y=True)
     # What a person knows: for 60 random pairs of flowers whether they are of one kind, and that no kind is rare.
     rng = np.random.default_rng(0)

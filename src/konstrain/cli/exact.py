@@ -1,6 +1,5 @@
 """`konstrain exact`: the best clustering that exists, with proof."""
 
-import time
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -65,7 +64,6 @@ def exact(
     from konstrain.cli.results import LabelsFile
     from konstrain.methods import get_method
 
-    began = time.perf_counter()
     outputs = Outputs(LabelsFile(output, join), plot, json, quiet, bounds=plot_bounds, page=report)
     outputs.refuse_impossible()
     method = get_method("exact")
@@ -80,6 +78,6 @@ def exact(
         random_state=seed,
         time_limit=time_limit,
     )
-    finish(method, model, given, outputs, began, lower_bound=model.lower_bound_)
+    finish(method, model, given, outputs, lower_bound=model.lower_bound_)
     if not model.is_optimal_:
         raise typer.Exit(NOT_PROVED)

@@ -1,28 +1,16 @@
 """`konstrain fit`: cluster a file under constraints."""
 
-import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from konstrain.cli.options import (
-    Clusters,
-    ConstraintOptions,
-    DataOptions,
-    Join,
-    Json,
-    Out,
-    Page,
-    Picture,
-    Quiet,
-    Save,
-    Seed,
-    spread,
-)
+from konstrain.cli.fit_options import FolderOptions, ResultOptions, SearchOptions
+from konstrain.cli.options import Clusters, ConstraintOptions, DataOptions, Json, Quiet, spread
 from konstrain.cli.proofs import PartOptions
-from konstrain.cli.running import NOT_PROVED, guarded
+from konstrain.cli.running import NOT_PROVED, guarded, interrupts, note, progress
 
-MANY = "More rows than memory"
+if TYPE_CHECKING:
+    from konstrain.cli.given import Given
 
 
 @spread
@@ -32,34 +20,9 @@ def fit(
     k: Clusters,
     constraints: ConstraintOptions,
     parts: PartOptions,
-    method: Annotated[
-        str, typer.Option(help="How to cluster; 'konstrain methods' lists them.")
-    ] = "constrained-kmeans",
-    n_init: Annotated[
-        int | None, typer.Option(min=1, help="Number of starts, of which the best counts. (default: by the data)")
-    ] = None,
-    seed: Seed = 0,
-    time_limit: Annotated[
-        float | None, typer.Option(min=0, help="Seconds after which the best clustering so far is taken.")
-    ] = None,
-    certify: Annotated[
-        float | None, typer.Option(min=0, help="Also prove how far from the best possible, for so many seconds.")
-    ] = None,
-    output: Out = None,
-    join: Join = False,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            help="Dask scheduler for a folder of Parquet: tcp://host:8786. (default: this machine's cores)",
-            rich_help_panel=MANY,
-        ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the output folder if it is there.", rich_help_panel=MANY)
-    ] = False,
-    plot: Picture = None,
-    save: Save = None,
-    report: Page = None,
+    search: SearchOptions,
+    results: ResultOptions,
+    folders: FolderOptions,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -67,83 +30,78 @@ def fit(
 
     Example: konstrain fit data.csv -k 3 --must-link same.csv --size-min 30 -o labels.csv
     """
-    from konstrain.cli.folders import FolderFit, is_folder, refuse_for_files, refuse_for_folders
+    from konstrain.cli.folders import FolderFit, is_folder, refuse_folder_options, refuse_options_in_memory
 
     if is_folder(rows.data):
-        refuse_for_folders(
-            [
-                ("--certify", certify is not None),
-                ("--plot", plot),
-                ("--save", save),
-                ("--report", report),
-                ("--join", join),
-                ("--label", rows.label),
-                ("--standardize", rows.standardize),
-                ("--categorical", rows.categorical),
-                ("--missing", rows.missing.value != "error"),
-                ("--decimal", rows.decimal),
-                ("--encoding", rows.encoding),
-                ("--group", constraints.group),
-                (f"--method {method}", method != "constrained-kmeans"),
-            ]
-        )
-        FolderFit(rows, constraints, k, n_init, seed, time_limit, output, scheduler, force, json, quiet).run()
+        refuse_options_in_memory(rows, constraints, search, results)
+        FolderFit(rows, constraints, k, search, results.output, folders, json, quiet).run()
         return
-    refuse_for_files([("--scheduler", scheduler), ("--force", force)])
+    refuse_folder_options(folders)
 
     from konstrain.cli.clustering import Outputs, finish, fit_method, params_of
     from konstrain.cli.given import read_given, refuse_too_few_rows
-    from konstrain.cli.proofs import tell_parts, teller
     from konstrain.cli.results import LabelsFile
-    from konstrain.cli.running import interrupts, note, progress
     from konstrain.methods import get_method
-    from konstrain.report import tell_bound
 
-    began = time.perf_counter()
-    outputs = Outputs(LabelsFile(output, join), plot, json, quiet, model=save, page=report)
+    labels = LabelsFile(results.output, results.join)
+    outputs = Outputs(labels, results.plot, json, quiet, model=results.save, page=results.report)
     outputs.refuse_impossible()
-    chosen = get_method(method)
-    if save is not None:
+    method = get_method(search.method)
+    if results.save is not None:
         from konstrain.cli.saving import refuse_method_without_predict
 
-        refuse_method_without_predict(chosen)
+        refuse_method_without_predict(method)
     given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files())
     refuse_too_few_rows(rows, given, k)
-    if certify is not None and given.has_soft_links and method != "constrained-kmeans":
-        raise ValueError(f"{method} puts no price on soft links, so there is no cost to bound; leave out --certify")
+    _refuse_no_price(search, given)
     model = fit_method(
-        chosen,
+        method,
         given,
         k,
-        params=params_of(chosen, n_init=n_init),
+        params=params_of(method, n_init=search.n_init),
         quiet=quiet,
-        random_state=seed,
-        time_limit=time_limit,
+        random_state=search.seed,
+        time_limit=search.time_limit,
     )
     bound = getattr(model, "lower_bound_", None)
-    if certify is not None:
-        # Proofs bring a solver and more; most fits need none.
-        from konstrain import lower_bound
-
-        with progress("looking for a proof ...", quiet=quiet) as show:
-            proof = lower_bound(
-                given.X,
-                k,
-                labels=model.labels_,
-                time_limit=certify,
-                violation_cost=getattr(model, "violation_cost_", None),
-                callback=teller(show),
-                **given.constraints,
-                **parts.arguments(),
-            )
-        interrupts.end_here()
-        if given.has_soft_links:
-            # The report speaks of the sum of squares, the bound of what broken soft links cost as well.
-            note(f"with broken soft links {proof.cost:.6g}; {tell_bound(proof.lower_bound, proof.gap)}", quiet=quiet)
-        else:
-            bound = proof.lower_bound
-        for line in tell_parts(proof):
-            note(line, quiet=quiet)
-    finish(chosen, model, given, outputs, began, lower_bound=bound)
+    if search.certify is not None:
+        proved = _proved_bound(model, given, search.certify, parts, quiet=quiet)
+        bound = bound if proved is None else proved
+    finish(method, model, given, outputs, lower_bound=bound)
     if not getattr(model, "is_optimal_", True):
         raise typer.Exit(NOT_PROVED)
+
+
+def _refuse_no_price(search: SearchOptions, given: "Given") -> None:
+    """Raise now if there would be nothing to prove later."""
+    if search.certify is not None and given.has_soft_links and search.method != "constrained-kmeans":
+        raise ValueError(
+            f"{search.method} puts no price on soft links, so there is no cost to bound; leave out --certify"
+        )
+
+
+def _proved_bound(model: Any, given: "Given", seconds: float, parts: PartOptions, *, quiet: bool) -> float | None:
+    """Look for a proof and tell of it; returns the bound on the sum of squares, None if broken links are in it."""
+    # Proofs bring a solver and more; most fits need none.
+    from konstrain import lower_bound
+    from konstrain.cli.proofs import tell_parts, teller
+    from konstrain.report import tell_bound
+
+    with progress("looking for a proof ...", quiet=quiet) as show:
+        proof = lower_bound(
+            given.X,
+            model.n_clusters,
+            labels=model.labels_,
+            time_limit=seconds,
+            violation_cost=getattr(model, "violation_cost_", None),
+            callback=teller(show),
+            **given.constraints,
+            **parts.arguments(),
+        )
+    interrupts.end_here()
+    if given.has_soft_links:
+        # The report speaks of the sum of squares, the bound of what broken soft links cost as well.
+        note(f"with broken soft links {proof.cost:.6g}; {tell_bound(proof.lower_bound, proof.gap)}", quiet=quiet)
+    for line in tell_parts(proof):
+        note(line, quiet=quiet)
+    return None if given.has_soft_links else proof.lower_bound

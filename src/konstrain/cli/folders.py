@@ -2,8 +2,7 @@
 
 import csv
 import logging
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from konstrain._words import counted
+from konstrain.cli import clock
+from konstrain.cli.fit_options import FolderOptions, ResultOptions, SearchOptions
 from konstrain.cli.given_links import together
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
 from konstrain.cli.running import interrupts, note, print_result, progress
@@ -40,12 +41,9 @@ class FolderFit:
     data: DataOptions
     constraints: ConstraintOptions
     n_clusters: int
-    n_init: int | None
-    seed: int
-    time_limit: float | None
+    search: SearchOptions
     output: Path | None
-    scheduler: str | None
-    force: bool
+    options: FolderOptions
     as_json: bool
     quiet: bool
 
@@ -56,9 +54,8 @@ class FolderFit:
             from konstrain.dask.parquet import Folder, folder_in_making, refuse_taken, write_labels
         except ImportError as error:
             raise FileError(f"folders of Parquet need {error.name}: pip install 'konstrain[dask]'") from None
-        began = time.perf_counter()
         if self.output is not None:
-            refuse_taken(self.output, force=self.force)
+            refuse_taken(self.output, force=self.options.force)
         folder = Folder.open(
             self.data.data, self._request(), weight=self.constraints.weight, demand=self.constraints.demand
         )
@@ -69,9 +66,9 @@ class FolderFit:
                     self.n_clusters,
                     size_min=sizes_in("--size-min", self.constraints.size_min, self.n_clusters),
                     size_max=sizes_in("--size-max", self.constraints.size_max, self.n_clusters),
-                    n_init="auto" if self.n_init is None else self.n_init,
-                    random_state=self.seed,
-                    time_limit=self.time_limit,
+                    n_init="auto" if self.search.n_init is None else self.search.n_init,
+                    random_state=self.search.seed,
+                    time_limit=self.search.time_limit,
                     callback=lambda now: show(
                         f"{now.n_samples:,} rows: iteration {now.n_iter}, objective {now.objective:.6g}"
                     ),
@@ -79,11 +76,11 @@ class FolderFit:
                 ).fit(folder.source(), **links)
             interrupts.end_here()
             if self.output is not None:
-                with folder_in_making(self.output, force=self.force) as making:
+                with folder_in_making(self.output, force=self.options.force) as making:
                     write_labels(client, folder, model._labelling, model._first_rows, model.cluster_centers_, making)
                     interrupts.end_here()
                 interrupts.wrote(self.output)
-        self._report(model, folder, time.perf_counter() - began)
+        self._report(model, folder)
 
     def _request(self) -> Request:
         numeric = [name for name in (self.constraints.demand, self.constraints.weight) if name is not None]
@@ -99,14 +96,14 @@ class FolderFit:
         # What workers and their keepers say to programmers is not for users of a command.
         for name in ("distributed.nanny", "distributed.worker", "distributed.scheduler", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        if self.scheduler is None:
+        if self.options.scheduler is None:
             with client_for(None) as client:
                 yield client
             return
         try:
-            client = distributed.Client(self.scheduler, timeout=SECONDS_TO_CONNECT)
+            client = distributed.Client(self.options.scheduler, timeout=SECONDS_TO_CONNECT)
         except (OSError, ValueError) as error:
-            raise FileError(f"cannot reach a scheduler at {self.scheduler}: {_first_line(error)}") from None
+            raise FileError(f"cannot reach a scheduler at {self.options.scheduler}: {_first_line(error)}") from None
         with client:
             yield client
 
@@ -127,8 +124,8 @@ class FolderFit:
         }
         return {kind: pairs for kind, pairs in found.items() if pairs.size}
 
-    def _report(self, model: Any, folder: Any, seconds: float) -> None:
-        sizes = np.asarray(model.cluster_sizes_)
+    def _report(self, model: Any, folder: Any) -> None:
+        sizes, seconds = np.asarray(model.cluster_sizes_), clock.seconds()
         values = {
             "method": "constrained-kmeans",
             "n_samples": folder.n_samples,
@@ -185,15 +182,32 @@ def _first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
-def refuse_for_folders(options: Sequence[tuple[str, Any]]) -> None:
+def refuse_options_in_memory(
+    rows: DataOptions, constraints: ConstraintOptions, search: SearchOptions, results: ResultOptions
+) -> None:
     """Raise when an option was given that needs all rows in memory."""
-    for name, value in options:
-        if value:
+    in_memory = {
+        "--certify": search.certify is not None,
+        "--plot": results.plot,
+        "--save": results.save,
+        "--report": results.report,
+        "--join": results.join,
+        "--label": rows.label,
+        "--standardize": rows.standardize,
+        "--categorical": rows.categorical,
+        "--missing": rows.missing.value != "error",
+        "--decimal": rows.decimal,
+        "--encoding": rows.encoding,
+        "--group": constraints.group,
+        f"--method {search.method}": search.method != "constrained-kmeans",
+    }
+    for name, is_given in in_memory.items():
+        if is_given:
             raise FileError(f"{name} needs all rows in memory; leave it out for a folder of Parquet")
 
 
-def refuse_for_files(options: Sequence[tuple[str, Any]]) -> None:
+def refuse_folder_options(options: FolderOptions) -> None:
     """Raise when an option was given that is about folders."""
-    for name, value in options:
-        if value:
+    for name, is_given in {"--scheduler": options.scheduler, "--force": options.force}.items():
+        if is_given:
             raise FileError(f"{name} is for folders of Parquet; leave it out for a single file")

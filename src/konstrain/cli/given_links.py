@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain import _core
 from konstrain._words import counted
 from konstrain.cli.options import ConstraintOptions
 from konstrain.cli.running import note
@@ -39,10 +40,12 @@ def read_links(
         must.append(pairs_from_groups([None if name == "-1" else name for name in table.extra[options.group]]))
     found = {"must_link": together(must), "cannot_link": together([links.cannot_link for links in read])}
     if kept is not None:
-        n_lost = sum(int((~kept[pairs[:, :2].astype(np.int64)]).any(axis=1).sum()) for pairs in found.values())
-        if n_lost:
-            note(f"{counted(n_lost, 'link')} of rows that are left out do not count", quiet=quiet)
-        found = {kind: _between_kept(pairs, kept) for kind, pairs in found.items()}
+        n_cut = sum(int((~kept[_ends(pairs)]).any(axis=1).sum()) for pairs in found.values())
+        if n_cut:
+            words = f"rows that are left out have {counted(n_cut, 'link')}"
+            note(f"{words}: only what they imply between other rows counts", quiet=quiet)
+        stands_for = _stand_ins(found["must_link"], kept)
+        found = {kind: _between(stands_for, pairs) for kind, pairs in found.items()}
     return {kind: pairs if pairs.size else None for kind, pairs in found.items()}
 
 
@@ -54,10 +57,30 @@ def together(parts: list[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(hard)
 
 
-def _between_kept(pairs: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[Any]:
-    """The links whose rows are both kept, by their new numbers."""
-    new = np.cumsum(kept) - 1
-    ends = pairs[:, :2].astype(np.int64)
-    left = pairs[kept[ends].all(axis=1)].copy()
-    left[:, :2] = new[left[:, :2].astype(np.int64)]
-    return left
+def _ends(pairs: NDArray[Any]) -> NDArray[np.int64]:
+    """The rows of each link, without its confidence."""
+    ends: NDArray[np.int64] = pairs[:, :2].astype(np.int64)
+    return ends
+
+
+def _stand_ins(must_link: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The number among the kept rows of each row, or of one that must share its cluster; -1 where there is none."""
+    hard = must_link if must_link.shape[1] == 2 else must_link[np.isinf(must_link[:, 2])]
+    no_groups = np.zeros(0, dtype=np.int32)
+    block_of, n_blocks = _core.merge_blocks(
+        kept.size, np.ascontiguousarray(_ends(hard), dtype=np.int32), no_groups, no_groups
+    )
+    number = np.cumsum(kept) - 1
+    of_block = np.full(n_blocks, -1)
+    rows = np.flatnonzero(kept)[::-1]  # so that the first of a block has the last word
+    of_block[block_of[rows]] = number[rows]
+    return np.where(kept, number, of_block[block_of])
+
+
+def _between(stands_for: NDArray[np.int64], pairs: NDArray[Any]) -> NDArray[Any]:
+    """The links between kept rows: must-links a-b and b-c without b are one of a and c."""
+    ends = stands_for[_ends(pairs)]
+    left = (ends >= 0).all(axis=1) & (ends[:, 0] != ends[:, 1])
+    found: NDArray[Any] = pairs[left].copy()
+    found[:, :2] = ends[left]
+    return found

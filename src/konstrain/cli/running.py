@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import typer
 
 from konstrain.cli import INTERRUPTED
+from konstrain.cli.startup import end_start
 from konstrain.cli.words import for_the_command_line
 from konstrain.exceptions import DeadEndError, FileError, InfeasibleError, UndecidedError
 
@@ -173,6 +174,7 @@ def by_id(rows: "RowNames", words: str, witness: Any) -> str:
 @contextmanager
 def progress(words: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """Show what goes on, on standard error and only to a person; yields a function that changes the words."""
+    end_start()
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return

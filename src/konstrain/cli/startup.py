@@ -1,9 +1,12 @@
 """A quick start: what scikit-learn imports for functions that no verb calls waits until someone calls them.
 
+Memory is not searched for garbage meanwhile: what imports make stays. `end_start` is called where work begins.
+
 `sklearn.utils.fixes` imports scipy.stats for one function and pandas for another: together most of what starting
 takes. While that module is imported both stand aside; it finds them when it asks for something in them.
 """
 
+import gc
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -16,7 +19,20 @@ from typing import Any
 _IMPORTER = "sklearn.utils.fixes"
 
 
-def defer_imports() -> None:
+def start_quickly() -> None:
+    """Import as little as possible, and without looking for garbage, until work begins."""
+    gc.disable()
+    _defer_imports()
+
+
+def end_start() -> None:
+    """Work begins: from here on memory is looked after as always, but for what imports made."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+
+
+def _defer_imports() -> None:
     """Let scikit-learn's imports of scipy.stats and pandas wait; has no effect where they are loaded already."""
     if _IMPORTER not in sys.modules and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy  # which imports its `spatial` when it is first asked for: few problems have distance limits
 from numpy.typing import NDArray
-from scipy.spatial import KDTree
-from scipy.spatial.distance import cdist
 
 from konstrain.constraints.inputs import read_limit, read_rows
 from konstrain.constraints.pairs import MAX_PAIRS
@@ -42,7 +41,7 @@ def pairs_beyond_diameter(X: Any, diameter_max: float) -> NDArray[np.int32]:
     n_samples, X = _rows(X)
     assert limit is not None
     if not is_sparse(X) and X.shape[1] <= _TREE_DIMENSIONS:
-        tree = KDTree(X)
+        tree = scipy.spatial.KDTree(X)
         within = (int(tree.count_neighbors(tree, limit)) - n_samples) // 2
         _refuse_too_many("diameter_max", limit, n_samples * (n_samples - 1) // 2 - within, "is")
     # Rows near the middle can be too far only from rows near the rim: compare in the order of the distance to the
@@ -108,7 +107,7 @@ def _rows(X: Any) -> tuple[int, Any]:
 
 
 def _close_pairs_by_tree(X: NDArray[Any], limit: float) -> NDArray[np.int32]:
-    tree = KDTree(X)
+    tree = scipy.spatial.KDTree(X)
     count = (int(tree.count_neighbors(tree, limit)) - X.shape[0]) // 2
     _refuse_too_many("separation_min", limit, count, "is")
     pairs = tree.query_pairs(limit, output_type="ndarray")
@@ -124,7 +123,7 @@ def _distances_to_mean(X: Any) -> NDArray[np.float64]:
         squared = squares - 2 * (X @ mean) + mean @ mean
         # Rounded sums of squares: enlarge a little, a larger reach only compares more.
         return np.asarray(np.sqrt(np.maximum(squared, 0.0) + 1e-6 * float(squares.max(initial=0.0))))
-    result: NDArray[np.float64] = cdist(X, X.mean(axis=0, dtype=np.float64)[None, :])[:, 0]
+    result: NDArray[np.float64] = scipy.spatial.distance.cdist(X, X.mean(axis=0, dtype=np.float64)[None, :])[:, 0]
     return result
 
 
@@ -147,7 +146,7 @@ def _distances(X: Any, rows: NDArray[np.intp], others: NDArray[np.intp]) -> NDAr
     result: NDArray[np.float64]
     if not is_sparse(X):
         # Differences, not the expanded square: at a limit the last digits decide.
-        result = cdist(X[rows], X[others])
+        result = scipy.spatial.distance.cdist(X[rows], X[others])
         return result
     # Sparse rows: one dense row at a time. Differences again: only where the dense row is zero does an entry's
     # square count alone, so |y - x|^2 = |x|^2 + sum over stored y of (y - x)^2 - x^2.
