@@ -176,11 +176,10 @@ class OpenPage:
         page.mouse.move(x, y)
         page.evaluate(
             f"""() => {{
-              window.drawn = []
+              const drawn = window.drawn = []
               let isNoted = false
-              const note = (now) => {{ isNoted = false; drawn.push(now) }}
               Bokeh.index.find_one({_FIGURE}).repainted.connect(() => {{
-                if (!isNoted) requestAnimationFrame(note)
+                if (!isNoted) requestAnimationFrame((now) => {{ isNoted = false; drawn.push(now) }})
                 isNoted = true
               }})
             }}"""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -87,19 +87,37 @@ def test_a_certificate_is_about_the_learned_metric_and_says_so():
     assert plain.certify(WINE, gap=0.5, time_limit=20).metric is None
 
 
-def test_links_that_say_nothing_about_the_rows_mostly_leave_distances_plain():
-    """Chance should not decide, and seldom does: random links of random rows."""
-    choices = []
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(100, 20))
-        links = sample_babaki(rng.integers(2, size=100), 20, random_state=0).links
-        model = ConstrainedKMeans(2, metric="learned", random_state=0).fit(X, **links)
-        choices.append(model.metric_choice_.kind)
-        if choices[-1] is None:
-            assert model.link_metric_ is None
-            assert_array_equal(model.labels_, ConstrainedKMeans(2, random_state=0).fit(X, **links).labels_)
-    assert choices.count(None) >= 3
+@pytest.mark.parametrize(
+    ("n_won", "n_lost", "is_taken"),
+    [(0, 0, False), (2, 0, False), (3, 0, True), (4, 1, False), (5, 1, True), (9, 4, False), (10, 4, True)],
+)
+def test_a_metric_is_taken_only_if_it_wins_by_one_and_a_half_standard_errors(n_won, n_lost, is_taken):
+    """Of 50 must-links plain distances miss `n_won` and measured ones `n_lost`: 1.5 roots of their number decide."""
+    X = np.random.default_rng(0).normal(size=(100, 2))
+
+    def cluster(rows, links, labels):
+        missed = range(n_won) if rows is X else range(n_won, n_won + n_lost)
+        found = np.arange(100, dtype=np.int32) // 2
+        found[[2 * pair for pair in missed]] = 99
+        return found
+
+    must = read_links("must_link", np.arange(100).reshape(50, 2), 100)
+    choice = choose_kind(
+        X, must, read_links("cannot_link", None, 100), cluster, np.random.default_rng(0), Deadline(None)
+    )
+    assert (choice.kind is not None) == is_taken
+    assert_allclose(choice.shares["none"], 1 - n_won / 50)
+    assert_allclose(choice.shares["itml"], 1 - n_lost / 50)
+
+
+def test_where_plain_distances_get_all_held_out_links_right_they_stay():
+    X, classes = make_blobs(100, centers=[[0, 0], [20, 0], [0, 20]], random_state=0)
+    links = sample_babaki(classes, 20, random_state=0).links
+    model = ConstrainedKMeans(3, metric="learned", random_state=0).fit(X, **links)
+    assert model.metric_choice_.kind is None
+    assert model.metric_choice_.shares["none"] == pytest.approx(1.0)
+    assert model.link_metric_ is None
+    assert_array_equal(model.labels_, ConstrainedKMeans(3, random_state=0).fit(X, **links).labels_)
 
 
 @pytest.mark.parametrize(
