@@ -84,6 +84,11 @@ def fit(
                 ("--decimal", rows.decimal),
                 ("--encoding", rows.encoding),
                 ("--group", constraints.group),
+                ("--category", constraints.category),
+                ("--share-min", constraints.share_min),
+                ("--share-max", constraints.share_max),
+                ("--share-tolerance", constraints.share_tolerance is not None),
+                ("--demand with several columns", "," in (constraints.demand or "")),
                 (f"--method {method}", method != "constrained-kmeans"),
             ]
         )

@@ -74,9 +74,8 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         Number of runs on the sample.
     max_iter, tol, violation_cost, local_search, time_limit, n_jobs, random_state, copy_x
         As in `konstrain.ConstrainedKMeans`; `local_search` and `n_jobs` are about the sample.
-    metric : None
-        Metrics are learned in memory: see `konstrain.LinkMetric`. Shares of groups and several resources are kept in
-        memory only, too.
+    metric, share_min, share_max, share_tolerance : None
+        Metrics are learned, and shares of groups and several resources kept, in memory only.
     verbose : int, default=0
         1: a line per iteration on standard error.
     callback : callable or None, default=None
@@ -123,6 +122,9 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         size_min: Any = None,
         size_max: Any = None,
         *,
+        share_min: Any = None,
+        share_max: Any = None,
+        share_tolerance: float | None = None,
         init: Any = "k-means++",
         n_init: Any = "auto",
         max_iter: int = 300,
@@ -142,6 +144,9 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             n_clusters,
             size_min,
             size_max,
+            share_min=share_min,
+            share_max=share_max,
+            share_tolerance=share_tolerance,
             init=init,
             n_init=n_init,
             max_iter=max_iter,
@@ -173,6 +178,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         must_link: Any = None,
         cannot_link: Any = None,
         demand: Any = None,
+        category: Any = None,
     ) -> Self:
         """Cluster the rows of X under constraints.
 
@@ -191,12 +197,15 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             on; forms as in `konstrain.ConstrainedKMeans`. Rows with links are gathered on the client.
         demand : dask array or series cut like X, or array-like, optional
             What each row counts towards the size of its cluster; default 1.
+        category : None
+            Shares of groups are kept in memory only.
 
         Returns
         -------
         self
             The fitted estimator.
         """
+        self._refuse_shares(category)
         deadline = Deadline(self.time_limit)
         self.link_metric_, self.metric_choice_ = None, None
         source = Source.of(X, sample_weight, demand, y if y is None or is_lazy(y) else membership_values(y))
@@ -207,6 +216,14 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             steps, best = self._run(partitions, problem, deadline)
             self._keep_remote(source, partitions, problem, steps, best)
         return self
+
+    def _refuse_shares(self, category: Any) -> None:
+        for name, value in {**self._share_bounds(), "category": category}.items():
+            if value is not None:
+                raise ValueError(
+                    f"{name} is given, but shares of groups are kept in memory only; leave it out, or use "
+                    "konstrain.ConstrainedKMeans for rows in memory"
+                )
 
     def _run(
         self, partitions: Partitions, problem: RemoteProblem, deadline: Deadline

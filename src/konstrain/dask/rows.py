@@ -129,6 +129,11 @@ def _cut_like(X: Any, n_parts: int, name: str, given: Any) -> list[Any] | None:
     """Cut what is given for each row, a collection or an array in memory, into the partitions of X."""
     if given is None:
         return None
+    if getattr(given, "ndim", 1) != 1:
+        raise ValueError(
+            f"{name} has {given.ndim} dimensions; over a cluster it is one value per row, several resources are kept "
+            "in memory only, by konstrain.ConstrainedKMeans"
+        )
     if is_lazy(given):
         parts = list(given.to_delayed().ravel()) if isinstance(given, da.Array) else list(given.to_delayed())
         if len(parts) != n_parts:
