@@ -7,9 +7,11 @@ Each prints one line of JSON.
 """
 
 import json
+import logging
 import sys
 import time
 import warnings
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +54,35 @@ def first_centers() -> np.ndarray:
     return blobs(np.random.default_rng(2), N_CLUSTERS, N_FEATURES, N_CLUSTERS).astype(np.float64)
 
 
-def worker_peaks(client: Client) -> list[int]:
-    """Largest resident memory of each worker, in MB."""
-    return [round(peak) for peak in client.run(peak_megabytes).values()]
+@dataclass
+class Watch:
+    """What a fit takes from here on: seconds by the clock, and of all processors."""
+
+    client: Client
+    ends: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def look(self, *_: Any) -> None:
+        """Take the time, as a callback does after each iteration."""
+        workers = sum(self.client.run(time.process_time).values())
+        self.ends.append((time.perf_counter(), time.process_time(), workers))
+
+    def told(self, n_iter: int, since: int = 0) -> dict[str, Any]:
+        """Return seconds per iteration and the largest memory so far; those of all iterations after a look."""
+        clock, here, there = (np.subtract(self.ends[-1], self.ends[since]) / n_iter).tolist()
+        return {
+            "seconds per iteration": round(clock, 2),
+            "CPU seconds per iteration": round(here + there, 2),
+            "of these on the client": round(here, 2),
+            "client MB": round(peak_megabytes()),
+            "worker MB": [round(peak) for peak in self.client.run(peak_megabytes).values()],
+        }
 
 
 def fit(client: Client, folder: Path) -> dict[str, Any]:
     """Cluster a folder under sizes within half and twice the mean."""
     x = dd.read_parquet(folder, columns=FEATURES)
     n = sum(pq.read_metadata(path).num_rows for path in folder.glob("*.parquet"))
-    mean, ends = n / N_CLUSTERS, [time.perf_counter()]
+    mean, watch = n / N_CLUSTERS, Watch(client)
     model = ConstrainedKMeans(
         N_CLUSTERS,
         size_min=mean / 2,
@@ -71,20 +92,20 @@ def fit(client: Client, folder: Path) -> dict[str, Any]:
         tol=0,
         local_search=False,
         random_state=0,
-        callback=lambda _: ends.append(time.perf_counter()),
+        callback=watch.look,
     )
+    watch.look()
     model.fit(x)
     sizes = model.cluster_sizes_ / mean
-    each = np.diff(ends)
+    each = np.diff(np.array(watch.ends)[:, 0])
     return {
         "rows": n,
-        "seconds per iteration": round(float(each[1:].mean()), 2),
+        "partitions": x.npartitions,
+        **watch.told(model.n_iter_ - 1, since=1),
         "first one and reading": round(float(each[0]), 1),
         "each": [round(float(seconds), 1) for seconds in each],
         "sizes / mean": f"{sizes.min():.3f}..{sizes.max():.3f}",
         "inertia": model.inertia_,
-        "client MB": round(peak_megabytes()),
-        "worker MB": worker_peaks(client),
     }
 
 
@@ -94,17 +115,12 @@ def peer(client: Client, folder: Path) -> dict[str, Any]:
 
     x = dd.read_parquet(folder, columns=FEATURES).to_dask_array(lengths=True).persist()
     x.sum().compute()
-    begin = time.perf_counter()
+    watch = Watch(client)
+    watch.look()
     model = KMeans(N_CLUSTERS, init=first_centers().astype(np.float32), max_iter=N_ITERATIONS, tol=0)
     model.fit(x)
-    seconds = time.perf_counter() - begin
-    return {
-        "rows": x.shape[0],
-        "seconds per iteration": round(seconds / model.n_iter_, 2),
-        "iterations": model.n_iter_,
-        "client MB": round(peak_megabytes()),
-        "worker MB": worker_peaks(client),
-    }
+    watch.look()
+    return {"rows": x.shape[0], "partitions": x.npartitions, "iterations": model.n_iter_, **watch.told(model.n_iter_)}
 
 
 def overhead() -> dict[str, Any]:
@@ -142,7 +158,11 @@ def main(verb: str, *arguments: str) -> None:
     memory = f"{float(arguments[1]) if len(arguments) > 1 else 1.0}GB"
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit=memory, dashboard_address="127.0.0.1:0"
+            n_workers=2,
+            threads_per_worker=1,
+            memory_limit=memory,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.ERROR,
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -93,12 +93,34 @@ def test_weights_and_demands_must_be_cut_like_the_rows(cluster, X):
             fitted(x, X, demand=da.ones(300, chunks=((50, 150, 100),)))
         with pytest.raises(ValueError, match="give demand as a dask array or series"):
             fitted(dd.from_pandas(pd.DataFrame(X), npartitions=2), X, demand=np.ones(300))
-        with pytest.raises(ValueError, match="sample_weight is 0 in 1 rows"):
-            fitted(x, X, sample_weight=np.where(np.arange(300) == 7, 0.0, 1.0))
+        with pytest.raises(ValueError, match="y has 2 partitions, but X has 3"):
+            fitted(x, X, y=da.full(300, -1, chunks=150))
+        with pytest.raises(ValueError, match=r"partition [01] of y has shape"):
+            fitted(x, X, y=da.full(300, -1, chunks=((50, 150, 100),)))
         frame = dd.from_pandas(pd.DataFrame({"x": X[:, 0], "w": 1.0 + np.arange(300) % 3}), npartitions=3)
         by_series = ConstrainedKMeans(3, init=X[:3, :1]).fit(frame[["x"]], sample_weight=frame["w"])
         local = konstrain.ConstrainedKMeans(3, init=X[:3, :1]).fit(X[:, :1], sample_weight=1.0 + np.arange(300) % 3)
         assert_array_equal(by_series.labels_.compute(), local.labels_)
+
+
+def test_shares_and_several_resources_are_refused_in_one_line(X):
+    x = da.from_array(X, chunks=(100, 4))
+    for model, given, words in [
+        (ConstrainedKMeans(3, share_min=0.1), {}, "share_min is given, but shares of groups are kept in memory only"),
+        (ConstrainedKMeans(3), {"category": ["a"] * 300}, "category is given, but shares of groups"),
+        (
+            ConstrainedKMeans(3),
+            {"demand": np.ones((300, 2))},
+            "demand has 2 dimensions; over a cluster it is one value",
+        ),
+        (
+            ConstrainedKMeans(3),
+            {"demand": da.ones((300, 2), chunks=(100, 2))},
+            "several resources are kept in memory",
+        ),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            model.fit(x, **given)
 
 
 def test_rows_without_weight_go_to_their_nearest_center(cluster, X):
@@ -109,6 +131,24 @@ def test_rows_without_weight_go_to_their_nearest_center(cluster, X):
         nearest = ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
         assert_array_equal(model.labels_.compute()[weight == 0], nearest[weight == 0])
         assert_allclose(model.inertia_, local.inertia_, rtol=1e-9)
+
+
+def test_rows_without_weight_go_to_the_nearest_center_that_sizes_leave_them(cluster, X):
+    weight = np.where(np.arange(300) % 4 == 0, 0.0, 1.0)
+    demand = np.where(np.arange(300) % 12 == 0, 0.0, 1.0)  # some count nothing at all
+    sizes = {"size_min": 70, "size_max": 100, "init": X[:3], "local_search": False, "tol": 0}
+    given = {"sample_weight": weight, "demand": demand}
+    local = konstrain.ConstrainedKMeans(3, **sizes).fit(X, **given)
+    with Client(cluster):
+        model = ConstrainedKMeans(3, **sizes).fit(da.from_array(X, chunks=(77, 4)), **given)
+        labels = model.labels_.compute()
+    assert_allclose(model.inertia_, local.inertia_, rtol=1e-9)
+    assert_array_equal(labels[weight > 0], local.labels_[weight > 0])
+    assert_allclose(model.cluster_sizes_, np.bincount(labels, demand))
+    assert 70 <= model.cluster_sizes_.min() <= model.cluster_sizes_.max() <= 100
+    apart = ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
+    idle = np.flatnonzero(weight == 0)
+    assert_allclose(apart[idle, labels[idle]].sum(), apart[idle, local.labels_[idle]].sum())
 
 
 def test_clashes_are_told_in_the_numbers_of_all_rows(cluster, X):
@@ -127,8 +167,35 @@ def test_clashes_are_told_in_the_numbers_of_all_rows(cluster, X):
             fitted(x, X, must_link=[(0, 300)])
         with pytest.raises(ValueError, match="n_samples=300 should be >= n_clusters=400"):
             ConstrainedKMeans(400).fit(x)
-        with pytest.raises(ValueError, match="y is not read"):
-            fitted(x, X, y=np.zeros(300))
+        y = np.full(300, None, dtype=object)
+        y[[40, 290]] = "one", "other"
+        with pytest.raises(InfeasibleError, match=r"rows 40 and 290 have different labels.* path 40-170-290"):
+            fitted(x, X, y=y, must_link=[(40, 170), (170, 290)])
+
+
+@pytest.mark.parametrize("given", ["array", "dask array", "series"])
+def test_partial_labels_are_links_as_in_memory(given, cluster, X):
+    y = np.where(np.arange(300) % 10 == 3, np.arange(300) % 20 // 10, -1)
+    links = {"must_link": [(1, 250)], "cannot_link": [(3, 250)]}
+    sizes = {"size_min": 80, "size_max": 120, "init": X[:3], "local_search": False}
+    local = konstrain.ConstrainedKMeans(3, **sizes).fit(X, y, **links)
+    x = da.from_array(X, chunks=(100, 4))
+    y = {
+        "array": y,
+        "dask array": da.from_array(y, chunks=100),
+        # Partitions with and without missing labels have other types.
+        "series": dd.from_pandas(pd.Series(np.where(y == -1, np.nan, y)), npartitions=3),
+    }[given]
+    with Client(cluster):
+        model = ConstrainedKMeans(3, **sizes).fit(x, y, **links)
+        labels = model.labels_.compute()
+        assert_array_equal(labels, local.labels_)
+        assert_allclose(model.inertia_, local.inertia_, rtol=1e-9)
+        assert len(set(labels[3::20])) == len(set(labels[13::20])) == 1
+        assert labels[3] != labels[13]
+        free, complete = (ConstrainedKMeans(3, **sizes).fit(x, y).labels_.compute() for y in (None, local.labels_))
+        assert_array_equal(free, complete)
+        assert (free != labels).any()
 
 
 @pytest.mark.parametrize("init", ["k-means++", "random", "k-means||", lambda X, k, random_state: X[:k]])

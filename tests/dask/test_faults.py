@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import dask
@@ -71,7 +72,9 @@ def test_a_scheduler_that_is_gone_is_told_in_one_line(X):
         address = f"tcp://127.0.0.1:{port}"
         command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard", "--no-nanny"]
         worker = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        with dask.config.set({"distributed.comm.timeouts.connect": "3s"}), Client(address, timeout=60) as client:
+        wait_until_it_listens(port)
+        # For as long as this the client looks for a scheduler that has gone.
+        with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), Client(address, timeout=3) as client:
             client.wait_for_workers(1, timeout=60)
 
             def end_scheduler(now):
@@ -84,6 +87,15 @@ def test_a_scheduler_that_is_gone_is_told_in_one_line(X):
         for process in filter(None, (scheduler, worker)):
             process.kill()
             process.wait()
+
+
+def wait_until_it_listens(port):
+    for _ in range(600):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"nobody listens on port {port}")
 
 
 def free_port():

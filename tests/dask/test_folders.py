@@ -82,6 +82,13 @@ def test_a_pattern_of_files_on_a_given_scheduler_replaces_a_folder_by_force(fold
     ("arguments", "words"),
     [
         (("rows", "-k", 3, "--id", "key", "--plot", "a.png"), "--plot needs all rows in memory"),
+        (("rows", "-k", 3, "--category", "key"), "--category needs all rows in memory"),
+        (("rows", "-k", 3, "--share-min", "0.1"), "--share-min needs all rows in memory"),
+        (("rows", "-k", 3, "--share-max", "0.9"), "--share-max needs all rows in memory"),
+        (("rows", "-k", 3, "--share-tolerance", "0"), "--share-tolerance needs all rows in memory"),
+        (("rows", "-k", 3, "--demand", "x,y"), "--demand with several columns needs all rows in memory"),
+        (("none", "-k", 3), "there is no file or folder none"),
+        (("s3://bucket/part-*.parquet", "-k", 3), "is an address; konstrain reads files of this machine"),
         (("rows", "-k", 3), "column 'key' holds no numbers"),
         (("empty", "-k", 3), "there is no Parquet file in empty"),
         (("none-*.parquet", "-k", 3), "no file is called none-*.parquet"),

@@ -199,6 +199,11 @@ def refuse_options_in_memory(
         "--decimal": rows.decimal,
         "--encoding": rows.encoding,
         "--group": constraints.group,
+        "--category": constraints.category,
+        "--share-min": constraints.share_min,
+        "--share-max": constraints.share_max,
+        "--share-tolerance": constraints.share_tolerance is not None,
+        "--demand with several columns": "," in (constraints.demand or ""),
         f"--method {search.method}": search.method != "constrained-kmeans",
     }
     for name, is_given in in_memory.items():

@@ -7,12 +7,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import dask
 import distributed
 import numpy as np
 from distributed.comm import CommClosedError
 from numpy.typing import NDArray
 
 from konstrain.dask import passes
+from konstrain.dask.partial_labels import Known, find_known
 from konstrain.dask.passes import Place, Rows, Seen, joined_rows
 from konstrain.dask.rows import Source
 from konstrain.exceptions import UndecidedError
@@ -136,6 +138,16 @@ class Partitions:
             return joined_rows(
                 self._client.gather(self._client.map(passes.pick, rows, [inside for _, inside in wanted], pure=False))
             )
+
+    def known_labels(self) -> Known:
+        """Fetch the partial labels; none where every row has one, for complete labels are no constraints."""
+        if self.source.labels is None:
+            return Known.nothing()
+        find = dask.delayed(find_known, pure=False)
+        tasks = [find(labels, place) for labels, place in zip(self.source.labels, self.places, strict=True)]
+        with self._in_words():
+            known = Known.joined(self._client.gather(self._client.compute(tasks, optimize_graph=False)))
+        return known if known.numbers.size < self.n_samples else Known.nothing()
 
     def _by_partition(self, numbers: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
         cuts = np.searchsorted(numbers, self._first)

@@ -18,16 +18,18 @@ from konstrain import estimators
 from konstrain._sklearn import StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Assignment
+from konstrain.constraints.inputs import membership_values
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions, client_for
 from konstrain.dask.linked import Asked, build_problem
 from konstrain.dask.looks import overview_of
 from konstrain.dask.passes import Place
 from konstrain.dask.problem import RemoteProblem
-from konstrain.dask.rows import Source, is_collection, lazy_labels
+from konstrain.dask.rows import Source, is_collection, is_lazy, lazy_labels
 from konstrain.dask.sample import Sample
 from konstrain.dask.start import first_centers
 from konstrain.dask.steps import RemoteLabels, RemoteSteps
+from konstrain.dask.weightless import place_weightless
 from konstrain.estimators._conventions import warn_not_converged
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans.distances import default_threads
@@ -72,9 +74,8 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         Number of runs on the sample.
     max_iter, tol, violation_cost, local_search, time_limit, n_jobs, random_state, copy_x
         As in `konstrain.ConstrainedKMeans`; `local_search` and `n_jobs` are about the sample.
-    metric : None
-        Metrics are learned in memory: see `konstrain.LinkMetric`. Shares of groups and several resources are kept in
-        memory only, too.
+    metric, share_min, share_max, share_tolerance : None
+        Metrics are learned, and shares of groups and several resources kept, in memory only.
     verbose : int, default=0
         1: a line per iteration on standard error.
     callback : callable or None, default=None
@@ -121,6 +122,9 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         size_min: Any = None,
         size_max: Any = None,
         *,
+        share_min: Any = None,
+        share_max: Any = None,
+        share_tolerance: float | None = None,
         init: Any = "k-means++",
         n_init: Any = "auto",
         max_iter: int = 300,
@@ -140,6 +144,9 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             n_clusters,
             size_min,
             size_max,
+            share_min=share_min,
+            share_max=share_max,
+            share_tolerance=share_tolerance,
             init=init,
             n_init=n_init,
             max_iter=max_iter,
@@ -171,6 +178,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         must_link: Any = None,
         cannot_link: Any = None,
         demand: Any = None,
+        category: Any = None,
     ) -> Self:
         """Cluster the rows of X under constraints.
 
@@ -178,8 +186,10 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
             Rows to cluster; the sizes of its partitions need not be known. float32 stays float32.
-        y : None
-            Partial labels are given as links here: see `konstrain.pairs_from_labels`.
+        y : dask array or series cut like X, or array-like, optional
+            Partial labels, -1, None or NaN for unknown: rows with the same label must share a cluster, rows with
+            different labels must not. Rows with labels are gathered on the client. A `y` without any unknown row is
+            ignored, as in `konstrain.ConstrainedKMeans`.
         sample_weight : dask array or series cut like X, or array-like, optional
             What each row counts in centers and costs; default 1.
         must_link, cannot_link : pairs, optional
@@ -187,17 +197,18 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             on; forms as in `konstrain.ConstrainedKMeans`. Rows with links are gathered on the client.
         demand : dask array or series cut like X, or array-like, optional
             What each row counts towards the size of its cluster; default 1.
+        category : None
+            Shares of groups are kept in memory only.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        if y is not None:
-            raise ValueError("y is not read from Dask collections; give must_link=konstrain.pairs_from_labels(...)")
+        self._refuse_shares(category)
         deadline = Deadline(self.time_limit)
         self.link_metric_, self.metric_choice_ = None, None
-        source = Source.of(X, sample_weight, demand)
+        source = Source.of(X, sample_weight, demand, y if y is None or is_lazy(y) else membership_values(y))
         asked = Asked(self.n_clusters, self.size_min, self.size_max, must_link, cannot_link)
         with client_for(self.client) as client, Partitions(client, source) as partitions:
             overview = overview_of(partitions, self.n_clusters)
@@ -205,6 +216,14 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             steps, best = self._run(partitions, problem, deadline)
             self._keep_remote(source, partitions, problem, steps, best)
         return self
+
+    def _refuse_shares(self, category: Any) -> None:
+        for name, value in {**self._share_bounds(), "category": category}.items():
+            if value is not None:
+                raise ValueError(
+                    f"{name} is given, but shares of groups are kept in memory only; leave it out, or use "
+                    "konstrain.ConstrainedKMeans for rows in memory"
+                )
 
     def _run(
         self, partitions: Partitions, problem: RemoteProblem, deadline: Deadline
@@ -230,7 +249,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             warn_caller(
                 f"interrupted in iteration {best.n_iter}; the best clustering so far is returned", RuntimeWarning
             )
-        return steps, prove_last_step(loop, best)
+        return steps, place_weightless(steps, prove_last_step(loop, best))
 
     def _price(self, partitions: Partitions, problem: RemoteProblem, centers: NDArray[np.float64]) -> float | None:
         """What breaking a soft link of confidence 1 costs: the mean of all costs at the start, unless it is given."""

@@ -1,4 +1,4 @@
-"""Constraints on rows that are elsewhere: bounds are checked by sums, rows with links are gathered and merged."""
+"""Constraints on rows that are elsewhere: bounds are checked by sums, rows with links or labels are gathered."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,9 +13,12 @@ from konstrain.constraints.inputs import Links, read_links, read_sizes
 from konstrain.constraints.sizes import sum_findings
 from konstrain.constraints.tables import reusable
 from konstrain.constraints.witness import MustLinkPath, SizeSums, UncolorableRows
+from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
 from konstrain.dask.problem import Overview, RemoteProblem, Tied
 from konstrain.exceptions import InfeasibleError
+
+_NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +41,9 @@ def build_problem(partitions: Partitions, overview: Overview, asked: Asked) -> R
     low, high = read_sizes(asked.size_min, asked.size_max, asked.n_clusters)
     _refuse_sums(overview, asked)
     has_sizes = low is not None or high is not None
-    if has_sizes and overview.weight.n_zero:
-        raise ValueError(
-            f"sample_weight is 0 in {overview.weight.n_zero} rows, which under size_min or size_max could stand "
-            "anywhere at no cost; leave them out, call X[sample_weight > 0]"
-        )
-    tied = _gather(partitions, asked.n_clusters, must, cannot)
+    # Under sizes these could stand anywhere at no cost, so no prices tell where: they are placed here, by numbers.
+    idle = partitions.ask(passes.without_weight, None).values if has_sizes and overview.weight.n_zero else _NO_ROWS
+    tied = _gather(partitions, asked.n_clusters, must, cannot, idle)
     if tied is not None:
         partitions.set_tied(tied.numbers)
         _refuse_large_blocks(tied, high)
@@ -69,23 +69,29 @@ def _refuse_sums(overview: Overview, asked: Asked) -> None:
         raise finding.error()
 
 
-def _gather(partitions: Partitions, n_clusters: int, must: Links, cannot: Links) -> Tied | None:
-    """Fetch the rows with links, and merge and check these as in memory."""
-    numbers = np.unique(np.concatenate([must.pairs.ravel(), cannot.pairs.ravel()])).astype(np.int64)
+def _gather(
+    partitions: Partitions, n_clusters: int, must: Links, cannot: Links, idle: NDArray[np.int64]
+) -> Tied | None:
+    """Fetch the rows with links or labels, and those without weight, and merge and check these as in memory."""
+    known = partitions.known_labels()
+    numbers = np.unique(np.concatenate([must.pairs.ravel(), cannot.pairs.ravel(), known.numbers, idle]))
     if not numbers.size:
         return None
     rows = partitions.rows_at(numbers)
     links = {"must_link": _renumbered(must, numbers), "cannot_link": _renumbered(cannot, numbers)}
+    labels = np.full(numbers.size, None, dtype=object)
+    labels[np.searchsorted(numbers, known.numbers)] = known.labels
     try:
         problem = Problem.build(
             # They are few: means of blocks can be as exact as those of clusters.
             rows.values.astype(np.float64),
             n_clusters,
-            must_link=links["must_link"],
-            cannot_link=links["cannot_link"],
             sample_weight=rows.weight,
             demand=rows.demand,
             nonempty=False,
+            labels=labels,
+            must_link=links["must_link"],
+            cannot_link=links["cannot_link"],
         )
     except InfeasibleError as error:
         raise _in_numbers_of_rows(error, numbers) from None

@@ -20,6 +20,7 @@ from konstrain.dask.passes import Labelling, Rows
 from konstrain.dask.rows import Source
 from konstrain.exceptions import FileError
 from konstrain.files.choice import Choice, Request
+from konstrain.files.sources import refuse_address
 
 # Numbers in one partition: 64 MB in double precision, so that several fit into a worker of 1 GB.
 MOST_NUMBERS = 8_000_000
@@ -109,6 +110,7 @@ class Folder:
 
 
 def _files_of(path: Path) -> list[str]:
+    refuse_address(path)
     pattern = str(path / "*.parquet") if path.is_dir() else str(path)
     # In full: workers may have been started in another folder.
     files = [os.path.abspath(file) for file in sorted(glob.glob(pattern))]

@@ -463,6 +463,33 @@ def pick(rows: Rows, places: NDArray[np.int64]) -> Rows:
     return rows.at(places)
 
 
+def refuse_other_shape(name: str, values: NDArray[Any], place: Place) -> None:
+    """Raise when what is given for each row is cut otherwise than the rows."""
+    if values.shape != (place.n_rows,):
+        raise ValueError(
+            f"partition {place.number} of {name} has shape {values.shape}, but X has {place.n_rows} rows there; cut "
+            "both into the same partitions"
+        )
+
+
+def without_weight(_: None, rows: Rows, place: Place) -> "Numbers":
+    """Return the rows of a partition that cost nothing wherever they are, and count towards sizes."""
+    is_idle = (rows.weights() == 0) & (rows.demands() > 0)
+    return Numbers(place.first_row + np.flatnonzero(is_idle))
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Some rows, by their ascending numbers among all rows."""
+
+    values: NDArray[np.int64]
+
+    @classmethod
+    def joined(cls, parts: "list[Numbers]") -> "Numbers":
+        """Put the rows of several partitions together."""
+        return cls(np.concatenate([part.values for part in parts]))
+
+
 def costs_of(asked: tuple[Labelling, NDArray[np.float64]], rows: Rows, place: Place) -> "Total":
     """Return what the rows of a partition cost by their labels, at other centers."""
     labelling, centers = asked

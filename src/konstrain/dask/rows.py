@@ -8,7 +8,7 @@ import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
 
-from konstrain.dask.passes import Rows
+from konstrain.dask.passes import Place, Rows, refuse_other_shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,17 +25,22 @@ class Source:
         Number of columns.
     dtype : numpy dtype
         float32 or float64.
+    n_rows : tuple of float
+        Rows of each partition, NaN where not known.
+    labels : list or None
+        Of each partition what makes up its partial labels; None: no row has one.
     """
 
     pieces: list[tuple[Any, Any, Any]]
     features: tuple[str, ...] | None
     n_features: int
     dtype: Any
-    n_rows: tuple[float, ...]  # NaN where not known
+    n_rows: tuple[float, ...]
+    labels: list[Any] | None = None
 
     @classmethod
-    def of(cls, X: Any, sample_weight: Any = None, demand: Any = None) -> "Source":
-        """Take up a dask array or dataframe with what its rows count; a source stays what it is."""
+    def of(cls, X: Any, sample_weight: Any = None, demand: Any = None, labels: Any = None) -> "Source":
+        """Take up a dask array or dataframe with what is known of its rows; a source stays what it is."""
         if isinstance(X, cls):
             return X
         if isinstance(X, da.Array):
@@ -52,9 +57,10 @@ class Source:
                 "konstrain.ConstrainedKMeans for rows in memory"
             )
         dtype = np.dtype(np.float32 if all(kind == np.float32 for kind in dtypes) else np.float64)
-        weights = _amounts("sample_weight", sample_weight, X, values)
-        demands = _amounts("demand", demand, X, values)
-        return cls(list(zip(values, weights, demands, strict=True)), features, n_features, dtype, n_rows)
+        beside = {"sample_weight": _as_numbers(sample_weight), "demand": _as_numbers(demand)}
+        parts = [_cut_like(X, len(values), name, given) or [None] * len(values) for name, given in beside.items()]
+        known = _cut_like(X, len(values), "y", labels)
+        return cls(list(zip(values, *parts, strict=True)), features, n_features, dtype, n_rows, known)
 
     def partitions(self) -> list[Delayed]:
         """Return the partitions, each of which gives `Rows`, under names that no other call returns."""
@@ -68,11 +74,8 @@ def make_rows(block: Any, weight: Any, demand: Any, dtype: Any, number: int) -> 
     amounts = []
     for name, given in (("sample_weight", weight), ("demand", demand)):
         array = None if given is None else np.ascontiguousarray(given, dtype=np.float64)
-        if array is not None and array.shape != (len(values),):
-            raise ValueError(
-                f"partition {number} of {name} has shape {array.shape}, but X has {len(values)} rows there; cut both "
-                "into the same partitions"
-            )
+        if array is not None:
+            refuse_other_shape(name, array, Place(number, 0, len(values)))
         amounts.append(array)
     return Rows(values, *amounts)
 
@@ -113,29 +116,42 @@ def _is_numeric(kind: Any) -> bool:
     return getattr(kind, "kind", "O") in "fiub"
 
 
-def _amounts(name: str, given: Any, X: Any, values: list[Delayed]) -> list[Any]:
-    """Weights or demands by partition; None for each where none are given."""
+def is_lazy(given: Any) -> bool:
+    """Whether this is one of Dask's collections, of whatever kind."""
+    return hasattr(given, "to_delayed")
+
+
+def _as_numbers(given: Any) -> Any:
+    return given if given is None or is_lazy(given) else np.asarray(given, dtype=np.float64)
+
+
+def _cut_like(X: Any, n_parts: int, name: str, given: Any) -> list[Any] | None:
+    """Cut what is given for each row, a collection or an array in memory, into the partitions of X."""
     if given is None:
-        return [None] * len(values)
-    if isinstance(given, da.Array) or hasattr(given, "to_delayed"):
+        return None
+    if getattr(given, "ndim", 1) != 1:
+        raise ValueError(
+            f"{name} has {given.ndim} dimensions; over a cluster it is one value per row, several resources are kept "
+            "in memory only, by konstrain.ConstrainedKMeans"
+        )
+    if is_lazy(given):
         parts = list(given.to_delayed().ravel()) if isinstance(given, da.Array) else list(given.to_delayed())
-        if len(parts) != len(values):
+        if len(parts) != n_parts:
             raise ValueError(
-                f"{name} has {len(parts)} partitions, but X has {len(values)}; cut both into the same partitions, "
+                f"{name} has {len(parts)} partitions, but X has {n_parts}; cut both into the same partitions, "
                 "with rechunk or repartition"
             )
         return parts
-    array = np.asarray(given, dtype=np.float64)
     known = isinstance(X, da.Array) and not np.isnan(X.shape[0])
     if not known:
         raise ValueError(
             f"where the rows of {name} belong is not known, for the sizes of X's partitions are not; give {name} as "
             "a dask array or series cut like X"
         )
-    if array.shape != (X.shape[0],):
-        raise ValueError(f"{name} must have one value per row, shape ({X.shape[0]},), got {array.shape}")
+    if given.shape != (X.shape[0],):
+        raise ValueError(f"{name} must have one value per row, shape ({X.shape[0]},), got {given.shape}")
     ends = np.cumsum(X.chunks[0])
-    return [array[end - size : end] for end, size in zip(ends, X.chunks[0], strict=True)]
+    return [given[end - size : end] for end, size in zip(ends, X.chunks[0], strict=True)]
 
 
 def lazy_labels(labels: list[Delayed], n_rows: Any) -> da.Array:

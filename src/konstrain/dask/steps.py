@@ -194,7 +194,7 @@ class RemoteSteps(Steps):
 
     def _step_with_sizes(self, centers: NDArray[np.float64], warm: NDArray[np.float64] | None) -> Assignment:
         """Look at all rows at better and better prices until those near a tie can be placed, and that is proved."""
-        bounds = self._bounds
+        bounds = self.bounds
         prices = bounds.admissible(self._guide.follow(centers, warm))
         width = self._guide.gap_of(WIDEST_SHARE, centers, prices)
         share, fallback, view = self._near_share, None, _View(self.partitions)
@@ -227,7 +227,7 @@ class RemoteSteps(Steps):
         return fallback
 
     @cached_property
-    def _bounds(self) -> Bounds:
+    def bounds(self) -> Bounds:
         """Bounds that prices answer for: those asked for, and clusters that must not be empty."""
         bounds = self._asked.bounds
         if not self._asked.nonempty:
@@ -236,7 +236,7 @@ class RemoteSteps(Steps):
 
     @cached_property
     def _guide(self) -> PriceSample:
-        share, bounds = self.sample.share, self._bounds
+        share, bounds = self.sample.share, self.bounds
         return PriceSample(self.sample.rows, Bounds(share * bounds.low, share * bounds.high))
 
     @property

@@ -139,6 +139,8 @@ def as_source(path: str | Path | Source, encoding: str | None = None) -> Source:
 def _refuse_unknown_ending(path: Path) -> None:
     ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
     if ending.lower() not in _READERS and path != STANDARD_INPUT:
+        if not path.exists():
+            raise FileError(f"there is no file or folder {path}")
         raise FileError(f"{path}: cannot tell the format from the name; it should end in {', '.join(_READERS)}")
 
 
