@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from konstrain.assignment import coupled, milp, narrow
-from konstrain.assignment.narrow import Narrowed, broken_links
+from konstrain.assignment.narrow import Look, Narrowed, broken_links, is_large
 from konstrain.assignment.problem import AssignmentProblem, only_prices
 from konstrain.links import LinkGraph
 from konstrain.stop import NO_DEADLINE
@@ -58,7 +58,7 @@ def test_moving_a_block_that_was_left_out_raises_the_bound_by_what_is_said(unit,
     costs = rng.random((80, 3))
     problem = AssignmentProblem(costs, demand=np.full(80, unit), size_max=np.full(3, 30.0 * unit))
     first, later = rng.normal(scale=0.05, size=(2, 3))
-    part = Narrowed.of(problem, first, NO_LINK)
+    part = Narrowed.of(Look.at(problem, first), NO_LINK)
     out = np.setdiff1d(np.arange(80), part.blocks)
     priced = costs[out] + unit * later
     own = priced[np.arange(out.size), part.labels[out]]
@@ -72,7 +72,7 @@ def test_links_that_hold_are_left_aside_and_broken_ones_taken_up():
     costs = np.array([[0.0, 9.0], [0.0, 9.0], [9.0, 0.0]] * 10)
     links = LinkGraph.from_edges(30, [0, 0], [1, 2])
     problem = AssignmentProblem(costs, links=links, size_max=np.full(2, 28.0))
-    part = Narrowed.of(problem, np.zeros(2), np.zeros(2, dtype=bool))
+    part = Narrowed.of(Look.at(problem, np.zeros(2)), np.zeros(2, dtype=bool))
     assert part.is_taken.tolist() == [True, False]
     assert part.problem.graph.n_edges == 1
     assert {0, 1} <= set(part.blocks.tolist())
@@ -82,14 +82,38 @@ def test_links_that_hold_are_left_aside_and_broken_ones_taken_up():
 def test_prices_that_crowd_a_cluster_are_not_balanced():
     costs = np.random.default_rng(0).random((100, 2))
     problem = AssignmentProblem(costs, size_max=np.full(2, 55.0))
-    assert Narrowed.of(problem, np.zeros(2), NO_LINK).is_balanced
-    assert not Narrowed.of(problem, np.array([0.0, 5.0]), NO_LINK).is_balanced
+    assert Look.at(problem, np.zeros(2)).is_balanced
+    assert not Look.at(problem, np.array([0.0, 5.0])).is_balanced
 
 
 def test_small_problems_and_those_without_common_demand_are_solved_whole(monkeypatch):
     rng = np.random.default_rng(0)
     costs = rng.random((60, 2))
     odd = AssignmentProblem(costs, demand=rng.random(60) + 1.0, size_max=np.full(2, 60.0))
-    assert Narrowed.of(odd, np.zeros(2), NO_LINK) is None
+    assert Narrowed.of(Look.at(odd, np.zeros(2)), NO_LINK) is None
     monkeypatch.setattr(narrow, "MIN_COSTS", costs.size + 1)
-    assert Narrowed.of(AssignmentProblem(costs, size_max=np.full(2, 40.0)), np.zeros(2), NO_LINK) is None
+    assert not is_large(odd)
+
+
+def test_the_more_blocks_are_misplaced_the_more_are_kept():
+    costs = np.random.default_rng(0).random((4000, 2))
+    problem = AssignmentProblem(costs, size_max=np.full(2, 2100.0))
+    near = [Narrowed.of(Look.at(problem, np.array([0.0, price])), NO_LINK).blocks.size for price in (0.0, 0.04, 0.1)]
+    assert near[0] < near[1] < near[2] <= 2000
+
+
+def test_misplaced_blocks_are_counted_at_the_prices_of_their_own_demand():
+    """Two of demand 3 would crowd the first cluster if they paid for one unit only."""
+    costs = np.array([[0.0, 1.0]] * 2 + [[0.0, 9.0], [9.0, 0.0]] * 4)
+    demand = np.array([3.0] * 2 + [1.0] * 8)
+    problem = AssignmentProblem(costs, demand=demand, size_max=np.array([4.0, 10.0]))
+    assert Look.at(problem, np.array([0.5, 0.0])).misplaced == 0.0
+    assert Look.at(problem, np.array([0.2, 0.0])).misplaced == pytest.approx(6 / 14)
+
+
+def test_what_did_not_suffice_is_widened_up_to_half_of_the_blocks_and_no_further():
+    problem = AssignmentProblem(np.random.default_rng(0).random((1000, 2)), size_max=np.full(2, 600.0))
+    look = Look.at(problem, np.zeros(2))
+    kept = [Narrowed.of(look, NO_LINK, width) for width in (1.0, 4.0, 16.0, 64.0)]
+    assert [part.blocks.size for part in kept[:3]] == [31, 125, 500]
+    assert kept[3] is None

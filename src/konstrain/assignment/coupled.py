@@ -8,8 +8,9 @@ every choice that could still be part of something better, so its optimum is the
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain.assignment.decided import Undecided
 from konstrain.assignment.lagrangian import Lagrangian
-from konstrain.assignment.narrow import Narrowed, broken_links
+from konstrain.assignment.narrow import WIDEN, Look, Narrowed, broken_links, is_large
 from konstrain.assignment.problem import Assignment, AssignmentProblem, start_prices
 from konstrain.assignment.prove import prove
 from konstrain.exceptions import InfeasibleError, UndecidedError
@@ -19,8 +20,6 @@ name = "coupled"
 
 # How often what is left of a large problem is chosen anew, by the prices that the last choice led to.
 LOOKS = 8
-# By how much more is left when what was left did not have room for feasible labels.
-WIDEN = 2.0
 
 
 def supports(problem: AssignmentProblem) -> bool:
@@ -41,23 +40,26 @@ def _solve_narrowed(
     problem: AssignmentProblem, start: NDArray[np.float64] | None, deadline: Deadline
 ) -> Assignment | None:
     """Leave out what prices decide, and look again at the prices and labels reached; None when that leads nowhere."""
+    if not is_large(problem):
+        return None
     whole = Lagrangian(problem, deadline)
     prices = np.zeros(problem.n_clusters) if start is None else start
     is_taken = np.zeros(problem.graph.n_edges, dtype=bool)
     width = 1.0
-    for _ in range(LOOKS):
-        part = Narrowed.of(problem, prices, is_taken, width)
-        if part is not None and not part.is_balanced:
-            part = Narrowed.of(problem, whole.prices_without_links(prices), is_taken, width)
+    for n_looks in range(LOOKS):
+        look = Look.at(problem, prices)
+        if not look.is_balanced:
+            look = Look.at(problem, whole.prices_without_links(prices))
+        part = Narrowed.of(look, is_taken, width)
         if part is None or deadline.expired():
             return None
         search = Lagrangian(part.problem, deadline)
         search.alternate(part.prices)
-        if search.labels is None or search.best is None:
+        is_far = search.cost - search.bound > part.rise(part.prices)
+        if search.labels is None or search.best is None or is_far:
+            # The gap is wider than what tells apart who is left out: the next look would see the same.
             prices, width = part.prices, WIDEN * width
             continue
-        if search.cost - search.bound > part.rise(part.prices):
-            return None  # the gap is wider than what tells apart who is left out: the next look would see the same
         is_broken = broken_links(problem, part.joined(search.labels)) & ~part.is_taken
         if search.cost - search.bound < part.rise(search.best.prices) and not is_broken.any():
             bound = _finish(search)
@@ -69,6 +71,8 @@ def _solve_narrowed(
             if whole.labels is not None and (is_proven or deadline.expired() or deadline.is_brief):
                 return _answer(whole, part.cost + bound, search.best.prices, is_proven)
             is_broken = broken_links(problem, part.joined(search.labels))
+        if n_looks > 0 and not is_broken.any():
+            width *= WIDEN  # prices that are as good, but far apart, would take turns
         prices, is_taken = search.best.prices, part.is_taken | is_broken
     return None
 
@@ -92,7 +96,19 @@ def _solve_whole(
 
 
 def _finish(search: Lagrangian) -> float:
-    """Close what gap is left; returns the best bound reached."""
+    """Close what gap is left, among the blocks that are still undecided; returns the best bound reached."""
+    remaining = None if search.is_closed() else Undecided.of(search)
+    if remaining is None:
+        return _close(search)
+    inner = remaining.searched_from(search)
+    known, bound = search.cost, remaining.cost + _close(inner)
+    assert inner.labels is not None
+    search.offer(remaining.joined(inner.labels))
+    # What was left out costs at least as much as the labels known then.
+    return max(search.bound, min(bound, known))
+
+
+def _close(search: Lagrangian) -> float:
     search.climb()
     return search.bound if search.is_closed() else prove(search)
 

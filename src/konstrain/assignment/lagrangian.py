@@ -43,6 +43,8 @@ AIM = 0.01
 FAR_OFF = 1e-3
 # Steps between two attempts to turn the labels at the current prices into feasible ones.
 REPAIR_EVERY = 5
+# Share of free blocks from which on transport puts the sizes right: better than moves of single blocks, and at once.
+MOSTLY_FREE = 1 / 2
 # Rows of costs handed to the transport kernel for a start; more would cost memory and change the prices little.
 MAX_START_ENTRIES = 1_000_000
 # Whole demands are repeated unit by unit up to this many units per block on average; beyond, and for fractions, a
@@ -215,7 +217,7 @@ class Lagrangian:
 
     def repair(self, point: PricePoint) -> None:
         """Keep blocks of hard links and of odd sizes where the relaxation put them, and place all others."""
-        if self.problem.demand is not None:
+        if self.problem.demand is not None and self.split.free.size < MOSTLY_FREE * self.problem.n_blocks:
             mended = mend_sizes(self.problem, point.relaxed.labels)
             if mended is not None:
                 self.offer(mended)

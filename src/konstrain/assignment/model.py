@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array, vstack
+from scipy.sparse import coo_array, csr_array
 
 from konstrain._highs import BinaryProgram, LinearProgram, solve_binary
 from konstrain._tolerances import SUM_RELATIVE
@@ -314,8 +314,12 @@ class _Rows:
         self.add(numbers[there], columns[there], values[there], np.full(n_rows, -np.inf), np.full(n_rows, high))
 
     def finish(self, n_columns: int) -> tuple[csr_array, NDArray[np.float64], NDArray[np.float64]]:
-        matrices = [coo_array((v, (r, c)), shape=(n, n_columns)) for n, r, c, v in self._blocks]
-        return csr_array(vstack(matrices)), np.concatenate(self._low), np.concatenate(self._high)
+        # At once: a matrix for each cluster's links would take longer to make than small programs take to solve.
+        first = np.cumsum([0, *(n for n, *_ in self._blocks)])
+        rows = np.concatenate([start + row for start, (_, row, _, _) in zip(first, self._blocks, strict=False)])
+        columns, values = (np.concatenate([block[i] for block in self._blocks]) for i in (2, 3))
+        matrix = coo_array((values, (rows, columns)), shape=(int(first[-1]), n_columns))
+        return csr_array(matrix), np.concatenate(self._low), np.concatenate(self._high)
 
 
 def _numbered(allowed: NDArray[np.bool_]) -> NDArray[np.int64]:

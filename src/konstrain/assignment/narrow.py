@@ -8,6 +8,7 @@ answer is the answer once no link is broken.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -22,10 +23,65 @@ from konstrain.links import LinkGraph
 # Problems with fewer costs, or a smaller share of blocks that count the same and break no link, are solved whole.
 MIN_COSTS = 1_000_000
 MIN_EVEN = 0.5
-# Share of these blocks that is kept: those that prefer their cluster least.
-NEAR = 1 / 4
+# Share of these blocks that is kept: those that prefer their cluster least. So many for each that is in a wrong
+# place, for the more there are, the further prices will move; at least and at most these shares.
+PER_MISPLACED = 64
+LEAST_NEAR = 1 / 32
+MOST_NEAR = 1 / 2
+# By how much more is left when what was left did not suffice.
+WIDEN = 4.0
 # Share of the blocks that may be in a wrong place; with more, other prices have to be found first.
 MOST_MISPLACED = 1 / 64
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """Every block in the cluster it prefers at some prices, all of them priced as if of the most common demand.
+
+    Parameters
+    ----------
+    problem : AssignmentProblem
+        With sizes.
+    prices : ndarray of float64, shape (n_clusters,)
+        The prices.
+    is_even : ndarray of bool, shape (n_blocks,)
+        Which blocks have the most common demand.
+    unit : float
+        That demand.
+    labels : ndarray of int32, shape (n_blocks,)
+        The cluster each block prefers.
+    gaps : ndarray of float32, shape (n_blocks,)
+        By how much it prefers it.
+    """
+
+    problem: AssignmentProblem
+    prices: NDArray[np.float64]
+    is_even: NDArray[np.bool_]
+    unit: float
+    labels: NDArray[np.int32]
+    gaps: NDArray[np.float32]
+
+    @classmethod
+    def at(cls, problem: AssignmentProblem, prices: NDArray[np.float64]) -> Self:
+        """Look where all blocks go."""
+        is_even, unit = most_common_demand(problem.demand, np.ones(problem.n_blocks, dtype=bool))
+        return cls(problem, prices, is_even, unit, *_core.price_rows(problem.costs, unit * prices))
+
+    @cached_property
+    def misplaced(self) -> float:
+        """Share of the demand that is beyond the upper sizes or missing to the lower ones, whichever is more."""
+        problem, odd, labels = self.problem, np.flatnonzero(~self.is_even), self.labels
+        if problem.demand is not None:
+            labels = labels.copy()
+            labels[odd] = (problem.costs[odd] + problem.demand[odd, None] * self.prices).argmin(axis=1)
+        sizes, (low, high) = problem.sizes(labels), problem.bounds
+        too_many, missing = np.maximum(sizes - high, 0.0), np.maximum(low - sizes, 0.0)
+        return float(max(too_many.sum(), missing.sum())) / max(problem.total_demand, 1e-300)
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether so few blocks are too many or missing that those which are left can make up for it."""
+        return self.misplaced <= MOST_MISPLACED
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +106,6 @@ class Narrowed:
         Per unit of demand, how much each of them prefers it at least.
     unit : float
         Demand of each of them.
-    is_balanced : bool
-        Whether so few blocks are too many or missing at these prices that those which are left can make up for it.
     """
 
     problem: AssignmentProblem
@@ -62,51 +116,42 @@ class Narrowed:
     prices: NDArray[np.float64]
     margin: float
     unit: float
-    is_balanced: bool
 
     @classmethod
-    def of(
-        cls,
-        problem: AssignmentProblem,
-        prices: NDArray[np.float64],
-        is_taken: NDArray[np.bool_],
-        width: float = 1.0,
-    ) -> Self | None:
-        """Leave out what clearly prefers its cluster at these prices; None when that would not pay.
+    def of(cls, look: Look, is_taken: NDArray[np.bool_], width: float = 1.0) -> Self | None:
+        """Leave out what clearly prefers its cluster at the prices of a look; None when that would not pay.
 
         `is_taken` says which links count beside those that blocks break at these prices; `width` multiplies the
         number of blocks that are kept.
         """
-        if problem.costs.size < MIN_COSTS:
-            return None
-        is_even, unit = most_common_demand(problem.demand, np.ones(problem.n_blocks, dtype=bool))
-        labels, gaps = _core.price_rows(problem.costs, unit * prices)
+        problem, labels = look.problem, look.labels
         is_taken = is_taken | broken_links(problem, labels)
+        is_even = look.is_even.copy()
         u, v, _ = problem.graph.edges
         is_even[u[is_taken]] = is_even[v[is_taken]] = False
         even = np.flatnonzero(is_even)
         if even.size < MIN_EVEN * problem.n_blocks:
             return None
-        n_near = int(width * NEAR * even.size)
-        if n_near >= even.size:
-            return None
-        far = even[np.argpartition(gaps[even], n_near)[n_near:]]
-        held = unit * np.bincount(labels[far], minlength=problem.n_clusters).astype(np.float64)
-        if problem.nonempty and not held.all():
+        share = width * min(max(PER_MISPLACED * look.misplaced, LEAST_NEAR), MOST_NEAR)
+        if share >= WIDEN * MOST_NEAR:
+            return None  # the last look left that much already, and it did not suffice
+        n_near = int(min(share, MOST_NEAR) * even.size)
+        parted = even[np.argpartition(look.gaps[even], n_near)]
+        near, far = np.sort(parted[:n_near]), parted[n_near:]
+        held = look.unit * np.bincount(labels[far], minlength=problem.n_clusters).astype(np.float64)
+        if problem.nonempty and not (held + problem.bounds[0]).all():
             return None  # which clusters still need a block would be a constraint of another kind
-        is_left = np.ones(problem.n_blocks, dtype=bool)
-        is_left[far] = False
-        blocks = np.flatnonzero(is_left)
+        # Those alike stand first, so that who works with them alone need not copy their costs.
+        blocks = np.concatenate([near, np.flatnonzero(~is_even)])
         return cls(
-            problem=_restricted(problem, blocks, held, is_taken),
+            problem=restricted(problem, blocks, held, is_taken),
             blocks=blocks,
             is_taken=is_taken,
             labels=labels,
             cost=float(problem.costs[far, labels[far]].sum()),
-            prices=prices,
-            margin=float(gaps[far].min()) * (1.0 - SINGLE_GUARD) / unit,
-            unit=unit,
-            is_balanced=_misplaced(problem, labels) <= MOST_MISPLACED * problem.total_demand,
+            prices=look.prices,
+            margin=float(look.gaps[far].min()) * (1.0 - SINGLE_GUARD) / look.unit,
+            unit=look.unit,
         )
 
     def joined(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -124,6 +169,11 @@ class Narrowed:
         return self.unit * (self.margin - float(moved.max() - moved.min()))
 
 
+def is_large(problem: AssignmentProblem) -> bool:
+    """Whether leaving blocks out may pay."""
+    return problem.costs.size >= MIN_COSTS
+
+
 def broken_links(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Which links these labels pay for."""
     u, v, weights = problem.graph.edges
@@ -131,14 +181,7 @@ def broken_links(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArr
     return broken
 
 
-def _misplaced(problem: AssignmentProblem, labels: NDArray[np.int32]) -> float:
-    """Demand beyond the upper sizes, or missing to the lower ones, whichever is more."""
-    sizes, (low, high) = problem.sizes(labels), problem.bounds
-    too_many, missing = np.maximum(sizes - high, 0.0), np.maximum(low - sizes, 0.0)
-    return float(max(too_many.sum(), missing.sum()))
-
-
-def _restricted(
+def restricted(
     problem: AssignmentProblem, blocks: NDArray[np.intp], held: NDArray[np.float64], is_taken: NDArray[np.bool_]
 ) -> AssignmentProblem:
     """Return the problem of these blocks and links, with what the other blocks hold taken off the sizes."""

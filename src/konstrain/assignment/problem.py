@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain import _core
 from konstrain._tolerances import PROOF_RELATIVE, SUM_RELATIVE
 from konstrain.assignment.resources import Resources
 from konstrain.links import LinkGraph
@@ -151,7 +152,7 @@ class AssignmentProblem:
 
     def cost_of(self, labels: NDArray[np.int32]) -> float:
         """Total cost of labels, penalties included; infinite when a hard link is broken."""
-        cost = float(self.costs[np.arange(self.n_blocks), labels].sum())
+        cost = float(np.take_along_axis(self.costs, labels[:, None], axis=1).sum())
         return cost + (self.links.penalty(labels) if self.links is not None else 0.0)
 
     def is_feasible(self, labels: NDArray[np.int32]) -> bool:
@@ -183,8 +184,8 @@ class AssignmentProblem:
     @cached_property
     def least_costs(self) -> NDArray[np.float64]:
         """Cost of each block in its cheapest cluster."""
-        least: NDArray[np.float64] = self.costs.min(axis=1)
-        return least
+        least: NDArray[np.float64] = np.take_along_axis(self.costs, _core.nearest(self.costs)[0][:, None], axis=1)
+        return least[:, 0]
 
 
 @dataclass(frozen=True, eq=False)

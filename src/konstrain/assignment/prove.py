@@ -134,13 +134,19 @@ def _worth_trying(search: Search, regret: NDArray[np.float64]) -> NDArray[np.boo
     assert search.best is not None
     if search.labels is None:
         return np.ones(regret.shape, dtype=bool)
+    allowed: NDArray[np.bool_] = regret <= reach(search)[:, None]
+    allowed[np.arange(regret.shape[0]), search.labels] = True
+    return allowed
+
+
+def reach(search: Search) -> NDArray[np.float64]:
+    """Return the regret of each block beyond which no labels cheaper than the known ones go."""
+    assert search.best is not None
     slack = search.best.relaxed.slack()
     gap = search.cost - search.best.bound
     # A little more than can matter: the sums behind gap and slack are rounded.
     rounding = 4 * search.problem.rounding(search.cost) + PROOF_RELATIVE * abs(gap)
-    allowed: NDArray[np.bool_] = regret <= (gap + slack + rounding)[:, None]
-    allowed[np.arange(regret.shape[0]), search.labels] = True
-    return allowed
+    return gap + slack + rounding
 
 
 def _try_core(search: Search, allowed: NDArray[np.bool_]) -> CoreAnswer:

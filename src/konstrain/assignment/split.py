@@ -98,8 +98,11 @@ class Split:
     @cached_property
     def _free_arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Costs and demand of the free blocks."""
+        # No copy where they stand first, as in what is left of large problems.
+        stand_first = self.free.size and self.free[-1] == self.free.size - 1
+        blocks = slice(self.free.size) if stand_first else self.free
         demand = self.problem.demand
-        return self.problem.costs[self.free], None if demand is None else demand[self.free]
+        return self.problem.costs[blocks], None if demand is None else demand[blocks]
 
     @cached_property
     def _tied_problem(self) -> AssignmentProblem:
