@@ -1,5 +1,6 @@
 """Shared fixtures: the checker of fits, the seed, the data folder beside the checkout, Hypothesis profiles."""
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,8 @@ settings.load_profile("default")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = Path(os.environ.get("KONSTRAIN_TEST_DATA", BESIDE))
 
 
 @pytest.fixture(autouse=True)
@@ -48,5 +50,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def data_folder() -> Path:
     """Return the collection of labelled data sets, or skip by name when this checkout stands alone."""
     if not DATA.is_dir():
-        pytest.skip("needs ../shared/data, which is not beside this checkout")
+        pytest.skip(
+            "needs ../shared/data, which is not beside this checkout; or say where it is by KONSTRAIN_TEST_DATA"
+        )
     return DATA

@@ -10,7 +10,6 @@ from konstrain.datasets import sample_ganji
 from konstrain.experiments.papers.ganji2016 import AS_PROGRAMMED
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.published,
     # A run of k-means may leave a cluster empty where most rows lie close together.
     pytest.mark.filterwarnings("ignore:Number of distinct clusters"),
@@ -25,6 +24,10 @@ TABLE_3 = {
     "ionosphere": [(0.06, 0.07), (0.12, 0.07), (0.18, 0.23)],
 }
 ROUNDING = 0.005
+# Where the published spread is large, two of them would let nearly everything pass; ours are off by 0.08 at most.
+MOST = 0.1
+# Seconds each; the others take longer.
+QUICK = ("iris", "wine")
 
 
 def repeated_runs(model, n_runs=8):
@@ -36,8 +39,10 @@ def repeated_runs(model, n_runs=8):
 
 
 @pytest.mark.parametrize("divisor", [4, 2, 1])
-@pytest.mark.parametrize("name", TABLE_3)
-def test_nmi_is_within_two_standard_deviations(name, divisor, data_folder):
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in TABLE_3]
+)
+def test_nmi_is_within_two_standard_deviations_and_a_tenth(name, divisor, data_folder):
     table = np.loadtxt(data_folder / "sets" / f"{name}.csv", delimiter=",", skiprows=1)
     X, y = table[:, :-1], table[:, -1].astype(int)
     scores = []
@@ -46,4 +51,4 @@ def test_nmi_is_within_two_standard_deviations(name, divisor, data_folder):
         model = ConstrainedSpectral(len(np.unique(y)), **dict(AS_PROGRAMMED), random_state=0).fit(X, **links)
         scores += [normalized_mutual_info_score(y, labels) for labels in repeated_runs(model)]
     mean, deviation = TABLE_3[name][[4, 2, 1].index(divisor)]
-    assert abs(np.mean(scores) - mean) <= 2 * deviation + ROUNDING
+    assert abs(np.mean(scores) - mean) <= min(MOST, 2 * deviation + ROUNDING)

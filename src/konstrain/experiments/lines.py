@@ -10,17 +10,20 @@ from konstrain.experiments.document import Grid
 from konstrain.experiments.published import Column, Published, Table
 
 _NOTHING = Published(None)
+# What stands in a cell where all runs proved that there is no clustering, as Babaki et al. print it.
+INFEASIBLE = "INF"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What was published, what we found, and in how many runs."""
+    """What was published, what we found, in how many runs, and how many of them failed or proved there is none."""
 
     published: Published
     ours: float | None
     sd: float | None
     n_runs: int
     n_failed: int
+    n_infeasible: int = 0
 
     @property
     def difference(self) -> float | None:
@@ -34,13 +37,14 @@ def cell_of(column: Column, published: Published, records: Sequence[Record]) -> 
     """Sum up the runs of one contender on one group of cases."""
     runs = select(records, method=column.method)
     failed = sum(run["status"] == "failed" for run in runs)
+    infeasible = sum((run.get("reason") or "").startswith("InfeasibleError") for run in runs)
     values = values_of(runs, column.measure)
     sd = statistics.stdev(values) if column.statistic == "mean" and len(values) > 1 else None
     ours = summed_up(runs, column.measure, column.statistic)
     if column.relative_to is not None:
         other = summed_up(select(records, method=column.relative_to), column.measure, column.statistic)
         ours = None if ours is None or not other else 100.0 * (other - ours) / other
-    return Cell(published, ours, sd, len(runs), failed)
+    return Cell(published, ours, sd, len(runs), failed, infeasible)
 
 
 def cells_of(table: Table, records: Sequence[Record]) -> dict[Group, dict[str, Cell]]:
@@ -116,7 +120,9 @@ def _texts(cell: Cell, column: Column, both: bool) -> list[str]:
     digits = MEASURES[column.measure].digits if column.digits is None else column.digits
     unit = "%" if column.statistic == "share" else ""
     ours = _number(cell.ours, digits, unit, cell.sd if cell.published.sd is not None else None)
-    if cell.n_failed:
+    if cell.n_infeasible and cell.n_infeasible == cell.n_runs:
+        ours = INFEASIBLE
+    elif cell.n_failed:
         ours += f" ({cell.n_failed} of {cell.n_runs} failed)"
     if not both:
         return [ours]
