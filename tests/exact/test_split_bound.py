@@ -13,7 +13,7 @@ import pytest
 from konstrain import ConstrainedKMeans, InfeasibleError, certify
 from konstrain.constraints.problem import Problem
 from konstrain.exact import split_bound
-from konstrain.exact.split_task import PartTask
+from konstrain.exact.split_task import PartAnswer, PartTask
 from oracles import costs_of_all_labelings
 
 RELATIVE = 1e-9
@@ -126,6 +126,35 @@ def test_larger_parts_are_chosen_where_small_ones_cannot_reach_the_gap(monkeypat
     monkeypatch.setattr(split_bound, "PART_SIZES", (20, 60))
     X = np.random.default_rng(0).uniform(size=(240, 2))
     assert [certify(X, 3, bound="parts", gap=gap).part_size for gap in (0.5, 0.001)] == [20, 60]
+
+
+def test_larger_parts_follow_where_small_ones_do_not_keep_what_the_first_promise(monkeypatch):
+    monkeypatch.setattr(split_bound, "PART_SIZES", (20, 60))
+    small = []
+
+    def run(task):
+        if task.problem.n_blocks == 20:
+            small.append(task)
+        loses = 0.5 if len(small) > 6 and task.problem.n_blocks == 20 else 1e-4
+        return PartAnswer(task.cost * (1 - loses), task.cost, is_finished=True, work=1.0, seconds=0.0)
+
+    monkeypatch.setattr(PartTask, "run", run)
+    proof = certify(np.random.default_rng(0).uniform(size=(240, 2)), 3, bound="parts", gap=0.2)
+    assert len(small) == 12
+    assert proof.part_size == 60
+    assert proof.gap < 0.2
+
+
+def test_no_larger_parts_are_tried_where_there_is_no_time_for_them(monkeypatch):
+    monkeypatch.setattr(split_bound, "PART_SIZES", (20, 60))
+
+    def run(task):
+        work = 0.3 * split_bound.AUTO_SECONDS / split_bound.SECONDS_PER_WORK / 4
+        return PartAnswer(task.cost * 0.9, task.cost, is_finished=True, work=work, seconds=0.0)
+
+    monkeypatch.setattr(PartTask, "run", run)
+    proof = certify(np.random.default_rng(0).uniform(size=(240, 2)), 3, bound="parts", gap=0.01)
+    assert (proof.part_size, proof.n_nodes) == (20, 12)
 
 
 def test_any_number_of_workers_proves_the_same_bound_to_the_last_digit():

@@ -21,7 +21,7 @@ def test_parts_cut_short_prove_what_they_have_and_are_estimated_by_the_others():
     # The third is likely to end at 9.1 as well; the fourth is above that already.
     assert ledger.projection().bound == pytest.approx(9.0 + 9.2 + 9.1 + 9.8)
     assert ledger.projection().error > 0
-    assert not ledger.is_complete
+    assert ledger.n_finished == 2
 
 
 def test_nothing_is_estimated_from_parts_that_were_all_cut_short():

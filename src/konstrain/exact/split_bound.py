@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from konstrain._words import counted
 from konstrain.constraints.problem import Problem
 from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.split_file import PartFile
 from konstrain.exact.split_ledger import Ledger, Projection
+from konstrain.exact.split_rivals import deal_against_rivals
 from konstrain.exact.split_task import PartTask
 from konstrain.exact.split_workers import Workers
 from konstrain.exact.splitting import Split, cluster_means, largest_size, merge_equal
@@ -29,18 +31,23 @@ from konstrain.stop import Deadline
 MANY_BLOCKS = 900
 # Blocks per part that "auto" tries, smallest first: the work for all of them grows with the square.
 PART_SIZES = (100, 200, 300, 450, 650, 900, 1300)
-# Parts bounded before it is decided whether larger ones are worth it.
-N_PILOT = 6
-# Standard errors by which the projected gap has to stay below the one asked for.
-SURE = 2.0
+# Parts bounded before it is decided whether larger ones are worth it; the second number if need be.
+N_PILOT = (3, 6)
+# The pilot is a small sample, and a few parts may lose much: the rest is bounded in rounds that grow by this factor,
+# and after each it is asked again whether larger parts are needed.
+ROUND_GROWTH = 2
+# How sure it has to be, on either side, that the projected gap is or is not the one asked for.
+SURE = 0.975
 # Parts can hardly reach less: what they lose to clusters of their own falls with their size, at the cube of the work.
 LEAST_GAP = 1e-3
 # Each part ends when its own gap is this share of the one asked for.
 PART_SHARE = 0.2
 # Without a time limit larger parts are tried while all of them should take less than this, at so many seconds per
 # iteration and cube of blocks; work and not time, so that the same parts are chosen on every machine.
-AUTO_SECONDS = 600.0
-SECONDS_PER_WORK = 1e-10
+AUTO_SECONDS = 1800.0
+SECONDS_PER_WORK = 3e-10
+# Parts of the next size take about so many times as long, all of them together.
+NEXT_SIZE_WORK = 2.0
 # Under a time limit a part may take its share of the time left, and this share of what the others will leave over.
 SPARE_SHARE = 0.5
 # Share of the time that goes to the search for labels, to each look at parts of one size, and to a better clustering.
@@ -161,9 +168,7 @@ class _PartsSearch:
         self._offer(self._first_labels() if labels is None else labels)
         interrupted = False
         try:
-            chosen = self._choose()
-            self._advance(chosen, range(chosen.ledger.n_parts))
-            self._feed_back(chosen, LAST_TRIALS)
+            self._feed_back(self._bound_parts(), LAST_TRIALS)
         except KeyboardInterrupt:
             interrupted = True
         return self._result(interrupted=interrupted)
@@ -234,24 +239,62 @@ class _PartsSearch:
 
     # ---- parts
 
-    def _choose(self) -> _Dealt:
-        """Deal parts of the size asked for, or of the size that promises the best bound in the time there is."""
+    def _bound_parts(self) -> _Dealt:
+        """Bound all parts: of the size asked for, or of the one that promises the best bound in the time there is."""
         if self._limits.part_size is not None:
-            return self._deal(self._limits.part_size)
-        best, most = None, -np.inf
-        for size in self._sizes():
-            dealt = self._pilot(size)
-            gap, seconds = self._projected_gap(dealt), self._expected_seconds(dealt)
-            worth = (1 - gap) * min(1.0, self._budget / max(seconds, np.finfo(float).tiny))
-            if best is None or worth > most:
-                best, most = dealt, worth
-            # The pilot is a small sample: only what holds beyond its error counts as reached.
-            reached = gap + SURE * dealt.ledger.projection().error / self._cost <= self._target
-            # The next size costs about the square of what it is larger by.
-            if (reached and seconds <= self._budget) or 2 * seconds > self._budget or self._is_over():
+            dealt = self._deal(self._limits.part_size)
+            self._advance(dealt, range(dealt.ledger.n_parts))
+            return dealt
+        sizes = self._sizes()
+        chosen = self._choose(self._pilot(next(sizes)), sizes)
+        while not self._finish(chosen):
+            size = next(sizes, None)
+            larger = chosen if size is None else self._choose(self._pilot(size), sizes)
+            if self._worth(larger) <= self._worth(chosen):
+                self._advance(chosen, range(chosen.ledger.n_parts))
                 break
-        assert best is not None
+            chosen = larger
+        return chosen
+
+    def _choose(self, dealt: _Dealt, sizes: Iterator[int]) -> _Dealt:
+        """Try larger parts until some reach the gap or there is no time for them; return the most promising."""
+        best = dealt
+        while not self._reaches(dealt) and self._affords_larger(dealt):
+            size = next(sizes, None)
+            if size is None:
+                break
+            dealt = self._pilot(size)
+            best = max(best, dealt, key=self._worth)
         return best
+
+    def _finish(self, dealt: _Dealt) -> bool:
+        """Bound the parts left, or give up once they surely miss the gap and there is time for larger ones."""
+        n_parts = dealt.ledger.n_parts
+        n_wanted = max(N_PILOT)
+        while n_wanted < n_parts:
+            n_wanted = min(n_parts, ROUND_GROWTH * n_wanted)
+            self._advance(dealt, range(n_wanted))
+            if self._misses(dealt) and self._affords_larger(dealt):
+                return False
+        self._advance(dealt, range(n_parts))
+        return True
+
+    def _worth(self, dealt: _Dealt) -> float:
+        """What the bound would be at the end, as a share of the cost."""
+        seconds = max(self._expected_seconds(dealt), np.finfo(float).tiny)
+        return (1 - self._projected_gap(dealt)) * min(1.0, self._budget / seconds)
+
+    def _reaches(self, dealt: _Dealt) -> bool:
+        """Whether the projected gap is, beyond the error of a small sample, the one asked for."""
+        most = self._projected_gap(dealt) + self._projected_error(dealt)
+        return most <= self._target and self._expected_seconds(dealt) <= self._budget
+
+    def _misses(self, dealt: _Dealt) -> bool:
+        """Whether the projected gap is, beyond that error, above the one asked for."""
+        return self._projected_gap(dealt) - self._projected_error(dealt) > self._target
+
+    def _affords_larger(self, dealt: _Dealt) -> bool:
+        return NEXT_SIZE_WORK * self._seconds_of_all(dealt) <= self._budget and not self._is_over()
 
     def _sizes(self) -> Iterator[int]:
         """Sizes to try, up to the first that holds everything; never fewer rows than clusters need to show."""
@@ -266,7 +309,10 @@ class _PartsSearch:
         """Bound a few parts; where they show a better clustering of the whole, deal again to look like that one."""
         for trial in range(MOST_RELABELS + 1):
             dealt = self._deal(size)
-            self._advance(dealt, range(min(N_PILOT, dealt.ledger.n_parts)), PILOT_SHARE)
+            for n_wanted in N_PILOT:
+                self._advance(dealt, range(min(n_wanted, dealt.ledger.n_parts)), PILOT_SHARE)
+                if self._misses(dealt):
+                    break
             if trial == MOST_RELABELS or self._is_over() or not self._feed_back(dealt, 1):
                 break
         return dealt
@@ -275,7 +321,8 @@ class _PartsSearch:
         problem = self._task.problem
         labels = np.empty(self._reduced.n_blocks, dtype=np.int32)
         labels[self._of_block] = self._labels[problem.block_rows[problem.block_indptr[:-1]]]
-        split = Split.deal(self._reduced, labels, size, self._limits.seed)
+        limits = self._limits
+        split = deal_against_rivals(self._reduced, labels, size, limits.seed, self._target, limits.deadline)
         self._dealt.append(_Dealt(split, size, PART_SHARE * self._target))
         return self._dealt[-1]
 
@@ -317,14 +364,29 @@ class _PartsSearch:
     def _budget(self) -> float:
         return self._limits.deadline.remaining() if self._is_limited else AUTO_SECONDS
 
-    def _expected_seconds(self, dealt: _Dealt) -> float:
+    def _seconds_of_all(self, dealt: _Dealt) -> float:
+        """Seconds for all parts, done or not: on the clock under a limit, else by their work."""
         ledger = dealt.ledger
         if not self._is_limited:
             return ledger.n_parts * ledger.mean_work * SECONDS_PER_WORK
-        return (ledger.n_parts - len(ledger.answers)) * ledger.mean_elapsed / self._workers.count
+        return ledger.n_parts * ledger.mean_elapsed / self._workers.count
+
+    def _expected_seconds(self, dealt: _Dealt) -> float:
+        """Seconds until all parts are done; without a limit those done count too, wherever they came from."""
+        ledger = dealt.ledger
+        share_left = 1 - len(ledger.answers) / ledger.n_parts if self._is_limited else 1.0
+        return share_left * self._seconds_of_all(dealt)
 
     def _projected_gap(self, dealt: _Dealt) -> float:
         return relative_gap(self._projection(dealt).bound, self._cost)
+
+    def _projected_error(self, dealt: _Dealt) -> float:
+        """By how much the projected gap may be off: Student's factor for few parts, times its standard error."""
+        error = dealt.ledger.projection().error
+        if error == 0:
+            return 0.0
+        factor = float(stdtrit(max(1, dealt.ledger.n_finished - 1), SURE))
+        return factor * error / max(self._cost, np.finfo(float).tiny)
 
     def _projection(self, dealt: _Dealt) -> Projection:
         bound, error = dealt.ledger.projection()

@@ -68,9 +68,9 @@ class Ledger:
         return self.costs.size
 
     @property
-    def is_complete(self) -> bool:
-        """Whether every part is done and none was cut short."""
-        return bool(self._is_finished.all())
+    def n_finished(self) -> int:
+        """Parts that ended by themselves: the sample that the projection is made from."""
+        return int(np.count_nonzero(self._is_finished))
 
     @property
     def lower_bound(self) -> float:
@@ -110,7 +110,7 @@ class Ledger:
         estimation. Those that a limit cut short would end higher than they are, and count among those to come.
         """
         done = self._is_finished
-        n = int(np.count_nonzero(done))
+        n = self.n_finished
         if n in (0, self.n_parts):
             return Projection(self.lower_bound, 0.0 if n else math.inf)
         bounds, costs = self._proved[done], self.costs[done]

@@ -60,12 +60,20 @@ class Split:
     n_parts: int
 
     @classmethod
-    def deal(cls, problem: Problem, labels: NDArray[np.int32], part_size: int, seed: int) -> Self:
-        """Split a problem into parts of about this many blocks."""
+    def deal(
+        cls,
+        problem: Problem,
+        labels: NDArray[np.int32],
+        part_size: int,
+        seed: int,
+        beside: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Split a problem into parts of about this many blocks, alike in features and in numbers `beside` them."""
         n_parts = -(-problem.n_blocks // part_size)
         part_of = _place_bundles(problem.conflicts, problem.n_blocks, n_parts, max(2, int(BUNDLE_SHARE * part_size)))
+        rows = np.asarray(problem.mean, dtype=np.float64)
         _core.deal_rows(
-            np.ascontiguousarray(problem.mean, dtype=np.float64),
+            np.ascontiguousarray(rows if beside is None else np.hstack([rows, beside])),
             problem.weight,
             labels,
             problem.n_clusters,
@@ -119,6 +127,12 @@ class Split:
         if first[among].size == 0:
             return None
         return LinkGraph.from_edges(self.blocks_of(part).size, first[among], second[among])
+
+    @property
+    def whole_cost(self) -> float:
+        """What the labels cost when nothing is split."""
+        together = Split(self.problem, self.labels, np.zeros_like(self.part_of), 1)
+        return float(together.costs[0])
 
     @cached_property
     def costs(self) -> NDArray[np.float64]:
