@@ -14,6 +14,13 @@ SUM_RELATIVE = 2.3e-16
 DEMAND_RELATIVE = 1e-15
 DEMAND_TERMS = 10
 
+# Sums over all blocks of what they have of a resource or a share, and products of shares and whole numbers, are off
+# by no more than this share of their magnitude, up to millions of rows.
+TOTAL_RELATIVE = 1e-9
+
+# Shares that users write as decimals add up to 1 up to this.
+SHARE_SUM = 1e-12
+
 # Taken off differences of costs that were rounded to single precision, relatively: a bit is 6e-8 of a number.
 SINGLE_GUARD = 1e-6
 

@@ -47,6 +47,25 @@ def test_bounds_hold_and_answers_equal_the_referee():
         assert answer.cost == pytest.approx(expected.cost)
 
 
+@pytest.mark.engine
+@pytest.mark.parametrize("seed", range(4))
+def test_shares_with_hardly_any_room_are_repaired_without_a_solver(seed):
+    """Clusters that are short of a group get it from far off, through others that pass a row on."""
+    rng = np.random.default_rng(seed)
+    n, k = 6000, 12
+    places = np.sort(rng.uniform(0, k, n))
+    held = np.eye(2)[(rng.random(n) < 0.3 + 0.1 * np.sin(places)).astype(int)]
+    low = 0.99 * held.mean(axis=0).min()
+    rules = np.array([[1 - low, -low], [-low, 1 - low]])
+    tight = Resources(held, rules, np.zeros((k, 2)), np.full((k, 2), np.inf))
+    problem = AssignmentProblem.checked((places[:, None] - np.arange(k) - 0.5) ** 2, resources=tight)
+    search = ResourceSearch(problem, Deadline(None))
+    search.run(None)
+    assert search.labels is not None
+    assert problem.is_feasible(search.labels)
+    assert search.cost - search.bound <= 0.02 * search.cost
+
+
 def test_warm_prices_lead_to_the_same_bound():
     problem = share_problem(20_000, 4, 0.4)
     cold, warm = ResourceSearch(problem, Deadline(None)), ResourceSearch(problem, Deadline(None))

@@ -18,14 +18,15 @@ auto placeByResources(Matrix<double> costs, Matrix<double> amounts, Matrix<doubl
     bool isKept = false;
     {
         nb::gil_scoped_release release;
+        const konstrain::RowKinds kinds(problem);
         const konstrain::PricedRows rows =
-            konstrain::ResourcePrices(problem, deadline).find({prices.data(), prices.size()}, isWarm);
-        konstrain::RowPricer pricer(problem);
+            konstrain::ResourcePrices(problem, kinds, deadline).find({prices.data(), prices.size()}, isWarm);
+        konstrain::RowPricer pricer(problem, kinds);
         pricer.take({prices.data(), prices.size()});
         least = rows.least;
         std::ranges::copy(rows.labels, labels.data());
-        isKept =
-            konstrain::ResourceRepair(problem, pricer, rows, {labels.data(), labels.size()}).run(deadline);
+        isKept = konstrain::ResourceRepair(problem, kinds, pricer, rows, {labels.data(), labels.size()})
+                     .run(deadline);
     }
     return std::make_tuple(labels, prices, least, isKept);
 }

@@ -64,8 +64,7 @@ def solve(
 def refuse_impossible_rules(asked: Resources) -> None:
     """Raise when the bounds of some rule cannot add up, whatever the labels."""
     low, high = asked.widened
-    total = asked.of_blocks.sum(axis=0)
-    slack = 1e-9 * np.abs(asked.of_blocks).sum(axis=0)
+    total, slack = asked.totals
     for r in np.flatnonzero((low.sum(axis=0) > total + slack) | (high.sum(axis=0) < total - slack)):
         raise InfeasibleError(
             f"the bounds of rule {r} add up to {low[:, r].sum():g} at least and {high[:, r].sum():g} at most, but "

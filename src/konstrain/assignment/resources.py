@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.rounding import demand_rounding
 
 
@@ -61,6 +62,11 @@ class Resources:
         """What each block adds to each rule, shape (n_blocks, n_rules)."""
         added: NDArray[np.float64] = self.amounts @ self.rules.T
         return added
+
+    @cached_property
+    def totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What all blocks together have of each rule, and how far rounding may have taken that."""
+        return self.of_blocks.sum(axis=0), TOTAL_RELATIVE * np.abs(self.of_blocks).sum(axis=0)
 
     @cached_property
     def widened(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.assignment.resources import Resources
 from konstrain.constraints.closure import Blocks
 from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.explain import listed_rows
 from konstrain.constraints.shares import Attribute
 from konstrain.constraints.witness import Finding, SizeSums
-
-# Sums of shares differ from whole numbers by rounding of about this.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -89,13 +87,13 @@ def _overall_shares(attribute: Attribute) -> Iterator[Finding]:
     n, counts, shares = attribute.codes.size, attribute.counts, attribute.shares
     for v in range(len(attribute.values)):
         told = f"{counts[v]} of {n} rows are {attribute.words(v)} ({shares[v]:.3g} of them)"
-        if shares[v] < attribute.low[v] * (1.0 - _ROUNDING):
+        if shares[v] < attribute.low[v] * (1.0 - TOTAL_RELATIVE):
             message = (
                 f"{told}: clusters that each hold a share of at least {attribute.low[v]:.4g} cannot hold all rows; "
                 "lower share_min."
             )
             yield Finding("shares", message, SizeSums(attribute.low[v] * n, float(counts[v])))
-        if shares[v] > attribute.high[v] * (1.0 + _ROUNDING):
+        if shares[v] > attribute.high[v] * (1.0 + TOTAL_RELATIVE):
             message = (
                 f"{told}: clusters that each hold a share of at most {attribute.high[v]:.4g} cannot hold all of them;"
                 " raise share_max."
@@ -108,15 +106,15 @@ def _too_few_of_a_group(constraints: Constraints, attribute: Attribute) -> Itera
     n, k = constraints.n_samples, constraints.n_clusters
     least = np.full(k, 1.0 if constraints.nonempty else 0.0)
     if constraints.size_min is not None and constraints.demand is None:
-        least = np.maximum(least, np.ceil(constraints.size_min * (1.0 - _ROUNDING)))
+        least = np.maximum(least, np.ceil(constraints.size_min * (1.0 - TOTAL_RELATIVE)))
     smallest = int(least.min())
     for v in range(len(attribute.values)):
         for share, having, words in (
             (float(attribute.low[v]), int(attribute.counts[v]), f"are {attribute.words(v)}"),
             (1.0 - float(attribute.high[v]), n - int(attribute.counts[v]), f"are not {attribute.words(v)}"),
         ):
-            needed = sum(math.ceil(share * size * (1.0 - _ROUNDING)) for size in least)
-            if needed > having >= share * n * (1.0 - _ROUNDING):
+            needed = sum(math.ceil(share * size * (1.0 - TOTAL_RELATIVE)) for size in least)
+            if needed > having >= share * n * (1.0 - TOTAL_RELATIVE):
                 hold = f"hold {share:.3g} of these"
                 message = (
                     f"{having} of {n} rows {words}: {k} clusters of at least {smallest} rows cannot each {hold}, for "
@@ -132,13 +130,13 @@ def _amounts(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
     for r, name in enumerate(held.names):
         total = float(held.values[:, r].sum())
         least, most = float(np.maximum(held.low[:, r], 0.0).sum()), float(held.high[:, r].sum())
-        if least > total * (1.0 + _ROUNDING):
+        if least > total * (1.0 + TOTAL_RELATIVE):
             message = (
                 f"size_min of {name} adds up to {least:g} over {constraints.n_clusters} clusters, but all rows hold "
                 f"{total:g}; lower it or ask for fewer clusters."
             )
             yield Finding("resources", message, SizeSums(least, total))
-        if most < total * (1.0 - _ROUNDING):
+        if most < total * (1.0 - TOTAL_RELATIVE):
             message = (
                 f"size_max of {name} adds up to {most:g} over {constraints.n_clusters} clusters, but all rows hold "
                 f"{total:g}; raise it or ask for more clusters."
@@ -146,7 +144,7 @@ def _amounts(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
             yield Finding("resources", message, SizeSums(total, most))
         amount, room = blocks.total(held.values[:, r]), float(held.high[:, r].max())
         block = int(amount.argmax())
-        if amount[block] > room * (1.0 + _ROUNDING):
+        if amount[block] > room * (1.0 + TOTAL_RELATIVE):
             rows = blocks.rows_of(block)
             message = (
                 f"the block of rows {listed_rows(rows)} holds {amount[block]:g} of {name}, more than the largest "

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._tolerances import SHARE_SUM
 from konstrain.constraints.inputs import membership_values
 
 # Values named in a message.
@@ -199,7 +200,7 @@ def _refuse_crossed(attribute: Attribute) -> None:
             f"the least share {low:g} of {attribute.words(at)} is larger than its largest share {high:g}"
         )
     least, most = math.fsum(attribute.low), math.fsum(attribute.high)
-    if least > 1.0 + 1e-12:
+    if least > 1.0 + SHARE_SUM:
         raise ValueError(f"the least shares of {attribute.name} add up to {least:g}, more than a whole cluster")
-    if most < 1.0 - 1e-12:
+    if most < 1.0 - SHARE_SUM:
         raise ValueError(f"the largest shares of {attribute.name} add up to {most:g}, less than a whole cluster")

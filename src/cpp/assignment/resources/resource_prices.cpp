@@ -33,19 +33,17 @@ constexpr std::size_t manyRows = 16384;
 // wrong; how many times as many where these were too few.
 constexpr std::size_t nearShare = 8;
 constexpr std::size_t fewestNear = 2048;
-constexpr double nearPerExcess = 6.0;
+constexpr double nearPerExcess = 16.0;
 constexpr double widening = 4.0;
 // Looks at all rows.
 constexpr int mostLooks = 8;
 // Share of the rows that may stand wrong before prices of a similar problem count as none.
 constexpr double mostExcess = 0.05;
-// Rows that the median gap is taken over.
-constexpr std::size_t gapSample = 4096;
 
 } // namespace
 
-ResourcePrices::ResourcePrices(const ResourceProblem& problem, TimePoint deadline)
-    : problem_(problem), deadline_(deadline), pricer_(problem),
+ResourcePrices::ResourcePrices(const ResourceProblem& problem, const RowKinds& kinds, TimePoint deadline)
+    : problem_(problem), deadline_(deadline), pricer_(problem, kinds),
       nPrices_(problem.nClusters * problem.nRules()), low_(problem.low.begin(), problem.low.end()),
       high_(problem.high.begin(), problem.high.end()), base_(problem.nClusters * problem.nAmounts),
       priced_(problem.nClusters), direction_(nPrices_), trial_(nPrices_) {}
@@ -123,13 +121,7 @@ bool ResourcePrices::findNear(std::span<double> prices, const PricedRows& rows, 
     const std::size_t wanted = count < static_cast<double>(n) ? static_cast<std::size_t>(count) : n;
     near_.clear();
     std::fill(base_.begin(), base_.end(), 0.0);
-    double widest = infinity;
-    if (wanted < n) {
-        std::vector<double> gaps = rows.gaps;
-        const auto last = gaps.begin() + static_cast<std::ptrdiff_t>(wanted);
-        std::nth_element(gaps.begin(), last, gaps.end());
-        widest = *last;
-    }
+    const double widest = wanted < n ? nthOf(rows.gaps, wanted) : infinity;
     for (std::size_t row = 0; row != n; ++row) {
         if (rows.gaps[row] <= widest) {
             near_.push_back(static_cast<std::uint32_t>(row));
@@ -182,19 +174,11 @@ bool ResourcePrices::settle(std::span<double> prices) {
 void ResourcePrices::narrow(std::span<const double> prices, double widest) {
     pricer_.take(prices);
     std::erase_if(near_, [&](std::uint32_t row) {
-        pricer_.priceRow(row, priced_.data());
-        double first = infinity;
-        double second = infinity;
-        std::size_t best = 0;
-        for (std::size_t j = 0; j != problem_.nClusters; ++j) {
-            second = std::min(second, std::max(first, priced_[j]));
-            best = priced_[j] < first ? j : best;
-            first = std::min(first, priced_[j]);
-        }
-        if (second - first <= widest)
+        const LeastTwo least = pricer_.priceRow(row, priced_.data());
+        if (least.gap() <= widest)
             return false;
         for (std::size_t a = 0; a != problem_.nAmounts; ++a)
-            base_[best * problem_.nAmounts + a] += problem_.amount(row)[a];
+            base_[least.best * problem_.nAmounts + a] += problem_.amount(row)[a];
         return true;
     });
 }
@@ -213,8 +197,14 @@ void ResourcePrices::measure(std::span<const double> prices, Shares& shares) {
 }
 
 void ResourcePrices::measureRow(std::size_t row, Shares& shares) {
-    pricer_.priceRow(row, priced_.data());
-    const double least = *std::min_element(priced_.begin(), priced_.end());
+    const auto [least, second, best] = pricer_.priceRow(row, priced_.data());
+    const double* amount = problem_.amount(row);
+    if (second - least > farthest * temperature_) {
+        shares.value += least;
+        for (std::size_t a = 0; a != problem_.nAmounts; ++a)
+            shares.sums[best * problem_.nAmounts + a] += amount[a];
+        return;
+    }
     taking_.clear();
     double sum = 0.0;
     for (std::size_t j = 0; j != problem_.nClusters; ++j)
@@ -223,7 +213,6 @@ void ResourcePrices::measureRow(std::size_t row, Shares& shares) {
             sum += taking_.back().second;
         }
     shares.value += least - temperature_ * std::log(sum);
-    const double* amount = problem_.amount(row);
     counting_.clear();
     for (std::size_t a = 0; a != problem_.nAmounts; ++a)
         if (amount[a] != 0.0)
@@ -235,8 +224,6 @@ void ResourcePrices::measureRow(std::size_t row, Shares& shares) {
         for (const std::size_t a : counting_)
             shares.sums[j * nAmounts + a] += share * amount[a];
     }
-    if (taking_.size() == 1)
-        return;
     for (const auto& [j, share] : taking_)
         for (const auto& [l, other] : taking_) {
             const double coupling = (j == l ? share * (1.0 - share) : -share * other) / temperature_;
@@ -343,24 +330,8 @@ void ResourcePrices::solve(std::size_t n) {
 
 double ResourcePrices::medianGap(std::span<const double> prices) {
     pricer_.take(prices);
-    std::vector<double> gaps;
-    const std::size_t stride = std::max<std::size_t>(1, near_.size() / gapSample);
-    for (std::size_t at = 0; at < near_.size(); at += stride) {
-        pricer_.priceRow(near_[at], priced_.data());
-        double first = infinity;
-        double second = infinity;
-        for (const double value : priced_) {
-            second = std::min(second, std::max(first, value));
-            first = std::min(first, value);
-        }
-        if (second - first > 0.0 && second < infinity)
-            gaps.push_back(second - first);
-    }
-    if (gaps.empty())
-        return 0.0;
-    const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
-    std::nth_element(gaps.begin(), middle, gaps.end());
-    return *middle;
+    return konstrain::medianGap(near_.size(),
+                                [&](std::size_t at) { return pricer_.priceRow(near_[at], priced_.data()); });
 }
 
 // By how much the rules miss their bounds, all together.

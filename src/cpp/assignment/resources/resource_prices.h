@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "deadline.h"
-#include "resource_problem.h"
+#include "row_pricer.h"
 
 namespace konstrain {
 
@@ -17,7 +17,7 @@ namespace konstrain {
 // digits.
 class ResourcePrices {
 public:
-    ResourcePrices(const ResourceProblem& problem, TimePoint deadline);
+    ResourcePrices(const ResourceProblem& problem, const RowKinds& kinds, TimePoint deadline);
 
     // Raises the bound from these prices; `isWarm`: they are those of a similar problem. Returns the rows as
     // the prices found have them.

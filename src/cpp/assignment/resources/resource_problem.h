@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <vector>
 
 namespace konstrain {
 
@@ -30,31 +28,6 @@ struct ResourceProblem {
             value += rule(r)[a] * sums[a];
         return value;
     }
-};
-
-// The cheapest cluster of each row at some prices, and what that proves.
-struct PricedRows {
-    std::vector<std::int32_t> labels;
-    std::vector<double> gaps; // how much dearer the second-cheapest cluster is
-    std::vector<double> sums; // nClusters x nAmounts, of these labels
-    double least = 0.0;       // what all rows pay, prices included
-};
-
-// Costs of rows that also pay the prices of the rules: one price per cluster and rule.
-class RowPricer {
-public:
-    explicit RowPricer(const ResourceProblem& problem)
-        : problem_(problem), perAmount_(problem.nAmounts * problem.nClusters) {}
-
-    void take(std::span<const double> prices);
-    void priceRow(std::size_t row, double* priced) const;
-    PricedRows priceAll() const;
-    // What sums of these amounts pay.
-    double paidBy(std::span<const double> sums) const;
-
-private:
-    const ResourceProblem& problem_;
-    std::vector<double> perAmount_; // nAmounts x nClusters
 };
 
 // What the bounds give back at these prices: their part of the lower bound, with the opposite sign.

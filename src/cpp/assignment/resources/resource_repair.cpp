@@ -15,6 +15,8 @@ constexpr std::size_t rowsPerPrice = 16;
 // Choices of least regret that are tried two at a time: so many, and so many more per price.
 constexpr std::size_t triedByTwo = 160;
 constexpr std::size_t triedPerPrice = 4;
+// Clusters up to which chains of moves are looked for: their number grows with the third power.
+constexpr std::size_t mostChained = 64;
 // Improvements of labels that keep all bounds already.
 constexpr int mostImprovements = 100;
 // An excess that shrinks by less than this part of itself has not shrunk.
@@ -22,28 +24,23 @@ constexpr double leastShrinking = 1e-9;
 
 } // namespace
 
-ResourceRepair::ResourceRepair(const ResourceProblem& problem, const RowPricer& pricer,
+ResourceRepair::ResourceRepair(const ResourceProblem& problem, const RowKinds& kinds, const RowPricer& pricer,
                                const PricedRows& rows, std::span<std::int32_t> labels)
-    : problem_(problem), labels_(labels), sums_(rows.sums), excess_(problem.nClusters),
-      regret_(labels.size()) {
+    : problem_(problem), kinds_(kinds), labels_(labels), sums_(rows.sums), excess_(problem.nClusters),
+      regret_(labels.size()), moving_(problem.nAmounts) {
     const std::size_t n = problem.nRows();
-    std::vector<std::uint32_t> nearest(n);
-    std::iota(nearest.begin(), nearest.end(), 0U);
     const std::size_t wanted = std::min(n, fewestRows + rowsPerPrice * problem.nClusters * problem.nRules());
-    const auto byGap = [&](std::uint32_t a, std::uint32_t b) {
-        return rows.gaps[a] < rows.gaps[b] || (rows.gaps[a] == rows.gaps[b] && a < b);
-    };
-    double widest = infinity;
-    if (wanted < n) {
-        std::nth_element(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(wanted),
-                         nearest.end(), byGap);
-        widest = rows.gaps[nearest[wanted]];
-        nearest.resize(wanted);
-    }
+    const double widest = wanted < n ? nthOf(rows.gaps, wanted) : infinity;
+    std::vector<std::uint32_t> nearest;
+    for (std::size_t row = 0; row != n; ++row)
+        if (rows.gaps[row] < widest || wanted == n)
+            nearest.push_back(static_cast<std::uint32_t>(row));
+    for (std::size_t row = 0; row != n && nearest.size() < wanted; ++row)
+        if (rows.gaps[row] == widest)
+            nearest.push_back(static_cast<std::uint32_t>(row));
     std::vector<double> priced(problem.nClusters);
     for (const std::uint32_t row : nearest) {
-        pricer.priceRow(row, priced.data());
-        const double least = *std::min_element(priced.begin(), priced.end());
+        const double least = pricer.priceRow(row, priced.data()).first;
         for (std::size_t j = 0; j != problem.nClusters; ++j)
             if (priced[j] - least <= widest)
                 choices_.push_back({row, static_cast<std::int32_t>(j), priced[j] - least});
@@ -59,10 +56,9 @@ ResourceRepair::ResourceRepair(const ResourceProblem& problem, const RowPricer& 
     }
 }
 
-// By how much a cluster misses its bounds once a row has joined (sign 1) or left it (-1).
-double ResourceRepair::excessAfter(std::size_t cluster, std::size_t row, double sign) const {
+// By how much a cluster misses its bounds once these amounts have joined (sign 1) or left it (-1).
+double ResourceRepair::excessWith(std::size_t cluster, const double* amount, double sign) const {
     const double* sums = sums_.data() + cluster * problem_.nAmounts;
-    const double* amount = problem_.amount(row);
     double total = 0.0;
     for (std::size_t r = 0; r != problem_.nRules(); ++r) {
         const double* rule = problem_.rule(r);
@@ -106,10 +102,14 @@ void ResourceRepair::move(std::size_t row, std::int32_t to) {
     total_ = std::accumulate(excess_.begin(), excess_.end(), 0.0);
 }
 
+// What any move costs beside its regret: one that costs nothing is not worth any number of others.
+double ResourceRepair::unitOfRegret() const {
+    return choices_.empty() ? 0.0 : choices_[choices_.size() / 2].regret / 16.0;
+}
+
 // Moves the row that lowers the excess most for what it costs.
 bool ResourceRepair::repairOnce() {
-    // A move that costs nothing is not worth any number of others.
-    const double unit = choices_.empty() ? 0.0 : choices_[choices_.size() / 2].regret / 16.0;
+    const double unit = unitOfRegret();
     const Choice* best = nullptr;
     double bestRate = infinity;
     for (const Choice& choice : choices_) {
@@ -129,6 +129,71 @@ bool ResourceRepair::repairOnce() {
     regret_[best->row] = best->regret;
     move(best->row, best->cluster);
     return true;
+}
+
+// Where every cluster that has a row to spare is far from the one that is short of it, those between pass
+// rows on and keep what they hold.
+bool ResourceRepair::repairByChain() {
+    if (!kinds_.areFew() || problem_.nClusters > mostChained)
+        return false;
+    const KindChains joined = chains();
+    const double unit = unitOfRegret();
+    Transfer best;
+    double bestRate = infinity;
+    for (Transfer now; now.kind != kinds_.count(); ++now.kind)
+        for (now.inExchange = 0; now.inExchange != kinds_.count(); ++now.inExchange)
+            for (now.from = 0; now.from != problem_.nClusters; ++now.from)
+                for (now.to = 0; now.to != problem_.nClusters; ++now.to) {
+                    if (now.from == now.to || (excess_[now.from] == 0.0 && excess_[now.to] == 0.0))
+                        continue;
+                    const double cost = costOf(joined, now);
+                    const double change = cost < infinity ? changeOf(now) : 0.0;
+                    if (change < -leastShrinking * total_ && (cost + unit) / -change < bestRate) {
+                        bestRate = (cost + unit) / -change;
+                        best = now;
+                    }
+                }
+    if (bestRate == infinity)
+        return false;
+    follow(joined.moves(best.kind, best.from, best.to));
+    if (best.inExchange != best.kind)
+        follow(joined.moves(best.inExchange, best.to, best.from));
+    return true;
+}
+
+KindChains ResourceRepair::chains() const {
+    KindChains joined(kinds_.count(), problem_.nClusters);
+    for (std::size_t i = 0; i != choices_.size(); ++i)
+        if (const Choice& choice = choices_[i]; isMove(choice))
+            joined.offer(kinds_.of(choice.row), static_cast<std::size_t>(labels_[choice.row]),
+                         static_cast<std::size_t>(choice.cluster),
+                         std::max(choice.regret - regret_[choice.row], 0.0), i);
+    joined.join();
+    return joined;
+}
+
+double ResourceRepair::costOf(const KindChains& chains, const Transfer& transfer) const {
+    const double cost = chains.cost(transfer.kind, transfer.from, transfer.to);
+    if (transfer.inExchange == transfer.kind)
+        return cost;
+    return cost + chains.cost(transfer.inExchange, transfer.to, transfer.from);
+}
+
+double ResourceRepair::changeOf(const Transfer& transfer) {
+    const double* leaving = problem_.amount(kinds_.example(transfer.kind));
+    const double* coming = problem_.amount(kinds_.example(transfer.inExchange));
+    for (std::size_t a = 0; a != problem_.nAmounts; ++a)
+        moving_[a] = leaving[a] - (transfer.inExchange == transfer.kind ? 0.0 : coming[a]);
+    return excessWith(transfer.from, moving_.data(), -1.0) + excessWith(transfer.to, moving_.data(), 1.0) -
+           excess_[transfer.from] - excess_[transfer.to];
+}
+
+void ResourceRepair::follow(const std::vector<std::size_t>& moves) {
+    for (const std::size_t i : moves) {
+        const Choice& choice = choices_[i];
+        regret_[choice.row] = choice.regret;
+        move(choice.row, choice.cluster);
+    }
 }
 
 // The moves of least regret.
@@ -217,7 +282,7 @@ bool ResourceRepair::improveByTwo() {
 
 bool ResourceRepair::run(TimePoint deadline) {
     while (total_ > 0.0 && !isPast(deadline))
-        if (!repairOnce() && !repairByTwo())
+        if (!repairOnce() && !repairByChain() && !repairByTwo())
             return false;
     for (int i = 0; i != mostImprovements && total_ == 0.0 && !isPast(deadline); ++i)
         if (!improveOnce() && !improveByTwo())

@@ -6,6 +6,7 @@
 
 #include "chunks.h"
 #include "flow_search.h"
+#include "median_gap.h"
 #include "priced_entries.h"
 
 namespace konstrain {
@@ -29,8 +30,6 @@ constexpr double ridge = 1e-6;
 // A step needs no more digits than this, nor more iterations of conjugate gradients.
 constexpr double stepAccuracy = 1e-2;
 constexpr int mostIterations = 60;
-// Rows that the median gap is taken over.
-constexpr std::size_t gapSample = 4096;
 
 std::int64_t inUnits(double share) {
     return static_cast<std::int64_t>(share * shareUnit);
@@ -109,25 +108,13 @@ SharePrices::SharePrices(const CandidateLists& lists, std::span<const std::int64
 SharePrices::~SharePrices() = default;
 
 double SharePrices::medianGap(std::span<const double> prices) const {
-    std::vector<double> gaps;
-    const std::size_t stride = std::max<std::size_t>(1, lists_.nRows() / gapSample);
-    for (std::size_t row = 0; row < lists_.nRows(); row += stride) {
-        double first = infinity;
-        double second = infinity;
+    return konstrain::medianGap(lists_.nRows(), [&](std::size_t row) {
+        LeastTwo least;
         const CandidateList list = lists_[row];
-        for (std::size_t e = 0; e != list.length; ++e) {
-            const double value = list.costs[e] + prices[static_cast<std::size_t>(list.clusters[e])];
-            second = std::min(second, std::max(first, value));
-            first = std::min(first, value);
-        }
-        if (second - first > 0.0 && second < infinity)
-            gaps.push_back(second - first);
-    }
-    if (gaps.empty())
-        return 0.0;
-    const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
-    std::nth_element(gaps.begin(), middle, gaps.end());
-    return *middle;
+        for (std::size_t e = 0; e != list.length; ++e)
+            least.take(list.costs[e] + prices[static_cast<std::size_t>(list.clusters[e])], e);
+        return least;
+    });
 }
 
 void SharePrices::measure(std::span<const double> prices, double temperature, double heat) {

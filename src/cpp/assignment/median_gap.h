@@ -1,0 +1,43 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "infinity.h"
+
+namespace konstrain {
+
+// The least and the second-least of the values taken so far, and where the least one stands.
+struct LeastTwo {
+    double first = infinity;
+    double second = infinity;
+    std::size_t best = 0;
+
+    void take(double value, std::size_t at) {
+        second = std::min(second, std::max(first, value));
+        best = value < first ? at : best;
+        first = std::min(first, value);
+    }
+    double gap() const { return second - first; }
+};
+
+// Median of how much dearer the second-cheapest choice of a row is, where it is dearer at all; over a sample
+// of the rows. `leastOf(row)` gives the two. 0 when there is no such row.
+template <class LeastOf> double medianGap(std::size_t nRows, LeastOf&& leastOf) {
+    constexpr std::size_t sample = 4096;
+    std::vector<double> gaps;
+    const std::size_t stride = std::max<std::size_t>(1, nRows / sample);
+    for (std::size_t row = 0; row < nRows; row += stride) {
+        const LeastTwo least = leastOf(row);
+        if (least.second < infinity && least.gap() > 0.0)
+            gaps.push_back(least.gap());
+    }
+    if (gaps.empty())
+        return 0.0;
+    const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+    std::nth_element(gaps.begin(), middle, gaps.end());
+    return *middle;
+}
+
+} // namespace konstrain
