@@ -165,6 +165,19 @@ def test_a_number_of_clusters_is_recommended_under_the_constraints(tmp_path):
     assert "sizes allow at least 2 and at most 1 clusters" in impossible.err
 
 
+def test_shares_of_mixed_groups_are_kept_exactly(tmp_path):
+    shop(tmp_path)
+    bounds = ("--category", "plan", "--share-min", "gold=0.5", "--share-max", "gold=0.5", "--n-init", 2)
+    done = konstrain("mix", "shop.csv", "-k", 4, "--columns", "income", *bounds, "--json", folder=tmp_path)
+    assert done.code == 0, done
+    assert json.loads(done.out)["shares"] == {"free": [0.5] * 4, "gold": [0.5] * 4}
+    told = konstrain("mix", "shop.csv", "-k", 4, "--columns", "income", *bounds, folder=tmp_path)
+    assert "  gold: 50.0%, 50.0%, 50.0%, 50.0%" in told.out
+    refused = konstrain("mix", "shop.csv", "-k", 4, *bounds[:2], "--share-min", "gold=0.6", folder=tmp_path)
+    assert refused.code == 3
+    assert "lower --share-min" in refused.err
+
+
 def test_mixed_groups_have_the_same_share_of_each_kind(tmp_path):
     kinds = shop(tmp_path)
     (tmp_path / "cl.csv").write_text("p0,p1\np0,p2\n")

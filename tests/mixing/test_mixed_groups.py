@@ -38,6 +38,57 @@ def test_groups_are_as_alike_as_enumeration_finds_on_most_small_problems(seed, c
     assert found.between <= best + 0.02 * found.total
 
 
+@pytest.mark.parametrize("seed", range(15))
+def test_groups_with_shares_are_as_alike_as_enumeration_finds_on_most_small_problems(seed):
+    rng = np.random.default_rng(seed)
+    X, sex = rng.normal(size=(8, 2)), np.array(["F", "M"] * 4)
+    X[:, 0] += 3 * (sex == "F")
+    given = {"must_link": [(0, 1)] if seed % 2 else [], "cannot_link": [(2, 3)]}
+    bounds = {"category": sex, "share_min": {"F": 0.4}, "share_max": {"F": 0.6}}
+    found = mixed_groups(X, 2, size_min=3, size_max=5, n_init=20, random_state=seed, **given, **bounds)
+    options = (np.array(labels) for labels in product(range(2), repeat=8))
+    possible = [labels for labels in options if allowed(labels, 2, 3, 5, *given.values()) and is_mixed(sex, labels)]
+    assert any((labels == found.labels).all() for labels in possible)
+    if not given["must_link"]:  # a pair that must stay together can rarely change places with two others at once
+        best = min(between(X, labels) for labels in possible)
+        assert found.between <= best + 0.02 * found.total
+    np.testing.assert_allclose(found.shares["F"] + found.shares["M"], 1.0)
+
+
+def is_mixed(sex, labels):
+    return all(0.4 <= (sex[labels == j] == "F").mean() <= 0.6 for j in (0, 1))
+
+
+def test_shares_of_several_categories_hold_where_features_pull_the_other_way():
+    rng = np.random.default_rng(0)
+    sex, age = rng.choice(["F", "M"], 120, p=[0.3, 0.7]), rng.choice(["young", "old"], 120)
+    # Weights as the only feature: equal means come easier with unequal shares.
+    X = rng.normal(60 + 20 * (sex == "M"), 5)[:, None]
+    bounds = {"share_tolerance": 0.15, "category": {"sex": sex, "age": age}}
+    groups = mixed_groups(X, 5, n_init=2, **bounds)
+    free = mixed_groups(X, 5, n_init=2)
+    for name, column in bounds["category"].items():
+        for value, shares in groups.shares[name].items():
+            overall = (column == value).mean()
+            assert (shares >= 0.85 * overall - 1e-9).all()
+            assert (shares <= overall / 0.85 + 1e-9).all()
+            np.testing.assert_allclose(shares, [(column[groups.labels == j] == value).mean() for j in range(5)])
+    assert free.shares == {}
+    assert "sex=F: " in str(groups)
+    assert groups.to_dict()["shares"]["age"]["old"] == groups.shares["age"]["old"].tolist()
+    # Bounds can only cost.
+    assert groups.share < 0.01
+
+
+def test_several_demands_are_kept_at_once():
+    rng = np.random.default_rng(2)
+    X, demand = rng.normal(size=(40, 2)), rng.integers(1, 9, size=(40, 2)).astype(float)
+    most = 1.1 * demand.sum(axis=0) / 4
+    groups = mixed_groups(X, 4, demand=demand, size_max=most, n_init=2)
+    held = np.array([demand[groups.labels == j].sum(axis=0) for j in range(4)])
+    assert (held <= most).all()
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_what_an_exchange_keeps_account_of_is_what_the_labels_say(seed):
     rng = np.random.default_rng(seed)
@@ -93,5 +144,7 @@ def test_what_cannot_be_is_refused():
         mixed_groups(X, 2, cannot_link=[(0, 1), (1, 2), (0, 2)])
     with pytest.raises(ValueError, match="n_samples=4 should be >= n_groups=5"):
         mixed_groups(X, 5)
+    with pytest.raises(InfeasibleError, match=r"1 of 4 rows are F .* lower share_min"):
+        mixed_groups(X, 2, category=["F", "M", "M", "M"], share_min={"F": 0.5})
     with pytest.raises(ValueError, match="leave out the confidences"):
         mixed_groups(X, 2, must_link=[(0, 1, 0.5)])

@@ -66,6 +66,15 @@ class Attribute:
         return str(self.values[value]) if self.name == "category" else f"{self.name}={self.values[value]}"
 
 
+def shares_by_group(attributes: tuple[Attribute, ...], labels: NDArray[np.int32], n_clusters: int) -> dict[Any, Any]:
+    """Share of each group in each cluster, by group; by attribute and group where there are several attributes."""
+    by_attribute = {
+        attribute.name: dict(zip(attribute.values, attribute.shares_in(labels, n_clusters).T, strict=True))
+        for attribute in attributes
+    }
+    return next(iter(by_attribute.values())) if len(by_attribute) == 1 else by_attribute
+
+
 def read_shares(
     category: Any, share_min: Any, share_max: Any, share_tolerance: Any, n_samples: int
 ) -> tuple[Attribute, ...]:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem
-from konstrain.constraints.shares import Attribute
+from konstrain.constraints.shares import shares_by_group
 from konstrain.constraints.tables import reusable
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import partial_labels_of
@@ -329,15 +329,6 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
     def _restart_plan(self, problem: Problem, start: Start) -> RestartPlan:
         return plan_restarts(problem, start) if self.n_init == "auto" else super()._restart_plan(problem, start)
-
-
-def shares_by_group(attributes: tuple[Attribute, ...], labels: NDArray[np.int32], n_clusters: int) -> dict[Any, Any]:
-    """Share of each group in each cluster, by group; by attribute and group where there are several attributes."""
-    by_attribute = {
-        attribute.name: dict(zip(attribute.values, attribute.shares_in(labels, n_clusters).T, strict=True))
-        for attribute in attributes
-    }
-    return next(iter(by_attribute.values())) if len(by_attribute) == 1 else by_attribute
 
 
 def _mean_variance(X: Any) -> float:

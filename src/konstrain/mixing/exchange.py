@@ -1,9 +1,12 @@
 """Blocks change places between groups while that brings the means of the groups nearer to each other."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import block_diag, csr_array
 
+from konstrain.assignment.resources import Resources
 from konstrain.constraints import Problem
 
 # Times that every block looks for a partner at most; most searches end after three or four.
@@ -23,7 +26,7 @@ class Exchange:
     Parameters
     ----------
     problem : Problem
-        Blocks, conflicts and bounds.
+        Blocks, conflicts, and bounds on sizes, shares and resources.
     labels : ndarray of int32, shape (n_blocks,)
         A group for each block, within the bounds and without conflicts.
     """
@@ -32,16 +35,18 @@ class Exchange:
         self.labels = labels.copy()
         weight = problem.weight
         mean = np.asarray(problem.mean, dtype=np.float64)
-        self._weight, self._demand = weight, problem.demand
+        self._weight = weight
         # What each block adds to the sum of its group.
         self._parts = weight[:, None] * (mean - np.average(mean, axis=0, weights=weight))
         k, n = problem.n_clusters, problem.n_blocks
-        self._low = np.zeros(k) if problem.size_min is None else problem.widened_bounds[0]
-        self._high = np.full(k, np.inf) if problem.size_max is None else problem.widened_bounds[1]
+        # What each block adds to what its group holds, and the rules that what is held obeys: sizes are the first.
+        self._rules = _rules_with_sizes(problem)
+        self._adds = self._rules.amounts
         self._sums = np.zeros((k, mean.shape[1]))
         np.add.at(self._sums, labels, self._parts)
         self._count = np.bincount(labels, weight, k).astype(np.float64)
-        self._size = np.bincount(labels, problem.demand, k).astype(np.float64)
+        self._held = np.zeros((k, self._adds.shape[1]))
+        np.add.at(self._held, labels, self._adds)
         self._conflicts = self._adjacency(problem, n)
         # Conflicts that each block has, or would have, in each group.
         self._clashes = np.zeros((n, k), dtype=np.int64)
@@ -97,9 +102,8 @@ class Exchange:
     def _best_partner(self, block: int, partners: NDArray[np.int64]) -> tuple[float, int]:
         here, there = self.labels[block], self.labels[partners]
         counts = self._weight[partners] - self._weight[block]
-        sizes = self._demand[partners] - self._demand[block]
-        fits = (self._size[here] + sizes >= self._low[here]) & (self._size[here] + sizes <= self._high[here])
-        fits &= (self._size[there] - sizes >= self._low[there]) & (self._size[there] - sizes <= self._high[there])
+        added = self._adds[partners] - self._adds[block]
+        fits = self._may_hold(here, self._held[here] + added) & self._may_hold(there, self._held[there] - added)
         hostile = np.isin(partners, self._enemies(block))
         fits &= self._clashes[block, there] - hostile == 0
         fits &= self._clashes[partners, here] - hostile == 0
@@ -114,10 +118,10 @@ class Exchange:
         return float(gains[best]), int(partners[best])
 
     def _best_group(self, block: int) -> tuple[float, int]:
-        here, demand, weight = int(self.labels[block]), self._demand[block], self._weight[block]
-        if self._size[here] - demand < self._low[here] or self._count[here] - weight <= 0:
+        here, added, weight = int(self.labels[block]), self._adds[block], self._weight[block]
+        if not self._may_hold(here, self._held[here] - added) or self._count[here] - weight <= 0:
             return -np.inf, -1
-        fits = (self._size + demand <= self._high) & (self._clashes[block] == 0)
+        fits = self._may_hold(slice(None), self._held + added) & (self._clashes[block] == 0)
         fits[here] = False
         if not fits.any():
             return -np.inf, -1
@@ -125,6 +129,11 @@ class Exchange:
         joined = ((self._sums + self._parts[block]) ** 2).sum(axis=1) / (self._count + weight)
         gains = np.where(fits, self._share(here) + self._shares() - left - joined, -np.inf)
         return float(gains.max()), int(gains.argmax())
+
+    def _may_hold(self, groups: Any, held: NDArray[np.float64]) -> Any:
+        """Whether each of these groups would be within all its bounds."""
+        values = held @ self._rules.rules.T
+        return ((values >= self._rules.low[groups]) & (values <= self._rules.high[groups])).all(axis=-1)
 
     def _shares(self) -> NDArray[np.float64]:
         squares: NDArray[np.float64] = (self._sums**2).sum(axis=1)
@@ -138,7 +147,7 @@ class Exchange:
         for sums, part in (
             (self._sums, self._parts[block]),
             (self._count, self._weight[block]),
-            (self._size, self._demand[block]),
+            (self._held, self._adds[block]),
         ):
             sums[here] -= part
             sums[group] += part
@@ -146,3 +155,20 @@ class Exchange:
         self._clashes[enemies, here] -= 1
         self._clashes[enemies, group] += 1
         self.labels[block] = group
+
+
+def _rules_with_sizes(problem: Problem) -> Resources:
+    """All that bounds what groups hold as one set of rules, as sums are compared with it."""
+    k = problem.n_clusters
+    low = np.zeros(k) if problem.size_min is None else problem.widened_bounds[0]
+    high = np.full(k, np.inf) if problem.size_max is None else problem.widened_bounds[1]
+    sizes = Resources.of_amounts(problem.demand[:, None], low[:, None], high[:, None])
+    if problem.resources is None:
+        return sizes
+    other = problem.resources.compared
+    return Resources(
+        np.hstack([sizes.amounts, other.amounts]),
+        block_diag((sizes.rules, other.rules)).toarray(),
+        np.hstack([sizes.low, other.low]),
+        np.hstack([sizes.high, other.high]),
+    )

@@ -8,7 +8,8 @@ Clusters have little variance within and much between; here it is the other way 
 3. Blocks change places while that brings the means of the groups nearer to each other (`Exchange`).
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from konstrain.assignment import assign_by
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import usable_rows
+from konstrain.constraints.shares import shares_by_group
 from konstrain.exact.splitting import N_PARTNERS, N_SWEEPS
 from konstrain.kmeans.restarts import draw_seeds
 from konstrain.mixing.exchange import Exchange
@@ -41,6 +43,8 @@ class MixedGroups:
     between, total : float
         Squared distances of the groups' means to the mean of all rows, one for each row, and those of the rows
         themselves.
+    shares : dict
+        Share of each category in each group, as `ConstrainedKMeans.cluster_shares_` has it; empty without `category`.
 
     Examples
     --------
@@ -54,6 +58,7 @@ class MixedGroups:
     means: NDArray[np.float64]
     between: float
     total: float
+    shares: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
@@ -63,7 +68,7 @@ class MixedGroups:
     def to_dict(self) -> dict[str, Any]:
         """Everything but the labels, as plain values."""
         values = {name: value for name, value in asdict(self).items() if name != "labels"}
-        return {**values, "means": self.means.tolist(), "share": self.share}
+        return {**values, "means": self.means.tolist(), "share": self.share, "shares": _plain(self.shares)}
 
     def __str__(self) -> str:
         lines = [
@@ -72,7 +77,25 @@ class MixedGroups:
             "",
             "  group      rows",
         ]
-        return "\n".join([*lines, *(f"{j:>7}{size:>10g}" for j, size in enumerate(self.sizes))])
+        lines += [f"{j:>7}{size:>10g}" for j, size in enumerate(self.sizes)]
+        if self.shares:
+            lines += ["", "shares of categories, group by group:", *_share_lines(self.shares)]
+        return "\n".join(lines)
+
+
+def _plain(shares: Any) -> Any:
+    """Shares as lists under text, which is what JSON knows."""
+    if isinstance(shares, dict):
+        return {str(name): _plain(inner) for name, inner in shares.items()}
+    return shares.tolist()
+
+
+def _share_lines(shares: dict[Any, Any], attribute: str = "") -> Iterator[str]:
+    for name, inner in shares.items():
+        if isinstance(inner, dict):
+            yield from _share_lines(inner, f"{name}=")
+        else:
+            yield f"  {attribute}{name}: {', '.join(f'{share:.1%}' for share in inner)}"
 
 
 def mixed_groups(
@@ -84,6 +107,10 @@ def mixed_groups(
     size_min: Any = None,
     size_max: Any = None,
     demand: Any = None,
+    category: Any = None,
+    share_min: Any = None,
+    share_max: Any = None,
+    share_tolerance: float | None = None,
     n_init: int = 10,
     random_state: Any = 0,
 ) -> MixedGroups:
@@ -101,7 +128,12 @@ def mixed_groups(
     size_min, size_max : float or array-like of shape (n_groups,), optional
         Bounds on the sizes; default: as equal as rows that must stay together allow.
     demand : array-like of shape (n_samples,), optional
-        What a row counts towards a size; default 1.
+        What a row counts towards a size; default 1. Several columns with bounds for each: several resources.
+    category : array-like of shape (n_samples,), or table with a column per attribute, optional
+        The category of each row, whose share of every group is bounded.
+    share_min, share_max, share_tolerance : optional
+        Least and largest share of each category in every group, or how far it may be from that in all rows, as in
+        `ConstrainedKMeans`. They hold exactly; a category that is only a feature is spread as evenly as the others.
     n_init : int, default=10
         Number of starts, of which the best counts.
     random_state : int, RandomState instance or None, default=0
@@ -126,9 +158,15 @@ def mixed_groups(
     if len(X) < n_groups:
         raise ValueError(f"n_samples={len(X)} should be >= n_groups={n_groups}.")
     given = {"must_link": must_link, "cannot_link": cannot_link, "demand": demand}
-    if size_min is None and size_max is None:
+    shares = {
+        "category": category,
+        "share_min": share_min,
+        "share_max": share_max,
+        "share_tolerance": share_tolerance,
+    }
+    if size_min is None and size_max is None and len(np.shape(demand)) < 2:
         size_min, size_max = _equal_sizes(X, n_groups, given)
-    problem = Problem.build(X, n_groups, size_min=size_min, size_max=size_max, **given)
+    problem = Problem.build(X, n_groups, size_min=size_min, size_max=size_max, **given, **shares)
     if problem.has_soft_links:
         raise ValueError("mixed groups keep every link; leave out the confidences")
     best: tuple[float, NDArray[np.int32]] | None = None
@@ -153,11 +191,12 @@ def _equal_sizes(X: NDArray[np.float64], n_groups: int, given: dict[str, Any]) -
 def _start(problem: Problem, seed: int) -> NDArray[np.int32]:
     """Deal blocks out, and put right what the constraints forbid."""
     dealt = np.full(problem.n_blocks, -1, dtype=np.int32)
+    kinds, n_kinds = _kinds(problem)
     _core.deal_rows(
         np.ascontiguousarray(problem.mean, dtype=np.float64),
         problem.weight,
-        np.zeros(problem.n_blocks, dtype=np.int32),
-        1,
+        kinds,
+        n_kinds,
         problem.n_clusters,
         N_SWEEPS,
         N_PARTNERS,
@@ -174,8 +213,18 @@ def _start(problem: Problem, seed: int) -> NDArray[np.int32]:
             size_min=problem.size_min,
             size_max=problem.size_max,
             nonempty=problem.nonempty,
+            resources=problem.resources,
         )
     ).labels
+
+
+def _kinds(problem: Problem) -> tuple[NDArray[np.int32], int]:
+    """Which categories the first row of each block has: every kind is dealt out evenly, so shares nearly hold."""
+    if not problem.attributes:
+        return np.zeros(problem.n_blocks, dtype=np.int32), 1
+    codes = np.column_stack([attribute.codes[problem.first_rows] for attribute in problem.attributes])
+    kinds, kind_of = np.unique(codes, axis=0, return_inverse=True)
+    return kind_of.ravel().astype(np.int32), len(kinds)
 
 
 def _result(X: NDArray[np.float64], problem: Problem, block_labels: NDArray[np.int32]) -> MixedGroups:
@@ -184,4 +233,6 @@ def _result(X: NDArray[np.float64], problem: Problem, block_labels: NDArray[np.i
     means = np.array([X[labels == j].mean(axis=0) if (labels == j).any() else X.mean(axis=0) for j in range(k)])
     between = float((np.bincount(labels, minlength=k) * ((means - X.mean(axis=0)) ** 2).sum(axis=1)).sum())
     sizes = np.bincount(block_labels, problem.demand, k)
-    return MixedGroups(labels, tuple(sizes.tolist()), means, between, float(((X - X.mean(axis=0)) ** 2).sum()))
+    total = float(((X - X.mean(axis=0)) ** 2).sum())
+    shares = shares_by_group(problem.attributes, labels, k)
+    return MixedGroups(labels, tuple(sizes.tolist()), means, between, total, shares)
