@@ -73,7 +73,36 @@ PROOFS = {
     "konstrain.exact.sdp_spectral.RENEW_EVERY": (1, 1000),
     "konstrain.exact.sdp_bound.MANY_CLUSTERS": (1, NEVER),
 }
-SWITCHES = {**SEARCH, **SAME, **ENGINES, **PROOFS}
+# Over a cluster: from given centers labels are those of a fit in memory, whatever comes to the client and when.
+REMOTE = {
+    "konstrain.dask.cluster.FAN_IN": (2, 1000),
+    "konstrain.dask.passes.CHUNK": (7, NEVER),
+    "konstrain.dask.passes.LEAST_SENT": (1, NEVER),
+    "konstrain.dask.parquet.MOST_NUMBERS": (1, NEVER),
+    "konstrain.dask.prices.MOST_CHANGES": (1, 1000),
+    "konstrain.dask.prices.RIDGE": (1e-9, 1e-2),
+    "konstrain.dask.prices.WIDEST_SHARE": (0.001, 1.0),
+    "konstrain.dask.prices.ENOUGH_ROWS": (20, NEVER),
+    "konstrain.dask.sample.SHARE": (0.0, 1.0),
+    "konstrain.dask.sample.LEAST_ROWS": (30, NEVER),
+    "konstrain.dask.sample.MOST_NUMBERS": (1, NEVER),
+    "konstrain.dask.sample.MOST_COSTS": (1, NEVER),
+    "konstrain.dask.steps.NEAR_SHARE": (0.0, 1.0),
+    "konstrain.dask.steps.LEAST_NEAR": (20, NEVER),
+    "konstrain.dask.steps.MOST_COSTS": (1, NEVER),
+    "konstrain.dask.steps.MOST_SENT": (1, 1000),
+    "konstrain.dask.steps.LOOKS_TO_WIDEN": (1, 1000),
+    "konstrain.dask.steps.TRUST": (0.0, 1e9),
+    "konstrain.dask.steps.SHORTENED": (0.01, 0.9),
+    "konstrain.dask.steps.MOST_CANCELLED": (-1.0, 2.0),
+}
+# Where runs over a cluster begin.
+REMOTE_START = {
+    "konstrain.dask.start.MANY_CLUSTERS": (1, NEVER),
+    "konstrain.dask.start.ROUNDS": (1, 20),
+    "konstrain.dask.start.OVERSAMPLING": (0.1, 10.0),
+}
+SWITCHES = {**SEARCH, **SAME, **ENGINES, **PROOFS, **REMOTE, **REMOTE_START}
 
 
 @contextmanager

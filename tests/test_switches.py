@@ -143,7 +143,7 @@ def test_the_list_has_every_limit_that_modules_of_the_search_and_the_engines_nam
     # These say how far or how fast a way is followed, not which one is taken.
     not_switches = {
         *("PATIENCE", "STALL_WINDOW", "STALL_GAIN", "CORE_GROWTH", "RELAXATION_SHARE", "STEP_SHARE", "MAX_PASSES"),
-        *("SEARCH_SHARE", "RUN_SHARE"),
+        *("SEARCH_SHARE", "RUN_SHARE", "START_SHARE", "MOST_LOOKS"),
         *("RELOCATIONS", "PASSES_TO_THE_END", "FIRST_PASSES", "PROBE", "ESTIMATE_COST", "MOVES_COST", "FEW_PASSES"),
         *("AIM", "LEAST_GAIN", "AUTO_ITERATIONS", "AUTO_MOST", "AUTO_AGREEING"),
         *(
@@ -161,7 +161,7 @@ def test_the_list_has_every_limit_that_modules_of_the_search_and_the_engines_nam
     }
     package = Path(konstrain.__file__).parent
     named = {name.rsplit(".", 1)[1] for name in SWITCHES}
-    for folder in ("kmeans", "assignment"):
+    for folder in ("kmeans", "assignment", "dask"):
         for path in (package / folder).glob("*.py"):
             constants = re.findall(r"^([A-Z][A-Z_]+) = [\d.]", path.read_text(), flags=re.MULTILINE)
             assert set(constants) <= named | not_switches, path.name

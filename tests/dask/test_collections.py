@@ -1,6 +1,8 @@
 """What is accepted as rows, what is refused and with which words, and what a fit leaves behind."""
 
 import pickle
+import subprocess
+import sys
 import tracemalloc
 
 import dask.array as da
@@ -231,6 +233,13 @@ def test_a_local_model_predicts_transforms_and_scores_the_same(cluster, X):
         copy = clone(ConstrainedKMeans(3, client=client))
         assert copy.client is client
         assert pickle.loads(pickle.dumps(ConstrainedKMeans(3, client=client))).client is None
+
+
+def test_what_workers_import_leaves_their_memory_to_the_rows():
+    heavy = {"sklearn", "highspy", "polars", "matplotlib"}
+    command = f"import konstrain.dask.passes, konstrain.dask.rows, sys; print(sorted({heavy} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_labels_are_lazy_and_the_client_holds_nothing_of_the_size_of_the_rows(cluster, monkeypatch):
