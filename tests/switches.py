@@ -61,6 +61,7 @@ ENGINES = {
     "konstrain.assignment.narrow.LEAST_NEAR": (0.0, 0.5),
     "konstrain.assignment.narrow.MOST_NEAR": (0.1, 0.9),
     "konstrain.assignment.mend.MOST_PAIRS": (ALWAYS, NEVER),
+    "konstrain.assignment.mend.MOST_CHEAPER_PAIRS": (ALWAYS, NEVER),
     "konstrain.assignment.transport.MANY_CLUSTERS": (1, NEVER),
 }
 # Inside the proofs: bounds may be better or worse, but never above the optimum.

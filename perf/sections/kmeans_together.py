@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_iris, make_blobs
 
 from konstrain import ConstrainedKMeans
 from linked_pairs import random_pairs
@@ -56,6 +56,15 @@ def large_rows(*, quick: bool, full: bool) -> Iterator[Row]:
             }
 
 
+def demand_rows(*, quick: bool, full: bool) -> Iterator[Row]:
+    """Yield Iris with its first feature as demand, of which no cluster may hold more than 300."""
+    X = load_iris().data
+    for seed in range(1 if quick else 2):
+        model = ConstrainedKMeans(3, size_max=300, random_state=seed)
+        seconds, _ = cpu_seconds(lambda m=model: m.fit(X, demand=X[:, 0]), repeats=1)
+        yield {"case": f"iris, seed {seed}", "s": f"{seconds:.2f}", "SSE": f"{model.inertia_:.8g}"}
+
+
 def _sizes(n_rows: int, n_clusters: int) -> dict[str, float]:
     mean = n_rows / n_clusters
     return {"size_min": np.floor((1 - SIZE_SLACK) * mean), "size_max": np.ceil((1 + SIZE_SLACK) * mean)}
@@ -75,4 +84,4 @@ def _labelled_pairs(y: np.ndarray, n_pairs: int) -> dict[str, np.ndarray]:
     return {"must_link": pairs[same], "cannot_link": pairs[~same]}
 
 
-SECTIONS = {"default fits": default_rows, "links and sizes": large_rows}
+SECTIONS = {"default fits": default_rows, "links and sizes": large_rows, "demand": demand_rows}

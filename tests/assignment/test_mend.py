@@ -1,10 +1,13 @@
 """Sizes of unequal demand put right by single moves and exchanges."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from konstrain.assignment import AssignmentProblem, lagrangian
-from konstrain.assignment.mend import mend_sizes
+from konstrain.assignment import AssignmentProblem, coupled, lagrangian, mend
+from konstrain.assignment.mend import can_exchange, exchange_blocks, mend_sizes
+from konstrain.links import LinkGraph
 from konstrain.stop import NO_DEADLINE
 
 
@@ -39,3 +42,56 @@ def test_sizes_are_mended_only_where_transport_cannot_put_them_right(n_alike, is
     search = lagrangian.Lagrangian(problem, NO_DEADLINE)
     search.repair(search.evaluate(np.zeros(3)))
     assert bool(asked) == is_mended
+
+
+def crowded(rng, n=9, k=3):
+    """A problem of unequal demand with labels that keep its sizes, though at a high cost."""
+    demand, labels = rng.uniform(1.0, 4.0, n), np.arange(n, dtype=np.int32) % k
+    sizes = np.bincount(labels, demand)
+    problem = AssignmentProblem.checked(
+        rng.random((n, k)), demand=demand, size_min=0.8 * sizes.min(), size_max=1.1 * sizes.max(), nonempty=True
+    )
+    return problem, labels
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_after_exchanges_no_move_and_no_exchange_within_the_sizes_lowers_the_cost(seed):
+    problem, labels = crowded(np.random.default_rng(seed))
+    found = exchange_blocks(problem, labels)
+    assert problem.is_feasible(found)
+    assert problem.cost_of(found) <= problem.cost_of(labels)
+    for i in range(9):
+        for j in range(3):
+            moved = found.copy()
+            moved[i] = j
+            assert not problem.is_feasible(moved) or problem.cost_of(moved) >= problem.cost_of(found) - 1e-12
+        for other in range(i):
+            swapped = found.copy()
+            swapped[[i, other]] = found[[other, i]]
+            assert not problem.is_feasible(swapped) or problem.cost_of(swapped) >= problem.cost_of(found) - 1e-12
+
+
+def test_a_cluster_that_must_not_be_empty_keeps_its_last_block():
+    problem = AssignmentProblem.checked([[0.0, 1.0], [0.0, 5.0]], demand=[1.0, 2.0], nonempty=True)
+    assert exchange_blocks(problem, np.array([1, 0], dtype=np.int32)).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("is_brief", [True, False])
+def test_steps_on_the_way_exchange_blocks_and_the_last_one_asks_a_core(is_brief, monkeypatch):
+    problem, _ = crowded(np.random.default_rng(0), n=40, k=4)
+    problem = replace(problem, costs=problem.costs * [0.2, 1.0, 1.0, 1.0])
+    asked = []
+    monkeypatch.setattr(coupled, "prove", lambda search: asked.append(search) or search.bound)
+    deadline = NO_DEADLINE.brief(1.0, 10) if is_brief else NO_DEADLINE
+    answer = coupled.solve(problem, deadline=deadline)
+    assert problem.is_feasible(answer.labels)
+    assert not answer.proven
+    assert len(asked) == (not is_brief)
+
+
+def test_linked_blocks_and_very_many_are_left_to_the_core(monkeypatch):
+    problem, _ = crowded(np.random.default_rng(0))
+    assert can_exchange(problem)
+    assert not can_exchange(replace(problem, links=LinkGraph.from_edges(9, [0], [1])))
+    monkeypatch.setattr(mend, "MOST_CHEAPER_PAIRS", 80)
+    assert not can_exchange(problem)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from konstrain.assignment.decided import Undecided
 from konstrain.assignment.lagrangian import Lagrangian
+from konstrain.assignment.mend import can_exchange, exchange_blocks
 from konstrain.assignment.narrow import WIDEN, Look, Narrowed, broken_links, is_large
 from konstrain.assignment.problem import Assignment, AssignmentProblem, start_prices
 from konstrain.assignment.prove import prove
@@ -110,7 +111,13 @@ def _finish(search: Lagrangian) -> float:
 
 def _close(search: Lagrangian) -> float:
     search.climb()
-    return search.bound if search.is_closed() else prove(search)
+    if search.is_closed():
+        return search.bound
+    if search.labels is not None and not search.is_mostly_free and can_exchange(search.problem):
+        search.offer(exchange_blocks(search.problem, search.labels))
+        if search.deadline.is_brief:
+            return search.bound  # a core takes ten times as long, and finds little that exchanges do not
+    return prove(search)
 
 
 def _answer(search: Lagrangian, bound: float, prices: NDArray[np.float64] | None, is_proven: bool) -> Assignment:

@@ -212,12 +212,17 @@ class Lagrangian:
         return np.where(np.sign(point.prices) * np.sign(prices) < 0, 0.0, prices)
 
     @property
+    def is_mostly_free(self) -> bool:
+        """Whether so many blocks have no links and the same demand that transport can put the sizes right."""
+        return self.problem.demand is None or self.split.free.size >= MOSTLY_FREE * self.problem.n_blocks
+
+    @property
     def _has_soft_links(self) -> bool:
         return self.problem.has_links and not self.problem.graph.is_hard
 
     def repair(self, point: PricePoint) -> None:
         """Keep blocks of hard links and of odd sizes where the relaxation put them, and place all others."""
-        if self.problem.demand is not None and self.split.free.size < MOSTLY_FREE * self.problem.n_blocks:
+        if not self.is_mostly_free:
             mended = mend_sizes(self.problem, point.relaxed.labels)
             if mended is not None:
                 self.offer(mended)

@@ -1,4 +1,4 @@
-"""Sizes put right by moving few blocks: feasible labels out of nearly feasible ones, for unequal demand."""
+"""Labels put right by moving few blocks, for unequal demand: sizes first, then what they cost."""
 
 from typing import Any
 
@@ -9,6 +9,8 @@ from konstrain.assignment.problem import AssignmentProblem
 
 # Pairs of blocks that one look at exchanges may compare; beyond, blocks are so many that single moves suffice.
 MOST_PAIRS = 4_000_000
+# The same where exchanges only lower the cost, of which many follow each other.
+MOST_CHEAPER_PAIRS = 250_000
 
 
 def mend_sizes(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.int32] | None:
@@ -44,6 +46,42 @@ def mend_sizes(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray
     return None
 
 
+def can_exchange(problem: AssignmentProblem) -> bool:
+    """Whether blocks are so few, and so free to move, that exchanges of two find nearly all there is to find."""
+    return not problem.has_links and problem.n_blocks**2 <= MOST_CHEAPER_PAIRS
+
+
+def exchange_blocks(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Move blocks one by one, or two in exchange, within the size bounds until neither lowers the cost.
+
+    Each move is the one that lowers it most.
+
+    Parameters
+    ----------
+    problem : AssignmentProblem
+        A problem with sizes for which `can_exchange` holds.
+    labels : ndarray of int32, shape (n_blocks,)
+        Labels that keep the sizes; not changed.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_blocks,)
+        Labels that keep them too, and cost no more.
+
+    Examples
+    --------
+    >>> problem = AssignmentProblem.checked([[3.0, 0.0], [0.0, 3.0]], demand=[1.0, 2.0], size_max=2)
+    >>> exchange_blocks(problem, np.array([0, 1], dtype=np.int32))
+    array([1, 0], dtype=int32)
+    """
+    exchanging = _Mending(problem, labels.copy())
+    worth = problem.rounding(problem.cost_of(labels))
+    while exchanging.make_cheaper(worth):
+        # Anew, as they will be judged: moves would add up what rounding did to each.
+        exchanging.sizes = problem.sizes(exchanging.labels)
+    return exchanging.labels
+
+
 class _Mending:
     """Labels on their way to sizes within bounds."""
 
@@ -56,6 +94,7 @@ class _Mending:
         self.sizes = problem.sizes(labels)
         # Less than rounding of sums can fake, so that no two moves undo each other for ever.
         self.least = problem.demand_rounding * problem.total_demand
+        self.is_nonempty = problem.nonempty
 
     def missing(
         self, at: NDArray[np.integer[Any]] | slice = slice(None), more: NDArray[np.float64] | float = 0.0
@@ -103,6 +142,31 @@ class _Mending:
         target = self.labels[one]
         self._move(one, self.labels[other])
         self._move(other, target)
+        return True
+
+    def make_cheaper(self, worth: float) -> bool:
+        """Make the move or the exchange that lowers the cost most, sizes kept; False when none does by more."""
+        blocks, demand, labels = self.movable, self.demand[self.movable], self.labels[self.movable]
+        rise = self.costs[blocks] - self.costs[blocks, labels][:, None]
+        can_leave = self.missing(labels, -demand) == 0.0
+        if self.is_nonempty:
+            can_leave &= np.bincount(self.labels)[labels] > 1
+        can_enter = self.missing(slice(None), demand[:, None]) == 0.0
+        alone = np.where(can_leave[:, None] & can_enter, rise, np.inf)
+        alone[np.arange(blocks.size), labels] = np.inf
+        into_others = rise[:, labels]
+        more = demand[None, :] - demand[:, None]
+        fits = self.missing(np.broadcast_to(labels[:, None], more.shape), more) == 0.0
+        together = np.where(fits & fits.T & (labels[:, None] != labels), into_others + into_others.T, np.inf)
+        block, cluster = np.unravel_index(int(alone.argmin()), alone.shape)
+        one, other = np.unravel_index(int(together.argmin()), together.shape)
+        if min(alone[block, cluster], together[one, other]) >= -worth:
+            return False
+        if alone[block, cluster] <= together[one, other]:
+            self._move(blocks[block], int(cluster))
+        else:
+            self._move(blocks[one], labels[other])
+            self._move(blocks[other], labels[one])
         return True
 
     def _cheapest(self, mended: NDArray[np.float64], rise: NDArray[np.float64]) -> tuple[int, int] | None:
