@@ -77,6 +77,16 @@ def test_missing_values_are_refused_together_dropped_or_filled_in(tmp_path):
     assert are_the_same(labels_of(tmp_path / "out.csv"), kinds)
 
 
+def test_a_saved_model_does_about_empty_cells_of_new_rows_what_the_fit_did(tmp_path):
+    (tmp_path / "rows.csv").write_text("name,value\na,0\nb,\nc,1\nd,50\ne,51\nf,52\ng,2\n")
+    for missing, n_rows in (("median", 7), ("drop", 6)):
+        fitted = ("fit", "rows.csv", "-k", 2, "--id", "name", "--missing", missing, "--save", "m.joblib")
+        assert konstrain(*fitted, folder=tmp_path).code == 0
+        predicted = ("predict", "rows.csv", "--model", "m.joblib", "--trust", "--id", "name", "--json")
+        assert json.loads(konstrain(*predicted, folder=tmp_path).out)["n_samples"] == n_rows
+        assert "--missing drop leaves" in konstrain(*predicted, "--missing", "error", folder=tmp_path).err
+
+
 @pytest.mark.parametrize("tied", [("--must-link", "must.csv", "--ignore", "team"), ("--group", "team")])
 def test_what_links_of_a_row_that_is_left_out_imply_between_the_others_is_kept(tmp_path, tied):
     # b and c are tied to x, whose value is missing; left to themselves they would go to the two ends.

@@ -47,6 +47,7 @@ def predict(
     from konstrain.cli.running import interrupts, print_result, progress, rows_named
     from konstrain.files import read_table
     from konstrain.files.table_files import as_source
+    from konstrain.tables.missing import Missing
     from konstrain.tables.models import load_model
 
     if constraints.weight is not None:
@@ -70,7 +71,8 @@ def predict(
     known.refuse_other_kinds(source, table.texts)
     for doubt in table.doubts:
         note(doubt, quiet=quiet)
-    columns, kept = kept_columns(rows.missing, source, table, known.plan, numeric, quiet=quiet)
+    missing = known.missing if rows.missing is None else Missing(rows.missing.value)
+    columns, kept = kept_columns(missing, source, table, known.plan, numeric, quiet=quiet)
     _note_unseen(known, columns, quiet=quiet)
     X, names = known.rows_of(columns), kept_names(table.rows, kept)
     n_clusters = len(known.estimator.cluster_centers_)

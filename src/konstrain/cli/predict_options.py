@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from konstrain.cli.options import DATA
-from konstrain.cli.table_options import DecimalOption, Encoding, MissingChoice, MissingOption
+from konstrain.cli.table_options import TABLE, DecimalOption, Encoding, MissingChoice
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,12 @@ class NewRows:
         str | None,
         typer.Option(help="Column with the names of rows. (default: row numbers from 0)", rich_help_panel=DATA),
     ] = None
-    missing: MissingOption = MissingChoice.ERROR
+    missing: Annotated[
+        MissingChoice | None,
+        typer.Option(
+            help="Rows with empty cells: refuse, leave out, or fill in. (default: as for the fit)",
+            rich_help_panel=TABLE,
+        ),
+    ] = None
     decimal: DecimalOption = None
     encoding: Encoding = None

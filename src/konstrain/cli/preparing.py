@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from konstrain._words import counted
 from konstrain.cli.options import DataOptions, names_in
 from konstrain.cli.running import note
-from konstrain.cli.table_options import MissingChoice, Prepare
+from konstrain.cli.table_options import Prepare
 from konstrain.files import RowNames, Table
 from konstrain.files.choice import refuse_text_columns
 from konstrain.files.sources import Source
@@ -26,13 +26,14 @@ SUSPICIOUS = NAMES_ROWS | {"label", "labels", "class", "target", "cluster"}
 class Prepared:
     """Rows to cluster and the columns they were made of.
 
-    `kept` marks the rows of the file that are among them; None: all.
+    `kept` marks the rows of the file that are among them, None: all; `missing` is what was done about empty cells.
     """
 
     table: Table
     columns: Columns
     preparation: Preparation
     kept: NDArray[np.bool_] | None = None
+    missing: Missing = Missing.ERROR
 
     def rows(self) -> RowNames:
         """What the rows are called: those left out keep their numbers for themselves."""
@@ -68,17 +69,18 @@ def carry_out(
     data: DataOptions, source: Source, table: Table, plan: TablePlan, numeric: list[str], *, quiet: bool
 ) -> Prepared:
     """Leave out rows if that is asked for, and make rows of numbers of the others."""
-    columns, kept = kept_columns(data.missing, source, table, plan, numeric, quiet=quiet)
-    return Prepared(table, columns, prepare(columns, plan), kept)
+    missing = Missing(data.missing.value)
+    columns, kept = kept_columns(missing, source, table, plan, numeric, quiet=quiet)
+    return Prepared(table, columns, prepare(columns, plan), kept, missing)
 
 
 def kept_columns(
-    missing: MissingChoice, source: Source, table: Table, plan: TablePlan, numeric: list[str], *, quiet: bool
+    missing: Missing, source: Source, table: Table, plan: TablePlan, numeric: list[str], *, quiet: bool
 ) -> tuple[Columns, NDArray[np.bool_] | None]:
     """Return the columns of the rows that count, and which these are."""
     columns = Columns(table.X, table.features, table.texts)
     beside = {name: table.extra[name] for name in numeric}
-    kept = complete_rows(source, columns, plan.names, beside, Missing(missing.value))
+    kept = complete_rows(source, columns, plan.names, beside, missing)
     if kept is None:
         return columns, None
     note(f"{counted(int((~kept).sum()), 'row')} of {len(kept)} left out: values are missing", quiet=quiet)

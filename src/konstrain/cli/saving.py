@@ -24,7 +24,8 @@ def save_fitted(path: Path, method: Method, model: Any, given: Given) -> None:
     preparation, columns = given.prepared.preparation, given.prepared.columns
     transformer = preparation.transformer or fitted_transformer(columns, preparation.plan)
     pipeline = Pipeline([("prepare", transformer), ("cluster", _without_callback(model))])
-    save_model(path, SavedModel(pipeline, preparation.plan, preparation.features, method.name))
+    missing = given.prepared.missing
+    save_model(path, SavedModel(pipeline, preparation.plan, preparation.features, method.name, missing))
 
 
 def _without_callback(model: Any) -> Any:

@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline
 from konstrain.exceptions import FileError
 from konstrain.files.outputs import refuse_unwritable, write_whole
 from konstrain.tables.columns import Columns
+from konstrain.tables.missing import Missing
 from konstrain.tables.plan import ColumnPlan, Kind, TablePlan
 from konstrain.tables.prepare import categories_of, transformed
 
@@ -41,12 +42,15 @@ class SavedModel:
         What the columns of the rows are called.
     method : str
         The method, as ``konstrain methods`` lists it.
+    missing : Missing
+        What the fit did about values that were missing.
     """
 
     pipeline: Pipeline
     plan: TablePlan
     features: tuple[str, ...]
     method: str
+    missing: Missing = Missing.ERROR
 
     @property
     def estimator(self) -> Any:
@@ -103,6 +107,7 @@ def save_model(path: str | Path, model: SavedModel) -> None:
         "scaled": model.plan.scaled,
         "features": list(model.features),
         "method": model.method,
+        "missing": model.missing.value,
     }
     if path.suffix.lower() == ".skops":
         from skops.io import dumps
@@ -146,7 +151,8 @@ def load_model(path: str | Path, *, trust: bool = False) -> SavedModel:
         raise FileError(f"{path} is no model of konstrain; save one with fit --save")
     columns = tuple(ColumnPlan(c["name"], Kind(c["kind"]), c["format"]) for c in contents["columns"])
     plan = TablePlan(columns, contents["scaled"])
-    return SavedModel(contents["pipeline"], plan, tuple(contents["features"]), contents["method"])
+    missing = Missing(contents["missing"])
+    return SavedModel(contents["pipeline"], plan, tuple(contents["features"]), contents["method"], missing)
 
 
 def _load_skops(path: Path, trust: bool) -> Any:
