@@ -17,7 +17,7 @@ from oracles import best_cost, check_assignment, cost_tolerance
 from problems import random_costs, random_problem
 
 # Each forces one path of the kernel that small problems would not take: short and long lists of candidates, cores
-# that turn out too small, prices estimated on samples of samples.
+# that turn out too small, prices estimated on samples of samples, prices from auctions.
 KERNEL_OPTIONS = [
     {},
     {"list_length": 1},
@@ -27,6 +27,8 @@ KERNEL_OPTIONS = [
     {"core_rows": 20, "list_length": 8},
     {"sample_rows": 1},
     {"sample_rows": 1, "core_rows": 4},
+    {"auction_clusters": 1},
+    {"auction_clusters": 1, "core_rows": 4, "list_length": 1},
 ]
 
 
@@ -367,3 +369,56 @@ def test_thousands_of_equal_rows_are_spread_not_moved_one_by_one(n_blocks, n_clu
     answer = transport.solve(repeated, deadline=Deadline(2.0))
     check_assignment(repeated, answer)
     assert answer.proven
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("n_blocks", "n_clusters"), [(30, 1), (64, 8), (90, 90), (700, 7), (2003, 31)])
+def test_prices_of_an_auction_prove_the_least_cost_up_to_a_step_per_row(n_blocks, n_clusters):
+    rng = np.random.default_rng(n_blocks)
+    points = rng.normal(size=(n_blocks, 3))
+    costs = ((points[:, None] - points[:n_clusters]) ** 2).sum(-1)
+    sizes = np.diff(np.linspace(0, n_blocks, n_clusters + 1).astype(np.int64))
+    least = matching_cost(costs, sizes, sizes)
+    for start, is_warm in ((np.zeros(n_clusters), False), (0.01 * rng.normal(size=n_clusters), True)):
+        prices, step, finished = _core.auction_prices(costs, sizes, start, is_warm=is_warm, time_limit=np.inf)
+        assert finished == (n_clusters > 1)  # a single cluster leaves nothing to bid for
+        if finished:
+            dual = (costs + prices).min(axis=1).sum() - prices @ sizes
+            assert least - n_blocks * step <= dual <= least + 1e-9 * least
+            assert 0 < step < 0.05 * np.median(np.diff(np.sort(costs + start, axis=1)[:, :2]))
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_an_auction_without_end_leaves_the_prices_as_they_were(far):
+    # Clusters that all cost the same; two near ones for which rows outbid each other by little up to a third far off.
+    costs = np.zeros((40, 3))
+    if far:
+        costs[:, :2] = 1e-3 * np.random.default_rng(1).random((40, 2))
+        costs[:, 2] = far
+    sizes, start = np.array([13, 13, 14]), np.zeros(3)
+    prices, _, finished = _core.auction_prices(costs, sizes, start, is_warm=False, time_limit=np.inf)
+    assert not finished
+    np.testing.assert_array_equal(prices, start)
+    problem = AssignmentProblem.checked(costs, size_min=sizes, size_max=sizes)
+    for options in KERNEL_OPTIONS:
+        check_kernel(costs, sizes, sizes, start, False, matching_cost(costs, sizes, sizes), **options)
+    assert transport.solve(problem).proven
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("n_clusters", [31, 32, 199, 200])
+@pytest.mark.parametrize("kind", ["rows", "equal rows", "whole numbers"])
+def test_fixed_sizes_equal_a_matching_on_both_sides_of_the_auction(n_clusters, kind):
+    rng = np.random.default_rng(n_clusters)
+    costs = rng.random((1000, n_clusters))
+    if kind == "equal rows":
+        costs = costs[np.zeros(1000, dtype=int)]
+    elif kind == "whole numbers":
+        costs = rng.integers(0, 4, costs.shape).astype(float)
+    problem = balanced(costs)
+    lower, upper = transport.count_bounds(problem)
+    answer = transport.solve(problem)
+    check_assignment(problem, answer)
+    assert answer.proven
+    np.testing.assert_allclose(answer.cost, matching_cost(costs, lower, upper), rtol=1e-9)

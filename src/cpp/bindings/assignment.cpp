@@ -1,4 +1,5 @@
 #include "arrays.h"
+#include "auction.h"
 #include "bindings.h"
 #include "cliques.h"
 #include "deadline.h"
@@ -114,11 +115,13 @@ void bindLinkedAssignment(nb::module_& m) {
 }
 
 konstrain::TransportOptions transportOptions(double timeLimit, bool trustPrices, std::size_t listLength,
-                                             std::size_t coreRows, std::size_t sampleRows) {
+                                             std::size_t coreRows, std::size_t sampleRows,
+                                             std::size_t auctionClusters) {
     konstrain::TransportOptions options;
     options.listLength = listLength;
     options.coreRows = coreRows;
     options.sampleRows = sampleRows;
+    options.auctionClusters = auctionClusters;
     options.trustPrices = trustPrices;
     options.deadline = konstrain::deadlineIn(timeLimit);
     return options;
@@ -129,11 +132,12 @@ void bindTransport(nb::module_& m) {
         "transport",
         [](Matrix<double> costs, Vector<std::int64_t> lower, Vector<std::int64_t> upper, Vector<double> start,
            double timeLimit, bool trustPrices, std::size_t listLength, std::size_t coreRows,
-           std::size_t sampleRows) {
+           std::size_t sampleRows, std::size_t auctionClusters) {
             auto labels = makeVector<std::int32_t>(costs.shape(0));
             auto prices = makeVector<double>(costs.shape(1));
             std::copy_n(start.data(), start.size(), prices.data());
-            const auto options = transportOptions(timeLimit, trustPrices, listLength, coreRows, sampleRows);
+            const auto options =
+                transportOptions(timeLimit, trustPrices, listLength, coreRows, sampleRows, auctionClusters);
             konstrain::TransportResult result;
             {
                 nb::gil_scoped_release release;
@@ -145,7 +149,28 @@ void bindTransport(nb::module_& m) {
         },
         "costs"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "start"_a.noconvert(),
         "time_limit"_a, "trust_prices"_a, "list_length"_a = 0, "core_rows"_a = 0, "sample_rows"_a = 0,
+        "auction_clusters"_a = 0,
         "Labels of least cost with sizes in bounds, prices, cost, lower bound, whether it ended in time.");
+}
+
+void bindAuction(nb::module_& m) {
+    m.def(
+        "auction_prices",
+        [](Matrix<double> costs, Vector<std::int64_t> lower, Vector<double> start, bool isWarm,
+           double timeLimit) {
+            auto prices = makeVector<double>(costs.shape(1));
+            std::copy_n(start.data(), start.size(), prices.data());
+            konstrain::AuctionResult result;
+            {
+                nb::gil_scoped_release release;
+                result = konstrain::auctionPrices(view<double>(costs), view<std::int64_t>(lower),
+                                                  {prices.data(), prices.size()}, isWarm,
+                                                  konstrain::deadlineIn(timeLimit));
+            }
+            return std::make_tuple(prices, result.step, result.finished);
+        },
+        "costs"_a.noconvert(), "lower"_a.noconvert(), "start"_a.noconvert(), "is_warm"_a, "time_limit"_a,
+        "Prices that share rows out, what a row may pay too much at them, whether it came to an end.");
 }
 
 void bindCliques(nb::module_& m) {
@@ -185,4 +210,5 @@ void bindAssignment(nb::module_& m) {
     bindCliques(m);
     bindLinkedAssignment(m);
     bindTransport(m);
+    bindAuction(m);
 }

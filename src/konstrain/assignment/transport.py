@@ -10,6 +10,8 @@ With many clusters each block keeps a short list of the clusters that are cheape
 prices come from Newton steps on a smoothed dual over these lists, then paths over the lists end it. Blocks that may
 prefer a cluster off their list get a new one on the way, so the answer is proved against all clusters.
 
+Where sizes are fixed, up to one block, the first prices come from an auction (``auction.h``).
+
 Costs are used as they are, in double precision: nothing is scaled or rounded to integers.
 """
 

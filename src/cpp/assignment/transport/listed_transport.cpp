@@ -4,7 +4,9 @@
 #include <cassert>
 #include <vector>
 
+#include "auction.h"
 #include "candidate_lists.h"
+#include "crowding.h"
 #include "flow_search.h"
 #include "listed_paths.h"
 #include "priced_bounds.h"
@@ -28,8 +30,9 @@ constexpr int nLevels = 4;
 constexpr int stepsPerLevel = 4;
 // Paths are cheaper than a Newton step when there is one for so many rows.
 constexpr std::int64_t rowsPerPath = 500;
-// How far from a cluster its arcs are known at first, in median gaps.
+// How far from a cluster its arcs are known at first, in median gaps, or in errors of prices that are known.
 constexpr double firstRadius = 0.25;
+constexpr double errorsPerRadius = 4.0;
 
 // Some rows of another source.
 class SampledCosts final : public CostSource {
@@ -76,6 +79,7 @@ public:
         : lists_(source, options.listLength, options.nThreads), lower_(lower), upper_(upper),
           sizes_(lower.size()), options_(options) {}
 
+    bool makeLists(std::span<const double> prices);
     // Brings prices near those that keep the sizes. False when time ran out.
     bool refinePrices(std::span<double> prices, double temperature, bool remakeOften);
     std::int64_t excessAt(std::span<const double> prices);
@@ -83,9 +87,9 @@ public:
     TransportResult giveUp(std::span<const double> prices, std::span<std::int32_t> labels, double bound);
 
 private:
-    bool makeLists(std::span<const double> prices);
     void labelRows(std::span<const double> prices, std::span<std::int32_t> labels);
     void spreadTies(std::span<const double> prices, std::span<std::int32_t> labels);
+    double firstReach(std::span<const double> prices) const;
     double boundAt(std::span<const double> prices) const;
 
     CandidateLists lists_;
@@ -170,11 +174,16 @@ double ListedLevel::boundAt(std::span<const double> prices) const {
     return priced - boundTerm(prices, lower_, upper_);
 }
 
+double ListedLevel::firstReach(std::span<const double> prices) const {
+    if (options_.priceError > 0.0)
+        return errorsPerRadius * options_.priceError;
+    return firstRadius * SharePrices(lists_, lower_, upper_).medianGap(prices);
+}
+
 TransportResult ListedLevel::finish(std::span<double> prices, std::span<std::int32_t> labels) {
     labelRows(prices, labels);
     spreadTies(prices, labels);
-    const double reach = firstRadius * SharePrices(lists_, lower_, upper_).medianGap(prices);
-    ListedPaths paths(lists_, prices, labels, lower_, upper_, reach);
+    ListedPaths paths(lists_, prices, labels, lower_, upper_, firstReach(prices));
     const ListedPaths::Status status = paths.run(options_.deadline);
     if (status == ListedPaths::Status::LostItsWay)
         return giveUp(prices, labels, -infinity);
@@ -248,21 +257,41 @@ void priceBySample(CostSource& source, std::span<const std::int64_t> lower,
     level.refinePrices(prices, coldTemperature, true);
 }
 
+// Newton steps on a sample, then on all rows. False when time ran out.
+bool refineFromSample(CostSource& source, ListedLevel& level, std::span<const std::int64_t> lower,
+                      std::span<const std::int64_t> upper, std::span<double> prices,
+                      const ListedOptions& options) {
+    bool isWarm = options.isWarm;
+    dropIdlePrices(prices, lower, upper, source.nRows());
+    if (source.nRows() / sampleRatio >= sampledPerCluster * source.nClusters())
+        priceBySample(source, lower, upper, prices, options, isWarm);
+    dropIdlePrices(prices, lower, upper, source.nRows());
+    return level.refinePrices(prices, isWarm ? warmTemperature : coldTemperature, false);
+}
+
 } // namespace
 
 TransportResult solveListedTransport(CostSource& source, std::span<const std::int64_t> lower,
                                      std::span<const std::int64_t> upper, std::span<double> prices,
                                      std::span<std::int32_t> labels, const ListedOptions& options) {
     assert(labels.size() == source.nRows() && prices.size() == source.nClusters());
-    bool isWarm = options.isWarm;
-    dropIdlePrices(prices, lower, upper, source.nRows());
-    if (source.nRows() / sampleRatio >= sampledPerCluster * source.nClusters())
-        priceBySample(source, lower, upper, prices, options, isWarm);
-    dropIdlePrices(prices, lower, upper, source.nRows());
     ListedLevel level(source, lower, upper, options);
-    if (!level.refinePrices(prices, isWarm ? warmTemperature : coldTemperature, false))
-        return level.giveUp(prices, labels, -infinity);
-    return level.finish(prices, labels);
+    const bool inTime = options.priceError > 0.0
+                            ? level.makeLists(prices)
+                            : refineFromSample(source, level, lower, upper, prices, options);
+    return inTime ? level.finish(prices, labels) : level.giveUp(prices, labels, -infinity);
+}
+
+TransportResult solveListedTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
+                                     std::span<const std::int64_t> upper, std::span<double> prices,
+                                     std::span<std::int32_t> labels, const ListedOptions& options) {
+    MatrixCosts source(costs, prices.size());
+    ListedOptions known = options;
+    if (areNearlyFixed(lower, upper)) {
+        known.priceError = auctionPrices(costs, lower, prices, options.isWarm, options.deadline).step;
+        levelPrices(lower, upper, labels.size(), prices);
+    }
+    return solveListedTransport(source, lower, upper, prices, labels, known);
 }
 
 } // namespace konstrain

@@ -13,6 +13,7 @@ namespace konstrain {
 struct ListedOptions {
     std::size_t listLength = 32; // clusters that a row looks at
     bool isWarm = false;         // prices come from a similar problem
+    double priceError = 0.0; // how far prices are off, where that is known: they are then taken as they are
     std::size_t nThreads = 1;
     TimePoint deadline = TimePoint::max();
 };
@@ -20,6 +21,11 @@ struct ListedOptions {
 // As `solveTransport`, for many clusters: prices by Newton steps over short lists of clusters per row, then
 // cheapest paths on these lists. Asks for the costs of all rows about once and keeps only the lists.
 TransportResult solveListedTransport(CostSource& source, std::span<const std::int64_t> lower,
+                                     std::span<const std::int64_t> upper, std::span<double> prices,
+                                     std::span<std::int32_t> labels, const ListedOptions& options);
+
+// The same for costs that are all there, row-major: where sizes are fixed, an auction gives the prices.
+TransportResult solveListedTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
                                      std::span<const std::int64_t> upper, std::span<double> prices,
                                      std::span<std::int32_t> labels, const ListedOptions& options);
 

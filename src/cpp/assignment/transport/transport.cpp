@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "auction.h"
 #include "cluster_graph.h"
 #include "core_rows.h"
 #include "crowding.h"
@@ -21,6 +22,9 @@ namespace {
 constexpr std::size_t sampleRatio = 8;
 // Below this many rows per cluster a sample says too little about the prices to pay for itself.
 constexpr std::size_t rowsPerClusterForSamples = 400;
+// From this many clusters on an auction finds prices for fixed sizes sooner than raising those of crowded
+// clusters.
+constexpr std::size_t clustersForAuction = 32;
 // Looking at all rows again pays while it settles one row in so many.
 constexpr std::int64_t rowsPerSettled = 64;
 // A core that turned out too small grows by this factor.
@@ -43,8 +47,10 @@ private:
 
     bool isOutOfTime() const { return isPast(options_.deadline); }
     bool isLargeForSamples() const;
+    bool isWorthAnAuction(std::int64_t excess) const;
     void priceBySample(std::span<double> prices);
     std::int64_t label(std::span<const double> prices);
+    std::int64_t auction(std::span<double> prices, std::int64_t excess);
     std::int64_t easeCrowding(std::span<double> prices, std::int64_t excess);
     std::size_t coreRows(std::int64_t excess) const;
     std::size_t listLength(std::size_t nCoreRows) const;
@@ -111,6 +117,20 @@ std::int64_t Level::label(std::span<const double> prices) {
     return totalExcess(prices, sizes_, lower_, upper_);
 }
 
+bool Level::isWorthAnAuction(std::int64_t excess) const {
+    const std::size_t least = options_.auctionClusters != 0 ? options_.auctionClusters : clustersForAuction;
+    return nClusters() >= least && excess > static_cast<std::int64_t>(nRows()) / rowsPerSettled &&
+           areNearlyFixed(lower_, upper_);
+}
+
+// Takes the prices of an auction, if it comes to an end. Takes and returns the total excess.
+std::int64_t Level::auction(std::span<double> prices, std::int64_t excess) {
+    if (!auctionPrices(costs_, lower_, prices, options_.trustPrices, options_.deadline).finished)
+        return easeCrowding(prices, excess);
+    levelPrices(lower_, upper_, nRows(), prices);
+    return label(prices);
+}
+
 // Raises prices of crowded clusters as long as that is cheaper than moving rows one by one. Takes and returns
 // the total excess.
 std::int64_t Level::easeCrowding(std::span<double> prices, std::int64_t excess) {
@@ -150,7 +170,9 @@ TransportResult Level::solve(std::span<double> prices) {
     if (sampleFirst)
         priceBySample(prices);
     std::int64_t excess = label(prices);
-    if (!maySample) {
+    if (!maySample && isWorthAnAuction(excess)) {
+        excess = auction(prices, excess);
+    } else if (!maySample) {
         excess = easeCrowding(prices, excess);
     } else if (!sampleFirst && static_cast<double>(excess) > 2.0 * usualExcess(nRows(), nClusters())) {
         priceBySample(prices);

@@ -12,10 +12,11 @@ namespace konstrain {
 // Zero means: choose by the size of the problem. Other values serve tests, which reach every path with small
 // problems that way.
 struct TransportOptions {
-    std::size_t listLength = 0; // cheapest rows remembered per pair of clusters
-    std::size_t coreRows = 0;   // rows in the first core
-    std::size_t sampleRows = 0; // smallest sample the prices are estimated on
-    bool trustPrices = false;   // start with these prices even if they look bad on first sight
+    std::size_t listLength = 0;      // cheapest rows remembered per pair of clusters
+    std::size_t coreRows = 0;        // rows in the first core
+    std::size_t sampleRows = 0;      // smallest sample the prices are estimated on
+    std::size_t auctionClusters = 0; // fewest clusters for an auction
+    bool trustPrices = false;        // start with these prices even if they look bad on first sight
     TimePoint deadline = TimePoint::max();
 };
 
