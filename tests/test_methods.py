@@ -36,6 +36,13 @@ def test_what_a_method_ignores_is_named_and_left_out():
     assert count_violations(labels, **LINKS).total > 0
 
 
+def test_parameters_of_the_constructor_go_before_arguments():
+    """An experiment without a limit of time says so, whatever limit its rows have."""
+    method = get_method("constrained-kmeans")
+    model = method.fit(IRIS[::3], 3, params={"time_limit": None, "n_init": 1}, time_limit=20.0)
+    assert model.time_limit is None
+
+
 def test_unknown_names_are_answered_with_the_known_ones():
     with pytest.raises(ValueError, match=r"there is no method 'k-mean'; there are: constrained-kmeans, "):
         get_method("k-mean")

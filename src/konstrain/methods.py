@@ -52,7 +52,7 @@ class Method:
         n_clusters : int
             Number of clusters.
         params : mapping, optional
-            More parameters of the constructor, as they are.
+            More parameters of the constructor, as they are; they go before `arguments`.
         **arguments : optional
             Any of `TO_FIT` and `TO_CONSTRUCTOR`; those that the method does not take are left out (`ignores`).
         """
@@ -61,7 +61,7 @@ class Method:
             raise TypeError(f"{self.name} got unknown arguments {sorted(unknown)}; give constructor's ones as params")
         known = {name: value for name, value in arguments.items() if name in self.takes and value is not None}
         made = {name: value for name, value in known.items() if name in TO_CONSTRUCTOR}
-        model = self.make(n_clusters=n_clusters, **made, **(params or {}))
+        model = self.make(n_clusters=n_clusters, **{**made, **(params or {})})
         return model.fit(X, **{name: value for name, value in known.items() if name in TO_FIT})
 
 

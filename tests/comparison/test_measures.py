@@ -84,3 +84,11 @@ def test_sums_of_squares_are_the_same_for_sparse_rows():
     X = np.random.default_rng(0).poisson(0.5, size=(20, 4)).astype(float)
     labels = np.arange(20) % 3
     np.testing.assert_allclose(sum_of_squares(csr_array(X), labels), sum_of_squares(X, labels))
+
+
+@pytest.mark.parametrize(("labels", "room"), [([0, 0, 1, 1], 0.1), ([0, 1, 0, 1], -0.4), ([0, 0, 0, 1], -0.4)])
+def test_shares_are_compared_with_the_least_one_asked_for(labels, room):
+    """Groups a, b, a, b: a cluster of one group alone has none of the other."""
+    instance = Instance([[0.0], [1.0], [5.0], [6.0]], 2, None, {"category": ["a", "b", "a", "b"], "share_min": 0.4})
+    outcome = Outcome(instance, SimpleNamespace(labels_=labels), Taken(0.5, 0.5, 80.0))
+    assert measure(outcome, ["share_room"])["share_room"] == pytest.approx(room)

@@ -86,6 +86,18 @@ def _sizes(outcome: Outcome) -> list[float]:
     return found
 
 
+def _share_room(outcome: Outcome) -> float | None:
+    """Least share of a group in a cluster, less the share asked for: negative where a cluster has too little."""
+    asked = outcome.instance.constraints
+    if not isinstance(asked.get("share_min"), float):
+        return None
+    groups, codes = np.unique(asked["category"], return_inverse=True)
+    shape = (outcome.instance.n_clusters, groups.size)
+    counts = np.bincount(np.ravel_multi_index((outcome.labels, codes), shape), minlength=shape[0] * shape[1])
+    by_cluster = counts.reshape(shape)
+    return float((by_cluster / by_cluster.sum(axis=1, keepdims=True)).min() - asked["share_min"])
+
+
 def _sse(outcome: Outcome) -> float:
     weight = outcome.instance.constraints.get("sample_weight")
     return sum_of_squares(outcome.instance.X, outcome.labels, weight)
@@ -149,6 +161,7 @@ _ALL = (
     Measure("sizes", "cluster sizes", 0, _sizes),
     Measure("smallest", "smallest cluster", 0, lambda o: min(_sizes(o))),
     Measure("largest", "largest cluster", 0, lambda o: max(_sizes(o))),
+    Measure("share_room", "least share above its bound", 6, _share_room),
     Measure("lower_bound", "lower bound", 4, _told("lower_bound_")),
     Measure("gap", "gap", 6, _told("gap_")),
     Measure("proved", "proved", 3, _told("is_optimal_")),

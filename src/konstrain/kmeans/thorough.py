@@ -17,8 +17,8 @@ RELOCATE_ANYWAY = 100_000
 PASSES_TO_THE_END = 1000
 FIRST_PASSES = 10
 SMALL_PROBLEM = 100_000
-# Blocks x clusters beyond which single moves that must keep resources and shares cost more than they bring: bounds
-# refuse most of them, and what is left lowers the objective by about a hundred-thousandth.
+# Blocks x clusters beyond which single moves that must keep resources and shares mostly cost more than they bring:
+# half of the time of a run, for ends that are seldom lower (perf/README.md).
 RULED_SEARCH = 100_000
 
 

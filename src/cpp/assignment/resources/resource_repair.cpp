@@ -14,11 +14,11 @@ constexpr std::size_t fewestRows = 256;
 constexpr std::size_t rowsPerPrice = 16;
 // Choices of least regret that are tried two at a time: so many, and so many more per price.
 constexpr std::size_t triedByTwo = 160;
-constexpr std::size_t triedPerPrice = 4;
+constexpr std::size_t triedPerPrice = 12;
 // Clusters up to which chains of moves are looked for: their number grows with the third power.
 constexpr std::size_t mostChained = 64;
 // Improvements of labels that keep all bounds already.
-constexpr int mostImprovements = 100;
+constexpr int mostImprovements = 1000;
 // An excess that shrinks by less than this part of itself has not shrunk.
 constexpr double leastShrinking = 1e-9;
 
@@ -206,12 +206,13 @@ std::vector<const ResourceRepair::Choice*> ResourceRepair::likeliest() const {
     return few;
 }
 
-// Moves two rows that lower the excess only together.
+// Moves the two rows that lower the excess most for what they cost, where single ones do not lower it.
 bool ResourceRepair::repairByTwo() {
     const std::vector<const Choice*> few = likeliest();
     const double before = total_;
+    const double unit = unitOfRegret();
     const Choice* best[2] = {nullptr, nullptr};
-    double bestChange = -leastShrinking * before;
+    double bestRate = infinity;
     for (const Choice* first : few) {
         if (!touchesExcess(*first))
             continue;
@@ -221,8 +222,12 @@ bool ResourceRepair::repairByTwo() {
             if (second->row == first->row || !touchesExcess(*second))
                 continue;
             const double change = total_ + changeOf(*second) - before;
-            if (change < bestChange) {
-                bestChange = change;
+            if (change >= -leastShrinking * before)
+                continue;
+            const double regret = first->regret - regret_[first->row] + second->regret - regret_[second->row];
+            const double rate = (std::max(regret, 0.0) + unit) / -change;
+            if (rate < bestRate) {
+                bestRate = rate;
                 best[0] = first;
                 best[1] = second;
             }
