@@ -174,7 +174,8 @@ class Desk {
   facts(s) {
     const sample = s.drawn < s.rows ? `${count(s.rows, "row")}, a sample of ${s.drawn.toLocaleString("en")} drawn` : count(s.rows, "row")
     const sse = s.fit ? `SSE ${number(s.fit.sse)}${s.fit.settled ? "" : " …"}` : "clustering …"
-    const parts = [el("span", {}, sample), el("span", {class: "sse"}, sse)]
+    // That only a sample is drawn is said on narrow screens too.
+    const parts = [el("span", {class: s.drawn < s.rows ? "sample" : "rows"}, sample), el("span", {class: "sse"}, sse)]
     if (s.saving) {
       const words = s.saving.problem ? s.saving.problem : s.saving.saved ? "saved" : "saving …"
       parts.push(el("span", {class: s.saving.problem ? "bad" : "good", title: s.saving.file}, words))
