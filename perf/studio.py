@@ -36,7 +36,7 @@ def main() -> None:
         browser, frames = in_the_browser(desk)
         desk.close()
         cells = [f"{f(times):.3f}" if times else "-" for times in (server, browser) for f in (statistics.median, max)]
-        moving = " ".join(f"{statistics.median(times):7.1f}" for times in frames)
+        moving = " ".join(f"{statistics.median(times) if times else np.nan:7.1f}" for times in frames)
         print(f"{n:>9,} {cells[0]:>15} {cells[1]:>7} {cells[2]:>16} {cells[3]:>7} {moving:>41}", flush=True)
 
 

@@ -169,7 +169,7 @@ class OpenPage:
         return Path(download.value.path()).read_bytes()
 
     def frames_of(self, gesture: str, n: int = 30) -> list[float]:
-        """Milliseconds from one picture drawn to the next while the mouse pans, or its wheel zooms, n steps."""
+        """Milliseconds from one picture drawn to the next while the mouse pans or its wheel zooms."""
         page = self.page
         box = page.locator(".plot").bounding_box()
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -191,6 +191,7 @@ class OpenPage:
                 page.mouse.move(x + 3 * step, y + 2 * step)
             else:
                 page.mouse.wheel(0, -20 if step < n / 2 else 20)
+            page.evaluate("() => new Promise(requestAnimationFrame)")
         if gesture == "pan":
             page.mouse.up()
         drawn = page.evaluate("() => drawn")

@@ -204,3 +204,12 @@ def test_markdown_shows_text_as_it_is():
         "",
         "![&lt;i&gt;](p.png)",
     ]
+
+
+def test_a_claim_about_later_draws_is_judged_by_them_alone():
+    claim = Claim("there are rows", lambda records: Verdict(str(len(records)), len(records) > 1))
+    records = [{"set": draw} for draw in (0, 3, 4, 4)]
+    assert claim.judge(records) == Verdict("4", True)
+    assert claim.from_draw(4).judge(records) == Verdict("2", True)
+    assert claim.from_draw(5).judge(records) == Verdict("0", False)
+    assert claim.from_draw(4).text == "there are rows (draws from 4 on)"

@@ -84,6 +84,13 @@ def test_a_page_of_another_site_cannot_open_a_socket_even_with_the_address(serve
     assert read == "refused"
 
 
+def test_that_a_sample_is_drawn_is_said_on_narrow_screens_too(serve, open_page, monkeypatch):
+    monkeypatch.setattr("konstrain._studio.picture.MOST_DRAWN", 20)
+    page = open_page(serve(np.random.default_rng(0).normal(size=(30, 2)), 2), width=800)
+    assert "30 rows, a sample of 20 drawn" in page.text(".facts")
+    assert page.page.locator(".facts .sample").is_visible()
+
+
 @pytest.mark.slow
 def test_of_a_million_rows_a_sample_is_drawn_and_that_is_said(serve, open_page):
     rng = np.random.default_rng(0)

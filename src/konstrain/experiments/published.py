@@ -110,3 +110,10 @@ class Claim:
 
     text: str
     judge: Callable[[Sequence[Record]], Verdict]
+
+    def from_draw(self, first: int) -> "Claim":
+        """Make the same claim about the draws from this one on: those that no setting was chosen on."""
+        return Claim(
+            f"{self.text} (draws from {first} on)",
+            lambda records: self.judge([record for record in records if record["set"] >= first]),
+        )

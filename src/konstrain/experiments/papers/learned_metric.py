@@ -14,6 +14,8 @@ from konstrain.experiments.published import Claim, Column, Table, Verdict
 # Share of the rows, in percent, that the number of pairs comes from.
 SHARES = (1, 2, 5)
 N_SETS = 10
+# Settings were chosen while looking at the draws before this one.
+FIRST_FRESH = 8
 # What is asked of the learned metric.
 LEAST_GAIN, LARGEST_LOSS = 0.05, 0.02
 PLAIN, LEARNED = "plain", "learned metric"
@@ -62,6 +64,12 @@ def _quick(row: Row) -> bool:
     return row.case.seed == 0
 
 
+CLAIMS = (
+    Claim(f"Mean ARI at least {LEAST_GAIN} above that without", _judge_gain),
+    Claim(f"On no data set more than {LARGEST_LOSS} below", partial(_judge_losses, ("data",))),
+    Claim("Nor on a data set under one size of constraint set", partial(_judge_losses, ("data", "constraints"))),
+)
+
 EXPERIMENT = Experiment(
     name="learned-metric",
     title="A metric learned from few links, on 25 data sets",
@@ -86,14 +94,11 @@ EXPERIMENT = Experiment(
             total="mean",
         ),
     ),
-    claims=(
-        Claim(f"Mean ARI at least {LEAST_GAIN} above that without", _judge_gain),
-        Claim(f"On no data set more than {LARGEST_LOSS} below", partial(_judge_losses, ("data",))),
-        Claim("Nor on a data set under one size of constraint set", partial(_judge_losses, ("data", "constraints"))),
-    ),
+    claims=(*CLAIMS, *(claim.from_draw(FIRST_FRESH) for claim in CLAIMS)),
     quick=_quick,
     notes=(
         "Features as they are in the files. CS_r: with q = ceil(r n / 100), q (q - 1) / 2 distinct pairs drawn "
         "uniformly over all rows, must-link where the classes agree, else cannot-link; few or none on the smallest.",
+        f"Draws from {FIRST_FRESH} on are judged apart too: settings were chosen on the others.",
     ),
 )
