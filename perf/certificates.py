@@ -144,7 +144,7 @@ def ratio_on_a_line(seed: int) -> float:
     x = (rng.normal, rng.exponential, rng.uniform)[seed % 3](size=n) + 4.0 * rng.integers(0, k, n)
     labels = ConstrainedKMeans(k, n_init=1, random_state=seed).fit_predict(x[:, None])
     sums = []
-    options = {"bound": "parts", "part_size": 40, "gap": 0.1, "random_state": seed}
+    options = {"bound": "parts", "part_size": 30, "gap": 0.1, "random_state": seed}
     certify(x[:, None], k, labels=labels, callback=lambda point: sums.append(point.lower_bound), **options)
     return max(sums) / best_on_a_line(x, k)
 
