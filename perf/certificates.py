@@ -17,6 +17,7 @@ from rich.console import Console
 from konstrain import ConstrainedKMeans, _core, certify
 from konstrain.constraints.problem import Problem
 from konstrain.exact.heuristic import find_clustering
+from konstrain.exact.split_rivals import deal_against_rivals
 from konstrain.exact.splitting import Split
 from konstrain.stop import Deadline
 from report import Row, table_of
@@ -44,6 +45,7 @@ def proof(name: str, X: np.ndarray, k: int, asked: float, arguments: argparse.Na
         time_limit=arguments.limit,
         n_jobs=arguments.jobs,
         resume=arguments.resume,
+        part_size=arguments.part_size or "auto",
         callback=lambda point: last.__setitem__(slice(None), [point]),
     )
     return {
@@ -119,7 +121,8 @@ def a_million(arguments: argparse.Namespace) -> np.ndarray:
 
 def line(arguments: argparse.Namespace) -> Iterator[Row]:
     """Yield how bounds on a line compare with the optimum by dynamic programming, 50 random cases to a row."""
-    for first in range(0, 50 if arguments.quick else 500, 50):
+    begin, end = arguments.cases
+    for first in range(begin, begin + 50 if arguments.quick else end, 50):
         began = time.process_time()
         ratios = np.array([ratio_on_a_line(seed) for seed in range(first, first + 50)])
         above = int(np.count_nonzero(ratios > 1 + 1e-9))
@@ -135,12 +138,15 @@ def line(arguments: argparse.Namespace) -> Iterator[Row]:
 
 
 def ratio_on_a_line(seed: int) -> float:
-    """Bound over optimum of one random case."""
+    """Bound over optimum of one random case: the sum over parts, before it is cut off at the cost of the labels."""
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(400, 5001 if seed % 10 == 0 else 1001)), int(rng.integers(2, 7))
     x = (rng.normal, rng.exponential, rng.uniform)[seed % 3](size=n) + 4.0 * rng.integers(0, k, n)
-    proof = certify(x[:, None], k, bound="parts", part_size=50, gap=0.02, random_state=seed)
-    return proof.lower_bound / best_on_a_line(x, k)
+    labels = ConstrainedKMeans(k, n_init=1, random_state=seed).fit_predict(x[:, None])
+    sums = []
+    options = {"bound": "parts", "part_size": 30, "gap": 0.1, "random_state": seed}
+    certify(x[:, None], k, labels=labels, callback=lambda point: sums.append(point.lower_bound), **options)
+    return max(sums) / best_on_a_line(x, k)
 
 
 def best_on_a_line(x: np.ndarray, k: int) -> float:
@@ -181,16 +187,18 @@ def dealing(arguments: argparse.Namespace) -> Iterator[Row]:
 
 
 def shape(arguments: argparse.Namespace) -> Iterator[Row]:
-    """Yield what parts of 300 rows could gain by clusters of their own, dealt at random and by shape."""
+    """Yield what parts of 300 rows could gain by clusters of their own, dealt at random, by shape, against rivals."""
     for name, k in (("10000_4_10", 4), ("Electric", 3)):
         X = np.loadtxt(arguments.data / f"{name}.csv.gz", delimiter=",")
         model = ConstrainedKMeans(k, random_state=0).fit(X)
         problem = Problem.build(X, k)
         by_shape = Split.deal(problem, model.labels_, 300, seed=0)
         part_of = np.random.default_rng(0).permutation(by_shape.part_of)
-        for how, split in (("shape", by_shape), ("chance", Split(problem, model.labels_, part_of, by_shape.n_parts))):
+        by_chance = Split(problem, model.labels_, part_of, by_shape.n_parts)
+        against = deal_against_rivals(problem, model.labels_, 300, 0, 0.001, Deadline(None))
+        for how, split in (("by chance", by_chance), ("by shape", by_shape), ("against rivals", against)):
             best = sum(least_found(split.part_problem(part), model.cluster_centers_) for part in range(split.n_parts))
-            row = {"data": f"{name}, dealt by {how}", "rows": f"{len(X):,}", "k": str(k)}
+            row = {"data": f"{name}, dealt {how}", "rows": f"{len(X):,}", "k": str(k)}
             yield row | {"gap": f"at least {1 - best / model.inertia_:.3%}"}
 
 
@@ -223,6 +231,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="smaller versions of all rows")
     parser.add_argument("--jobs", type=int, default=1, help="parts bounded together")
     parser.add_argument("--resume", type=Path, help="file of finished parts, to go on later")
+    parser.add_argument("--part-size", type=int, help="blocks of a part; default: as certify finds best")
+    parser.add_argument("--cases", type=int, nargs=2, default=(0, 500), help="first and end of the cases on a line")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for each proof")
     arguments = parser.parse_args()
     console = Console(width=170)

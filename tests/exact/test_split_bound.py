@@ -103,8 +103,11 @@ def test_never_above_the_optimum_on_a_line(seed):
     n, k = int(rng.integers(100, 400)), int(rng.integers(2, 6))
     x = (rng.normal, rng.exponential, rng.uniform)[seed % 3](size=n) + 5.0 * rng.integers(0, k, n)
     best = best_on_a_line(x, k)
-    proof = certify(x[:, None], k, bound="parts", part_size=40, gap=0.01, random_state=seed)
-    assert 0.8 * best <= proof.lower_bound <= best * (1 + RELATIVE)
+    sums = []
+    options = {"bound": "parts", "part_size": 40, "gap": 0.01, "random_state": seed}
+    certify(x[:, None], k, callback=lambda point: sums.append(point.lower_bound), **options)
+    # The sum over parts as it is: the certificate cuts it off at the cost of the labels, which may be the optimum.
+    assert 0.8 * best <= max(sums) <= best * (1 + RELATIVE)
 
 
 def blobs(n: int = 1200, k: int = 3, d: int = 2, seed: int = 0) -> np.ndarray:
