@@ -9,18 +9,8 @@
 
 #include "infinity.h"
 #include "lane_width.h"
+#include "median_gap.h"
 #include "priced_bounds.h"
-
-namespace konstrain {
-
-// What the two cheapest clusters of a row cost, and which is the first.
-struct CheapestTwo {
-    double first;
-    double second;
-    std::size_t cluster;
-};
-
-} // namespace konstrain
 
 #define KONSTRAIN_KERNELS "auction_kernel.h"
 #include "for_each_target.h"
@@ -44,8 +34,6 @@ constexpr std::size_t sampledPerCluster = 8;
 // An auction with more bids per row than this is given up.
 constexpr std::size_t mostBidsPerRow = 32;
 constexpr std::size_t bidsPerClockReading = 1024;
-// Rows that the median gap is taken over.
-constexpr std::size_t gapSample = 1024;
 constexpr std::int32_t noRow = -1;
 
 // Some or all rows of a cost matrix, each of which may be read in full vectors.
@@ -117,11 +105,11 @@ bool Auction::run(double step, TimePoint deadline) {
         if (n + 1 != waiting_.size())
             rows_.fetch(static_cast<std::size_t>(waiting_[n + 1]));
         const std::int32_t row = waiting_[n];
-        const CheapestTwo two =
+        const LeastTwo two =
             cheapestTwo(rows_[static_cast<std::size_t>(row)], prices_.data(), rows_.nClusters());
         // With one cluster there is no second one to leave for.
         const double worth = two.second < infinity ? two.second - two.first : 0.0;
-        const std::int32_t outbid = place(two.cluster, {prices_[two.cluster] + worth + step, row});
+        const std::int32_t outbid = place(two.best, {prices_[two.best] + worth + step, row});
         if (outbid != noRow)
             waiting_.push_back(outbid);
     }
@@ -163,23 +151,6 @@ std::vector<std::int64_t> sharedPlaces(std::span<const std::int64_t> lower, std:
     return places;
 }
 
-// The median of what the second-cheapest cluster costs more than the cheapest, where that is not zero; zero
-// when it always is.
-double medianGap(ReadableRows& rows, std::span<const double> prices) {
-    std::vector<double> gaps;
-    const std::size_t stride = std::max<std::size_t>(1, rows.count() / gapSample);
-    for (std::size_t row = 0; row < rows.count(); row += stride) {
-        const CheapestTwo two = cheapestTwo(rows[row], prices.data(), rows.nClusters());
-        if (two.second > two.first && two.second < infinity)
-            gaps.push_back(two.second - two.first);
-    }
-    if (gaps.empty())
-        return 0.0;
-    const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
-    std::nth_element(gaps.begin(), middle, gaps.end());
-    return *middle;
-}
-
 } // namespace
 
 bool areNearlyFixed(std::span<const std::int64_t> lower, std::span<const std::int64_t> upper) {
@@ -201,7 +172,8 @@ AuctionResult auctionPrices(std::span<const double> costs, std::span<const std::
     Auction amongAll(all, places, raised);
     Auction amongSampled(sample, sampledPlaces, raised);
     const bool maySample = sample.count() >= sampledPerCluster * nClusters;
-    const double gap = medianGap(all, raised);
+    const double gap = medianGap(
+        all.count(), [&](std::size_t row) { return cheapestTwo(all[row], raised.data(), nClusters); });
     if (!(gap > 0.0))
         return {};
     AuctionResult result;

@@ -4,7 +4,7 @@ namespace konstrain::KONSTRAIN_TARGET {
 
 // The two cheapest clusters of a row. Reads both arrays in full vectors, past their ends; prices are infinite
 // there.
-inline CheapestTwo cheapestTwo(const double* costs, const double* prices, std::size_t nColumns) {
+inline LeastTwo cheapestTwo(const double* costs, const double* prices, std::size_t nColumns) {
     // Vectors in turn for two minima: one after the other, each comparison would wait for the last.
     Best even{load(costs) + load(prices), all(infinity), firstColumns()};
     Best odd{all(infinity), all(infinity), firstColumns()};
