@@ -42,7 +42,7 @@ class Command:
             options.append(f"--group={c['group']}")
             must.append(pairs_from_groups(truth.groups))
         if self.with_demand:
-            options += [f"--demand={c['demand']}", f"--size-max={truth.demand.sum()}"]
+            options += [f"--demand={as_option(c['demand'])}", f"--size-max={truth.demand.sum()}"]
             self.given |= {"demand": truth.demand, "size_max": float(truth.demand.sum())}
         for kind, pairs in (("must_link", np.concatenate(must)), ("cannot_link", np.array(truth.cannot))):
             if len(pairs):

@@ -226,3 +226,67 @@ def test_questions_are_added_below_the_answers_of_the_last_round(tmp_path):
     assert text.startswith(answered)
     assert len(text.splitlines()) == 7
     assert text.count("a,b,answer") == 1
+
+
+@pytest.mark.parametrize("ending", ["json", "parquet", "arrow", "csv"])
+def test_labels_are_read_back_where_only_rows_are_counted(tmp_path, ending):
+    shop(tmp_path)
+    assert konstrain("fit", "shop.csv", "-k", 2, "-o", f"labels.{ending}", "-q", folder=tmp_path).code == 0
+    done = konstrain("check", f"labels.{ending}", "-k", 3, "--size-min", 10, "-q", folder=tmp_path)
+    assert done.code == 0, done
+    assert "feasible: 40 rows, 3 clusters" in done.out
+
+
+def test_shares_are_drawn_without_features(tmp_path):
+    lines = ["name,sex,label", "anna,F,0", "bert,M,0", "cleo,F,1", "dora,F,1", ""]
+    (tmp_path / "people.csv").write_text("\n".join(lines))
+    drawn = ("plot", "people.csv", "people.csv", "--id", "name", "--kind", "shares", "--category", "sex")
+    done = konstrain(*drawn, "-o", "shares.png", folder=tmp_path)
+    assert (done.code, done.err) == (0, ""), done
+    assert (tmp_path / "shares.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_is_filled_in_and_what_is_no_feature_is_said(tmp_path):
+    shop(tmp_path, missing=(3, 4))
+    done = konstrain("mix", "shop.csv", "-k", 2, "--missing", "median", "--category", "plan", folder=tmp_path)
+    assert done.code == 0, done
+    assert "missing values filled in, by median or commonest text: 'age' 2" in done.err
+    assert "no feature, since an option uses it: 'plan' (--category); --columns may name it too" in done.err
+    named = ("--columns", "age,plan", "--missing", "median", "--category", "plan")
+    assert "no feature" not in konstrain("mix", "shop.csv", "-k", 2, *named, folder=tmp_path).err
+
+
+def test_several_shares_in_one_option_are_refused_with_how_they_are_written(tmp_path):
+    shop(tmp_path)
+    done = konstrain(
+        "mix", "shop.csv", "-k", 2, "--category", "plan", "--share-min", "free=0.4,gold=0.4", folder=tmp_path
+    )
+    assert done.code == 2
+    assert "several shares are given one by one: --share-min F=0.4 --share-min M=0.4" in done.err
+
+
+def test_the_largest_block_is_told_by_ids(tmp_path):
+    shop(tmp_path)
+    (tmp_path / "same.csv").write_text("a,b\np0,p7\np7,p9\n")
+    done = konstrain("check", "shop.csv", "-k", 2, "--id", "name", "--must-link", "same.csv", folder=tmp_path)
+    assert "the largest of 3 rows (p0, p7, p9)" in done.out
+
+
+def test_open_questions_are_not_written_twice(tmp_path):
+    shop(tmp_path)
+    ask = ("suggest", "shop.csv", "-k", 2, "--id", "name", "--ask", 3, "-o", "ask.csv", "--append", "-q")
+    assert konstrain(*ask, folder=tmp_path).code == 0
+    first = (tmp_path / "ask.csv").read_text()
+    done = konstrain(*ask, folder=tmp_path)
+    assert "wrote 0 pairs to ask.csv (3 more stood open there)" in done.out
+    assert (tmp_path / "ask.csv").read_text() == first
+
+
+def test_files_and_names_are_told_as_one_would_write_them(tmp_path):
+    lines = [f"{i},{20 + 30 * (i % 2) + i / 7},{5 * (i % 2) + i / 9}" for i in range(30)]
+    (tmp_path / "rows.csv").write_text("\n".join(["Unnamed: 0,age,visits", *lines, ""]))
+    outputs = ("-o", "a.csv", "--plot", "b.png", "--report", "c.html")
+    done = konstrain("fit", "rows.csv", "-k", 2, *outputs, folder=tmp_path)
+    assert done.code == 0, done
+    assert "--id 'Unnamed: 0' names rows by it" in done.err
+    assert "wrote a.csv, b.png and c.html" in done.out

@@ -71,10 +71,12 @@ class NumberOfClusters:
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [f"{'clusters':>8}{self.by:>12}{'±':>10}{'SSE':>14}"]
+        has_errors = any(scored.error for scored in self.scores)
+        lines = [f"{'clusters':>8}{self.by:>12}{'±' if has_errors else '':>10}{'SSE':>14}"]
         for scored in self.scores:
             mark = "  recommended" if scored.n_clusters == self.n_clusters else ""
-            lines.append(f"{scored.n_clusters:>8}{scored.score:>12.4g}{scored.error:>10.2g}{scored.sse:>14.6g}{mark}")
+            error = f"{scored.error:.2g}" if has_errors else ""
+            lines.append(f"{scored.n_clusters:>8}{scored.score:>12.4g}{error:>10}{scored.sse:>14.6g}{mark}")
         return "\n".join([*lines, "", f"the constraints allow {self.least} to {self.most} clusters"])
 
 

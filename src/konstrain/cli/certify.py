@@ -14,7 +14,9 @@ from konstrain.cli.running import NOT_PROVED, guarded, interrupts, print_result,
 @guarded
 def certify(
     rows: DataOptions,
-    labels: Annotated[Path, typer.Argument(help="Labels to judge, as 'fit' writes them: .csv or .parquet.")],
+    labels: Annotated[
+        Path, typer.Argument(help="Labels to judge, as 'fit' writes them: .csv, .json, .parquet, .arrow.")
+    ],
     constraints: ConstraintOptions,
     parts: PartOptions,
     k: Annotated[

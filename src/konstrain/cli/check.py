@@ -32,6 +32,7 @@ def check(
     from konstrain import check as check_constraints
     from konstrain.cli.given import read_given
     from konstrain.cli.pictures import draw_conflicts, refuse_undrawable
+    from konstrain.constraints.explain import listed_rows
 
     if plot is not None:
         refuse_undrawable(plot)
@@ -41,6 +42,8 @@ def check(
     text = str(result)
     for finding in result.findings:
         text = text.replace(finding.message, by_id(given.rows, finding.message, finding.witness), 1)
+    block = result.largest_block.tolist()
+    text = text.replace(f"rows ({listed_rows(block)})", f"rows ({listed_rows(map(given.rows.name_of, block))})", 1)
     if plot is not None and result.findings:
         draw_conflicts(plot, result, given.rows)
     print_result(for_the_command_line(text), _values(result), as_json=json)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from konstrain._words import enumerated
 from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
 
@@ -71,7 +72,8 @@ def choose(
 
 
 def _words(rows: DataOptions, choice: "NumberOfClusters") -> str:
-    lines = [str(choice), "", f"recommended: konstrain fit {rows.data} -k {choice.n_clusters}"]
+    command = f"konstrain fit {rows.data} -k {choice.n_clusters}"
+    lines = [str(choice), "", f"recommended: {command}, with the other options as here"]
     if interrupts.written:
-        lines.append(f"wrote {' and '.join(interrupts.written)}")
+        lines.append(f"wrote {enumerated(interrupts.written)}")
     return "\n".join(lines)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from konstrain import describe
+from konstrain._words import enumerated
 from konstrain.cli import clock
 from konstrain.cli.given import Given, distances_to_centers
 from konstrain.cli.pictures import draw_bounds, draw_clusters, refuse_undrawable
@@ -138,7 +139,7 @@ def _print(method: Method, story: Story, given: Given, model: Any, outputs: Outp
         lines.append(f"\nagreement with the true classes (ARI): {agreement:.3f}")
     written = list(interrupts.written)
     lines.append("")
-    lines.append(f"{method.name}, {seconds:.1f} s" + (f"; wrote {' and '.join(written)}" if written else ""))
+    lines.append(f"{method.name}, {seconds:.1f} s" + (f"; wrote {enumerated(written)}" if written else ""))
     values = {
         "method": method.name,
         **given.summary(),

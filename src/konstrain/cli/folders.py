@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from konstrain._words import counted
+from konstrain._words import counted, enumerated
 from konstrain.cli import clock
 from konstrain.cli.fit_options import FolderOptions, ResultOptions, SearchOptions
 from konstrain.cli.given_links import together
@@ -138,7 +138,7 @@ class FolderFit:
             "seconds": seconds,
             "files": list(interrupts.written),
         }
-        wrote = f"; wrote {' and '.join(interrupts.written)}" if interrupts.written else ""
+        wrote = f"; wrote {enumerated(interrupts.written)}" if interrupts.written else ""
         text = (
             f"{folder.n_samples:,} rows in {counted(self.n_clusters, 'cluster')}\n"
             f"SSE {model.inertia_:.6g}; sizes {sizes.min():g} to {sizes.max():g}; "

@@ -108,6 +108,8 @@ def read_given(
         "demand": _demand(prepared, demands),
         "sample_weight": prepared.extra(constraints.weight),
     }
+    if features:
+        _note_taken(data, constraints, quiet=quiet)
     return Given(
         X=prepared.preparation.X,
         rows=prepared.rows(),
@@ -117,6 +119,14 @@ def read_given(
         prepared=prepared,
         source=source,
     )
+
+
+def _note_taken(data: DataOptions, constraints: ConstraintOptions, *, quiet: bool) -> None:
+    """Say which columns rows are not clustered by because another option uses them."""
+    options = ("category", "demand", "weight", "group")
+    taken = [f"{getattr(constraints, option)!r} (--{option})" for option in options if getattr(constraints, option)]
+    if taken and data.columns is None:
+        note(f"no feature, since an option uses it: {', '.join(taken)}; --columns may name it too", quiet=quiet)
 
 
 def _demand(prepared: Prepared, names: Sequence[str]) -> Any:

@@ -30,6 +30,7 @@ def mix(
     import numpy as np
 
     from konstrain import mixed_groups
+    from konstrain._words import enumerated
     from konstrain.cli.given import distances_to_centers, read_given, refuse_too_few_rows
     from konstrain.cli.results import LabelsFile
     from konstrain.cli.running import interrupts, note, one_line, print_result, progress, rows_named
@@ -56,7 +57,7 @@ def mix(
         kind = "" if column.kind != Kind.CATEGORY else " (text)"
         lines.append(f"  {one_line(column.name)}{kind}: {', '.join(one_line(told_center(t)) for t in traits)}")
     if interrupts.written:
-        lines += ["", f"wrote {' and '.join(interrupts.written)}"]
+        lines += ["", f"wrote {enumerated(interrupts.written)}"]
     values = {
         **given.summary(),
         **groups.to_dict(),

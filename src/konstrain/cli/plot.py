@@ -19,11 +19,15 @@ class Kind(StrEnum):
     SHARES = "shares"
 
 
+# Pictures that count rows, whatever their features.
+COUNTED = (Kind.SIZES, Kind.SHARES)
+
+
 @spread
 @guarded
 def plot(
     rows: DataOptions,
-    labels: Annotated[Path, typer.Argument(help="Labels, as 'fit' writes them: .csv or .parquet.")],
+    labels: Annotated[Path, typer.Argument(help="Labels, as 'fit' writes them: .csv, .json, .parquet or .arrow.")],
     constraints: ConstraintOptions,
     output: Annotated[Path, typer.Option("-o", "--output", help="The picture: .png, .svg or .pdf.")] = Path(
         "clusters.png"
@@ -38,7 +42,8 @@ def plot(
     from konstrain.files import read_labels_file
 
     pictures.refuse_undrawable(output)
-    given = read_given(rows, constraints, quiet=quiet, outputs=[output], inputs=[labels], features=kind != Kind.SIZES)
+    by_features = kind not in COUNTED
+    given = read_given(rows, constraints, quiet=quiet, outputs=[output], inputs=[labels], features=by_features)
     drawn = read_labels_file(labels, given.rows, column=label_column)
     draw = {
         Kind.CLUSTERS: pictures.draw_clusters,

@@ -14,7 +14,7 @@ from konstrain.files import RowNames, Table
 from konstrain.files.choice import refuse_text_columns
 from konstrain.files.sources import Source
 from konstrain.tables import Columns, Preparation, plan_columns, prepare
-from konstrain.tables.missing import Missing, complete_rows
+from konstrain.tables.missing import Missing, complete_rows, filled_words
 from konstrain.tables.plan import TablePlan, plain_plan
 
 # Columns of these names are seldom meant as features.
@@ -82,6 +82,9 @@ def kept_columns(
     beside = {name: table.extra[name] for name in numeric}
     kept = complete_rows(source, columns, plan.names, beside, missing)
     if kept is None:
+        filled = filled_words(columns, plan.names)
+        if filled:
+            note(filled, quiet=quiet)
         return columns, None
     note(f"{counted(int((~kept).sum()), 'row')} of {len(kept)} left out: values are missing", quiet=quiet)
     return columns.rows(kept), kept

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
 
+from konstrain._words import enumerated
 from konstrain.cli import INTERRUPTED
 from konstrain.cli.startup import end_start
 from konstrain.cli.words import for_the_command_line
@@ -67,7 +68,7 @@ class Interrupts:
 
     def words(self) -> str:
         """Say what there is after an interrupt: what had been found, and which files."""
-        files = f"wrote {' and '.join(self.written)}" if self.written else "nothing was written"
+        files = f"wrote {enumerated(self.written)}" if self.written else "nothing was written"
         return f"{self.found}; {files}" if self.found else files
 
 

@@ -78,7 +78,7 @@ def suggest(
     from konstrain._words import counted
     from konstrain.cli.given import read_given, refuse_too_few_rows, without_rules
     from konstrain.exceptions import FileError
-    from konstrain.files.links import questions_text, write_questions_file
+    from konstrain.files.links import questions_text, still_open, write_questions_file
     from konstrain.files.outputs import refuse_unwritable
 
     if output is not None:
@@ -106,14 +106,17 @@ def suggest(
         ).tolist()
     interrupts.end_here()
     names = [(given.rows.name_of(a), given.rows.name_of(b)) for a, b in pairs]
-    questions = [(a, b, "") for a, b in pairs]
+    known = [] if earlier is None else still_open(earlier, given.rows, map(tuple, pairs))
+    questions = [(a, b, "") for a, b in pairs if (a, b) not in known]
     if output is None:
         text = questions_text(given.rows, questions).rstrip("\n")
         if not json:
             _refuse_unprintable(text)
     else:
         write_questions_file(output, given.rows, questions, below=earlier)
-        words = f"wrote {counted(len(pairs), 'pair')} to {output}"
+        words = f"wrote {counted(len(questions), 'pair')} to {output}"
+        if known:
+            words += f" ({len(known)} more stood open there)"
         text = f"{words}; fill in 'must' or 'cannot' and give it back as --answers {output}"
     print_result(text, {"strategy": strategy.value, "pairs": names}, as_json=json)
 

@@ -23,6 +23,9 @@ _OPTIONS = {
 _PHRASES = {
     r"within max_iter=(\d+) iterations; raise max_iter": r"within \1 iterations",
     r" \(n_init, random_state\); on_failure='continue' breaks links instead and counts them;": " (--seed);",
+    r"\b(share_\w+) names (.*=.*,.*), but no row of (.*)": (
+        r"\1 names \2, but no row of \3; several shares are given one by one: \1 F=0.4 \1 M=0.4"
+    ),
     r"\bConstrainedKMeans\b": "--method constrained-kmeans",
     r"\bExactKMeans\b": "'konstrain exact'",
 }

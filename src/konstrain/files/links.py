@@ -173,6 +173,13 @@ def write_questions_file(
     write_whole(path, text.encode())
 
 
+def still_open(path: Path, rows: RowNames, pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the pairs that a file of questions has asked about and that nobody has answered there."""
+    open_lines = {line.strip() for line in read_text(path).splitlines()}
+    asked = ((pair, questions_text(rows, [(*pair, "")]).split("\n", 1)[1].strip()) for pair in pairs)
+    return [pair for pair, line in asked if line in open_lines]
+
+
 def questions_text(rows: RowNames, questions: Iterable[tuple[int, int, str]]) -> str:
     """Return pairs with their answers as lines ``a,b,answer``, names in quotes where they need them."""
     lines = [",".join((_quoted(rows.name_of(a)), _quoted(rows.name_of(b)), answer)) for a, b, answer in questions]

@@ -58,6 +58,13 @@ def complete_rows(
     return ~incomplete if incomplete.any() else None
 
 
+def filled_words(columns: Columns, names: Sequence[str]) -> str:
+    """Say how many cells of which columns are filled in; nothing if none is empty."""
+    counts = {name: int(columns.missing(name).sum()) for name in names}
+    told = [f"{name!r} {count}" for name, count in counts.items() if count]
+    return f"missing values filled in, by median or commonest text: {listed(told)}" if told else ""
+
+
 def _words(source: object, gaps: Mapping[str, NDArray[np.bool_]], n_rows: int) -> str:
     any_gap = np.logical_or.reduce(list(gaps.values()))
     counts = [f"{name!r} {int(rows.sum())}" for name, rows in gaps.items()]

@@ -49,6 +49,7 @@ svg { display: block; max-width: 100%; height: auto; } .axis { fill: var(--faint
 .bar { fill: currentColor; opacity: 0.85; } .zero { stroke: var(--faint); }
 .limit { stroke: var(--bad); stroke-width: 2; }
 .trait { display: flex; justify-content: space-between; gap: 8px; } .trait span { overflow-wrap: anywhere; }
+.trait .number { white-space: nowrap; flex: none; }
 """
 
 
@@ -168,7 +169,7 @@ def _trait(trait: Trait) -> Iterator[str]:
     begin = 100 - size if trait.difference < 0 else 100
     yield (
         f'<div class="trait" style="color: var(--ink)"><span>{escape(trait.name)} <b>{escape(trait.told)}</b></span>'
-        f"<span>{trait.difference:+.1f}</span></div>"
+        f'<span class="number">{trait.difference:+.1f}</span></div>'
         f'<svg viewBox="0 0 200 8" width="200" height="8" aria-hidden="true"><rect class="bar" x="{begin:.1f}" y="1" '
         f'width="{size:.1f}" height="6"/><line class="zero" x1="100" y1="0" x2="100" y2="8"/></svg>'
     )

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -132,10 +133,10 @@ class _Planner:
             self.notes.append(f"column {name!r} holds {values[0]!r} everywhere: left out")
             return None
         if n_different > MOST_VALUES or 2 * n_different > len(values):
-            as_id = f", --id {name} names rows by it" if n_different == len(self.columns) else ""
+            as_id = f", --id {quote(name)} names rows by it" if n_different == len(self.columns) else ""
             self.notes.append(
                 f"column {name!r} is text with {counted(n_different, 'different value')}: left out; "
-                f"--categorical {name} takes it{as_id}"
+                f"--categorical {quote(name)} takes it{as_id}"
             )
             return None
         return ColumnPlan(name, Kind.CATEGORY)
@@ -221,7 +222,7 @@ def _why_scaled(plan: TablePlan, spreads: dict[str, float]) -> str:
 
 
 def _words_for_identifier(name: str, values: NDArray[Any]) -> str:
-    as_id = f"--id {name} names rows by it, " if np.unique(values).size == values.size else ""
+    as_id = f"--id {quote(name)} names rows by it, " if np.unique(values).size == values.size else ""
     return (
         f"column {name!r} looks like an identifier (whole numbers, many different ones): left out; "
         f"{as_id}--columns takes it as a feature"
