@@ -76,6 +76,11 @@ def test_a_cluster_that_must_not_be_empty_keeps_its_last_block():
     assert exchange_blocks(problem, np.array([1, 0], dtype=np.int32)).tolist() == [1, 0]
 
 
+def test_blocks_without_demand_stay_where_they_are():
+    problem = AssignmentProblem.checked([[1.0, 0.0], [0.0, 1.0]], demand=[0.0, 0.0], size_max=1)
+    assert exchange_blocks(problem, np.array([0, 0], dtype=np.int32)).tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("is_brief", [True, False])
 def test_steps_on_the_way_exchange_blocks_and_the_last_one_asks_a_core(is_brief, monkeypatch):
     problem, _ = crowded(np.random.default_rng(0), n=40, k=4)

@@ -166,6 +166,9 @@ def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path, ending):
 
 
 def test_unknown_endings_missing_files_and_folders_are_refused(tmp_path):
+    with pytest.raises(FileError, match=r"there is no file or folder .*rows\.docx"):
+        read_table(tmp_path / "rows.docx")
+    (tmp_path / "rows.docx").touch()
     with pytest.raises(FileError, match=r"it should end in \.csv, \.tsv"):
         read_table(tmp_path / "rows.docx")
     with pytest.raises(FileError, match=r"cannot read .*rows\.csv: No such file"):

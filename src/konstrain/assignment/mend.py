@@ -147,6 +147,8 @@ class _Mending:
     def make_cheaper(self, worth: float) -> bool:
         """Make the move or the exchange that lowers the cost most, sizes kept; False when none does by more."""
         blocks, demand, labels = self.movable, self.demand[self.movable], self.labels[self.movable]
+        if not blocks.size:
+            return False
         rise = self.costs[blocks] - self.costs[blocks, labels][:, None]
         can_leave = self.missing(labels, -demand) == 0.0
         if self.is_nonempty:
