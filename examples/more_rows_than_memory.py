@@ -16,7 +16,7 @@ from konstrain.plotting import plot_sizes
 
 # %%
 # A cluster on this machine; a real one differs in this line only. Its workers are threads here, to start at once.
-cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0")
 client = Client(cluster)
 
 

@@ -174,7 +174,7 @@ def test_a_dask_cluster_proves_the_same_bound():
     alone = certify(X, 3, bound="parts", gap=0.01)
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -103,7 +103,8 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
     >>> import dask.array as da
     >>> from distributed import Client, LocalCluster
     >>> x = da.from_array([[0.0], [0.2], [0.4], [5.0], [5.2], [9.0]], chunks=(2, 1))
-    >>> with LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster, Client(cluster) as client:
+    >>> own = {"n_workers": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
+    >>> with LocalCluster(**own) as cluster, Client(cluster) as client:
     ...     model = ConstrainedKMeans(n_clusters=2, size_min=3, size_max=3, random_state=0).fit(x)
     ...     print(model.cluster_sizes_, (model.labels_ == model.labels_[0]).sum().compute())
     [3. 3.] 3
