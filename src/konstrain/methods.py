@@ -18,7 +18,8 @@ TO_CONSTRUCTOR = (
 class Method:
     """One method of the library, or one of scikit-learn's that papers compare with.
 
-    `takes` names the arguments of `TO_FIT` and `TO_CONSTRUCTOR` that it understands.
+    `takes` names the arguments of `TO_FIT` and `TO_CONSTRUCTOR` that it understands. One that `proves` calls labels
+    the best under all constraints, and so must not be given any that it would not see.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Method:
     purpose: str
     reference: str
     takes: frozenset[str]
+    proves: bool = False
 
     @property
     def estimator(self) -> type:
@@ -84,6 +86,7 @@ _OURS = (
         "the best clustering that exists, with proof; up to some hundred rows",
         "Babaki et al. 2014; semidefinite bounds",
         _LINKS | _SIZES | _COUNTED,
+        proves=True,
     ),
     Method(
         "blp-kmeans",

@@ -35,6 +35,43 @@ def test_only_numbers_that_the_constraints_allow_are_tried():
     assert choose_n_clusters(X, cannot_link=cannot, most=5).scores[0].n_clusters == 4
 
 
+def test_shares_are_kept_and_numbers_that_cannot_keep_them_left_out(monkeypatch):
+    X, sex = clouds(3, n=4), np.array(["F", "F", "F", "M"] * 3)
+    bounds = {"category": sex, "share_min": {"F": 0.7}, "share_max": {"F": 0.8}}
+    fits = []
+
+    class Recorded(choosing.ConstrainedKMeans):
+        def fit(self, X, **given):
+            fits.append(super().fit(X, **given))
+            return fits[-1]
+
+    monkeypatch.setattr(choosing, "ConstrainedKMeans", Recorded)
+    choice = choose_n_clusters(X, 2, 6, **bounds)
+    # A cluster has one of the three M or more, so there are three at most.
+    assert [scored.n_clusters for scored in choice.scores] == [2, 3]
+    assert choice.n_clusters == 3
+    for fitted in fits:
+        for j in range(fitted.n_clusters):
+            assert 0.7 <= np.mean(sex[fitted.labels_ == j] == "F") <= 0.8
+    with pytest.raises(ValueError, match="allow none of the numbers asked for"):
+        choose_n_clusters(X, 4, 6, **bounds)
+
+
+@pytest.mark.parametrize("by", ["silhouette", "stability"])
+def test_sizes_of_several_demands_hold_for_any_number(monkeypatch, by):
+    monkeypatch.setattr(choosing, "N_PAIRS", 2)
+    X = clouds(3, n=4)
+    demand = np.column_stack([np.ones(12), np.tile([1.0, 2.0, 3.0], 4)])
+    # Two clusters, as many as demands: there a bound for each demand must not be taken for one of each cluster.
+    choice = choose_n_clusters(X, 2, 4, by=by, demand=demand, size_max=[7, 13])
+    assert (choice.least, choice.most) == (2, 12)
+    assert choice.scores[0].n_clusters == 2
+    assert most_clusters(12, demand=demand, size_min=[2, 5]) == 4
+    assert least_clusters(12, demand=demand, size_max=[12, 9]) == 3
+    with pytest.raises(ValueError, match="or 2, one for each demand: their number"):
+        choose_n_clusters(X, demand=demand, size_max=[7, 13, 5])
+
+
 def test_links_between_rows_of_a_part_keep_their_rows():
     pairs = np.array([[0, 1, 0.5], [1, 2, 0.7], [2, 4, 0.9]])
     given = {"must_link": pairs, "cannot_link": pairs[:, :2].astype(int), "size_min": 3, "size_max": 5}

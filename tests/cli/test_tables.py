@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -163,16 +164,63 @@ def test_the_page_is_one_file_with_everything_escaped(tmp_path):
     assert not re.search(r"(src|href)=|url\(|@import", page)
 
 
+@pytest.mark.parametrize("verb", [("exact",), ("fit", "--method", "exact")], ids=["exact", "fit"])
+def test_nothing_is_proved_best_under_shares_that_were_not_seen(tmp_path, verb):
+    shop(tmp_path)
+    shares = ("--columns", "income", "--category", "plan", "--share-min", "gold=0.4", "-q", "-o", "out.csv")
+    done = konstrain(verb[0], "shop.csv", "-k", 2, *verb[1:], *shares, folder=tmp_path)
+    assert done.code == 2
+    assert "exact knows no --share-min, category" in done.err
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_new_rows_keep_shares_and_several_demands(tmp_path):
+    shop(tmp_path)
+    fitted = ("fit", "shop.csv", "-k", 2, "--columns", "income", "-q", "--save", "m.joblib")
+    assert konstrain(*fitted, folder=tmp_path).code == 0
+    shop(tmp_path, "new.csv", n=8, first=50)
+    predict = ("predict", "new.csv", "--model", "m.joblib", "--trust", "-o", "out.csv", "--join", "-q")
+    shares = ("--category", "plan", "--share-min", "gold=0.5", "--share-max", "gold=0.5", "--size-min", 2)
+    done = konstrain(*predict, *shares, folder=tmp_path)
+    assert done.code == 0, done
+    for label in "01":
+        plans = [row["plan"] for row in rows_of(tmp_path / "out.csv") if row["label"] == label]
+        assert plans.count("gold") * 2 == len(plans) >= 2
+    demands = ("--demand", "age,income", "--size-min", "140,120000")
+    done = konstrain(*predict, *demands, folder=tmp_path)
+    assert done.code == 0, done
+    for label in "01":
+        mine = [row for row in rows_of(tmp_path / "out.csv") if row["label"] == label]
+        assert sum(float(row["age"]) for row in mine) >= 140
+        assert sum(float(row["income"].replace(",", ".")) for row in mine) >= 120_000
+    refused = konstrain(*predict, "--category", "plan", "--share-min", "silver=0.5", folder=tmp_path)
+    assert "silver" in refused.err
+
+
 def test_a_number_of_clusters_is_recommended_under_the_constraints(tmp_path):
     shop(tmp_path)
     done = konstrain("choose", "shop.csv", "--to", 4, "--plot", "c.png", "--size-min", 9, "-q", folder=tmp_path)
     assert done.code == 0, done
-    assert "recommended: konstrain fit shop.csv -k 2" in done.out
+    assert "recommended: konstrain fit -k 2 shop.csv --size-min 9\n" in done.out
     assert "the constraints allow 1 to 4 clusters" in done.out
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
     impossible = konstrain("choose", "shop.csv", "--size-min", 25, "--size-max", 30, folder=tmp_path)
     assert impossible.code == 3
     assert "sizes allow at least 2 and at most 1 clusters" in impossible.err
+
+
+def test_the_recommended_command_runs_as_it_stands(tmp_path):
+    shop(tmp_path)
+    (tmp_path / "far apart.csv").write_text("0,1\n")
+    options = ("--columns", "income", "--cannot-link", "far apart.csv", "--no-standardize", "--missing", "drop")
+    choice = konstrain("choose", "shop.csv", "--to", 3, *options, "--json", "-q", folder=tmp_path)
+    assert choice.code == 0, choice
+    program, *words = shlex.split(json.loads(choice.out)["command"])
+    assert program == "konstrain"
+    assert set(options) < set(words)
+    done = konstrain(*words, "--json", "-q", folder=tmp_path)
+    assert done.code == 0, done
+    assert len(json.loads(done.out)["sizes"]) == int(words[2])
 
 
 def test_shares_of_mixed_groups_are_kept_exactly(tmp_path):

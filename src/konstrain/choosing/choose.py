@@ -15,7 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.choosing.limits import least_clusters, most_clusters
+from konstrain.choosing.limits import (
+    for_number,
+    least_clusters,
+    most_clusters,
+    refuse_sizes_per_cluster,
+    shares_allow,
+)
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.metrics import mean_silhouette
 
@@ -25,7 +31,7 @@ N_REFERENCES, N_PAIRS = 10, 8
 PART = 0.8
 # The largest number of clusters looked at by default.
 DEFAULT_MOST = 10
-TO_FIT = ("must_link", "cannot_link", "demand", "sample_weight")
+BOUNDS = ("size_min", "size_max", "share_min", "share_max", "share_tolerance")
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,9 @@ def choose_n_clusters(
     callback : callable, optional
         Told after each number.
     **constraints : optional
-        `must_link`, `cannot_link`, `size_min`, `size_max` (one number for all clusters), `demand`, `sample_weight`.
+        `must_link`, `cannot_link`, `size_min`, `size_max` (one number for all clusters, or one for each column of
+        `demand`), `demand`, `category`, `share_min`, `share_max`, `share_tolerance`, `sample_weight`. Parts of the
+        rows, by which stability is found, need not have the shares of all rows: there these are left free.
 
     Returns
     -------
@@ -130,11 +138,11 @@ def choose_n_clusters(
     if by not in _SCORES:
         raise ValueError(f"by={by!r} is none of {', '.join(_SCORES)}")
     constraints = {name: value for name, value in constraints.items() if value is not None}
-    for name in ("size_min", "size_max"):
-        if np.ndim(constraints.get(name, 0)) > 0:
-            raise ValueError(f"{name} is one number for all clusters here: their number is what is asked for")
+    refuse_sizes_per_cluster(constraints)
     lowest, highest = least_clusters(len(X), **constraints), most_clusters(len(X), **constraints)
-    numbers = _numbers(len(X), least, most, lowest, highest)
+    numbers = [k for k in _numbers(len(X), least, most, lowest, highest) if shares_allow(len(X), k, constraints)]
+    if not numbers:
+        raise ValueError(f"shares of groups allow none of the numbers asked for, between {lowest} and {highest}")
     score = _SCORES[by]
     scores = []
     for k in numbers:
@@ -160,9 +168,10 @@ def _numbers(n_samples: int, least: int | None, most: int | None, lowest: int, h
 
 
 def _fit(X: NDArray[np.float64], k: int, constraints: Mapping[str, Any], seed: int) -> Any:
-    sizes = {name: constraints[name] for name in ("size_min", "size_max") if name in constraints}
-    rest = {name: constraints[name] for name in TO_FIT if name in constraints}
-    return ConstrainedKMeans(k, random_state=seed, **sizes).fit(X, **rest)
+    constraints = for_number(k, constraints)
+    bounds = {name: value for name, value in constraints.items() if name in BOUNDS}
+    rest = {name: value for name, value in constraints.items() if name not in BOUNDS}
+    return ConstrainedKMeans(k, random_state=seed, **bounds).fit(X, **rest)
 
 
 def _silhouette(

@@ -1,16 +1,21 @@
 """The numbers of clusters that constraints allow."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from konstrain.constraints.check import check
 from konstrain.exceptions import InfeasibleError
 from konstrain.rounding import demand_rounding
 
+# Seconds in which a number of clusters is decided on; what is open then counts as allowed.
+TIME_LIMIT = 5.0
 
-def least_clusters(n_samples: int, *, time_limit: float | None = 5.0, **constraints: Any) -> int:
+
+def least_clusters(n_samples: int, *, time_limit: float | None = TIME_LIMIT, **constraints: Any) -> int:
     """Return the least number of clusters that constraints allow.
 
     Parameters
@@ -20,7 +25,8 @@ def least_clusters(n_samples: int, *, time_limit: float | None = 5.0, **constrai
     time_limit : float or None, default=5.0
         Seconds for each number that is tried; what is not decided by then counts as allowed.
     **constraints : optional
-        `must_link`, `cannot_link`, `size_min`, `size_max` (one number for all clusters), `demand`.
+        `must_link`, `cannot_link`, `size_min`, `size_max` (one number for all clusters, or one for each column of
+        `demand`), `demand`, and shares of groups.
 
     Raises
     ------
@@ -35,7 +41,7 @@ def least_clusters(n_samples: int, *, time_limit: float | None = 5.0, **constrai
     constraints = {name: value for name, value in constraints.items() if name != "sample_weight"}
     k, last = _least_by_sizes(n_samples, constraints), None
     while k <= most_clusters(n_samples, **constraints):
-        last = check(n_samples, k, time_limit=time_limit, **constraints)
+        last = check(n_samples, k, time_limit=time_limit, **for_number(k, constraints))
         if last.feasible is not False:
             return k
         if any(finding.reason == "contradiction" for finding in last.findings):
@@ -58,26 +64,73 @@ def most_clusters(n_samples: int, *, size_min: Any = None, demand: Any = None, *
     >>> most_clusters(10, size_min=3), most_clusters(10)
     (3, 10)
     """
-    least = float(np.max(size_min)) if size_min is not None else 0.0
-    if least <= 0:
+    if size_min is None:
         return n_samples
-    total = _total(n_samples, demand)
-    return max(0, min(n_samples, math.floor(total / least * (1 + _rounding(n_samples, demand)))))
+    total, least = np.broadcast_arrays(_total(n_samples, demand), np.asarray(size_min, dtype=np.float64))
+    if not (least > 0).any():
+        return n_samples
+    numbers = total[least > 0] / least[least > 0] * (1 + _rounding(n_samples, demand))
+    return max(0, min(n_samples, math.floor(float(numbers.min()))))
+
+
+def shares_allow(n_samples: int, k: int, constraints: Mapping[str, Any]) -> bool:
+    """Whether shares of groups, if there are any, can be kept in `k` clusters: more or fewer may both be too many.
+
+    Examples
+    --------
+    >>> halves = {"category": ["F", "M", "F", "M"], "share_min": {"F": 0.5}, "share_max": {"F": 0.5}}
+    >>> [shares_allow(4, k, halves) for k in (1, 2, 3)]
+    [True, True, False]
+    """
+    if constraints.get("category") is None:
+        return True
+    constraints = {name: value for name, value in constraints.items() if name != "sample_weight"}
+    return check(n_samples, k, time_limit=TIME_LIMIT, **for_number(k, constraints)).feasible is not False
+
+
+def refuse_sizes_per_cluster(constraints: Mapping[str, Any]) -> None:
+    """Raise if there is a size for each cluster: how many there will be is not known."""
+    n_demands = np.shape(constraints.get("demand", ()))[1:]
+    for name in ("size_min", "size_max"):
+        if np.shape(constraints.get(name, 0)) not in {(), n_demands}:
+            each = f", or {n_demands[0]}, one for each demand" if n_demands else ""
+            raise ValueError(f"{name} is one number for all clusters here{each}: their number is what is asked for")
+
+
+def for_number(k: int, constraints: Mapping[str, Any]) -> dict[str, Any]:
+    """Return constraints for `k` clusters: sizes of several demands as a row for each cluster.
+
+    With as many clusters as demands, one row alone could be either.
+
+    Examples
+    --------
+    >>> for_number(2, {"demand": [[1, 2], [3, 4]], "size_max": [4, 5]})["size_max"].tolist()
+    [[4, 5], [4, 5]]
+    """
+    found = dict(constraints)
+    n_demands = np.shape(constraints.get("demand", ()))[1:]
+    for name in ("size_min", "size_max"):
+        if n_demands and name in constraints:
+            found[name] = np.broadcast_to(constraints[name], (k, *n_demands))
+    return found
 
 
 def _least_by_sizes(n_samples: int, constraints: dict[str, Any]) -> int:
-    largest = constraints.get("size_max")
-    if largest is None:
+    if constraints.get("size_max") is None:
         return 1
-    largest = float(np.max(largest))
-    if largest <= 0:
+    largest = np.asarray(constraints["size_max"], dtype=np.float64)
+    if largest.min() <= 0:
         raise InfeasibleError("size_max is 0: no row fits into any cluster", reason="sizes")
     demand = constraints.get("demand")
-    return max(1, math.ceil(_total(n_samples, demand) / largest * (1 - _rounding(n_samples, demand))))
+    numbers = _total(n_samples, demand) / largest * (1 - _rounding(n_samples, demand))
+    return max(1, math.ceil(float(numbers.max())))
 
 
-def _total(n_samples: int, demand: Any) -> float:
-    return float(n_samples) if demand is None else float(np.sum(demand))
+def _total(n_samples: int, demand: Any) -> NDArray[np.float64]:
+    """What all rows count together, of each demand."""
+    counts = np.ones(n_samples) if demand is None else np.asarray(demand, dtype=np.float64)
+    total: NDArray[np.float64] = np.asarray(counts.sum(axis=0))
+    return total
 
 
 def _rounding(n_samples: int, demand: Any) -> float:

@@ -1,5 +1,6 @@
 """`konstrain choose`: how many clusters."""
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +9,7 @@ import typer
 
 from konstrain._words import enumerated
 from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
+from konstrain.cli.retyping import typed
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
 
 if TYPE_CHECKING:
@@ -68,12 +70,12 @@ def choose(
         draw_scores(plot, choice)
         interrupts.wrote(plot)
     values = {**given.summary(), **choice.to_dict(), "files": list(interrupts.written)}
-    print_result(_words(rows, choice), values, as_json=json)
+    command = shlex.join(["konstrain", "fit", "-k", str(choice.n_clusters), *typed(rows), *typed(constraints)])
+    print_result(_words(choice, command), {**values, "command": command}, as_json=json)
 
 
-def _words(rows: DataOptions, choice: "NumberOfClusters") -> str:
-    command = f"konstrain fit {rows.data} -k {choice.n_clusters}"
-    lines = [str(choice), "", f"recommended: {command}, with the other options as here"]
+def _words(choice: "NumberOfClusters", command: str) -> str:
+    lines = [str(choice), "", f"recommended: {command}"]
     if interrupts.written:
         lines.append(f"wrote {enumerated(interrupts.written)}")
     return "\n".join(lines)

@@ -63,6 +63,11 @@ def fit_method(
     ignored = method.ignores(**given.constraints)
     if ignored:
         unknown = for_the_command_line(", ".join(ignored))
+        if method.proves:
+            raise ValueError(
+                f"{method.name} knows no {unknown}, and would prove the best without; use 'konstrain fit', whose "
+                "--certify says how far from the best it is at most"
+            )
         note(f"{method.name} knows no {unknown}: they are counted, not kept", quiet=quiet)
     with rows_named(given.rows), progress(f"{method.name} ...", quiet=quiet) as show:
         if "callback" in inspect.signature(method.estimator).parameters:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._words import counted
+from konstrain.cli.given_bounds import read_bounds
 from konstrain.cli.given_links import read_links
-from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, shares_in, sizes_in
+from konstrain.cli.options import ConstraintOptions, DataOptions, names_in
 from konstrain.cli.preparing import Prepared, carry_out, prepare_table
 from konstrain.cli.running import note, progress
 from konstrain.exceptions import FileError
@@ -66,17 +67,8 @@ def read_given(
     """
     links = (*constraints.must_link, *constraints.cannot_link, *constraints.links)
     refuse_overwriting([path for path in outputs if path is not None], [data.data, *links, *inputs])
-    demands = names_in("--demand", constraints.demand)
-    categories = names_in("--category", constraints.category)
-    sizes = {
-        name: sizes_in(f"--{name.replace('_', '-')}", getattr(constraints, name), n_clusters, len(demands))
-        for name in ("size_min", "size_max")
-    }
-    shares = {
-        name: shares_in(f"--{name.replace('_', '-')}", getattr(constraints, name), categories)
-        for name in ("share_min", "share_max")
-    }
-    numeric = [name for name in (*demands, constraints.weight) if name is not None]
+    asked = read_bounds(constraints, n_clusters)
+    numeric = [name for name in (*asked.demands, constraints.weight) if name is not None]
     with progress(f"reading {data.data} ...", quiet=quiet):
         source = as_source(data.data, data.encoding)
         table = read_table(
@@ -85,12 +77,12 @@ def read_given(
             id=data.id,
             ignore=names_in("--ignore", data.ignore),
             numeric=numeric,
-            other=[name for name in (data.label, constraints.group, *categories) if name is not None],
+            other=[name for name in (data.label, constraints.group, *asked.categories) if name is not None],
             mixed=True,
             text=names_in("--categorical", data.categorical) if features else (),
             decimal=None if data.decimal is None else data.decimal.value,
         )
-    _refuse_negative(source, table, numeric)
+    refuse_negative(source, table, numeric)
     for doubt in table.doubts:
         note(doubt, quiet=quiet)
     if features:
@@ -101,11 +93,7 @@ def read_given(
     _refuse_missing_classes(source, classes, data.label)
     found = {
         **read_links(table, constraints, prepared.kept, encoding=data.encoding, quiet=quiet),
-        **sizes,
-        **shares,
-        "share_tolerance": constraints.share_tolerance,
-        "category": {name: prepared.extra(name) for name in categories} or None,
-        "demand": _demand(prepared, demands),
+        **asked.with_columns(prepared.extra),
         "sample_weight": prepared.extra(constraints.weight),
     }
     if features:
@@ -129,15 +117,6 @@ def _note_taken(data: DataOptions, constraints: ConstraintOptions, *, quiet: boo
         note(f"no feature, since an option uses it: {', '.join(taken)}; --columns may name it too", quiet=quiet)
 
 
-def _demand(prepared: Prepared, names: Sequence[str]) -> Any:
-    """What rows count: a column, or a table of several with their names."""
-    if len(names) > 1:
-        import polars as pl
-
-        return pl.DataFrame({name: prepared.extra(name) for name in names})
-    return prepared.extra(names[0]) if names else None
-
-
 def refuse_overwriting(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
     """Raise if a file would be written that is read, or written twice."""
     for i, output in enumerate(outputs):
@@ -154,7 +133,8 @@ def _are_one(first: Path, second: Path) -> bool:
     return first.resolve() == second.resolve()
 
 
-def _refuse_negative(path: Source, table: Table, columns: Sequence[str]) -> None:
+def refuse_negative(path: Source, table: Table, columns: Sequence[str]) -> None:
+    """Raise if what rows count, or weigh, is negative somewhere."""
     for name in columns:
         negative = np.flatnonzero(table.extra[name] < 0)
         if negative.size:

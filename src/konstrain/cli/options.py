@@ -223,7 +223,7 @@ def names_in(option: str, text: str | None) -> list[str]:
 
 def sizes_in(
     option: str, text: str | None, n_clusters: int | None = None, n_demands: int = 1
-) -> float | list[float] | None:
+) -> float | list[float] | list[list[float]] | None:
     """Read one size or one per cluster; of several demands one for each."""
     if text is None:
         return None
@@ -240,7 +240,8 @@ def sizes_in(
             raise ValueError(
                 f"{option} has {len(sizes)} sizes for {n_demands} columns of --demand; give one for each"
             )
-        return sizes
+        # As many clusters as demands: only a row for each cluster says that these are not sizes of clusters.
+        return [sizes] * n_clusters if n_clusters == n_demands else sizes
     if n_clusters is not None and len(sizes) not in (1, n_clusters):
         raise ValueError(f"{option} has {len(sizes)} sizes for -k {n_clusters}; give one number, or one per cluster")
     return sizes[0] if len(sizes) == 1 else sizes

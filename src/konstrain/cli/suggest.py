@@ -75,19 +75,10 @@ def suggest(
     verb as --answers FILE; give it to 'suggest' for the next round.
     """
     from konstrain import suggest_pairs
-    from konstrain._words import counted
     from konstrain.cli.given import read_given, refuse_too_few_rows, without_rules
-    from konstrain.exceptions import FileError
     from konstrain.files.links import questions_text, still_open, write_questions_file
-    from konstrain.files.outputs import refuse_unwritable
 
-    if output is not None:
-        if output.suffix.lower() not in ENDINGS:
-            raise FileError(f"{output} would hold text to fill in; its name should end in {', '.join(ENDINGS)}")
-        refuse_unwritable(output)
-    elif append:
-        raise FileError("--append adds to a file: say which with -o")
-    earlier = output if append and output is not None and output.exists() else None
+    earlier = _earlier_questions(output, append=append)
     if earlier is not None:
         constraints = replace(constraints, links=[*constraints.links, earlier])
     given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[output] if earlier is None else [])
@@ -114,11 +105,32 @@ def suggest(
             _refuse_unprintable(text)
     else:
         write_questions_file(output, given.rows, questions, below=earlier)
-        words = f"wrote {counted(len(questions), 'pair')} to {output}"
-        if known:
-            words += f" ({len(known)} more stood open there)"
-        text = f"{words}; fill in 'must' or 'cannot' and give it back as --answers {output}"
+        text = _words_of_file(output, len(questions), len(known))
     print_result(text, {"strategy": strategy.value, "pairs": names}, as_json=json)
+
+
+def _earlier_questions(output: Path | None, *, append: bool) -> Path | None:
+    """The file to add to, if there is one already; raises if there is none to write, or it could not be written."""
+    from konstrain.exceptions import FileError
+    from konstrain.files.outputs import refuse_unwritable
+
+    if output is None:
+        if append:
+            raise FileError("--append adds to a file: say which with -o")
+        return None
+    if output.suffix.lower() not in ENDINGS:
+        raise FileError(f"{output} would hold text to fill in; its name should end in {', '.join(ENDINGS)}")
+    refuse_unwritable(output)
+    return output if append and output.exists() else None
+
+
+def _words_of_file(output: Path, n_written: int, n_open: int) -> str:
+    from konstrain._words import counted
+
+    words = f"wrote {counted(n_written, 'pair')} to {output}"
+    if n_open:
+        words += f" ({n_open} more stood open there)"
+    return f"{words}; fill in 'must' or 'cannot' and give it back as --answers {output}"
 
 
 def _refuse_unprintable(text: str) -> None:
