@@ -384,6 +384,9 @@ void measure(const SparseRows<Value, Index>& rows, const Points& points, std::si
 }
 
 template <typename Value> class DenseCosts final : public CostSource {
+    // Scores are off by an error at most, so is the limit; as much again leaves something to know.
+    static constexpr double roundingReach = 4.0;
+
 public:
     DenseCosts(const DenseRows<Value>& rows, const double* weight, const Points& centers,
                std::size_t nWorkers)
@@ -405,7 +408,10 @@ public:
     }
 
     bool makesShortlists() const override { return screen_ != nullptr; }
-    void setPrices(std::span<const double> prices) override { screen_->setPrices(prices); }
+    void setPrices(std::span<const double> prices, double reach) override {
+        screen_->setPrices(prices);
+        reach_ = screen_->scoreOf(reach);
+    }
 
     void shortlist(std::span<const std::int32_t> rows, std::size_t worker,
                    std::span<Shortlist> lists) override {
@@ -419,11 +425,14 @@ public:
             std::int32_t* kept = own.kept.data() + n * nClusters();
             double* costs = own.costs.data() + n * nClusters();
             float limit = 0.0F;
-            const std::size_t count =
-                screen_->keepLeast(own.scores.data() + n * screen_->nScores(), kept, limit);
+            const double error = screen_->error(squares[n]);
+            // Beyond what rounding may hide, so that a list never ends before its cheapest cluster is
+            // certain.
+            const std::size_t count = screen_->keepLeast(own.scores.data() + n * screen_->nScores(),
+                                                         reach_ + roundingReach * error, kept, limit);
             std::copy_n(values(rows[n]), rows_.nColumns, own.rows.data());
             distancesToSome(own.rows.data(), centers_.values, rows_.nColumns, kept, count, costs);
-            const double beyond = static_cast<double>(limit) - screen_->error(squares[n]);
+            const double beyond = static_cast<double>(limit) - error;
             lists[n] = {costs, kept, count, screen_->cost(squares[n], beyond)};
         }
     }
@@ -451,6 +460,7 @@ private:
     Points centers_;
     PackedPoints packed_;
     std::unique_ptr<ScreenedCenters> screen_;
+    double reach_ = infinity; // in units of scores
     std::vector<Worker> workers_;
 };
 

@@ -40,10 +40,12 @@ public:
 
     // Whether the cheapest clusters of a row can be found without all of its costs.
     virtual bool makesShortlists() const { return false; } // else the next two are not to be called
-    // The prices at which clusters are cheap from now on. Not while workers make shortlists.
-    virtual void setPrices(std::span<const double> /*prices*/) {}
-    // Finds about two dozen clusters that are cheap for each of a few rows, in order; none where that cannot
-    // be said. They stay until the worker's next call. Costs are those that `write` writes.
+    // The prices at which clusters are cheap from now on, and how much dearer than the cheapest one others
+    // may be. Not while workers make shortlists.
+    virtual void setPrices(std::span<const double> /*prices*/, double /*reach*/) {}
+    // Finds the clusters within reach of the cheapest one of each of a few rows, about two dozen at most, in
+    // order; none where that cannot be said. They stay until the worker's next call. Costs are those that
+    // `write` writes.
     virtual void shortlist(std::span<const std::int32_t> /*rows*/, std::size_t /*worker*/,
                            std::span<Shortlist> /*lists*/) {}
 
