@@ -396,7 +396,7 @@ public:
           screen_(weight == nullptr ? screenFor(centers, rows.nRows) : nullptr),
           workers_(nWorkers, Worker(rows.nColumns, screen_.get())) {}
 
-    void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) override {
+    const double* read(std::span<const std::int32_t> rows, std::size_t worker, double* buffer) override {
         double weights[mostRows];
         double* to = workers_[worker].rows.data();
         for (std::size_t n = 0; n != rows.size(); ++n) {
@@ -404,7 +404,8 @@ public:
             std::copy_n(values(rows[n]), rows_.nColumns, to + n * rows_.nColumns);
             weights[n] = weightOf(weight_, row);
         }
-        costRows(to, rows.size(), weight_ == nullptr ? nullptr : weights, packed_, costs);
+        costRows(to, rows.size(), weight_ == nullptr ? nullptr : weights, packed_, buffer);
+        return buffer;
     }
 
     bool makesShortlists() const override { return screen_ != nullptr; }
@@ -472,12 +473,12 @@ public:
           centers_(centers.values, centers.nRows, centers.nColumns),
           workers_(nWorkers, SparseCosts<Value, Index>(rows_, centers_)) {}
 
-    void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) override {
-        for (const std::int32_t number : rows) {
-            const auto row = static_cast<std::size_t>(number);
-            workers_[worker].write(row, weightOf(weight_, row), costs);
-            costs += nClusters();
+    const double* read(std::span<const std::int32_t> rows, std::size_t worker, double* buffer) override {
+        for (std::size_t n = 0; n != rows.size(); ++n) {
+            const auto row = static_cast<std::size_t>(rows[n]);
+            workers_[worker].write(row, weightOf(weight_, row), buffer + n * nClusters());
         }
+        return buffer;
     }
 
 private:

@@ -153,10 +153,9 @@ bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<cons
 void CandidateLists::makeFromAll(std::span<const std::int32_t> rows, const double* prices, double reach,
                                  std::size_t worker) {
     Scratch& scratch = scratch_[worker];
-    source_.write(rows, worker, scratch.costs.data());
+    const double* costs = source_.read(rows, worker, scratch.costs.data());
     for (std::size_t n = 0; n != rows.size(); ++n)
-        makeList(static_cast<std::size_t>(rows[n]), scratch.costs.data() + n * nClusters(), prices, reach,
-                 scratch.places);
+        makeList(static_cast<std::size_t>(rows[n]), costs + n * nClusters(), prices, reach, scratch.places);
 }
 
 void CandidateLists::makeFromShort(std::span<const std::int32_t> rows, const double* prices, double reach,
@@ -252,10 +251,9 @@ void CandidateLists::extend(std::span<const std::int32_t> rows, std::span<const 
 
 void CandidateLists::widen(std::size_t row) {
     const auto number = static_cast<std::int32_t>(row);
-    std::vector<double>& costs = scratch_[0].costs;
-    source_.write({&number, 1}, 0, costs.data());
+    const double* costs = source_.read({&number, 1}, 0, scratch_[0].costs.data());
     wide_[row] = static_cast<std::uint32_t>(wideCosts_.size());
-    wideCosts_.emplace_back(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(nClusters()));
+    wideCosts_.emplace_back(costs, costs + nClusters());
     beyond_[row] = infinity;
 }
 

@@ -39,6 +39,8 @@ constexpr std::int64_t rowsPerPath = 1000;
 // How far from a cluster its arcs are known at first, in median gaps, or in errors of prices that are known.
 constexpr double firstRadius = 0.25;
 constexpr double errorsPerRadius = 4.0;
+// How far lists reach where the error of prices is known.
+constexpr double errorsPerReach = 32.0;
 
 // Some rows of another source.
 class SampledCosts final : public CostSource {
@@ -47,9 +49,9 @@ public:
     SampledCosts(CostSource& all, std::size_t ratio)
         : CostSource(all.nRows() / ratio, all.nClusters()), all_(all), ratio_(ratio) {}
 
-    void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) override {
+    const double* read(std::span<const std::int32_t> rows, std::size_t worker, double* buffer) override {
         const Chosen chosen(rows, ratio_);
-        all_.write(chosen.rows(), worker, costs);
+        return all_.read(chosen.rows(), worker, buffer);
     }
     bool makesShortlists() const override { return all_.makesShortlists(); }
     void setPrices(std::span<const double> prices, double reach) override { all_.setPrices(prices, reach); }
@@ -304,7 +306,7 @@ TransportResult solveListedTransport(CostSource& source, std::span<const std::in
     Team team(options.nThreads);
     ListedLevel level(source, lower, upper, team, options);
     const bool inTime = options.priceError > 0.0
-                            ? level.makeLists(prices, infinity)
+                            ? level.makeLists(prices, errorsPerReach)
                             : findPrices(source, level, lower, upper, prices, team, options);
     return inTime ? level.finish(prices, labels) : level.giveUp(prices, labels, -infinity);
 }
