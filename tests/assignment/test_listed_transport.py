@@ -123,6 +123,24 @@ def test_large_problems_equal_the_matrix(n_blocks, n_clusters):
 
 
 @pytest.mark.engine
+@pytest.mark.parametrize("error", [None, 0.0, 0.1, 30.0], ids=["none", "right", "near", "far"])
+@pytest.mark.parametrize("is_starved", [False, True], ids=["usual", "starved"])
+def test_prices_of_any_worth_lead_to_the_least_cost(is_starved, error):
+    """Given prices are kept or replaced by those of a sample; a cluster far from most rows needs lists made anew."""
+    rng = np.random.default_rng(5)
+    rows, centers = rng.normal(size=(6000, 3)), rng.normal(size=(60, 3))
+    if is_starved:
+        centers[7] += 2.0
+    costs = ((rows[:, None] - centers) ** 2).sum(axis=2)
+    lower, upper = np.full(60, 60), np.full(60, 140)
+    start = None
+    if error is not None:
+        right = _core.transport(costs, lower, upper, np.zeros(60), time_limit=np.inf, trust_prices=False)[1]
+        start = right + error * rng.normal(size=60)
+    assert check_listed(costs, lower, upper, start)
+
+
+@pytest.mark.engine
 def test_the_number_of_threads_changes_nothing():
     rng = np.random.default_rng(3)
     points = rng.normal(size=(9000, 5))

@@ -117,3 +117,17 @@ def test_what_did_not_suffice_is_widened_up_to_half_of_the_blocks_and_no_further
     kept = [Narrowed.of(look, NO_LINK, width) for width in (1.0, 4.0, 16.0, 64.0)]
     assert [part.blocks.size for part in kept[:3]] == [31, 125, 500]
     assert kept[3] is None
+
+
+@pytest.mark.parametrize("n_equal", [10, 900])
+def test_blocks_that_cost_the_same_elsewhere_are_kept_or_all_are(n_equal):
+    costs = np.random.default_rng(0).random((1000, 2))
+    costs[:n_equal] = 0.5
+    problem = AssignmentProblem(costs, size_max=np.full(2, 600.0))
+    look = Look.at(problem, np.zeros(2))
+    part = Narrowed.of(look, NO_LINK)
+    assert (part is None) == (n_equal == 900)
+    if part is not None:
+        assert np.isin(np.arange(n_equal), part.blocks).all()
+        assert part.cost == pytest.approx(costs[part.left_out, look.labels[part.left_out]].sum())
+        assert np.sort(np.concatenate([part.blocks, part.left_out])).tolist() == list(range(1000))

@@ -384,6 +384,9 @@ void measure(const SparseRows<Value, Index>& rows, const Points& points, std::si
 }
 
 template <typename Value> class DenseCosts final : public CostSource {
+    // Scores are off by an error at most, so is the limit; as much again leaves something to know.
+    static constexpr double roundingReach = 4.0;
+
 public:
     DenseCosts(const DenseRows<Value>& rows, const double* weight, const Points& centers,
                std::size_t nWorkers)
@@ -393,7 +396,7 @@ public:
           screen_(weight == nullptr ? screenFor(centers, rows.nRows) : nullptr),
           workers_(nWorkers, Worker(rows.nColumns, screen_.get())) {}
 
-    void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) override {
+    const double* read(std::span<const std::int32_t> rows, std::size_t worker, double* buffer) override {
         double weights[mostRows];
         double* to = workers_[worker].rows.data();
         for (std::size_t n = 0; n != rows.size(); ++n) {
@@ -401,11 +404,15 @@ public:
             std::copy_n(values(rows[n]), rows_.nColumns, to + n * rows_.nColumns);
             weights[n] = weightOf(weight_, row);
         }
-        costRows(to, rows.size(), weight_ == nullptr ? nullptr : weights, packed_, costs);
+        costRows(to, rows.size(), weight_ == nullptr ? nullptr : weights, packed_, buffer);
+        return buffer;
     }
 
     bool makesShortlists() const override { return screen_ != nullptr; }
-    void setPrices(std::span<const double> prices) override { screen_->setPrices(prices); }
+    void setPrices(std::span<const double> prices, double reach) override {
+        screen_->setPrices(prices);
+        reach_ = screen_->scoreOf(reach);
+    }
 
     void shortlist(std::span<const std::int32_t> rows, std::size_t worker,
                    std::span<Shortlist> lists) override {
@@ -419,11 +426,14 @@ public:
             std::int32_t* kept = own.kept.data() + n * nClusters();
             double* costs = own.costs.data() + n * nClusters();
             float limit = 0.0F;
-            const std::size_t count =
-                screen_->keepLeast(own.scores.data() + n * screen_->nScores(), kept, limit);
+            const double error = screen_->error(squares[n]);
+            // Beyond what rounding may hide, so that a list never ends before its cheapest cluster is
+            // certain.
+            const std::size_t count = screen_->keepLeast(own.scores.data() + n * screen_->nScores(),
+                                                         reach_ + roundingReach * error, kept, limit);
             std::copy_n(values(rows[n]), rows_.nColumns, own.rows.data());
             distancesToSome(own.rows.data(), centers_.values, rows_.nColumns, kept, count, costs);
-            const double beyond = static_cast<double>(limit) - screen_->error(squares[n]);
+            const double beyond = static_cast<double>(limit) - error;
             lists[n] = {costs, kept, count, screen_->cost(squares[n], beyond)};
         }
     }
@@ -451,6 +461,7 @@ private:
     Points centers_;
     PackedPoints packed_;
     std::unique_ptr<ScreenedCenters> screen_;
+    double reach_ = infinity; // in units of scores
     std::vector<Worker> workers_;
 };
 
@@ -462,12 +473,12 @@ public:
           centers_(centers.values, centers.nRows, centers.nColumns),
           workers_(nWorkers, SparseCosts<Value, Index>(rows_, centers_)) {}
 
-    void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) override {
-        for (const std::int32_t number : rows) {
-            const auto row = static_cast<std::size_t>(number);
-            workers_[worker].write(row, weightOf(weight_, row), costs);
-            costs += nClusters();
+    const double* read(std::span<const std::int32_t> rows, std::size_t worker, double* buffer) override {
+        for (std::size_t n = 0; n != rows.size(); ++n) {
+            const auto row = static_cast<std::size_t>(rows[n]);
+            workers_[worker].write(row, weightOf(weight_, row), buffer + n * nClusters());
         }
+        return buffer;
     }
 
 private:

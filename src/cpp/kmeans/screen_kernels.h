@@ -133,6 +133,25 @@ inline void scoreRows(const float* tile, const float* offsets, const float* rows
     }
 }
 
+// The least score. `nScores` is a multiple of the lanes.
+inline float leastScore(const float* scores, std::size_t nScores) {
+    constexpr std::size_t nVectors = screenLanes / nFloats;
+    Floats least[nVectors];
+    for (std::size_t v = 0; v != nVectors; ++v)
+        least[v] = loadFloats(scores + v * nFloats);
+    for (std::size_t j = screenLanes; j != nScores; j += screenLanes)
+#pragma GCC unroll 4
+        for (std::size_t v = 0; v != nVectors; ++v) {
+            const Floats score = loadFloats(scores + j + v * nFloats);
+            least[v] = score < least[v] ? score : least[v];
+        }
+    float result = least[0][0];
+    for (std::size_t v = 0; v != nVectors; ++v)
+        for (std::size_t lane = 0; lane != nFloats; ++lane)
+            result = least[v][lane] < result ? least[v][lane] : result;
+    return result;
+}
+
 // The second-least score that each of `screenLanes` lanes meets; of these the one with `rank` smaller ones.
 // `nScores` is a multiple of the lanes.
 inline float limitOfLanes(const float* scores, std::size_t nScores, std::int32_t rank) {
@@ -164,17 +183,16 @@ inline float limitOfLanes(const float* scores, std::size_t nScores, std::int32_t
 }
 
 // Writes the places of the scores that are at most `limit` and returns how many there are. `nScores` is a
-// multiple of `screenTile`; up to a vector may be written past the last place.
+// multiple of `screenTile`; one may be written past the last place.
 inline std::size_t scoresUpTo(const float* scores, std::size_t nScores, float limit, std::int32_t* places) {
     std::size_t count = 0;
-#if defined(__AVX512F__)
-    __m512i place = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+// Not __AVX512F__: GCC 12 does not define it where it only preprocesses, as under ccache.
+#if KONSTRAIN_VECTOR_BYTES == 64
+    // Few scores are meant, so most vectors have none.
     for (std::size_t j = 0; j != nScores; j += 16) {
-        const __mmask16 hits =
-            _mm512_cmp_ps_mask(_mm512_loadu_ps(scores + j), _mm512_set1_ps(limit), _CMP_LE_OQ);
-        _mm512_storeu_si512(places + count, _mm512_maskz_compress_epi32(hits, place));
-        count += static_cast<std::size_t>(__builtin_popcount(hits));
-        place = _mm512_add_epi32(place, _mm512_set1_epi32(16));
+        unsigned hits = _mm512_cmp_ps_mask(_mm512_loadu_ps(scores + j), _mm512_set1_ps(limit), _CMP_LE_OQ);
+        for (; hits != 0; hits &= hits - 1)
+            places[count++] = static_cast<std::int32_t>(j) + __builtin_ctz(hits);
     }
 #else
     for (std::size_t j = 0; j != nScores; ++j) {

@@ -18,6 +18,7 @@ namespace {
 
 const auto twoNearestOf = KONSTRAIN_PICK(twoNearest);
 const auto scoreRows = KONSTRAIN_PICK(scoreRows);
+const auto leastScore = KONSTRAIN_PICK(leastScore);
 const auto limitOfLanes = KONSTRAIN_PICK(limitOfLanes);
 const auto scoresUpTo = KONSTRAIN_PICK(scoresUpTo);
 template <typename Value> const auto shiftRow = KONSTRAIN_PICK(shiftRow<Value>);
@@ -30,8 +31,9 @@ constexpr double doubleRounding = 0x1p-50;
 constexpr double extraRoundings = 12.0;
 // Products that are too small for single precision may be lost, all columns of a score together.
 constexpr double lost = 1e-30;
-// Kept are the scores up to the second-least one of the lane that comes here when lanes are sorted by it:
-// about 22 of them, and never fewer than 14.
+// More scores than this are not kept, but those up to the second-least one of the lane that comes here when
+// lanes are sorted by it: about 22 of them, and never fewer than 14.
+constexpr std::size_t mostKept = 24;
 constexpr std::int32_t limitingLane = 6;
 
 std::size_t roundUp(std::size_t count, std::size_t unit) {
@@ -100,7 +102,14 @@ void ScreenedCenters::score(const float* rows, std::size_t nRows, float* scores)
                   scores + first, nScores());
 }
 
-std::size_t ScreenedCenters::keepLeast(const float* scores, std::int32_t* kept, float& limit) const {
+std::size_t ScreenedCenters::keepLeast(const float* scores, double reach, std::int32_t* kept,
+                                       float& limit) const {
+    std::size_t count = mostKept + 1;
+    limit = leastScore(scores, nScores()) + static_cast<float>(reach);
+    if (limit < infiniteScore)
+        count = scoresUpTo(scores, nScores(), limit, kept);
+    if (count <= mostKept)
+        return count;
     limit = limitOfLanes(scores, nScores(), limitingLane);
     // Not a number, or infinite: nothing is known.
     return limit < infiniteScore ? scoresUpTo(scores, nScores(), limit, kept) : 0;

@@ -41,6 +41,8 @@ public:
     template <typename Value> double shift(const Value* row, float* to) const;
     // How far scores of a row of this squared length may be off.
     double error(double square) const;
+    // How far scores are apart where costs are as far apart as this.
+    double scoreOf(double difference) const { return 0.5 * difference * scale_ * scale_; }
     // What a row of this squared length costs, price included, where it has this score.
     double cost(double square, double score) const { return (square + 2.0 * score) / (scale_ * scale_); }
 
@@ -49,9 +51,9 @@ public:
     void twoNearest(const float* tile, float* first, float* second, std::int32_t* nearest) const;
     // All scores of a few rows, a multiple of `screenGroup`.
     void score(const float* rows, std::size_t nRows, float* scores) const;
-    // Writes which centers have the least scores of a row, about two dozen, in order, and the score that
-    // none of the others is below. Needs room for `nScores` and a tile.
-    std::size_t keepLeast(const float* scores, std::int32_t* kept, float& limit) const;
+    // Writes which centers have scores no more than `reach` above the least one of a row, about two dozen at
+    // most, in order, and the score that none of the others is below. Needs room for `nScores` and a tile.
+    std::size_t keepLeast(const float* scores, double reach, std::int32_t* kept, float& limit) const;
 
 private:
     std::vector<double> middle_;

@@ -69,7 +69,7 @@ class Undecided:
             problem=restricted(problem, blocks, held, is_open[u] & is_open[v]),
             blocks=blocks,
             labels=labels,
-            cost=float(problem.costs[decided, labels[decided]].sum()),
+            cost=float(problem.own_costs(labels)[decided].sum()),
         )
 
     def searched_from(self, search: Lagrangian) -> Lagrangian:

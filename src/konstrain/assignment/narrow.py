@@ -98,8 +98,10 @@ class Narrowed:
         Which links are among them.
     labels : ndarray of int32, shape (n_blocks of the whole,)
         Cluster of each block that was left out.
-    cost : float
-        What the blocks that were left out cost there.
+    whole : AssignmentProblem
+        With all blocks.
+    left_out : ndarray of int64
+        Which blocks were left out.
     prices : ndarray of float64, shape (n_clusters,)
         The prices at which they prefer it.
     margin : float
@@ -112,7 +114,8 @@ class Narrowed:
     blocks: NDArray[np.intp]
     is_taken: NDArray[np.bool_]
     labels: NDArray[np.int32]
-    cost: float
+    whole: AssignmentProblem
+    left_out: NDArray[np.intp]
     prices: NDArray[np.float64]
     margin: float
     unit: float
@@ -136,8 +139,11 @@ class Narrowed:
         if share >= WIDEN * MOST_NEAR:
             return None  # the last look left that much already, and it did not suffice
         n_near = int(min(share, MOST_NEAR) * even.size)
-        parted = even[np.argpartition(look.gaps[even], n_near)]
-        near, far = np.sort(parted[:n_near]), parted[n_near:]
+        gaps = look.gaps[even]
+        margin = np.partition(gaps, n_near)[n_near]
+        if not margin > 0:
+            return None  # so many cost the same elsewhere that nothing tells who may be left out
+        near, far = even[gaps < margin], even[gaps >= margin]
         held = look.unit * np.bincount(labels[far], minlength=problem.n_clusters).astype(np.float64)
         if problem.nonempty and not (held + problem.bounds[0]).all():
             return None  # which clusters still need a block would be a constraint of another kind
@@ -148,11 +154,17 @@ class Narrowed:
             blocks=blocks,
             is_taken=is_taken,
             labels=labels,
-            cost=float(problem.costs[far, labels[far]].sum()),
+            whole=problem,
+            left_out=far,
             prices=look.prices,
-            margin=float(look.gaps[far].min()) * (1.0 - SINGLE_GUARD) / look.unit,
+            margin=float(margin) * (1.0 - SINGLE_GUARD) / look.unit,
             unit=look.unit,
         )
+
+    @property
+    def cost(self) -> float:
+        """What the blocks that were left out cost where they are; most looks end without asking."""
+        return float(self.whole.own_costs(self.labels)[self.left_out].sum())
 
     def joined(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the labels of the whole, given those of the blocks that are left."""
@@ -191,7 +203,7 @@ def restricted(
     position[blocks] = np.arange(blocks.size, dtype=np.int32)
     ends = position[u[is_taken]], position[v[is_taken]]
     return AssignmentProblem(
-        costs=problem.costs[blocks],
+        costs=problem.costs.take(blocks, axis=0),
         links=LinkGraph.from_edges(blocks.size, *ends, None if problem.graph.is_hard else weights[is_taken]),
         demand=None if problem.demand is None else problem.demand[blocks],
         size_min=low - held,

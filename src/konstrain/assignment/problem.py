@@ -150,9 +150,15 @@ class AssignmentProblem:
         """Sum of demands in each cluster."""
         return np.bincount(labels, weights=self.demand, minlength=self.n_clusters).astype(np.float64)
 
+    def own_costs(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Cost of each block in its cluster, without links."""
+        # Places in all costs, one row after the other: take_along_axis takes three times as long.
+        own: NDArray[np.float64] = self.costs.take(np.arange(0, self.costs.size, self.n_clusters) + labels)
+        return own
+
     def cost_of(self, labels: NDArray[np.int32]) -> float:
         """Total cost of labels, penalties included; infinite when a hard link is broken."""
-        cost = float(np.take_along_axis(self.costs, labels[:, None], axis=1).sum())
+        cost = float(self.own_costs(labels).sum())
         return cost + (self.links.penalty(labels) if self.links is not None else 0.0)
 
     def is_feasible(self, labels: NDArray[np.int32]) -> bool:
@@ -184,8 +190,7 @@ class AssignmentProblem:
     @cached_property
     def least_costs(self) -> NDArray[np.float64]:
         """Cost of each block in its cheapest cluster."""
-        least: NDArray[np.float64] = np.take_along_axis(self.costs, _core.nearest(self.costs)[0][:, None], axis=1)
-        return least[:, 0]
+        return self.own_costs(_core.nearest(self.costs)[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,13 @@ KONSTRAIN_INLINE void insert(Doubles (&least)[4], Doubles value) {
     }
 }
 
-// The fourth-least priced cost that each of eight lanes meets.
-inline void fourthOfLanes(const double* costs, const double* prices, std::size_t nColumns, double* fourth) {
+// The least and the fourth-least priced cost that each of eight lanes meets.
+inline void leastOfLanes(const double* costs, const double* prices, std::size_t nColumns, double* first,
+                         double* fourth) {
     Doubles least[4] = {all(infinity), all(infinity), all(infinity), all(infinity)};
     for (std::size_t j = 0; j < nColumns; j += laneCount)
         insert(least, load(costs + j) + load(prices + j));
+    store(first, least[0]);
     store(fourth, least[3]);
 }
 

@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 
-#include "chunks.h"
 #include "deadline.h"
 
 #define KONSTRAIN_KERNELS "candidate_kernel.h"
@@ -16,14 +15,16 @@ namespace konstrain {
 
 namespace {
 
-const auto fourthOfLanes = KONSTRAIN_PICK(fourthOfLanes);
+const auto leastOfLanes = KONSTRAIN_PICK(leastOfLanes);
 const auto columnsUpTo = KONSTRAIN_PICK(columnsUpTo);
 
 // Rows between two looks at the clock.
 constexpr std::size_t chunkRows = 1024;
-// A list ends at the fourth-least cost of the lane that comes here when lanes are sorted by it: about 30
-// clusters, and never fewer than 16.
+// A list ends at the latest at the fourth-least cost of the lane that comes here when lanes are sorted by it:
+// about 30 clusters.
 constexpr std::size_t limitingLane = 3;
+// Lists are made anew when more than this part of their reach is gone.
+constexpr double usableReach = 0.5;
 
 // Places past the last cluster never win.
 std::vector<double> paddedPrices(std::span<const double> prices) {
@@ -34,18 +35,20 @@ std::vector<double> paddedPrices(std::span<const double> prices) {
 
 } // namespace
 
-CandidateLists::CandidateLists(CostSource& source, std::size_t length, std::size_t nThreads)
-    : source_(source), length_(std::min(length, source.nClusters())), nThreads_(nThreads),
-      scratch_(nThreads,
+CandidateLists::CandidateLists(CostSource& source, std::size_t length, Team& team)
+    : source_(source), length_(std::min(length, source.nClusters())), team_(team),
+      scratch_(team.size(),
                {std::vector<double>(source.bufferSize()), std::vector<std::int32_t>(source.nClusters())}),
       costs_(std::make_unique_for_overwrite<double[]>(source.nRows() * length_)),
       clusters_(std::make_unique_for_overwrite<std::int32_t[]>(source.nRows() * length_)),
-      beyond_(source.nRows()), wide_(source.nRows(), notWide), everyCluster_(source.nClusters()),
-      basis_(source.nClusters()) {
+      counts_(source.nRows()), beyond_(source.nRows()), wide_(source.nRows(), notWide),
+      everyCluster_(source.nClusters()), basis_(source.nClusters()) {
     std::iota(everyCluster_.begin(), everyCluster_.end(), 0);
 }
 
-bool CandidateLists::makeAll(std::span<const double> prices, TimePoint deadline) {
+bool CandidateLists::makeAll(std::span<const double> prices, double reach, TimePoint deadline) {
+    reach_ = reach;
+    used_ = 0.0;
     std::vector<std::int32_t> rows(nRows());
     std::iota(rows.begin(), rows.end(), 0);
     basis_.assign(prices.begin(), prices.end());
@@ -54,16 +57,28 @@ bool CandidateLists::makeAll(std::span<const double> prices, TimePoint deadline)
     return makeRows(rows, prices, deadline);
 }
 
-bool CandidateLists::rebase(std::span<const double> prices, TimePoint deadline) {
-    double leastRise = infinity;
+double CandidateLists::leastRise(std::span<const double> prices) const {
+    double least = infinity;
     for (std::size_t j = 0; j != prices.size(); ++j)
-        leastRise = std::min(leastRise, prices[j] - basis_[j]);
+        least = std::min(least, prices[j] - basis_[j]);
+    return least;
+}
+
+bool CandidateLists::areWornAt(std::span<const double> prices) const {
+    return used_ - leastRise(prices) > usableReach * reach_;
+}
+
+bool CandidateLists::rebase(std::span<const double> prices, TimePoint deadline) {
+    if (areWornAt(prices))
+        return makeAll(prices, reach_, deadline);
+    const double rise = leastRise(prices);
+    used_ -= std::min(rise, 0.0);
     std::vector<std::uint8_t> isDoubtful(nRows());
     const Chunks chunks{nRows(), chunkRows};
-    forEachChunk(chunks, chunks.workers(nThreads_), [&](std::size_t, std::size_t chunk) {
+    team_.forEachChunk(chunks, [&](std::size_t, std::size_t chunk) {
         const RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row != range.last; ++row) {
-            beyond_[row] += leastRise;
+            beyond_[row] += rise;
             isDoubtful[row] = leastOnList(row, prices) > beyond_[row] ? 1 : 0;
         }
     });
@@ -97,6 +112,15 @@ std::int32_t CandidateLists::cheapest(std::size_t row, std::span<const double> p
     return best;
 }
 
+void CandidateLists::labelRows(std::span<const double> prices, std::span<std::int32_t> labels) const {
+    const Chunks chunks{nRows(), chunkRows};
+    team_.forEachChunk(chunks, [&](std::size_t, std::size_t chunk) {
+        const RowRange range = chunks.rows(chunk);
+        for (std::size_t row = range.first; row != range.last; ++row)
+            labels[row] = cheapest(row, prices);
+    });
+}
+
 void CandidateLists::shift(double amount) {
     for (double& beyond : beyond_)
         beyond -= amount;
@@ -108,8 +132,8 @@ bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<cons
     const Chunks chunks{rows.size(), chunkRows};
     std::atomic<bool> outOfTime{false};
     if (source_.makesShortlists())
-        source_.setPrices(prices);
-    forEachChunk(chunks, chunks.workers(nThreads_), [&](std::size_t worker, std::size_t chunk) {
+        source_.setPrices(prices, reach_);
+    team_.forEachChunk(chunks, [&](std::size_t worker, std::size_t chunk) {
         if (outOfTime || isPast(deadline)) {
             outOfTime = true;
             return;
@@ -118,44 +142,46 @@ bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<cons
         for (std::size_t first = range.first; first < range.last; first += CostSource::mostRows) {
             const auto some = rows.subspan(first, std::min(CostSource::mostRows, range.last - first));
             if (source_.makesShortlists())
-                makeFromShort(some, padded.data(), worker);
+                makeFromShort(some, padded.data(), reach_, worker);
             else
-                makeFromAll(some, padded.data(), worker);
+                makeFromAll(some, padded.data(), reach_, worker);
         }
     });
     return !outOfTime;
 }
 
-void CandidateLists::makeFromAll(std::span<const std::int32_t> rows, const double* prices,
+void CandidateLists::makeFromAll(std::span<const std::int32_t> rows, const double* prices, double reach,
                                  std::size_t worker) {
     Scratch& scratch = scratch_[worker];
-    source_.write(rows, worker, scratch.costs.data());
+    const double* costs = source_.read(rows, worker, scratch.costs.data());
     for (std::size_t n = 0; n != rows.size(); ++n)
-        makeList(static_cast<std::size_t>(rows[n]), scratch.costs.data() + n * nClusters(), prices,
-                 scratch.places);
+        makeList(static_cast<std::size_t>(rows[n]), costs + n * nClusters(), prices, reach, scratch.places);
 }
 
-void CandidateLists::makeFromShort(std::span<const std::int32_t> rows, const double* prices,
+void CandidateLists::makeFromShort(std::span<const std::int32_t> rows, const double* prices, double reach,
                                    std::size_t worker) {
     Shortlist lists[CostSource::mostRows];
     source_.shortlist(rows, worker, std::span(lists).first(rows.size()));
     for (std::size_t n = 0; n != rows.size(); ++n)
         if (!takeShortlist(static_cast<std::size_t>(rows[n]), lists[n], prices, scratch_[worker].places))
-            makeFromAll(rows.subspan(n, 1), prices, worker);
+            makeFromAll(rows.subspan(n, 1), prices, reach, worker);
 }
 
-void CandidateLists::makeList(std::size_t row, const double* costs, const double* prices,
+void CandidateLists::makeList(std::size_t row, const double* costs, const double* prices, double reach,
                               std::vector<std::int32_t>& places) {
     std::size_t count = nClusters();
     beyond_[row] = infinity;
     if (length_ == nClusters()) {
         std::iota(places.begin(), places.end(), 0);
     } else {
-        double limits[laneCount];
-        fourthOfLanes(costs, prices, nClusters(), limits);
-        std::sort(std::begin(limits), std::end(limits));
+        double least[laneCount];
+        double fourth[laneCount];
+        leastOfLanes(costs, prices, nClusters(), least, fourth);
+        std::sort(std::begin(fourth), std::end(fourth));
+        const double limit =
+            std::min(fourth[limitingLane], *std::min_element(std::begin(least), std::end(least)) + reach);
         // A lane with fewer clusters has no fourth; the places past the last cluster cost infinity, too.
-        beyond_[row] = std::min(limits[limitingLane], std::numeric_limits<double>::max());
+        beyond_[row] = std::min(limit, std::numeric_limits<double>::max());
         count = columnsUpTo(costs, prices, nClusters(), beyond_[row], places.data());
     }
     keepCheapest(row, {costs, everyCluster_.data()}, prices, places, count);
@@ -198,27 +224,36 @@ void CandidateLists::keepCheapest(std::size_t row, const Costs& costs, const dou
         toCost[e] = costs.values[places[e]];
         toCluster[e] = costs.clusters[places[e]];
     }
-    std::fill(toCost + count, toCost + length_, infinity);
-    std::fill(toCluster + count, toCluster + length_, 0);
+    counts_[row] = static_cast<std::uint32_t>(count);
 }
 
 void CandidateLists::extend(std::span<const std::int32_t> rows, std::span<const double> prices,
                             std::span<const double> floors) {
     const std::vector<double> padded = paddedPrices(prices);
-    for (std::size_t first = 0; first < rows.size(); first += CostSource::mostRows)
-        makeFromAll(rows.subspan(first, std::min(CostSource::mostRows, rows.size() - first)), padded.data(),
-                    0);
-    for (std::size_t n = 0; n != rows.size(); ++n)
-        if (const auto row = static_cast<std::size_t>(rows[n]); beyond_[row] <= floors[n])
+    const bool makesShortlists = source_.makesShortlists();
+    if (makesShortlists)
+        source_.setPrices(prices, infinity);
+    for (std::size_t first = 0; first < rows.size(); first += CostSource::mostRows) {
+        const auto some = rows.subspan(first, std::min(CostSource::mostRows, rows.size() - first));
+        if (makesShortlists)
+            makeFromShort(some, padded.data(), infinity, 0);
+        else
+            makeFromAll(some, padded.data(), infinity, 0);
+    }
+    for (std::size_t n = 0; n != rows.size(); ++n) {
+        const auto row = static_cast<std::size_t>(rows[n]);
+        if (makesShortlists && beyond_[row] <= floors[n])
+            makeFromAll(rows.subspan(n, 1), padded.data(), infinity, 0);
+        if (beyond_[row] <= floors[n])
             widen(row);
+    }
 }
 
 void CandidateLists::widen(std::size_t row) {
     const auto number = static_cast<std::int32_t>(row);
-    std::vector<double>& costs = scratch_[0].costs;
-    source_.write({&number, 1}, 0, costs.data());
+    const double* costs = source_.read({&number, 1}, 0, scratch_[0].costs.data());
     wide_[row] = static_cast<std::uint32_t>(wideCosts_.size());
-    wideCosts_.emplace_back(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(nClusters()));
+    wideCosts_.emplace_back(costs, costs + nClusters());
     beyond_[row] = infinity;
 }
 

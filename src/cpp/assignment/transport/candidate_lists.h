@@ -8,10 +8,11 @@
 
 #include "cost_source.h"
 #include "deadline.h"
+#include "team.h"
 
 namespace konstrain {
 
-// Costs of one row without prices, and the clusters they belong to. Short lists end with infinite costs.
+// Costs of one row without prices, and the clusters they belong to.
 struct CandidateList {
     const double* costs;
     const std::int32_t* clusters;
@@ -19,38 +20,45 @@ struct CandidateList {
 };
 
 // For each row the few clusters that are cheapest for it at some prices, and what is known about all others.
+// Most rows have one cluster that is cheaper than all others by far: lists take up what is within reach of
+// it.
 //
 // A list stands in for a row of the cost matrix as long as the row's cheapest cluster on it costs no more
 // than `beyond`, below which no cluster off the list lies at the prices in force (`rebase` keeps that true).
 class CandidateLists {
 public:
-    CandidateLists(CostSource& source, std::size_t length, std::size_t nThreads);
+    CandidateLists(CostSource& source, std::size_t length, Team& team);
 
     std::size_t nRows() const { return source_.nRows(); }
     std::size_t nClusters() const { return source_.nClusters(); }
-    std::size_t nThreads() const { return nThreads_; }
+    Team& team() const { return team_; }
+    // Most clusters on a list, but for those with all clusters.
     std::size_t length() const { return length_; }
 
     CandidateList operator[](std::size_t row) const {
         if (wide_[row] == notWide)
-            return {costs_.get() + row * length_, clusters_.get() + row * length_, length_};
+            return {costs_.get() + row * length_, clusters_.get() + row * length_, counts_[row]};
         return {wideCosts_[wide_[row]].data(), everyCluster_.data(), nClusters()};
     }
     double beyond(std::size_t row) const { return beyond_[row]; }
 
-    // Makes all lists at these prices. False when the deadline passed first.
-    bool makeAll(std::span<const double> prices, TimePoint deadline);
+    // Makes all lists at these prices, of clusters that are dearer than the cheapest one by no more than
+    // `reach`. False when the deadline passed first.
+    bool makeAll(std::span<const double> prices, double reach, TimePoint deadline);
+    // Whether prices have fallen so far since all lists were made that half of their reach is used up.
+    bool areWornAt(std::span<const double> prices) const;
     // Prices have changed: lowers what is known of clusters off the lists accordingly, then makes the lists
-    // anew on which the cheapest cluster may not be. False when the deadline passed first.
+    // anew on which the cheapest cluster may not be, or all where they are worn. False when the deadline
+    // passed first.
     bool rebase(std::span<const double> prices, TimePoint deadline);
-    // Makes some lists anew, from all costs, at prices that only rose since the last `rebase`. Lists that
-    // would end at `floors`, a value per row, or below take up all clusters.
+    // Makes some lists anew, as long as they may be, at prices that only rose since the
+    // last `rebase`. Lists that would end at `floors`, a value per row, or below take up all clusters.
     void extend(std::span<const std::int32_t> rows, std::span<const double> prices,
                 std::span<const double> floors);
 
     double leastOnList(std::size_t row, std::span<const double> prices) const;
-    // Of equally cheap clusters the first by number.
-    std::int32_t cheapest(std::size_t row, std::span<const double> prices) const;
+    // The cheapest cluster of each row on its list, of equally cheap ones the first by number.
+    void labelRows(std::span<const double> prices, std::span<std::int32_t> labels) const;
     // All prices were lowered by as much.
     void shift(double amount);
     // Lists with all clusters: a measure of memory.
@@ -69,11 +77,16 @@ private:
     };
     static constexpr std::uint32_t notWide = ~std::uint32_t{0};
 
+    // By how much prices rose at least since the last `rebase`, for any cluster.
+    double leastRise(std::span<const double> prices) const;
+    std::int32_t cheapest(std::size_t row, std::span<const double> prices) const;
     void widen(std::size_t row);
     bool makeRows(std::span<const std::int32_t> rows, std::span<const double> prices, TimePoint deadline);
-    void makeFromAll(std::span<const std::int32_t> rows, const double* prices, std::size_t worker);
-    void makeFromShort(std::span<const std::int32_t> rows, const double* prices, std::size_t worker);
-    void makeList(std::size_t row, const double* costs, const double* prices,
+    void makeFromAll(std::span<const std::int32_t> rows, const double* prices, double reach,
+                     std::size_t worker);
+    void makeFromShort(std::span<const std::int32_t> rows, const double* prices, double reach,
+                       std::size_t worker);
+    void makeList(std::size_t row, const double* costs, const double* prices, double reach,
                   std::vector<std::int32_t>& places);
     bool takeShortlist(std::size_t row, const Shortlist& list, const double* prices,
                        std::vector<std::int32_t>& places);
@@ -82,11 +95,14 @@ private:
 
     CostSource& source_;
     std::size_t length_;
-    std::size_t nThreads_;
+    Team& team_;
     std::vector<Scratch> scratch_; // one per worker
     std::unique_ptr<double[]> costs_;
     std::unique_ptr<std::int32_t[]> clusters_;
+    std::vector<std::uint32_t> counts_; // clusters on each list
     std::vector<double> beyond_;
+    double reach_ = infinity;
+    double used_ = 0.0;               // of the reach, since all lists were made
     std::vector<std::uint32_t> wide_; // per row: where its full list is
     std::vector<std::vector<double>> wideCosts_;
     std::vector<std::int32_t> everyCluster_;

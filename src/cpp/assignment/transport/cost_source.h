@@ -27,23 +27,26 @@ public:
     CostSource& operator=(const CostSource&) = delete;
     virtual ~CostSource() = default;
 
-    // Rows that one call of `write` may ask for.
+    // Rows that one call of `read` may ask for.
     static constexpr std::size_t mostRows = 32;
 
     std::size_t nRows() const { return nRows_; }
     std::size_t nClusters() const { return nClusters_; }
-    // Doubles that `write` may touch: kernels read a row in full vectors, past its end.
+    // Doubles that `read` may touch: kernels read a row in full vectors, past its end.
     std::size_t bufferSize() const { return mostRows * nClusters_ + laneCount; }
 
-    // Writes the costs of a few rows, one row after the other. Workers may call it at the same time.
-    virtual void write(std::span<const std::int32_t> rows, std::size_t worker, double* costs) = 0;
+    // The costs of a few rows, one row after the other: in `buffer`, or where they lie already. Workers may
+    // call it at the same time.
+    virtual const double* read(std::span<const std::int32_t> rows, std::size_t worker, double* buffer) = 0;
 
     // Whether the cheapest clusters of a row can be found without all of its costs.
     virtual bool makesShortlists() const { return false; } // else the next two are not to be called
-    // The prices at which clusters are cheap from now on. Not while workers make shortlists.
-    virtual void setPrices(std::span<const double> /*prices*/) {}
-    // Finds about two dozen clusters that are cheap for each of a few rows, in order; none where that cannot
-    // be said. They stay until the worker's next call. Costs are those that `write` writes.
+    // The prices at which clusters are cheap from now on, and how much dearer than the cheapest one others
+    // may be. Not while workers make shortlists.
+    virtual void setPrices(std::span<const double> /*prices*/, double /*reach*/) {}
+    // Finds the clusters within reach of the cheapest one of each of a few rows, about two dozen at most, in
+    // order; none where that cannot be said. They stay until the worker's next call. Costs are those that
+    // `read` gives.
     virtual void shortlist(std::span<const std::int32_t> /*rows*/, std::size_t /*worker*/,
                            std::span<Shortlist> /*lists*/) {}
 
@@ -58,14 +61,29 @@ public:
     MatrixCosts(std::span<const double> costs, std::size_t nClusters)
         : CostSource(costs.size() / nClusters, nClusters), costs_(costs) {}
 
-    void write(std::span<const std::int32_t> rows, std::size_t /*worker*/, double* costs) override {
-        for (const std::int32_t row : rows) {
-            std::copy_n(costs_.data() + static_cast<std::size_t>(row) * nClusters(), nClusters(), costs);
-            costs += nClusters();
-        }
+    const double* read(std::span<const std::int32_t> rows, std::size_t /*worker*/, double* buffer) override {
+        if (areNeighbours(rows) && hasRoomAfter(rows.back()))
+            return costsOf(rows.front());
+        for (std::size_t n = 0; n != rows.size(); ++n)
+            std::copy_n(costsOf(rows[n]), nClusters(), buffer + n * nClusters());
+        return buffer;
     }
 
 private:
+    static bool areNeighbours(std::span<const std::int32_t> rows) {
+        for (std::size_t n = 1; n != rows.size(); ++n)
+            if (rows[n] != rows[n - 1] + 1)
+                return false;
+        return true;
+    }
+    // For kernels that read in full vectors.
+    bool hasRoomAfter(std::int32_t row) const {
+        return (static_cast<std::size_t>(row) + 1) * nClusters() + laneCount <= costs_.size();
+    }
+    const double* costsOf(std::int32_t row) const {
+        return costs_.data() + static_cast<std::size_t>(row) * nClusters();
+    }
+
     std::span<const double> costs_;
 };
 

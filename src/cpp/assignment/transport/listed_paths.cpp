@@ -31,7 +31,8 @@ ListedPaths::ListedPaths(CandidateLists& lists, std::span<double> prices, std::s
                          std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,
                          double reach)
     : lists_(lists), out_(prices), labels_(labels), lower_(lower), upper_(upper), own_(labels.size()),
-      members_(lower.size()), position_(labels.size()), arcs_(lower.size()), isBuilt_(lower.size(), 0),
+      members_(lower.size()), position_(labels.size()), moves_(lower.size()), arcs_(lower.size()),
+      hasMoves_(lower.size(), 0), hasArcs_(lower.size(), 0), known_(lower.size()),
       doubt_(lower.size(), infinity), offList_(lower.size(), infinity), radius_(lower.size(), reach),
       reserve_(lower.size(), reach), passed_(lower.size()), excess_(lower.size() + 1, 0),
       prices_(prices.begin(), prices.end()), distance_(lower.size() + 1), parent_(lower.size() + 1),
@@ -148,7 +149,9 @@ void ListedPaths::findShortages() {
 }
 
 void ListedPaths::leave(std::size_t from) {
-    if (isBuilt_[from] == 0)
+    if (hasMoves_[from] == 0)
+        collectMoves(from);
+    if (hasArcs_[from] == 0)
         buildArcs(from);
     for (const Arc& arc : arcs_[from])
         reach(from, static_cast<std::size_t>(arc.to), arc.weight, arc.row);
@@ -170,7 +173,7 @@ void ListedPaths::settleDoubt(std::size_t cluster, double distance) {
         remakeLists(cluster, distance);
     else
         radius_[cluster] = reachGrowth * std::max(radius_[cluster], doubt_[cluster] - prices_[cluster]);
-    buildArcs(cluster);
+    hasMoves_[cluster] = 0;
     leave(cluster);
 }
 
@@ -196,42 +199,52 @@ void ListedPaths::remakeLists(std::size_t cluster, double distance) {
     lists_.extend(rows, ahead, floors);
 }
 
+void ListedPaths::collectMoves(std::size_t cluster) {
+    moves_[cluster].clear();
+    known_[cluster] = prices_[cluster] + radius_[cluster];
+    offList_[cluster] = infinity;
+    doubt_[cluster] = infinity;
+    for (const std::int32_t row : members_[cluster])
+        takeMovesOf(row, cluster);
+    hasMoves_[cluster] = 1;
+    hasArcs_[cluster] = 0;
+}
+
+// Where a row that leaves is the one in doubt, the doubt stays: it only makes a search look again.
+void ListedPaths::takeMovesOf(std::int32_t row, std::size_t cluster) {
+    const auto [cost, to, length] = lists_[static_cast<std::size_t>(row)];
+    const double own = ownCost(row);
+    const double offList = lists_.beyond(static_cast<std::size_t>(row)) - own;
+    double tooFar = infinity;
+    for (std::size_t e = 0; e != length; ++e) {
+        const double weight = cost[e] - own;
+        const auto target = static_cast<std::size_t>(to[e]);
+        const double priced = weight + prices_[target];
+        if (priced > known_[cluster])
+            tooFar = std::min(tooFar, priced);
+        else if (target != cluster)
+            moves_[cluster].push_back({to[e], row, weight});
+    }
+    offList_[cluster] = std::min(offList_[cluster], offList);
+    doubt_[cluster] = std::min({doubt_[cluster], offList, tooFar});
+}
+
 void ListedPaths::buildArcs(std::size_t cluster) {
     auto& arcs = arcs_[cluster];
     arcs.clear();
-    double offList = infinity;
-    double tooFar = infinity;
-    const double reach = prices_[cluster] + radius_[cluster];
-    for (const std::int32_t number : members_[cluster]) {
-        const auto row = static_cast<std::size_t>(number);
-        const auto [cost, to, length] = lists_[row];
-        const double own = own_[row];
-        offList = std::min(offList, lists_.beyond(row) - own);
-        for (std::size_t e = 0; e != length; ++e) {
-            const auto target = static_cast<std::size_t>(to[e]);
-            const double weight = cost[e] - own;
-            const double priced = weight + prices_[target];
-            if (priced > reach) {
-                tooFar = std::min(tooFar, priced);
-                continue;
-            }
-            if (target == cluster)
-                continue;
-            if (arcTo_[target] == noArc) {
-                arcTo_[target] = static_cast<std::int32_t>(arcs.size());
-                arcs.push_back({to[e], number, weight});
-            } else if (Arc& arc = arcs[static_cast<std::size_t>(arcTo_[target])];
-                       weight < arc.weight || (weight == arc.weight && number < arc.row)) {
-                arc.row = number;
-                arc.weight = weight;
-            }
+    for (const Arc& move : moves_[cluster]) {
+        std::int32_t& place = arcTo_[static_cast<std::size_t>(move.to)];
+        if (place == noArc) {
+            place = static_cast<std::int32_t>(arcs.size());
+            arcs.push_back(move);
+        } else if (Arc& arc = arcs[static_cast<std::size_t>(place)];
+                   move.weight < arc.weight || (move.weight == arc.weight && move.row < arc.row)) {
+            arc = move;
         }
     }
     for (const Arc& arc : arcs)
         arcTo_[static_cast<std::size_t>(arc.to)] = noArc;
-    offList_[cluster] = offList;
-    doubt_[cluster] = std::min(offList, tooFar);
-    isBuilt_[cluster] = 1;
+    hasArcs_[cluster] = 1;
 }
 
 void ListedPaths::raisePrices(double distance) {
@@ -286,6 +299,8 @@ bool ListedPaths::moveAlongPath(std::size_t target) {
         pass(static_cast<std::size_t>(parent_[to]), to, amount);
     }
     onPath_[source] = 1;
+    // No rows move at the sink: what may pass it is counted anew for each path.
+    onPath_[sink()] = 0;
     excess_[source] -= amount;
     excess_[target] += amount;
     return true;
@@ -302,14 +317,20 @@ void ListedPaths::pass(std::size_t from, std::size_t to, std::int64_t amount) {
 
 void ListedPaths::moveRows(std::size_t from, std::size_t to, std::int64_t amount) {
     if (amount == 1) {
-        moveRow(via_[to], to);
+        const std::int32_t row = via_[to];
+        std::erase_if(moves_[from], [&](const Arc& move) { return move.row == row; });
+        moveRow(row, to);
+        if (hasMoves_[to] != 0)
+            takeMovesOf(row, to);
     } else {
         const std::vector<std::int32_t> rows = equalRows(from, to);
         for (std::size_t n = 0; n != static_cast<std::size_t>(amount); ++n)
             moveRow(rows[n], to);
+        hasMoves_[from] = 0;
+        hasMoves_[to] = 0;
     }
-    isBuilt_[from] = 0;
-    isBuilt_[to] = 0;
+    hasArcs_[from] = 0;
+    hasArcs_[to] = 0;
 }
 
 void ListedPaths::moveRow(std::int32_t row, std::size_t to) {

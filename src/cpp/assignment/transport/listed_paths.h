@@ -66,6 +66,8 @@ private:
     void leaveSink();
     void settleDoubt(std::size_t cluster, double distance);
     void remakeLists(std::size_t cluster, double distance);
+    void collectMoves(std::size_t cluster);
+    void takeMovesOf(std::int32_t row, std::size_t cluster);
     void buildArcs(std::size_t cluster);
     void raisePrices(double distance);
     bool moveAlongPath(std::size_t target);
@@ -85,11 +87,14 @@ private:
     std::vector<double> own_; // cost of each row in its cluster
     std::vector<std::vector<std::int32_t>> members_;
     std::vector<std::int32_t> position_;
-    std::vector<std::vector<Arc>> arcs_;
-    std::vector<std::uint8_t> isBuilt_;
+    std::vector<std::vector<Arc>> moves_; // what rows of each cluster have within its radius
+    std::vector<std::vector<Arc>> arcs_;  // of these the cheapest one to each other cluster
+    std::vector<std::uint8_t> hasMoves_;
+    std::vector<std::uint8_t> hasArcs_;
+    std::vector<double> known_;   // priced weight up to which moves were collected
     std::vector<double> doubt_;   // priced weight from which on arcs are missing
     std::vector<double> offList_; // the same, as far as they are missing on the lists
-    std::vector<double> radius_;  // how far from a cluster arcs are known
+    std::vector<double> radius_;  // how far from a cluster moves are collected
     std::vector<double> reserve_; // how much farther than needed lists are made
     std::vector<std::int64_t> passed_;
     std::vector<std::int64_t> excess_;
@@ -104,7 +109,7 @@ private:
     std::vector<std::uint8_t> onPath_;
     std::vector<std::size_t> closed_;
     std::vector<std::size_t> found_;
-    // Scratch of `buildArcs`:
+    // Scratch of `buildArcs`, the place of the arc to each cluster:
     std::vector<std::int32_t> arcTo_;
 };
 

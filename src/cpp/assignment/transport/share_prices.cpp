@@ -4,10 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "chunks.h"
 #include "flow_search.h"
-#include "median_gap.h"
-#include "priced_entries.h"
 
 namespace konstrain {
 
@@ -99,23 +96,11 @@ SharePrices::SharePrices(const CandidateLists& lists, std::span<const std::int64
     : lists_(lists), lower_(lower), upper_(upper),
       rowsPerCoupled_(static_cast<double>(lists.nRows()) /
                       static_cast<double>(coupledRows * lists.nClusters())),
-      workers_(Chunks{lists.nRows(), chunkRows}.workers(lists.nThreads()),
-               Worker(lists.nClusters(), lists.length())),
-      shares_(lists.nClusters()), sizes_(lists.nClusters()), starts_(lists.nClusters() + 1),
-      degree_(lists.nClusters()), active_(lists.nClusters()), wanted_(lists.nClusters()),
-      direction_(lists.nClusters()) {}
+      workers_(lists.team().size(), Worker(lists.nClusters(), lists.length())), shares_(lists.nClusters()),
+      sizes_(lists.nClusters()), starts_(lists.nClusters() + 1), degree_(lists.nClusters()),
+      active_(lists.nClusters()), wanted_(lists.nClusters()), direction_(lists.nClusters()) {}
 
 SharePrices::~SharePrices() = default;
-
-double SharePrices::medianGap(std::span<const double> prices) const {
-    return konstrain::medianGap(lists_.nRows(), [&](std::size_t row) {
-        LeastTwo least;
-        const CandidateList list = lists_[row];
-        for (std::size_t e = 0; e != list.length; ++e)
-            least.take(list.costs[e] + prices[static_cast<std::size_t>(list.clusters[e])], e);
-        return least;
-    });
-}
 
 void SharePrices::measure(std::span<const double> prices, double temperature, double heat) {
     temperature_ = temperature;
@@ -127,7 +112,7 @@ void SharePrices::measure(std::span<const double> prices, double temperature, do
         worker.pairs.clear();
     }
     const Chunks chunks{lists_.nRows(), chunkRows};
-    forEachChunk(chunks, workers_.size(), [&](std::size_t worker, std::size_t chunk) {
+    lists_.team().forEachChunk(chunks, [&](std::size_t worker, std::size_t chunk) {
         const RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row != range.last; ++row)
             measureRow(row, prices, workers_[worker]);
@@ -152,7 +137,14 @@ void SharePrices::measure(std::span<const double> prices, double temperature, do
 void SharePrices::measureRow(std::size_t row, std::span<const double> prices, Worker& worker) const {
     const auto [cost, cluster, length] = lists_[row];
     double* priced = worker.priced.data();
-    const double least = priceEntries(cost, cluster, length, prices.data(), priced);
+    double least = infinity;
+    std::size_t best = 0;
+    for (std::size_t e = 0; e != length; ++e) {
+        priced[e] = cost[e] + prices[static_cast<std::size_t>(cluster[e])];
+        best = priced[e] < least ? e : best;
+        least = std::min(least, priced[e]);
+    }
+    ++worker.sizes[static_cast<std::size_t>(cluster[best])];
     std::size_t count = 0;
     double sum = 0.0;
     for (std::size_t e = 0; e != length; ++e) {
@@ -162,8 +154,10 @@ void SharePrices::measureRow(std::size_t row, std::span<const double> prices, Wo
         worker.near[count++] = {static_cast<std::size_t>(cluster[e]), share};
         sum += share;
     }
-    const auto best = std::find(priced, priced + length, least) - priced;
-    ++worker.sizes[static_cast<std::size_t>(cluster[best])];
+    if (count == 1) {
+        worker.shares[worker.near[0].first] += inUnits(1.0);
+        return;
+    }
     const bool couples = row % coupledStride_ == 0;
     for (std::size_t n = 0; n != count; ++n) {
         auto& [j, share] = worker.near[n];
@@ -283,8 +277,11 @@ void SharePrices::step(std::span<double> prices) {
     chooseActive(prices);
     solve();
     const double most = longestStep * temperature_;
-    for (std::size_t j = 0; j != prices.size(); ++j)
-        prices[j] += std::clamp(direction_[j], -most, most);
+    for (std::size_t j = 0; j != prices.size(); ++j) {
+        const double price = prices[j] + std::clamp(direction_[j], -most, most);
+        // A price that would change its sign stops where none is needed: from there on another bound counts.
+        prices[j] = price * prices[j] < 0.0 ? 0.0 : price;
+    }
 }
 
 } // namespace konstrain

@@ -50,9 +50,6 @@ public:
 
     ~SharePrices();
 
-    // The median of what the second-cheapest cluster costs more than the cheapest, where that is not zero;
-    // zero when it always is.
-    double medianGap(std::span<const double> prices) const;
     // Takes the shares at these prices and this temperature, which is `heat` times the first one; then
     // `excess` says by how much the sizes of whole rows miss them.
     void measure(std::span<const double> prices, double temperature, double heat);
