@@ -243,7 +243,7 @@ class _PartsSearch:
         """Bound all parts: of the size asked for, or of the one that promises the best bound in the time there is."""
         if self._limits.part_size is not None:
             dealt = self._deal(self._limits.part_size)
-            self._advance(dealt, range(dealt.ledger.n_parts))
+            self._complete(dealt)
             return dealt
         sizes = self._sizes()
         chosen = self._choose(self._pilot(next(sizes)), sizes)
@@ -251,7 +251,7 @@ class _PartsSearch:
             size = next(sizes, None)
             larger = chosen if size is None else self._choose(self._pilot(size), sizes)
             if self._worth(larger) <= self._worth(chosen):
-                self._advance(chosen, range(chosen.ledger.n_parts))
+                self._complete(chosen)
                 break
             chosen = larger
         return chosen
@@ -276,8 +276,13 @@ class _PartsSearch:
             self._advance(dealt, range(n_wanted))
             if self._misses(dealt) and self._affords_larger(dealt):
                 return False
-        self._advance(dealt, range(n_parts))
+        self._complete(dealt)
         return True
+
+    def _complete(self, dealt: _Dealt) -> None:
+        """Bound all parts left, then again those that a limit cut short, should there be time."""
+        self._advance(dealt, range(dealt.ledger.n_parts))
+        self._bound(dealt, dealt.ledger.cut_short(), 1.0)
 
     def _worth(self, dealt: _Dealt) -> float:
         """What the bound would be at the end, as a share of the cost."""
@@ -327,9 +332,12 @@ class _PartsSearch:
         return self._dealt[-1]
 
     def _advance(self, dealt: _Dealt, parts: Iterable[int], share: float = 1.0) -> None:
-        """Bound parts that are not done, those in the file for nothing."""
+        """Bound parts that were not looked at, those in the file for nothing."""
         left = [part for part in parts if part not in dealt.ledger.answers and not self._recall(dealt, part)]
-        for part, answer in self._workers.run(self._tasks(dealt, left, share)):
+        self._bound(dealt, left, share)
+
+    def _bound(self, dealt: _Dealt, parts: list[int], share: float) -> None:
+        for part, answer in self._workers.run(self._tasks(dealt, parts, share)):
             dealt.ledger.take(part, answer)
             if self._file is not None:
                 self._file.put(dealt.task(part).key, answer)
@@ -342,10 +350,12 @@ class _PartsSearch:
         return answer is not None
 
     def _tasks(self, dealt: _Dealt, parts: list[int], share: float) -> Iterator[tuple[int, PartTask]]:
+        # A look has time of its own; otherwise all parts that are not finished share what is left.
+        n_left = len(parts) if share < 1 else dealt.ledger.n_parts - dealt.ledger.n_finished
         for done, part in enumerate(parts):
             if self._is_over():
                 return
-            yield part, dealt.task(part, self._seconds(dealt, len(parts) - done, share), self._until)
+            yield part, dealt.task(part, self._seconds(dealt, n_left - done, share), self._until)
 
     def _seconds(self, dealt: _Dealt, n_left: int, share: float) -> float | None:
         """Time of a part: its share of what is left, and more where the others need less than theirs."""
