@@ -193,6 +193,20 @@ def test_parts_of_a_round_leave_their_share_of_the_time_to_the_others(monkeypatc
     assert seconds[6] == pytest.approx(420 / 42, rel=0.15)
 
 
+@pytest.mark.parametrize("limit", [50.0, None], ids=["limit", "none"])
+def test_dealing_leaves_most_of_the_time_to_the_bounds(monkeypatch, limit):
+    left = []
+    deal = split_bound.deal_against_rivals
+
+    def watched(*arguments):
+        left.append(arguments[-1].remaining())
+        return deal(*arguments)
+
+    monkeypatch.setattr(split_bound, "deal_against_rivals", watched)
+    certify(blobs(300), 3, bound="parts", part_size=100, gap=0.1, time_limit=limit)
+    assert left == [np.inf] if limit is None else left[0] <= 0.1 * limit
+
+
 def test_any_number_of_workers_proves_the_same_bound_to_the_last_digit():
     X = blobs(600)
     bounds = {

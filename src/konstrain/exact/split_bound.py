@@ -50,8 +50,9 @@ SECONDS_PER_WORK = 3e-10
 NEXT_SIZE_WORK = 2.0
 # Under a time limit a part may take its share of the time left, and this share of what the others will leave over.
 SPARE_SHARE = 0.5
-# Share of the time that goes to the search for labels, to each look at parts of one size, and to a better clustering.
-LABEL_SHARE, PILOT_SHARE, BETTER_SHARE = 0.3, 0.15, 0.1
+# Share of the time left that goes to the search for labels, to dealing rows, to each look at parts of one size, and
+# to a better clustering.
+LABEL_SHARE, DEAL_SHARE, PILOT_SHARE, BETTER_SHARE = 0.3, 0.1, 0.15, 0.1
 # Better clusterings of the whole taken up before the parts are dealt for good, and tried when all is done.
 MOST_RELABELS = 2
 LAST_TRIALS = 3
@@ -211,11 +212,10 @@ class _PartsSearch:
     def _cluster(self, centers: NDArray[np.float64] | None, share: float) -> NDArray[np.int32] | None:
         """Cluster the whole, from some centers or from scratch; None when nothing feasible turns up in time."""
         problem = self._task.problem
-        deadline = Deadline(share * self._limits.deadline.remaining()) if self._is_limited else Deadline(None)
         best = find_clustering(
             self._task.X,
             problem,
-            deadline,
+            self._deadline_of(share),
             seed=self._limits.seed,
             centers=centers,
             violation_cost=self._task.violation_cost,
@@ -326,8 +326,9 @@ class _PartsSearch:
         problem = self._task.problem
         labels = np.empty(self._reduced.n_blocks, dtype=np.int32)
         labels[self._of_block] = self._labels[problem.block_rows[problem.block_indptr[:-1]]]
-        limits = self._limits
-        split = deal_against_rivals(self._reduced, labels, size, limits.seed, self._target, limits.deadline)
+        split = deal_against_rivals(
+            self._reduced, labels, size, self._limits.seed, self._target, self._deadline_of(DEAL_SHARE)
+        )
         self._dealt.append(_Dealt(split, size, PART_SHARE * self._target))
         return self._dealt[-1]
 
@@ -365,6 +366,10 @@ class _PartsSearch:
         turns = n_left / self._workers.count
         spare = max(0.0, remaining - turns * dealt.ledger.mean_elapsed)
         return min(remaining, remaining / turns + SPARE_SHARE * spare)
+
+    def _deadline_of(self, share: float) -> Deadline:
+        """Return the end of a share of the time left."""
+        return Deadline(share * self._limits.deadline.remaining()) if self._is_limited else Deadline(None)
 
     @property
     def _until(self) -> float | None:
