@@ -97,17 +97,18 @@ def test_the_relaxed_matrices_meet_their_equations_in_the_end():
     ("low", "high", "expected"),
     [
         ([2, 3, 5], [2, 3, 5], True),
-        (3, 4, True),  # two of 3, one of 4: known
+        ([8, 8, 10], [8, 8, 10], True),
+        (8, 9, False),  # two of 8, one of 9: known, but nearly the same
         ([2, 3, 4], [2, 3, 6], True),  # what the others leave
         (5, 5, False),
         ([2, 3, 4], [2, 4, 5], False),
         ([0, 4, 6], [0, 4, 6], False),
         (None, 6, False),
     ],
-    ids=["each", "by-one", "left-over", "equal", "free", "empty", "upper"],
+    ids=["each", "by-a-quarter", "by-one", "left-over", "equal", "free", "empty", "upper"],
 )
 def test_sizes_are_known_and_differ(low, high, expected):
-    n = 15 if low == 5 else 10
+    n = {5: 15, 8: 25}.get(low, 10) if np.ndim(low) == 0 else max(10, sum(low))
     problem = Problem.build(np.arange(float(n))[:, None], 3, size_min=low, size_max=high, nonempty=low != [0, 4, 6])
     assert are_known_and_differ(problem) is expected
 

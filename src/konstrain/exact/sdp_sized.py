@@ -37,6 +37,9 @@ from konstrain.exact.sdp_cuts import Cuts
 from konstrain.exact.sdp_model import SdpModel, merge_matrix, place_after_merge, size_bounds
 from konstrain.exact.sdp_spectral import SpectralProjection, smallest_sum
 
+# The largest size is at least so many times the least: sizes 35 and 36 of Glass leave 3.9%, but 1.9% with one matrix,
+# whose cuts of parts see sizes that hardly differ.
+LEAST_RATIO = 1.25
 # Ascents in the multipliers of the equations before the cuts have their turn.
 N_EQUATION_SWEEPS = 2
 # Stars are not worth a row where a block is in clusters of a size to less than this degree.
@@ -44,9 +47,12 @@ LEAST_DEGREE = 0.02
 
 
 def are_known_and_differ(problem: Problem) -> bool:
-    """Whether every cluster has a known size, and not all have the same."""
-    sizes = set(size_bounds(problem))
-    return len(sizes) > 1 and all(0 < least == most for least, most in sizes)
+    """Whether every cluster has a known size, and some are much larger than others."""
+    sizes = size_bounds(problem)
+    if not sizes or not all(0 < least == most for least, most in sizes):
+        return False
+    # Sizes ascend.
+    return sizes[-1][0] >= LEAST_RATIO * sizes[0][0]
 
 
 @dataclass(eq=False)
