@@ -117,7 +117,28 @@ def test_certify_tells_labels_that_are_not_the_best(folder):
     )
     done = konstrain("certify", *IRIS_FILE[:3], "l.csv", "--ignore", "species", folder=folder)
     assert done.code == 4
-    assert "not optimal: one of 78.8514 was found" in done.out
+    assert "not optimal: one of 78.8514 was found; --better FILE writes its labels" in done.out
+    assert not (folder / "better.csv").exists()
+    done = konstrain(
+        "certify", *IRIS_FILE[:3], "l.csv", "--ignore", "species", "--better", "better.csv", folder=folder
+    )
+    assert "78.8514 was found; wrote better.csv" in done.out
+    again = konstrain("certify", *IRIS_FILE[:3], "better.csv", "--ignore", "species", folder=folder)
+    assert again.code == 0
+    assert "SSE of better.csv: 78.8514" in again.out
+    for name in ("better.doc", "l.csv"):
+        refused = konstrain("certify", *IRIS_FILE[:3], "l.csv", "--better", name, folder=folder)
+        assert refused.code == 2
+
+
+def test_certify_writes_better_labels_of_many_rows(many_rows):
+    labels = pl.read_csv(many_rows / "truth.csv")
+    labels[:30].with_columns(label=(pl.col("label") + 1) % 3).extend(labels[30:]).write_csv(many_rows / "l.csv")
+    options = ("--gap", 0.02, "--part-size", 100, "--better", "better.csv")
+    done = konstrain("certify", "many.csv", "l.csv", *options, folder=many_rows)
+    assert done.code == 4
+    assert "wrote better.csv" in done.out
+    assert konstrain("certify", "many.csv", "better.csv", *options[:4], folder=many_rows).code == 0
 
 
 @pytest.fixture

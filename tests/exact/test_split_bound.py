@@ -160,6 +160,53 @@ def test_no_larger_parts_are_tried_where_there_is_no_time_for_them(monkeypatch):
     assert (proof.part_size, proof.n_nodes) == (20, 12)
 
 
+def test_parts_that_a_look_cut_short_are_taken_up_again(monkeypatch):
+    monkeypatch.setattr(split_bound, "PART_SIZES", (20,))
+    times = {}
+
+    def run(task):
+        times.setdefault(task.key, []).append(task.seconds)
+        is_finished = len(times) > 6 or len(times[task.key]) > 1
+        bound = task.cost * (1 - 1e-4 if is_finished else 0.5)
+        return PartAnswer(bound, task.cost, is_finished=is_finished, work=1.0, seconds=0.1, elapsed=0.1)
+
+    monkeypatch.setattr(PartTask, "run", run)
+    X = np.random.default_rng(0).uniform(size=(240, 2))
+    proof = certify(X, 3, bound="parts", gap=0.2, time_limit=60)
+    assert [len(taken) for taken in times.values()] == [2] * 6 + [1] * 6
+    assert proof.n_nodes == 12
+    assert proof.gap < 0.02
+
+
+def test_parts_of_a_round_leave_their_share_of_the_time_to_the_others(monkeypatch):
+    monkeypatch.setattr(split_bound, "PART_SIZES", (20,))
+    seconds = []
+
+    def run(task):
+        seconds.append(task.seconds)
+        return PartAnswer(task.cost, task.cost, is_finished=True, work=1.0, seconds=1.0, elapsed=1000.0)
+
+    monkeypatch.setattr(PartTask, "run", run)
+    X = np.random.default_rng(0).uniform(size=(960, 2))
+    certify(X, 3, bound="parts", gap=0.2, time_limit=420)
+    # After a look at six parts 42 are left, and nothing is left over where the others take as long as they may.
+    assert seconds[6] == pytest.approx(420 / 42, rel=0.15)
+
+
+@pytest.mark.parametrize("limit", [50.0, None], ids=["limit", "none"])
+def test_dealing_leaves_most_of_the_time_to_the_bounds(monkeypatch, limit):
+    left = []
+    deal = split_bound.deal_against_rivals
+
+    def watched(*arguments):
+        left.append(arguments[-1].remaining())
+        return deal(*arguments)
+
+    monkeypatch.setattr(split_bound, "deal_against_rivals", watched)
+    certify(blobs(300), 3, bound="parts", part_size=100, gap=0.1, time_limit=limit)
+    assert left == [np.inf] if limit is None else left[0] <= 0.1 * limit
+
+
 def test_any_number_of_workers_proves_the_same_bound_to_the_last_digit():
     X = blobs(600)
     bounds = {

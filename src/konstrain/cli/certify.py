@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from konstrain.cli.options import ConstraintOptions, DataOptions, Gap, Json, Quiet, spread
+from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Gap, Json, Quiet, spread
 from konstrain.cli.proofs import PartOptions, tell_parts, teller
 from konstrain.cli.running import NOT_PROVED, guarded, interrupts, print_result, progress, rows_named
 
@@ -28,6 +28,12 @@ def certify(
     ] = None,
     gap: Gap = 1e-6,
     time_limit: Annotated[float, typer.Option(min=0, help="Seconds to look for a proof.")] = 60.0,
+    better: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write better labels, should any be found: .csv, .parquet, .arrow, .json.", rich_help_panel=OUTPUT
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -43,10 +49,12 @@ def certify(
     from konstrain import lower_bound
     from konstrain._words import counted
     from konstrain.cli.given import read_given
-    from konstrain.files import read_labels_file
+    from konstrain.cli.results import LabelsFile
+    from konstrain.files import read_labels_file, write_labels_file
     from konstrain.report import tell_bound
 
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k)
+    LabelsFile(better).refuse_impossible()
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, inputs=(labels,), outputs=(better,))
     judged = read_labels_file(labels, given.rows, column=label_column)
     n_clusters = np.unique(judged).size if k is None else k
     with rows_named(given.rows), progress("looking for a proof ...", quiet=quiet) as show:
@@ -62,13 +70,17 @@ def certify(
             **parts.arguments(),
         )
     interrupts.end_here(tell_bound(proof.lower_bound, proof.gap))
-    better = proof.best_cost < proof.cost * (1 - gap)
+    is_better = proof.best_cost < proof.cost * (1 - gap)
+    if is_better and better is not None:
+        write_labels_file(better, given.rows, proof.best_labels)
+        interrupts.wrote(better)
     lines = [
         f"{'SSE and broken soft links' if given.has_soft_links else 'SSE'} of {labels}: {proof.cost:.6g}",
         tell_bound(proof.lower_bound, proof.gap),
     ]
-    if better:
-        lines.append(f"not optimal: one of {proof.best_cost:.6g} was found; 'konstrain exact' writes the best")
+    if is_better:
+        where = "--better FILE writes its labels" if better is None else f"wrote {better}"
+        lines.append(f"not optimal: one of {proof.best_cost:.6g} was found; {where}")
     else:
         lines.append("proved optimal" if proof.is_optimal else f"not proved optimal within {time_limit:g} s")
     lines.extend(tell_parts(proof))

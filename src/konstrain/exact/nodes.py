@@ -9,7 +9,8 @@ from scipy.sparse.csgraph import connected_components
 
 from konstrain.constraints.problem import Problem
 from konstrain.exact.column_generation import NODE_LIMIT, ColumnGenerationBound
-from konstrain.exact.sdp_bound import SdpBound
+from konstrain.exact.sdp_bound import SdpBound, SdpResult
+from konstrain.exact.sdp_sized import SizedBound, are_known_and_differ
 from konstrain.exact.task import Branch, Pair, ProofTask
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline
@@ -82,7 +83,7 @@ class SemidefiniteNode:
 
     def run(self, upper_bound: float, gap: float, deadline: Deadline) -> Verdict:
         """See `Node`."""
-        result = self._bound.run(upper_bound - self._penalty, gap, deadline)
+        result = self._run_bound(upper_bound - self._penalty, gap, deadline)
         if result.interrupted:
             return Verdict("interrupted")
         labels = self._rounded(result.Z)
@@ -91,6 +92,22 @@ class SemidefiniteNode:
         if result.status == "limit":
             return Verdict("limit", labels)
         return Verdict("open", labels)
+
+    def _run_bound(self, upper_bound: float, gap: float, deadline: Deadline) -> SdpResult:
+        """Run the bound; where it stalls at the root and sizes differ, that with a matrix for each size too.
+
+        Either may be the better one, and children go on with it: cuts of parts see sizes that hardly differ, matrices
+        of their own say which rows are in clusters of which size.
+        """
+        result = self._bound.run(upper_bound, gap, deadline)
+        if result.status != "stalled" or self._bound.depth > 0 or not are_known_and_differ(self.task.problem):
+            return result
+        sized = SizedBound(self.task.problem)
+        of_sized = sized.run(upper_bound, gap, deadline)
+        if of_sized.interrupted or sized.lower_bound > self._bound.lower_bound:
+            sized.lower_bound = max(sized.lower_bound, self._bound.lower_bound)
+            self._bound, result = sized, of_sized
+        return result
 
     def _rounded(self, Z: NDArray[np.float64]) -> NDArray[np.int32] | None:
         """Read clusters off the relaxed matrix: blocks that mostly share one; None unless there are k of them."""

@@ -150,7 +150,7 @@ class _State:
         return cls(Z.copy(), Z, U, KNOWN_LABELS_RHO)
 
     def merged(self, weight: NDArray[np.float64], i: int, j: int) -> "_State":
-        Y, Z, U = (merge_matrix(_symmetric(matrix), weight, i, j) for matrix in (self.Y, self.Z, self.U))
+        Y, Z, U = (merge_matrix(symmetric(matrix), weight, i, j) for matrix in (self.Y, self.Z, self.U))
         return _State(Y, Z, U, self.rho)
 
     def copy(self) -> "_State":
@@ -188,8 +188,11 @@ class SdpBound:
     def __init__(self, problem: Problem, deadline: Deadline | None = None) -> None:
         self._set_up(SdpModel.of(problem), deadline or Deadline(None))
         if self.model.known_value is None:
-            self._state = _State.start(self.model)
-            self._cuts = Cuts.none(self.model)
+            self._begin()
+
+    def _begin(self) -> None:
+        self._state = _State.start(self.model)
+        self._cuts = Cuts.none(self.model)
 
     def _set_up(self, model: SdpModel, deadline: Deadline) -> None:
         self.model = model
@@ -251,10 +254,20 @@ class SdpBound:
         except np.linalg.LinAlgError:
             # LAPACK gave up on a decomposition, which it hardly ever does; the bound so far holds.
             status = "stalled"
-        n_cuts = 0 if self.model.known_value is not None else self._cuts.n_cuts
+        n_cuts = 0 if self.model.known_value is not None else self.n_cuts
         return SdpResult(
             self.lower_bound, status, self.Z, self._n_iterations - first, n_cuts, tuple(run.trace), interrupted
         )
+
+    @property
+    def rho(self) -> float:
+        """Weight of the distance between the two half steps."""
+        return self._state.rho
+
+    @property
+    def n_cuts(self) -> int:
+        """Number of cuts."""
+        return self._cuts.n_cuts
 
     @property
     def _most_rounds(self) -> int:
@@ -323,7 +336,10 @@ class SdpBound:
         if max(primal, dual) <= BALANCED * min(primal, dual):
             return
         ratio = primal / max(dual, np.finfo(float).tiny)
-        factor = float(np.clip(np.sqrt(ratio), 1 / MOST_RHO_FACTOR, MOST_RHO_FACTOR))
+        self._rescale(float(np.clip(np.sqrt(ratio), 1 / MOST_RHO_FACTOR, MOST_RHO_FACTOR)))
+
+    def _rescale(self, factor: float) -> None:
+        """Change rho and leave the multipliers, which are in units of it, what they are."""
         self._state.rho *= factor
         self._state.U /= factor
         self._cuts.mu[:] /= factor
@@ -340,8 +356,8 @@ class SdpBound:
                 self.lower_bound,
                 self.model.total + self.model.scale * float(objective),
                 float(apart / size),
-                self._state.rho,
-                self._cuts.n_cuts,
+                self.rho,
+                self.n_cuts,
             )
         )
 
@@ -395,7 +411,12 @@ class SdpBound:
             is_one = model.n_clusters == 1
             return np.full((model.n_blocks,) * 2, 1 / model.weight.sum()) if is_one else np.diag(1 / model.weight)
         root = np.sqrt(model.weight)
-        return np.asarray(_symmetric(self._state.Z) / np.outer(root, root))
+        return np.asarray(self._relaxed / np.outer(root, root))
+
+    @property
+    def _relaxed(self) -> NDArray[np.float64]:
+        """The same in units of Y."""
+        return symmetric(self._state.Z)
 
     def branching_pair(self) -> tuple[int, int] | None:
         """Two blocks of the problem to branch on, see `branching_scores`; None: all pairs are decided."""
@@ -422,20 +443,26 @@ class SdpBound:
             raise ValueError(f"blocks {i} and {j} are in conflict and cannot be merged")
         child = self._child(self.model.merged(a, b))
         if child.model.known_value is None:
-            child._state = self._state.merged(self.model.weight, a, b)
-            place = place_after_merge(self.model.n_blocks, a, b)
-            child._cuts = self._cuts.moved(child.model, self.model.weight, place)
+            child._begin_merged(self, a, b)
         return child
+
+    def _begin_merged(self, parent: "SdpBound", i: int, j: int) -> None:
+        self._state = parent._state.merged(parent.model.weight, i, j)
+        place = place_after_merge(parent.model.n_blocks, i, j)
+        self._cuts = parent._cuts.moved(self.model, parent.model.weight, place)
 
     def child_cannot_link(self, i: int, j: int) -> "SdpBound":
         """Return the node in which blocks i and j of the problem are in different clusters."""
         a, b = self._node_pair(i, j)
         child = self._child(self.model.separated(a, b))
         if child.model.known_value is None:
-            child._state = self._state.copy()
-            child._state.Z[b, a] = 0.0
-            child._cuts = self._cuts.of(child.model)
+            child._begin_separated(self, a, b)
         return child
+
+    def _begin_separated(self, parent: "SdpBound", i: int, j: int) -> None:
+        self._state = parent._state.copy()
+        self._state.Z[j, i] = 0.0
+        self._cuts = parent._cuts.of(self.model)
 
     def _node_pair(self, i: int, j: int) -> tuple[int, int]:
         """Node blocks of two blocks of the problem, the smaller first."""
@@ -445,7 +472,7 @@ class SdpBound:
         return a, b
 
     def _child(self, model: SdpModel) -> "SdpBound":
-        child = SdpBound.__new__(SdpBound)
+        child = type(self).__new__(type(self))
         child._set_up(model, self._deadline)
         child.depth = self.depth + 1
         child.lower_bound = max(self.lower_bound, child.lower_bound)
@@ -470,8 +497,15 @@ class _Run:
         return bool(self.upper_bound - lower_bound <= max(self.gap * abs(self.upper_bound), self._rounding))
 
 
-def _symmetric(lower: NDArray[np.float64]) -> NDArray[np.float64]:
+def symmetric(lower: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the symmetric matrix with this lower triangle."""
     return np.tril(lower) + np.tril(lower, -1).T
+
+
+def lower_norm(lower: NDArray[np.float64]) -> float:
+    """Frobenius norm of the symmetric matrix with this lower triangle."""
+    squares = np.tril(lower) ** 2
+    return float(np.sqrt(2 * squares.sum() - np.trace(squares)))
 
 
 def semidefinite_bound(

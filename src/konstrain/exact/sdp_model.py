@@ -79,7 +79,7 @@ class SdpModel:
             scale=scale,
             is_conflict=_conflict_matrix(problem)[np.ix_(kept, kept)],
             block_of=block_of,
-            sizes=_size_bounds(problem),
+            sizes=size_bounds(problem),
             guard=guard,
         )
 
@@ -243,7 +243,7 @@ def _conflict_matrix(problem: Problem) -> NDArray[np.bool_]:
     return matrix
 
 
-def _size_bounds(problem: Problem) -> SizeBounds:
+def size_bounds(problem: Problem) -> SizeBounds:
     """Least and most weight of each cluster; nothing unless sizes are counted in weights."""
     if (problem.size_min is None and problem.size_max is None) or not np.array_equal(problem.demand, problem.weight):
         return ()

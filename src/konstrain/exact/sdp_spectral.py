@@ -107,12 +107,13 @@ class SpectralProjection:
         """Expect the next matrix to have its lower end, which is mostly multipliers, multiplied by this."""
         self._floor *= max(factor, 1.0) if self._floor < 0 else min(factor, 1.0)
 
-    def factor(self, matrix: NDArray[np.float64], direction: NDArray[np.float64]) -> Any:
-        """Return F with W = F F' for the lower triangle `matrix`, which is overwritten."""
+    def factor(self, matrix: NDArray[np.float64], direction: NDArray[np.float64] | None) -> Any:
+        """Return F with W = F F' for the lower triangle `matrix`, which is overwritten; no direction: any W u."""
         if self._vectors is None or self._age >= RENEW_EVERY or matrix.shape[0] < FOLLOW_FROM:
             return self._decompose(matrix, direction)
-        # u becomes an eigenvector in the part of the spectrum that the polynomial makes small.
-        deflate(matrix, direction, self._floor)
+        if direction is not None:
+            # u becomes an eigenvector in the part of the spectrum that the polynomial makes small.
+            deflate(matrix, direction, self._floor)
         values, vectors = self._follow(matrix)
         if vectors is None:
             # The matrix is shifted by now, which moves the eigenvalues and leaves the shares alone.
@@ -120,22 +121,24 @@ class SpectralProjection:
         self._age += 1
         return self._take(values, vectors)
 
-    def _decompose(self, matrix: NDArray[np.float64], direction: NDArray[np.float64]) -> Any:
-        # Below every other eigenvalue, so that u is never among the top pairs.
-        deflate(matrix, direction, -2.0 * float(np.linalg.norm(matrix)) - 1.0)
+    def _decompose(self, matrix: NDArray[np.float64], direction: NDArray[np.float64] | None) -> Any:
+        if direction is not None:
+            # Below every other eigenvalue, so that u is never among the top pairs.
+            deflate(matrix, direction, -2.0 * float(np.linalg.norm(matrix)) - 1.0)
+        first = 0 if direction is None else 1
         values, vectors, info = lapack.dsyevd(matrix.T, lower=0, overwrite_a=1)
         if info != 0:
             raise np.linalg.LinAlgError(f"dsyevd failed with info={info}")
-        self._floor = float(values[1])
+        self._floor = float(values[first])
         self._age = 0
-        return self._take(values[1:], vectors[:, 1:])
+        return self._take(values[first:], vectors[:, first:])
 
     def _take(self, values: Any, vectors: Any) -> Any:
         """Shares of the eigenvectors; keep those that count and some more to follow."""
         shares, _ = shares_at_total(values, self.trace)
         self.rank = int(np.count_nonzero(shares))
         n_kept = self.rank + max(SPARE_PAIRS, self.rank // 4)
-        is_full = values.size + 1 == vectors.shape[0]
+        is_full = values.size + 1 >= vectors.shape[0]
         if values.size < self.rank + SPARE_PAIRS // 2 or (is_full and 2 * n_kept > values.size):
             self.forget()
         else:

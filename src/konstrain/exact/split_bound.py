@@ -50,8 +50,9 @@ SECONDS_PER_WORK = 3e-10
 NEXT_SIZE_WORK = 2.0
 # Under a time limit a part may take its share of the time left, and this share of what the others will leave over.
 SPARE_SHARE = 0.5
-# Share of the time that goes to the search for labels, to each look at parts of one size, and to a better clustering.
-LABEL_SHARE, PILOT_SHARE, BETTER_SHARE = 0.3, 0.15, 0.1
+# Share of the time left that goes to the search for labels, to dealing rows, to each look at parts of one size, and
+# to a better clustering.
+LABEL_SHARE, DEAL_SHARE, PILOT_SHARE, BETTER_SHARE = 0.3, 0.1, 0.15, 0.1
 # Better clusterings of the whole taken up before the parts are dealt for good, and tried when all is done.
 MOST_RELABELS = 2
 LAST_TRIALS = 3
@@ -211,11 +212,10 @@ class _PartsSearch:
     def _cluster(self, centers: NDArray[np.float64] | None, share: float) -> NDArray[np.int32] | None:
         """Cluster the whole, from some centers or from scratch; None when nothing feasible turns up in time."""
         problem = self._task.problem
-        deadline = Deadline(share * self._limits.deadline.remaining()) if self._is_limited else Deadline(None)
         best = find_clustering(
             self._task.X,
             problem,
-            deadline,
+            self._deadline_of(share),
             seed=self._limits.seed,
             centers=centers,
             violation_cost=self._task.violation_cost,
@@ -243,7 +243,7 @@ class _PartsSearch:
         """Bound all parts: of the size asked for, or of the one that promises the best bound in the time there is."""
         if self._limits.part_size is not None:
             dealt = self._deal(self._limits.part_size)
-            self._advance(dealt, range(dealt.ledger.n_parts))
+            self._complete(dealt)
             return dealt
         sizes = self._sizes()
         chosen = self._choose(self._pilot(next(sizes)), sizes)
@@ -251,7 +251,7 @@ class _PartsSearch:
             size = next(sizes, None)
             larger = chosen if size is None else self._choose(self._pilot(size), sizes)
             if self._worth(larger) <= self._worth(chosen):
-                self._advance(chosen, range(chosen.ledger.n_parts))
+                self._complete(chosen)
                 break
             chosen = larger
         return chosen
@@ -276,8 +276,13 @@ class _PartsSearch:
             self._advance(dealt, range(n_wanted))
             if self._misses(dealt) and self._affords_larger(dealt):
                 return False
-        self._advance(dealt, range(n_parts))
+        self._complete(dealt)
         return True
+
+    def _complete(self, dealt: _Dealt) -> None:
+        """Bound all parts left, then again those that a limit cut short, should there be time."""
+        self._advance(dealt, range(dealt.ledger.n_parts))
+        self._bound(dealt, dealt.ledger.cut_short(), 1.0)
 
     def _worth(self, dealt: _Dealt) -> float:
         """What the bound would be at the end, as a share of the cost."""
@@ -321,15 +326,19 @@ class _PartsSearch:
         problem = self._task.problem
         labels = np.empty(self._reduced.n_blocks, dtype=np.int32)
         labels[self._of_block] = self._labels[problem.block_rows[problem.block_indptr[:-1]]]
-        limits = self._limits
-        split = deal_against_rivals(self._reduced, labels, size, limits.seed, self._target, limits.deadline)
+        split = deal_against_rivals(
+            self._reduced, labels, size, self._limits.seed, self._target, self._deadline_of(DEAL_SHARE)
+        )
         self._dealt.append(_Dealt(split, size, PART_SHARE * self._target))
         return self._dealt[-1]
 
     def _advance(self, dealt: _Dealt, parts: Iterable[int], share: float = 1.0) -> None:
-        """Bound parts that are not done, those in the file for nothing."""
+        """Bound parts that were not looked at, those in the file for nothing."""
         left = [part for part in parts if part not in dealt.ledger.answers and not self._recall(dealt, part)]
-        for part, answer in self._workers.run(self._tasks(dealt, left, share)):
+        self._bound(dealt, left, share)
+
+    def _bound(self, dealt: _Dealt, parts: list[int], share: float) -> None:
+        for part, answer in self._workers.run(self._tasks(dealt, parts, share)):
             dealt.ledger.take(part, answer)
             if self._file is not None:
                 self._file.put(dealt.task(part).key, answer)
@@ -342,10 +351,12 @@ class _PartsSearch:
         return answer is not None
 
     def _tasks(self, dealt: _Dealt, parts: list[int], share: float) -> Iterator[tuple[int, PartTask]]:
+        # A look has time of its own; otherwise all parts that are not finished share what is left.
+        n_left = len(parts) if share < 1 else dealt.ledger.n_parts - dealt.ledger.n_finished
         for done, part in enumerate(parts):
             if self._is_over():
                 return
-            yield part, dealt.task(part, self._seconds(dealt, len(parts) - done, share), self._until)
+            yield part, dealt.task(part, self._seconds(dealt, n_left - done, share), self._until)
 
     def _seconds(self, dealt: _Dealt, n_left: int, share: float) -> float | None:
         """Time of a part: its share of what is left, and more where the others need less than theirs."""
@@ -355,6 +366,10 @@ class _PartsSearch:
         turns = n_left / self._workers.count
         spare = max(0.0, remaining - turns * dealt.ledger.mean_elapsed)
         return min(remaining, remaining / turns + SPARE_SHARE * spare)
+
+    def _deadline_of(self, share: float) -> Deadline:
+        """Return the end of a share of the time left."""
+        return Deadline(share * self._limits.deadline.remaining()) if self._is_limited else Deadline(None)
 
     @property
     def _until(self) -> float | None:

@@ -56,11 +56,16 @@ class Ledger:
         self._seconds, self._elapsed, self._work = (np.zeros(self.n_parts) for _ in range(3))
 
     def take(self, part: int, answer: PartAnswer) -> None:
-        """Write down what is known of a part."""
+        """Write down what is known of a part, beside what a run that was cut short has proved."""
         self.answers[part] = answer
-        self._proved[part] = max(self.floors[part], answer.lower_bound)
+        self._proved[part] = max(self._proved[part], answer.lower_bound)
         self._is_finished[part] = answer.is_finished
-        self._seconds[part], self._elapsed[part], self._work[part] = answer.seconds, answer.elapsed, answer.work
+        self._seconds[part] += answer.seconds
+        self._elapsed[part], self._work[part] = answer.elapsed, answer.work
+
+    def cut_short(self) -> list[int]:
+        """Return the parts that a limit ended."""
+        return [part for part in sorted(self.answers) if not self._is_finished[part]]
 
     @property
     def n_parts(self) -> int:
