@@ -43,7 +43,7 @@ from konstrain._tolerances import SDP_ROUNDING
 from konstrain.constraints.problem import Problem
 from konstrain.exact.sdp_branching import branching_scores
 from konstrain.exact.sdp_cuts import Cuts
-from konstrain.exact.sdp_model import SdpModel, merge_matrix, place_after_merge
+from konstrain.exact.sdp_model import SdpModel, merge_matrix, place_after_merge, symmetric
 from konstrain.exact.sdp_spectral import SpectralProjection, deflate, one_blas_thread, smallest_sum
 from konstrain.exact.sdp_start import clustering_matrix, suggested_multipliers
 from konstrain.stop import Deadline
@@ -495,17 +495,6 @@ class _Run:
         if not np.isfinite(self.upper_bound):
             return False
         return bool(self.upper_bound - lower_bound <= max(self.gap * abs(self.upper_bound), self._rounding))
-
-
-def symmetric(lower: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the symmetric matrix with this lower triangle."""
-    return np.tril(lower) + np.tril(lower, -1).T
-
-
-def lower_norm(lower: NDArray[np.float64]) -> float:
-    """Frobenius norm of the symmetric matrix with this lower triangle."""
-    squares = np.tril(lower) ** 2
-    return float(np.sqrt(2 * squares.sum() - np.trace(squares)))
 
 
 def semidefinite_bound(

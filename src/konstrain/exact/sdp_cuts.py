@@ -1,4 +1,4 @@
-"""Cuts of the semidefinite bound with their multipliers: stars, and where sizes are bounded those of sdp_parts.py.
+"""Cuts of the semidefinite bound with their multipliers: stars, and where sizes are bounded further ones.
 
 Star (i; T): the sum of Z_ij over j in T, minus the sum of Z_jl over pairs in T, is at most Z_ii. With t members of T
 in the cluster of i, whose weight is W, the left side is at most (t - t (t - 1) / 2) / W <= 1 / W = Z_ii. One member
@@ -6,14 +6,14 @@ gives a pair, two a triangle inequality.
 """
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain.exact.sdp_model import SdpModel
-from konstrain.exact.sdp_parts import Parts
+from konstrain.exact.sdp_parts import PartRows, Parts
 
 STAR_WIDTH = 6
 
@@ -26,6 +26,37 @@ LEAST_STAR_VIOLATION = 1e-3
 STARS_BELOW = 0.3
 
 
+class FurtherCuts(Protocol):
+    """Cuts beside the stars: those of `sdp_parts`, or of `sdp_cliques`."""
+
+    @property
+    def limit(self) -> NDArray[np.float64]:
+        """Right-hand side of each cut."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def chosen(self, kept: NDArray[Any]) -> Self:
+        """Return some of the cuts."""
+        ...
+
+    def joined(self, other: Any) -> Self:
+        """Return these and others of the same kind."""
+        ...
+
+    def merged(self, weight: NDArray[np.float64], place: NDArray[np.int32]) -> Self:
+        """Return the cuts when block b, of this weight, becomes part of block place[b]."""
+        ...
+
+    def rows(self, model: SdpModel) -> PartRows:
+        """Return the cuts as rows over Y."""
+        ...
+
+    def violated(self, model: SdpModel, Y: NDArray[np.float64]) -> Self:
+        """Return cuts that Y violates and that are not among these."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Cuts:
     """Cuts of one node as rows of unit norm, and the multiplier of each.
@@ -34,8 +65,8 @@ class Cuts:
     ----------
     stars : ndarray of int32, shape (n_cuts, 6)
         Center and members of each star; -1 fills up.
-    parts : Parts
-        The part cuts; their rows come after those of the stars.
+    parts : Parts or Cliques
+        The part cuts, or those of cliques; their rows come after those of the stars.
     rows : tuple of ndarray
         ``start, position, coefficient, diagonals, limit`` for the kernels; see sdp_cuts.h.
     norm : ndarray of shape (n_cuts,)
@@ -45,13 +76,13 @@ class Cuts:
     """
 
     stars: NDArray[np.int32]
-    parts: Parts
+    parts: FurtherCuts
     rows: tuple[Any, Any, Any, Any, Any]
     norm: NDArray[np.float64]
     mu: NDArray[np.float64]
 
     @classmethod
-    def make(cls, model: SdpModel, stars: NDArray[np.int32], parts: Parts, prices: NDArray[np.float64]) -> Self:
+    def make(cls, model: SdpModel, stars: NDArray[np.int32], parts: FurtherCuts, prices: NDArray[np.float64]) -> Self:
         """Build the rows; `prices` are multipliers in units of Z, of stars first."""
         start, position, coefficient, norm = _core.sdp_cut_rows(
             np.ascontiguousarray(stars), model.weight, model.forbidden
@@ -68,9 +99,10 @@ class Cuts:
         return cls(stars, parts, rows, norm, prices * norm)
 
     @classmethod
-    def none(cls, model: SdpModel) -> Self:
-        """No cuts yet."""
-        return cls.make(model, np.zeros((0, STAR_WIDTH), dtype=np.int32), Parts.none(model), np.zeros(0))
+    def none(cls, model: SdpModel, further: FurtherCuts | None = None) -> Self:
+        """No cuts yet; the kind of those beside the stars."""
+        parts = Parts.none(model) if further is None else further
+        return cls.make(model, np.zeros((0, STAR_WIDTH), dtype=np.int32), parts, np.zeros(0))
 
     def of(self, model: SdpModel) -> "Cuts":
         """Return these cuts for another model of the same blocks."""
@@ -90,10 +122,12 @@ class Cuts:
         """Multipliers in units of Z."""
         return self.mu / self.norm
 
-    def separated(self, model: SdpModel, Y: NDArray[np.float64]) -> "tuple[Cuts, int]":
-        """Return these cuts with those that Y violates, and how many are new."""
+    def separated(self, model: SdpModel, Y: NDArray[np.float64], spared: float = 0.0) -> "tuple[Cuts, int]":
+        """Return these cuts with those that Y violates, stars by more than `spared` in Z_ii; and how many are new."""
+        for_stars = Y.copy()
+        for_stars.reshape(-1)[:: model.n_blocks + 1] += spared * model.weight
         found, _ = _core.sdp_separate(
-            Y,
+            for_stars,
             model.weight,
             self.stars,
             MOST_PER_BLOCK * model.n_blocks,

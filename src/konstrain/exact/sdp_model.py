@@ -188,6 +188,17 @@ def merge_matrix(matrix: NDArray[np.float64], weight: NDArray[np.float64], i: in
     return np.ascontiguousarray(np.delete(np.delete(merged, j, 0), j, 1))
 
 
+def symmetric(lower: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the symmetric matrix with this lower triangle."""
+    return np.tril(lower) + np.tril(lower, -1).T
+
+
+def lower_norm(lower: NDArray[np.float64]) -> float:
+    """Frobenius norm of the symmetric matrix with this lower triangle."""
+    squares = np.tril(lower) ** 2
+    return float(np.sqrt(2 * squares.sum() - np.trace(squares)))
+
+
 def _centered_rows(mean: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """sqrt(weight) * (mean - center of all), dense and double: squares of raw data far from 0 would be all rounding.
 

@@ -30,7 +30,7 @@ blocks merge, the shares of their rows average and the cut stays what it was.
 
 import functools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement
@@ -40,6 +40,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.exact.sdp_model import SdpModel, SizeBounds
+
+# Blocks of a cut, its coefficients on the diagonal, and the vector whose products stand off it.
+Entries = tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]
 
 # Of the parts found in one round so many are taken, the most violated ones.
 MOST_PARTS = 40
@@ -229,30 +232,15 @@ class Parts:
 
     def rows(self, model: SdpModel) -> PartRows:
         """Return the cuts as rows over Y, without conflicts."""
-        m = model.n_blocks
-        is_free = np.ones(m * m, dtype=bool)
-        is_free[model.forbidden] = False
-        positions, coefficients, norms, diagonals = [], [], [], []
-        for share, charge in zip(self.share, self.charge, strict=True):
-            named = np.flatnonzero(share)
-            v = share[named] * np.sqrt(model.weight[named])
-            on = v**2 - charge * share[named]
-            i, j = np.tril_indices(named.size, -1)
-            position = named[i] * m + named[j]
-            kept = is_free[position]
-            below = 2 * v[i[kept]] * v[j[kept]]
-            # A single block whose charge is its weight has a row of zeros, which says nothing.
-            norms.append(np.sqrt((on**2).sum() + 0.5 * (below**2).sum()) or 1.0)
-            positions.append(np.concatenate([named * (m + 1), position[kept]]))
-            coefficients.append(np.concatenate([on, below]) / norms[-1])
-            diagonals.append(named.size)
-        return PartRows(
-            np.cumsum([position.size for position in positions], dtype=np.int64),
-            np.concatenate([np.zeros(0), *positions]).astype(np.int32),
-            np.concatenate([np.zeros(0), *coefficients]),
-            np.array(diagonals, dtype=np.int32),
-            np.array(norms, dtype=np.float64),
-        )
+        root = np.sqrt(model.weight)
+
+        def entries() -> Iterator[Entries]:
+            for share, charge in zip(self.share, self.charge, strict=True):
+                named = np.flatnonzero(share)
+                v = share[named] * root[named]
+                yield named, v**2 - charge * share[named], v
+
+        return rows_of_products(model, entries(), 2.0)
 
     def violated(self, model: SdpModel, Y: NDArray[np.float64]) -> "Parts":
         """Return cuts that Y violates and that are not among these, the most violated ones."""
@@ -279,6 +267,31 @@ class Parts:
     def _squared_length(self, model: SdpModel) -> NDArray[np.float64]:
         inside, n_blocks = self.share @ model.weight, np.count_nonzero(self.share, axis=1)
         return np.asarray(inside**2 - 2 * self.charge * inside + self.charge**2 * n_blocks)
+
+
+def rows_of_products(model: SdpModel, cuts: Iterable[Entries], scale: float) -> PartRows:
+    """Rows with given diagonals and `scale` times v_i v_j at each pair of blocks, without conflicts."""
+    m = model.n_blocks
+    is_free = np.ones(m * m, dtype=bool)
+    is_free[model.forbidden] = False
+    positions, coefficients, norms, diagonals = [], [], [], []
+    for named, on, v in cuts:
+        i, j = np.tril_indices(named.size, -1)
+        position = named[i] * m + named[j]
+        kept = is_free[position]
+        below = scale * v[i[kept]] * v[j[kept]]
+        # A single block whose charge is its weight has a row of zeros, which says nothing.
+        norms.append(np.sqrt((on**2).sum() + 0.5 * (below**2).sum()) or 1.0)
+        positions.append(np.concatenate([named * (m + 1), position[kept]]))
+        coefficients.append(np.concatenate([on, below]) / norms[-1])
+        diagonals.append(named.size)
+    return PartRows(
+        np.cumsum([position.size for position in positions], dtype=np.int64),
+        np.concatenate([np.zeros(0), *positions]).astype(np.int32),
+        np.concatenate([np.zeros(0), *coefficients]),
+        np.array(diagonals, dtype=np.int32),
+        np.array(norms, dtype=np.float64),
+    )
 
 
 def _full(Y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,9 +5,9 @@ as in [1]_, clusters of size s have the matrix Y_s = sum of D 1_C 1_C' D / s ove
 
     Y_s r = s diag(Y_s) / r,   sum over sizes of s diag(Y_s) = weight,   trace Y_s = their number,   0 <= Y_s <= I,
 
-Y_s >= 0, Y_s = 0 on conflicts, stars (`sdp_cuts`), and Y_s,ii is at most weight_i / s, or 0 for heavier blocks. The
-cost is <C, sum of Y_s>. Each of the two half steps of the method does for each matrix what it does for one; what the
-matrices have in common are the multipliers of their diagonals.
+Y_s >= 0, Y_s = 0 on conflicts, stars, cliques (`sdp_cliques`), and Y_s,ii is at most weight_i / s, or 0 for heavier
+blocks. The cost is <C, sum of Y_s>. Each of the two half steps of the method does for each matrix what it does for
+one; what the matrices have in common are the multipliers of their diagonals.
 
 **Why the bound is safe.** Let p_s be multipliers of the first equations, q of the second, and
 E_s = (p_s r' + r p_s') / 2 - s diag(p_s / r) + s diag(q), so that the <E_s, Y_s> add up to q'weight. Then, as in
@@ -32,9 +32,10 @@ from scipy.linalg import blas
 from konstrain import _core
 from konstrain._tolerances import SDP_ROUNDING
 from konstrain.constraints.problem import Problem
-from konstrain.exact.sdp_bound import FIRST_RHO, N_SWEEPS, SdpBound, lower_norm, symmetric
+from konstrain.exact.sdp_bound import FIRST_RHO, N_SWEEPS, SdpBound
+from konstrain.exact.sdp_cliques import Cliques
 from konstrain.exact.sdp_cuts import Cuts
-from konstrain.exact.sdp_model import SdpModel, merge_matrix, place_after_merge, size_bounds
+from konstrain.exact.sdp_model import SdpModel, lower_norm, merge_matrix, place_after_merge, size_bounds, symmetric
 from konstrain.exact.sdp_spectral import SpectralProjection, smallest_sum
 
 # The largest size is at least so many times the least: sizes 35 and 36 of Glass leave 3.9%, but 1.9% with one matrix,
@@ -77,7 +78,8 @@ class _SameSize:
         m = model.n_blocks
         # As if every cluster of this size were spread evenly over all blocks.
         Z = count * np.eye(m) / m
-        return cls(size, count, _high(model, size), Z.copy(), Z, np.zeros((m, m)), np.zeros(m), Cuts.none(model))
+        cuts = Cuts.none(model, Cliques.none(model, size, count))
+        return cls(size, count, _high(model, size), Z.copy(), Z, np.zeros((m, m)), np.zeros(m), cuts)
 
     def merged(self, model: SdpModel, parent: SdpModel, i: int, j: int) -> "_SameSize":
         Y, Z, U = (merge_matrix(symmetric(matrix), parent.weight, i, j) for matrix in (self.Y, self.Z, self.U))
@@ -162,9 +164,7 @@ class _SameSize:
     def renew_cuts(self, model: SdpModel, *, drop: bool) -> None:
         if drop:
             self.cuts = self.cuts.active(model)
-        raised = self.Y.copy()
-        raised.reshape(-1)[:: model.n_blocks + 1] += LEAST_DEGREE * model.weight / self.size
-        self.cuts, _ = self.cuts.separated(model, raised)
+        self.cuts, _ = self.cuts.separated(model, self.Y, spared=LEAST_DEGREE / self.size)
 
     def rescale(self, factor: float) -> None:
         self.U /= factor
