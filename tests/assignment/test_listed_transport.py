@@ -146,10 +146,12 @@ def test_the_number_of_threads_changes_nothing():
     points = rng.normal(size=(9000, 5))
     costs = ((points[:, None] - points[:60]) ** 2).sum(-1)
     lower, upper = np.full(60, 100), np.full(60, 200)
-    one, two = (listed(costs, lower, upper, n_threads=n) for n in (1, 2))
-    np.testing.assert_array_equal(one[0], two[0])
-    np.testing.assert_array_equal(one[1], two[1])
-    assert one[2:] == two[2:]
+    one = listed(costs, lower, upper)
+    for n_threads in (2, 7):  # more than there are chunks of rows, too
+        several = listed(costs, lower, upper, n_threads=n_threads)
+        np.testing.assert_array_equal(one[0], several[0])
+        np.testing.assert_array_equal(one[1], several[1])
+        assert one[2:] == several[2:]
 
 
 @pytest.mark.engine

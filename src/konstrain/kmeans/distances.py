@@ -225,7 +225,7 @@ def sized_pass(
     """Label blocks at least total cost with as many of them in each cluster as bounds allow.
 
     Distances are taken when they are needed: no matrix of costs is made. Beyond the result each block takes
-    ``12 * list_length + 40`` bytes.
+    ``12 * list_length + 40`` bytes, and 16 for every other cluster that paths look at from it, a few.
 
     Parameters
     ----------

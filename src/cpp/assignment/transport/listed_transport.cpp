@@ -122,7 +122,7 @@ private:
     CostSource& source_;
     CandidateLists lists_;
     bool hasLists_ = false;
-    double gap_ = 0.0; // median gap
+    double gap_ = 0.0; // median gap, or the error of prices where that is known
     std::span<const std::int64_t> lower_;
     std::span<const std::int64_t> upper_;
     std::vector<std::int64_t> sizes_;
