@@ -43,6 +43,7 @@ ENGINES = {
     "konstrain.assignment.linked.NODE_LIMIT": (1, 100_000),
     "konstrain.assignment.linked.FEW_BRANCHINGS": (1, 100_000),
     "konstrain.assignment.linked.CLIQUE_LIMIT": (1, 100_000),
+    "konstrain.assignment.linked.CLASS_LIMIT": (0, 100_000),
     "konstrain.assignment.prove.FIRST_CORE": (1, NEVER),
     "konstrain.assignment.priced.MOST_CHOICES": (ALWAYS, NEVER),
     "konstrain.assignment.lagrangian.MAX_STEPS": (1, 200),

@@ -13,7 +13,7 @@ INDICES = np.array([1, 0], dtype=np.int32)
 
 
 def linked(costs=COSTS, indptr=INDPTR, indices=INDICES, weights=None, demand=None, prices=None):
-    search = _core.LinkedAssignment(costs, indptr, indices, weights, demand, prices, 100, 100, 1.0)
+    search = _core.LinkedAssignment(costs, indptr, indices, weights, demand, prices, 100, 100, 100, 1.0)
     search.run()
     return search.labels
 

@@ -71,17 +71,18 @@ void bindLinkedAssignment(nb::module_& m) {
             [](LinkedAssignment* self, Matrix<double> costs, Vector<std::int64_t> indptr,
                Vector<std::int32_t> indices, std::optional<Vector<double>> weights,
                std::optional<Vector<double>> demand, std::optional<Vector<double>> prices,
-               std::size_t nodeLimit, std::size_t cliqueLimit, double timeLimit) {
+               std::size_t nodeLimit, std::size_t cliqueLimit, std::size_t classLimit, double timeLimit) {
                 new (self) LinkedAssignment(
                     {view<double>(costs), costs.shape(1), viewOrEmpty<double>(demand),
                      viewOrEmpty<double>(prices)},
                     {view<std::int64_t>(indptr), view<std::int32_t>(indices), viewOrEmpty<double>(weights)},
-                    {nodeLimit, cliqueLimit, timeLimit});
+                    {nodeLimit, cliqueLimit, classLimit, timeLimit});
             },
             "costs"_a.noconvert(), "indptr"_a.noconvert(), "indices"_a.noconvert(),
             "weights"_a.noconvert().none(), "demand"_a.noconvert().none(), "prices"_a.noconvert().none(),
-            "node_limit"_a, "clique_limit"_a, "time_limit"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-            nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
+            "node_limit"_a, "clique_limit"_a, "class_limit"_a, "time_limit"_a, nb::keep_alive<1, 2>(),
+            nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
+            nb::keep_alive<1, 7>())
         .def("run", &LinkedAssignment::run, nb::call_guard<nb::gil_scoped_release>(),
              "Advance until done, infeasible (`clash` is not empty) or components are `open`.")
         .def(

@@ -29,6 +29,8 @@ NODE_LIMIT = 1000
 FEW_BRANCHINGS = 100
 # Branchings the search by cliques may spend before HiGHS takes over: about half a millisecond each.
 CLIQUE_LIMIT = 10_000
+# Branchings the search by classes may spend, which takes over sooner where blocks are few: ten milliseconds each.
+CLASS_LIMIT = 1000
 
 
 def supports(problem: AssignmentProblem) -> bool:
@@ -80,6 +82,7 @@ def solve_linked(
         prices,
         _most_branchings(links, deadline),
         CLIQUE_LIMIT,
+        CLASS_LIMIT,
         deadline.remaining(),
     )
     search.run()

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "clique_cover.h"
+#include "volume_step.h"
 
 namespace konstrain {
 
@@ -161,37 +162,24 @@ private:
     std::vector<std::uint32_t> cliquesOf_;
 };
 
-// Barahona and Anbil's volume algorithm (2000): every step starts at the best prices so far and follows the
-// average of the directions seen, recent ones counting more. The factors by which the step length grows and
-// shrinks are theirs; they wait for 20 failures, but make thousands of steps where we make at most hundreds.
 void CliqueRelaxation::raise(int steps, double stepLength, double memory, double target, TimePoint end) {
-    constexpr int patience = 5;
-    constexpr double growth = 1.1;
-    constexpr double longest = 2.0; // beyond this no step is sure to come nearer to the best prices
-    constexpr double shrinkage = 0.66;
-    constexpr double aim = 0.05; // while no colouring is known, a step aims this share above the bound
-    constexpr double noDirection = 1e-14; // squared; as short as this it is rounding, and the prices are best
     Ascent ascent(*this);
+    VolumeStep volume(stepLength);
     bound_ = -infinity;
-    int failures = 0;
     for (int step = 0; step != steps; ++step) {
         const double value = ascent.choose();
         const double along = ascent.turn(step == 0 ? 1.0 : 1.0 - memory);
         if (value > bound_) {
             bound_ = value;
             ascent.keep(*this);
-            failures = 0;
-            if (along > 0.0)
-                stepLength = std::min(longest, growth * stepLength);
-        } else if (++failures == patience) {
-            stepLength *= shrinkage;
-            failures = 0;
+            volume.succeed(along);
+        } else {
+            volume.fail();
         }
         const double norm = ascent.norm();
-        if (bound_ >= target || !(norm > noDirection) || isPast(end))
+        if (bound_ >= target || !VolumeStep::leads(norm) || isPast(end))
             return;
-        const double goal = target < infinity ? target : bound_ + aim * std::abs(bound_);
-        ascent.move(stepLength * (goal - bound_) / norm);
+        ascent.move(volume.towards(target, bound_, norm));
     }
 }
 

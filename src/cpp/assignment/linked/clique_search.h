@@ -26,6 +26,8 @@ public:
     std::size_t nodesLeft() const { return nodesLeft_; }
     // What all colourings cost at least.
     double bound() const { return rootBound_; }
+    // What each node costs at least at the prices of the root; empty when these were not needed.
+    const std::vector<double>& leastCosts() const { return leastCosts_; }
 
 private:
     void searchRoot(CliqueRelaxation& root);
@@ -36,6 +38,7 @@ private:
     void offer(std::span<const std::int32_t> colours);
     void complete(const CliqueRelaxation& relaxation);
     bool isClosed(double bound) const;
+    void keepLeastCosts(const CliqueRelaxation& root);
 
     const Potts& potts_;
     std::size_t nodesLeft_;
@@ -45,6 +48,7 @@ private:
     bool gaveUp_ = false;
     double value_ = infinity; // of the best colours
     double rootBound_ = -infinity;
+    std::vector<double> leastCosts_;
     std::vector<std::int32_t> best_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "class_search.h"
 #include "clique_search.h"
 #include "closure.h"
 #include "component_search.h"
@@ -240,12 +241,28 @@ void LinkedAssignment::solveDense(std::span<const std::int32_t> slots) {
     });
     const Potts potts = keepNeeded(makePotts(slots));
     std::vector<std::int32_t> colours(slots.size());
-    CliqueSearch search(potts, limits_.cliqueBranchings, end_);
+    const bool classesFollow = limits_.classBranchings != 0 && potts.nNodes() <= StableSets::mostNodes;
+    const std::size_t most = limits_.cliqueBranchings;
+    CliqueSearch search(potts, classesFollow ? std::min(most, beforeClasses) : most, end_);
     const double value = search.solve(colours);
-    if (search.gaveUp())
-        open_.push_back({blocksOf(slots), potts, std::move(colours), value, search.bound()});
-    else
+    if (!search.gaveUp())
         conclude(blocksOf(slots), colours, value);
+    else if (classesFollow)
+        solveByClasses(blocksOf(slots), potts, search, std::move(colours), value);
+    else
+        open_.push_back({blocksOf(slots), potts, std::move(colours), value, search.bound()});
+}
+
+void LinkedAssignment::solveByClasses(std::vector<std::int32_t> blocks, const Potts& potts,
+                                      const CliqueSearch& before, std::vector<std::int32_t> colours,
+                                      double value) {
+    ClassSearch search(potts, limits_.classBranchings, end_, colours, value);
+    value = search.solve(before.leastCosts(), colours);
+    if (search.gaveUp())
+        open_.push_back(
+            {std::move(blocks), potts, std::move(colours), value, std::max(before.bound(), search.bound())});
+    else
+        conclude(std::move(blocks), colours, value);
 }
 
 void LinkedAssignment::conclude(std::vector<std::int32_t> blocks, std::span<const std::int32_t> colours,

@@ -9,6 +9,8 @@
 
 namespace konstrain {
 
+class CliqueSearch;
+
 // Links over all blocks in compressed rows; empty `weights` means that all are hard cannot-links.
 struct LinkView {
     std::span<const std::int64_t> indptr;
@@ -31,6 +33,7 @@ struct PricedCosts {
 struct SearchLimits {
     std::size_t branchings;       // of the quick search
     std::size_t cliqueBranchings; // of the search by cliques, which follows where all links are hard
+    std::size_t classBranchings;  // of the search by classes, which follows where blocks are few enough
     double seconds;               // for everything together
 };
 
@@ -78,6 +81,9 @@ private:
     // Branchings of the quick search before the search by cliques takes over, if it may: beyond these it is
     // the slower one on all conflicts we know.
     static constexpr std::size_t beforeCliques = 100;
+    // Branchings of the search by cliques before the search by classes takes over, if it may: those conflicts
+    // that take fewer are sooner done by the former.
+    static constexpr std::size_t beforeClasses = 100;
 
     void takeCheapest();
     void collectAllBroken();
@@ -94,6 +100,8 @@ private:
     bool takeUpAllOf(std::span<const std::int32_t> slots);
     template <typename Wanted> void takeUpAt(std::int32_t block, Wanted wanted);
     void solveDense(std::span<const std::int32_t> slots);
+    void solveByClasses(std::vector<std::int32_t> blocks, const Potts& potts, const CliqueSearch& before,
+                        std::vector<std::int32_t> colours, double value);
     void conclude(std::vector<std::int32_t> blocks, std::span<const std::int32_t> colours, double value);
     void apply(std::span<const std::int32_t> blocks, std::span<const std::int32_t> colours, double doubt);
     bool isHard() const { return links_.weights.empty(); }
