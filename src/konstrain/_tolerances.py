@@ -24,6 +24,14 @@ SHARE_SUM = 1e-12
 # Taken off differences of costs that were rounded to single precision, relatively: a bit is 6e-8 of a number.
 SINGLE_GUARD = 1e-6
 
+# The linear program over prices of rules counts as solved up to this share of its value: steps of k-means that need
+# no proof look at no more than four digits of a gap, and a proof goes on from here by other means.
+SIFTED_RELATIVE = 1e-7
+
+# Labels that Newton steps and repair leave further than this above the bound of their rules are worth the linear
+# program and annealing, which take several times as long; with shares of one attribute gaps are far below it.
+POOR_GAP = 1e-2
+
 # HiGHS' own feasibility and integrality tolerance in models scaled to unit costs; its default of 1e-6 would let a
 # "proved" answer be off in the seventh digit.
 HIGHS_FEASIBILITY = 1e-9

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
-from konstrain.assignment import AssignmentProblem, Resources, milp, priced
+from konstrain import _core
+from konstrain.assignment import AssignmentProblem, Resources, milp, priced, resource_search
 from konstrain.assignment.resource_search import ResourceSearch
+from konstrain.assignment.sifting import Pricing, sift
 from konstrain.exceptions import InfeasibleError
-from konstrain.stop import Deadline
+from konstrain.stop import NO_DEADLINE, Deadline
 from oracles import check_assignment
 
 
@@ -64,6 +67,86 @@ def test_shares_with_hardly_any_room_are_repaired_without_a_solver(seed):
     assert search.labels is not None
     assert problem.is_feasible(search.labels)
     assert search.cost - search.bound <= 0.02 * search.cost
+
+
+def territories(n=400, k=8, seed=0):
+    """Rows with three amounts of their own; every cluster within a tenth of an equal part of each."""
+    rng = np.random.default_rng(seed)
+    points, centers = rng.normal(size=(n, 2)), rng.normal(size=(k, 2))
+    held = np.column_stack([rng.lognormal(0.0, 0.7, n), rng.poisson(3.0, n) + 1.0, rng.gamma(2.0, 1.0, n)])
+    mean = np.tile(held.sum(axis=0) / k, (k, 1))
+    costs = ((points[:, None] - centers) ** 2).sum(-1)
+    return AssignmentProblem.checked(costs, resources=Resources.of_amounts(held, 0.9 * mean, 1.1 * mean))
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("seed", range(3))
+def test_sifted_prices_have_the_bound_of_the_whole_linear_program(seed):
+    """Most choices never become a column; scipy solves the program with all of them."""
+    problem = territories(seed=seed)
+    rules, _ = problem.resources.compared.scaled
+    prices, least = sift(problem.costs, rules, np.zeros_like(rules.low), NO_DEADLINE)
+    bound = least - rules.paid_by_bounds(prices)
+    assert bound == pytest.approx(Pricing.at(problem.costs, rules, prices).bound)
+    assert bound == pytest.approx(_whole_program(problem.costs, rules), rel=1e-6)
+
+
+def _whole_program(costs, rules):
+    n, k = costs.shape
+    in_cluster = np.kron(rules.of_blocks.T, np.eye(k))
+    return linprog(
+        costs.ravel(),
+        A_ub=np.vstack([in_cluster, -in_cluster]),
+        b_ub=np.concatenate([rules.high.T.ravel(), -rules.low.T.ravel()]),
+        A_eq=np.kron(np.eye(n), np.ones(k)),
+        b_eq=np.ones(n),
+    ).fun
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("warmth", [0.1, 1.0])
+def test_walks_end_at_labels_that_keep_all_bounds_and_are_repeatable(warmth):
+    problem = territories()
+    rules, _ = problem.resources.compared.scaled
+    prices, least = sift(problem.costs, rules, np.zeros_like(rules.low), NO_DEADLINE)
+    start = Pricing.at(problem.costs, rules, prices).paid.argmin(axis=1).astype(np.int32)
+    assert not problem.is_feasible(start)
+    arrays = [np.ascontiguousarray(part) for part in (rules.rules, rules.low, rules.high, prices)]
+    results = [
+        _core.walk_by_resources(
+            problem.costs, rules.amounts, *arrays, start, warmth, 20 * prices.size, 400_000, seed, np.inf
+        )
+        for seed in (0, 0, 1)
+    ]
+    for labels, is_kept in results:
+        assert is_kept
+        assert problem.is_feasible(labels)
+        assert problem.cost_of(labels) <= 1.1 * (least - rules.paid_by_bounds(prices))
+    assert np.array_equal(results[0][0], results[1][0])
+    assert not np.array_equal(results[0][0], results[2][0])
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("is_poor", [False, True], ids=["good", "poor"])
+def test_only_a_wide_gap_is_worth_the_linear_program(is_poor, monkeypatch):
+    """Both sides of the switch keep all bounds; beyond it neither bound nor labels get worse."""
+    problem = territories()
+    brief = Deadline(None, max_nodes=1, is_brief=True)
+    asked = []
+    monkeypatch.setattr(resource_search, "sift", lambda *given: asked.append(1) or sift(*given))
+    monkeypatch.setattr(resource_search, "POOR_GAP", np.inf)
+    first = ResourceSearch(problem, brief)
+    first.run(None)
+    assert not asked
+    gap = resource_search.relative_gap(first.bound, first.cost)
+    assert 0.0 < gap < np.inf
+    monkeypatch.setattr(resource_search, "POOR_GAP", 0.9 * gap if is_poor else 1.1 * gap)
+    search = ResourceSearch(problem, brief)
+    search.run(None)
+    assert bool(asked) == is_poor
+    assert problem.is_feasible(search.labels)
+    assert search.bound >= first.bound
+    assert search.cost <= first.cost
 
 
 def test_warm_prices_lead_to_the_same_bound():

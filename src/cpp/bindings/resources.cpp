@@ -3,14 +3,20 @@
 #include "deadline.h"
 #include "resource_prices.h"
 #include "resource_repair.h"
+#include "resource_walk.h"
 
 namespace {
 
+konstrain::ResourceProblem problemOf(const Matrix<double>& costs, const Matrix<double>& amounts,
+                                     const Matrix<double>& rules, const Matrix<double>& low,
+                                     const Matrix<double>& high) {
+    return {view<double>(costs), costs.shape(1),    view<double>(amounts), amounts.shape(1),
+            view<double>(rules), view<double>(low), view<double>(high)};
+}
+
 auto placeByResources(Matrix<double> costs, Matrix<double> amounts, Matrix<double> rules, Matrix<double> low,
                       Matrix<double> high, Matrix<double> start, bool isWarm, double timeLimit) {
-    const konstrain::ResourceProblem problem{view<double>(costs), costs.shape(1),      view<double>(amounts),
-                                             amounts.shape(1),    view<double>(rules), view<double>(low),
-                                             view<double>(high)};
+    const konstrain::ResourceProblem problem = problemOf(costs, amounts, rules, low, high);
     auto prices = copyVector<double>(view<double>(start));
     auto labels = makeVector<std::int32_t>(costs.shape(0));
     const auto deadline = konstrain::deadlineIn(timeLimit);
@@ -31,6 +37,25 @@ auto placeByResources(Matrix<double> costs, Matrix<double> amounts, Matrix<doubl
     return std::make_tuple(labels, prices, least, isKept);
 }
 
+auto walkByResources(Matrix<double> costs, Matrix<double> amounts, Matrix<double> rules, Matrix<double> low,
+                     Matrix<double> high, Matrix<double> prices, Vector<std::int32_t> start, double warmth,
+                     std::size_t nChoices, std::size_t nSteps, std::uint64_t seed, double timeLimit) {
+    const konstrain::ResourceProblem problem = problemOf(costs, amounts, rules, low, high);
+    auto labels = copyVector<std::int32_t>(view<std::int32_t>(start));
+    bool isKept = false;
+    {
+        nb::gil_scoped_release release;
+        const konstrain::RowKinds kinds(problem);
+        konstrain::RowPricer pricer(problem, kinds);
+        pricer.take(view<double>(prices));
+        konstrain::ResourceWalk walk(problem, pricer, view<double>(prices), view<std::int32_t>(start),
+                                     nChoices);
+        isKept =
+            walk.run({labels.data(), labels.size()}, warmth, nSteps, seed, konstrain::deadlineIn(timeLimit));
+    }
+    return std::make_tuple(labels, isKept);
+}
+
 } // namespace
 
 void bindResources(nb::module_& m) {
@@ -40,4 +65,10 @@ void bindResources(nb::module_& m) {
         "time_limit"_a,
         "Labels, prices (flat, clusters x rules), what rows pay in their cheapest clusters at these prices, "
         "and whether the labels keep all bounds.");
+    m.def("walk_by_resources", &walkByResources, "costs"_a.noconvert(), "amounts"_a.noconvert(),
+          "rules"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "prices"_a.noconvert(),
+          "start"_a.noconvert(), "warmth"_a, "n_choices"_a, "n_steps"_a, "seed"_a, "time_limit"_a,
+          "Labels found by annealing from these on among so many choices of least regret at these prices, "
+          "and whether they "
+          "keep all bounds.");
 }
