@@ -1,8 +1,9 @@
-"""Fits over a cluster of two workers, one table: ``python perf/dask_fit.py make|fit|peer|overhead ...``.
+"""Fits over a cluster of two workers, one table: ``python perf/dask_fit.py make|fit|peer|overhead|shares ...``.
 
 ``make N FOLDER`` writes N rows of 16 features in single precision as Parquet, ``fit FOLDER [GB]`` clusters them
 under sizes with two workers of so much memory each, ``peer FOLDER [GB]`` does the same with dask_ml's KMeans, which
-keeps no sizes (``pip install dask-ml``), and ``overhead`` sets a fit over a cluster beside the same fit in memory.
+keeps no sizes (``pip install dask-ml``), ``overhead`` sets a fit over a cluster beside the same fit in memory, and
+``shares FOLDER`` does so under shares of groups, on the sets of the fair clustering comparison (see `shares.py`).
 Each prints one line of JSON.
 """
 
@@ -24,6 +25,7 @@ from distributed import Client, LocalCluster
 
 import konstrain
 from konstrain.dask import ConstrainedKMeans
+from shares import fair_set
 from timing import peak_megabytes
 
 N_FEATURES, N_CLUSTERS, N_ITERATIONS = 16, 50, 10
@@ -146,6 +148,38 @@ def overhead() -> dict[str, Any]:
     }
 
 
+def shares(folder: Path) -> list[dict[str, Any]]:
+    """Fit sets of the fair clustering comparison over two workers and in memory, from the same centers."""
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster, Client(cluster):
+        return [shares_of(folder, name, k) for name in ("bank_40k", "adult") for k in (5, 10)]
+
+
+def shares_of(folder: Path, name: str, k: int) -> dict[str, Any]:
+    """Keep the share of every group within a tenth of its share in all rows, there and here."""
+    rows, groups = fair_set(folder, name)
+    asked = {"share_tolerance": 0.1, "max_iter": 30, "local_search": False}
+    asked["init"] = (
+        konstrain.ConstrainedKMeans(k, n_init=1, local_search=False, random_state=0).fit(rows).cluster_centers_
+    )
+    begin = time.perf_counter()
+    local = konstrain.ConstrainedKMeans(k, **asked).fit(rows, category=groups)
+    alone = time.perf_counter() - begin
+    begin = time.perf_counter()
+    model = ConstrainedKMeans(k, **asked).fit(da.from_array(rows, chunks=(5_000, rows.shape[1])), category=groups)
+    together = time.perf_counter() - begin
+    overall = np.bincount(groups) / len(groups)
+    held = np.stack([model.cluster_shares_[group] for group in range(overall.size)], axis=1)
+    return {
+        "set": name,
+        "k": k,
+        "SSE in memory": round(local.inertia_, 2),
+        "over two workers": round(model.inertia_, 2),
+        "worse by": f"{model.inertia_ / local.inertia_ - 1:.1e}",
+        "shares kept": bool(((held >= 0.9 * overall - 1e-12) & (held <= overall / 0.9 + 1e-12)).all()),
+        "seconds": [round(alone, 1), round(together, 1)],
+    }
+
+
 def main(verb: str, *arguments: str) -> None:
     """Run one verb."""
     warnings.simplefilter("ignore")
@@ -154,6 +188,10 @@ def main(verb: str, *arguments: str) -> None:
         return
     if verb == "overhead":
         print(json.dumps(overhead()))
+        return
+    if verb == "shares":
+        for line in shares(Path(arguments[0])):
+            print(json.dumps(line))
         return
     memory = f"{float(arguments[1]) if len(arguments) > 1 else 1.0}GB"
     with (

@@ -13,6 +13,7 @@ ALWAYS, NEVER = 0, 10**12
 SEARCH = {
     "konstrain.kmeans.plan.SEARCH_LIMIT": (ALWAYS, NEVER),
     "konstrain.kmeans.plan.STEP_NODES": (1, 1000),
+    "konstrain.kmeans.steps.PATIENT_LOOKS": (1, 100),
     "konstrain.kmeans.plan.AUTO_WORK": (1.0, 1e7),
     "konstrain.kmeans.plan.AUTO_LEAST": (1, 100),
     "konstrain.kmeans.start.MANY_CLUSTERS": (1, NEVER),
@@ -99,6 +100,7 @@ REMOTE = {
     "konstrain.dask.steps.MOST_SENT": (1, 1000),
     "konstrain.dask.steps.LOOKS_TO_WIDEN": (1, 1000),
     "konstrain.dask.steps.TRUST": (0.0, 1e9),
+    "konstrain.dask.steps.MORE_THAN_ENOUGH": (0.0, 10.0),
     "konstrain.dask.steps.SHORTENED": (0.01, 0.9),
     "konstrain.dask.steps.MOST_CANCELLED": (-1.0, 2.0),
 }

@@ -27,3 +27,10 @@ def test_a_look_late_ends_work_that_has_looks_left():
 def test_branchings_and_looks_are_limits_on_work_and_seconds_are_not(limit):
     assert Deadline(None, **limit).counts_work
     assert not Deadline(5.0).counts_work
+
+
+def test_a_patient_part_has_looks_of_its_own_and_asks_for_a_proof():
+    patient = Deadline(None, max_nodes=5, is_brief=True).patient(0.5, 2)
+    assert (patient.max_nodes, patient.is_brief) == (None, False)
+    assert [patient.look(), patient.look()] == [False, True]
+    assert 0.0 < Deadline(10.0).patient(0.1, 2).remaining() <= 1.0

@@ -80,6 +80,10 @@ class Deadline:
         """Return a deadline after this part of the time that is left, for a good answer after few branchings."""
         return Deadline(self._part(part), max_nodes=max_nodes, is_brief=True, looks=self._looks)
 
+    def patient(self, part: float, looks: int) -> "Deadline":
+        """Return a deadline after this part of the time that is left, for a proof that takes no more looks."""
+        return Deadline(self._part(part), looks=Looks(looks))
+
     def end(self) -> None:
         """Let all work that has this deadline end now."""
         self._end = 0.0

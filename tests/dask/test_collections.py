@@ -105,26 +105,6 @@ def test_weights_and_demands_must_be_cut_like_the_rows(cluster, X):
         assert_array_equal(by_series.labels_.compute(), local.labels_)
 
 
-def test_shares_and_several_resources_are_refused_in_one_line(X):
-    x = da.from_array(X, chunks=(100, 4))
-    for model, given, words in [
-        (ConstrainedKMeans(3, share_min=0.1), {}, "share_min is given, but shares of groups are kept in memory only"),
-        (ConstrainedKMeans(3), {"category": ["a"] * 300}, "category is given, but shares of groups"),
-        (
-            ConstrainedKMeans(3),
-            {"demand": np.ones((300, 2))},
-            "demand has 2 dimensions; over a cluster it is one value",
-        ),
-        (
-            ConstrainedKMeans(3),
-            {"demand": da.ones((300, 2), chunks=(100, 2))},
-            "several resources are kept in memory",
-        ),
-    ]:
-        with pytest.raises(ValueError, match=words):
-            model.fit(x, **given)
-
-
 def test_rows_without_weight_go_to_their_nearest_center(cluster, X):
     weight = np.where(np.arange(300) % 5 == 0, 0.0, 1.0)
     local = konstrain.ConstrainedKMeans(3, init=X[:3]).fit(X, sample_weight=weight)

@@ -1,7 +1,9 @@
 """`konstrain fit` on folders of Parquet: every id once, sizes as reported, whole or not at all."""
 
 import json
+from pathlib import Path
 
+import fsspec
 import numpy as np
 import polars as pl
 import pytest
@@ -9,6 +11,9 @@ from distributed import LocalCluster
 
 import konstrain as library
 from command_line import konstrain
+from konstrain.dask.parquet import Folder
+from konstrain.exceptions import FileError
+from konstrain.files.choice import Request
 
 N = 600
 
@@ -82,13 +87,20 @@ def test_a_pattern_of_files_on_a_given_scheduler_replaces_a_folder_by_force(fold
     ("arguments", "words"),
     [
         (("rows", "-k", 3, "--id", "key", "--plot", "a.png"), "--plot needs all rows in memory"),
-        (("rows", "-k", 3, "--category", "key"), "--category needs all rows in memory"),
-        (("rows", "-k", 3, "--share-min", "0.1"), "--share-min needs all rows in memory"),
-        (("rows", "-k", 3, "--share-max", "0.9"), "--share-max needs all rows in memory"),
-        (("rows", "-k", 3, "--share-tolerance", "0"), "--share-tolerance needs all rows in memory"),
-        (("rows", "-k", 3, "--demand", "x,y"), "--demand with several columns needs all rows in memory"),
+        (
+            ("rows", "-k", 3, "--id", "key", "--share-min", "0.1"),
+            "--share-min is about groups of rows: give category",
+        ),
+        (("rows", "-k", 3, "--id", "key", "--category", "sex"), "has no column 'sex'"),
         (("none", "-k", 3), "there is no file or folder none"),
-        (("s3://bucket/part-*.parquet", "-k", 3), "is an address; konstrain reads files of this machine"),
+        (("s3://bucket/part-*.parquet", "-k", 3), "s3://bucket/part-*.parquet needs s3fs: pip install s3fs"),
+        (("s3://bucket/rows", "-k", 3), "s3://bucket/rows needs s3fs: pip install s3fs"),
+        (("nowhere://rows", "-k", 3), "cannot read nowhere://rows: Protocol not known: nowhere"),
+        (("s3://bucket/rows.csv", "-k", 3), "is an address; konstrain reads files of this machine"),
+        (
+            ("rows", "-k", 3, "--id", "key", "-o", "s3://bucket/labels"),
+            "cannot write s3://bucket/labels: labels appear",
+        ),
         (("rows", "-k", 3), "column 'key' holds no numbers"),
         (("empty", "-k", 3), "there is no Parquet file in empty"),
         (("none-*.parquet", "-k", 3), "no file is called none-*.parquet"),
@@ -103,6 +115,63 @@ def test_what_cannot_be_done_is_said_in_one_line(arguments, words, folder):
     assert done.code == 2
     assert words in done.err
     assert done.err.count("\n") == 1
+
+
+def test_a_folder_by_its_address_gives_what_it_gives_by_its_path(folder):
+    by_path = konstrain("fit", "rows", "--id", "key", "-k", 3, "--size-min", 190, "--json", folder=folder)
+    address = (folder / "rows").resolve().as_uri()
+    for data in (address, f"{address}/part-*.parquet"):
+        by_address = konstrain(
+            *("fit", data, "--id", "key", "-k", 3, "--size-min", 190, "--json", "-o", "labels", "--force"),
+            folder=folder,
+        )
+        assert (by_address.code, by_address.err) == (0, "")
+        assert json.loads(by_address.out)["sse"] == json.loads(by_path.out)["sse"]
+        assert pl.read_parquet(folder / "labels" / "*.parquet")["key"].n_unique() == N
+
+
+def test_files_are_read_from_any_file_system_that_fsspec_knows(folder):
+    memory = fsspec.filesystem("memory")
+    memory.put(str(folder / "rows"), "/rows", recursive=True)
+    request = Request(["x", "y"], "key", [], [], ())
+    here, there = Folder.open(folder / "rows", request), Folder.open(Path("memory://rows"), request)
+    assert [piece.path for piece in there.pieces][:1] == ["memory:///rows/part-0.parquet"]
+    assert there.n_samples == N
+    for number in range(len(here.pieces)):
+        np.testing.assert_array_equal(there.rows(number, ()).values, here.rows(number, ()).values)
+    with pytest.raises(FileError, match=r"no Parquet file is called memory://none, or is in it"):
+        Folder.open(Path("memory://none"), request)
+
+
+def test_shares_and_several_demands_are_kept_over_a_folder(folder):
+    rng = np.random.default_rng(1)
+    frame = pl.read_parquet(folder / "all.parquet").with_columns(
+        sex=pl.Series(np.where(rng.random(N) < 0.4, "F", "M")),
+        money=pl.Series(rng.uniform(1, 3, N)),
+        people=pl.Series(rng.integers(1, 5, N)),
+    )
+    (folder / "more").mkdir()
+    for number in range(3):
+        frame[200 * number : 200 * (number + 1)].write_parquet(folder / "more" / f"part-{number}.parquet")
+    bounds = ("--category", "sex", "--share-min", "F=0.35", "--share-max", "F=0.45")
+    demands = ("--demand", "money,people", "--size-max", "450,600")
+    done = konstrain(
+        *("fit", "more", "--id", "key", "-k", 3, *bounds, *demands, "--json", "-o", "labels"), folder=folder
+    )
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    joined = frame.join(pl.read_parquet(folder / "labels" / "*.parquet"), on="key", maintain_order="left")
+    by_label = (
+        joined.group_by("label", maintain_order=False)
+        .agg((pl.col("sex") == "F").mean().alias("share"), pl.col("money").sum(), pl.col("people").sum())
+        .sort("label")
+    )
+    assert by_label["share"].min() >= 0.35
+    assert by_label["share"].max() <= 0.45
+    assert by_label["money"].max() <= 450
+    assert by_label["people"].max() <= 600
+    np.testing.assert_allclose(told["sizes"], by_label.select("money", "people").to_numpy())
+    np.testing.assert_allclose(told["shares"]["F"], by_label["share"])
 
 
 def test_no_scheduler_at_an_address_is_one_line(folder):

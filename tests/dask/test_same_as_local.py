@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 import konstrain
@@ -21,8 +22,10 @@ KINDS = {
     "links and sizes": {"links": True, "size_min": 150, "size_max": 230},
     "soft links": {"links": 0.7, "violation_cost": 0.5},
     "weights": {"sample_weight": True, "size_min": 150, "size_max": 230},
+    "demand": {"demand": (1, 2, 3), "size_min": 300, "size_max": 480},
+    "demand in fractions": {"demand": (0.5, 3.5), "size_min": 300, "size_max": 480},
+    "links and demand": {"links": True, "demand": (1, 2, 3), "size_min": 300, "size_max": 480},
 }
-DEMAND = {"demand": True, "size_min": 300, "size_max": 480}
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["1 worker", "2 workers"])
@@ -33,15 +36,19 @@ def cluster(request):
 
 def asked(kind, rng):
     """Arguments of the estimator, and those of `fit`."""
-    given = dict(DEMAND if kind == "demand" else KINDS[kind])
+    given = dict(KINDS[kind])
     links, fit = given.pop("links", None), {}
     if links is not None:
         pairs = rng.permutation(N)[:120].reshape(-1, 2)
         confidence = np.full((30, 1), np.inf if links is True else links)
         fit = {"must_link": np.hstack([pairs[:30], confidence]), "cannot_link": np.hstack([pairs[30:], confidence])}
-    for name in ("sample_weight", "demand"):
-        if given.pop(name, False):
-            fit[name] = rng.integers(1, 4, N).astype(float)
+    if given.pop("sample_weight", False):
+        fit["sample_weight"] = rng.integers(1, 4, N).astype(float)
+    demand = given.pop("demand", ())
+    if len(demand) == 2:
+        fit["demand"] = rng.uniform(*demand, N)
+    elif demand:
+        fit["demand"] = rng.choice(demand, N).astype(float)
     return given, fit
 
 
@@ -66,7 +73,9 @@ def few_rows_near_a_tie(monkeypatch):
 def test_labels_and_costs_are_those_of_a_fit_in_memory(kind, cluster, monkeypatch):
     rng, X = rows(kind)
     params, arguments = asked(kind, rng)
-    params |= {"n_clusters": K, "init": X[:K], "max_iter": 5, "tol": 0, "local_search": False}
+    # Where sizes are fractions steps from anywhere take long to prove, and only proved ones must be the same.
+    init = KMeans(K, n_init=1, random_state=0).fit(X).cluster_centers_ if kind == "demand in fractions" else X[:K]
+    params |= {"n_clusters": K, "init": init, "max_iter": 5, "tol": 0, "local_search": False}
     local = quietly(konstrain.ConstrainedKMeans(**params), X, **arguments)
     few_rows_near_a_tie(monkeypatch)
     with Client(cluster):
@@ -95,22 +104,3 @@ def test_new_rows_are_assigned_as_in_memory(kind, cluster, monkeypatch):
         found = model.predict(da.from_array(X, chunks=(250, 3)), **params, **arguments)
         assert found.chunks == ((250, 250, 250, 150),)
         assert_array_equal(found.compute(), local.predict(X, **params, **arguments))
-
-
-def test_unequal_demand_is_kept_at_about_the_cost_in_memory_whatever_the_partitions(cluster, monkeypatch):
-    # Steps on the way are good, not proved, here and in memory: only the assignment at given centers is the same.
-    rng, X = rows("demand")
-    params, arguments = asked("demand", rng)
-    params |= {"n_clusters": K, "init": X[:K], "max_iter": 3, "local_search": False}
-    local = quietly(konstrain.ConstrainedKMeans(**params), X, **arguments)
-    few_rows_near_a_tie(monkeypatch)
-    with Client(cluster):
-        one, many = (
-            quietly(ConstrainedKMeans(**params), da.from_array(X, chunks=(size, 3)), **arguments) for size in (N, 150)
-        )
-    assert_array_equal(one.labels_.compute(), many.labels_.compute())
-    sizes = np.bincount(one.labels_.compute(), arguments["demand"])
-    assert sizes.min() >= 300
-    assert sizes.max() <= 480
-    assert_allclose(one.cluster_sizes_, sizes)
-    assert_allclose(one.inertia_, local.inertia_, rtol=1e-2)

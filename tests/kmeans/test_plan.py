@@ -100,3 +100,14 @@ def test_elsewhere_a_run_may_take_all_the_time_there_is(problem):
     seconds, share = dealt(problem, 8)
     assert seconds > 910.0
     assert share == 1.0
+
+
+def test_steps_are_proved_on_the_way_where_nothing_but_lloyds_loop_from_given_centers_is_asked_for():
+    patient = {
+        (is_given, search): plan_run(
+            Steps(SIZED), GIVEN if is_given else DRAWN, 0, search=search
+        ).loop.steps.is_patient
+        for is_given in (True, False)
+        for search in (True, False, "auto")
+    }
+    assert [which for which, is_patient in patient.items() if is_patient] == [(True, False)]

@@ -71,15 +71,8 @@ class Resources:
     @cached_property
     def widened(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The bounds as sums are compared with them: each gives way by rounding at the magnitude of its terms."""
-        total = np.abs(self.amounts).sum(axis=0)
-        # A rule of one amount misses its bound by rounding of that size; terms of both signs may cancel.
-        is_single = np.count_nonzero(self.rules, axis=1) <= 1
-        cancelling = np.where(is_single, 0.0, np.abs(self.rules) @ total)
         rounding = demand_rounding(np.abs(self.amounts).ravel(), self.amounts.shape[0])
-        return (
-            self.low - rounding * np.maximum(np.where(np.isfinite(self.low), np.abs(self.low), 0.0), cancelling),
-            self.high + rounding * np.maximum(np.where(np.isfinite(self.high), np.abs(self.high), 0.0), cancelling),
-        )
+        return widened_rules(self.rules, self.low, self.high, np.abs(self.amounts).sum(axis=0), rounding)
 
     @cached_property
     def compared(self) -> "Resources":
@@ -147,3 +140,20 @@ class Resources:
         unit = np.abs(self.of_blocks).mean(axis=0) if self.amounts.shape[0] else np.ones(self.n_rules)
         unit = np.where(unit > 0, unit, 1.0)
         return replace(self, rules=self.rules / unit[:, None], low=self.low / unit, high=self.high / unit), unit
+
+
+def widened_rules(
+    rules: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    total: NDArray[np.float64],
+    rounding: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds of rules that give way by this share of their terms; `total` is what all blocks hold of each amount."""
+    # A rule of one amount misses its bound by rounding of that size; terms of both signs may cancel.
+    is_single = np.count_nonzero(rules, axis=1) <= 1
+    cancelling = np.where(is_single, 0.0, np.abs(rules) @ total)
+    return (
+        low - rounding * np.maximum(np.where(np.isfinite(low), np.abs(low), 0.0), cancelling),
+        high + rounding * np.maximum(np.where(np.isfinite(high), np.abs(high), 0.0), cancelling),
+    )

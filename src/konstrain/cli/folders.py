@@ -14,11 +14,13 @@ from konstrain._words import counted, enumerated
 from konstrain.cli import clock
 from konstrain.cli.fit_options import FolderOptions, ResultOptions, SearchOptions
 from konstrain.cli.given_links import together
-from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, sizes_in
+from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, shares_in, sizes_in
 from konstrain.cli.running import interrupts, note, print_result, progress
+from konstrain.constraints.shares import refuse_shares_without_groups
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, read_links_file
 from konstrain.files.choice import Request
+from konstrain.files.sources import address_of
 
 # What may stand between the names in a file of links.
 DELIMITERS = ",;\t "
@@ -29,9 +31,11 @@ PATTERN = "*?["
 
 
 def is_folder(path: Path) -> bool:
-    """Whether this names several files: a folder, or a pattern of Parquet files."""
-    is_pattern = path.suffix == ".parquet" and any(mark in path.name for mark in PATTERN)
-    return path.is_dir() or (is_pattern and not path.exists())
+    """Whether this names several files: a folder, a pattern of Parquet files, or the address of either."""
+    is_parquet = path.suffix == ".parquet"
+    is_pattern = is_parquet and any(mark in path.name for mark in PATTERN)
+    is_elsewhere = address_of(path) is not None and (is_parquet or not path.suffix)
+    return path.is_dir() or (is_pattern and not path.exists()) or is_elsewhere
 
 
 @dataclass(frozen=True)
@@ -57,15 +61,19 @@ class FolderFit:
         if self.output is not None:
             refuse_taken(self.output, force=self.options.force)
         folder = Folder.open(
-            self.data.data, self._request(), weight=self.constraints.weight, demand=self.constraints.demand
+            self.data.data,
+            self._request(),
+            weight=self.constraints.weight,
+            demand=self._demands,
+            category=self._categories,
         )
+        bounds = self._bounds()
         with self._client() as client:
             links = self._links(client, folder)
             with progress(f"{folder.n_samples:,} rows ...", quiet=self.quiet) as show:
                 model = ConstrainedKMeans(
                     self.n_clusters,
-                    size_min=sizes_in("--size-min", self.constraints.size_min, self.n_clusters),
-                    size_max=sizes_in("--size-max", self.constraints.size_max, self.n_clusters),
+                    **bounds,
                     n_init="auto" if self.search.n_init is None else self.search.n_init,
                     random_state=self.search.seed,
                     time_limit=self.search.time_limit,
@@ -77,15 +85,39 @@ class FolderFit:
             interrupts.end_here()
             if self.output is not None:
                 with folder_in_making(self.output, force=self.options.force) as making:
-                    write_labels(client, folder, model._labelling, model._first_rows, model.cluster_centers_, making)
+                    rule = (model._labelling, model._groups, model._first_rows, model.cluster_centers_)
+                    write_labels(client, folder, *rule, making)
                     interrupts.end_here()
                 interrupts.wrote(self.output)
         self._report(model, folder)
 
     def _request(self) -> Request:
-        numeric = [name for name in (self.constraints.demand, self.constraints.weight) if name is not None]
+        numeric = [name for name in (*self._demands, self.constraints.weight) if name is not None]
         columns = names_in("--columns", self.data.columns) or None
-        return Request(columns, self.data.id, names_in("--ignore", self.data.ignore), numeric, ())
+        return Request(columns, self.data.id, names_in("--ignore", self.data.ignore), numeric, self._categories)
+
+    @property
+    def _demands(self) -> list[str]:
+        return names_in("--demand", self.constraints.demand)
+
+    @property
+    def _categories(self) -> list[str]:
+        return names_in("--category", self.constraints.category)
+
+    def _bounds(self) -> dict[str, Any]:
+        asked, k = self.constraints, self.n_clusters
+        shares = {
+            "share_min": shares_in("--share-min", asked.share_min, self._categories),
+            "share_max": shares_in("--share-max", asked.share_max, self._categories),
+            "share_tolerance": asked.share_tolerance,
+        }
+        if not self._categories:
+            refuse_shares_without_groups(**shares)
+        return {
+            "size_min": sizes_in("--size-min", asked.size_min, k, len(self._demands)),
+            "size_max": sizes_in("--size-max", asked.size_max, k, len(self._demands)),
+            **shares,
+        }
 
     @contextmanager
     def _client(self) -> Iterator[Any]:
@@ -133,6 +165,7 @@ class FolderFit:
             "n_partitions": len(folder.pieces),
             "sse": model.inertia_,
             "sizes": sizes.tolist(),
+            "shares": _plain(model.cluster_shares_),
             "violations": {"must_link": model.violations_.must_link, "cannot_link": model.violations_.cannot_link},
             "n_iter": model.n_iter_,
             "seconds": seconds,
@@ -141,13 +174,37 @@ class FolderFit:
         wrote = f"; wrote {enumerated(interrupts.written)}" if interrupts.written else ""
         text = (
             f"{folder.n_samples:,} rows in {counted(self.n_clusters, 'cluster')}\n"
-            f"SSE {model.inertia_:.6g}; sizes {sizes.min():g} to {sizes.max():g}; "
+            f"SSE {model.inertia_:.6g}; {_told_sizes(sizes, self._demands)}{_told_shares(model.cluster_shares_)}; "
             f"{counted(model.n_violations_, 'broken link')}\n"
             f"constrained-kmeans, {model.n_iter_} iterations, {seconds:.1f} s{wrote}"
         )
         if self.output is None:
             note("no labels were written; -o names a folder for them", quiet=self.quiet)
         print_result(text, values, as_json=self.as_json)
+
+
+def _told_sizes(sizes: np.ndarray, names: list[str]) -> str:
+    """Say between what sizes are; of several resources for each."""
+    if sizes.ndim == 1:
+        return f"sizes {sizes.min():g} to {sizes.max():g}"
+    return ", ".join(f"{name} {held.min():g} to {held.max():g}" for name, held in zip(names, sizes.T, strict=True))
+
+
+def _told_shares(shares: dict[Any, Any]) -> str:
+    """Say between what the shares of groups are."""
+    by_attribute = shares if any(isinstance(value, dict) for value in shares.values()) else {"": shares}
+    return "".join(
+        f"; {f'{name} ' if name else ''}{value} {np.nanmin(share):.3g} to {np.nanmax(share):.3g}"
+        for name, groups in by_attribute.items()
+        for value, share in groups.items()
+    )
+
+
+def _plain(shares: dict[Any, Any]) -> dict[str, Any]:
+    return {
+        str(name): _plain(value) if isinstance(value, dict) else np.asarray(value).tolist()
+        for name, value in shares.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -199,11 +256,6 @@ def refuse_options_in_memory(
         "--decimal": rows.decimal,
         "--encoding": rows.encoding,
         "--group": constraints.group,
-        "--category": constraints.category,
-        "--share-min": constraints.share_min,
-        "--share-max": constraints.share_max,
-        "--share-tolerance": constraints.share_tolerance is not None,
-        "--demand with several columns": "," in (constraints.demand or ""),
         f"--method {search.method}": search.method != "constrained-kmeans",
     }
     for name, is_given in in_memory.items():

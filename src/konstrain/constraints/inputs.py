@@ -302,20 +302,29 @@ def read_resources(demand: Any, size_min: Any, size_max: Any, n_samples: int, n_
     if wrong.size:
         row, column = wrong[0]
         raise ValueError(f"demand[{row}, {column}] is {values[row, column]}; it must be finite and not negative")
-    n_resources = values.shape[1]
+    names = resource_names(demand, values.shape[1])
+    return Amounts(values, *read_resource_bounds(size_min, size_max, n_clusters, len(names)), names)
+
+
+def resource_names(demand: Any, n_resources: int) -> tuple[str, ...]:
+    """Names of resources: those of the columns, where they have names."""
+    columns = getattr(demand, "columns", None)
+    if isinstance(columns, Iterable):
+        return tuple(map(str, columns))
+    return tuple(f"resource {r}" for r in range(n_resources))
+
+
+def read_resource_bounds(
+    size_min: Any, size_max: Any, n_clusters: int, n_resources: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return bounds of several resources, shape (n_clusters, n_resources), infinite where nothing is asked."""
     low = _resource_bounds("size_min", size_min, n_clusters, n_resources, -np.inf)
     high = _resource_bounds("size_max", size_max, n_clusters, n_resources, np.inf)
     crossed = np.argwhere(low > high)
     if crossed.size:
         j, r = crossed[0]
         raise ValueError(f"size_min {low[j, r]:g} is larger than size_max {high[j, r]:g} (cluster {j}, resource {r})")
-    columns = getattr(demand, "columns", None)
-    names = (
-        tuple(map(str, columns))
-        if isinstance(columns, Iterable)
-        else tuple(f"resource {r}" for r in range(n_resources))
-    )
-    return Amounts(values, low, high, names)
+    return low, high
 
 
 def _resource_bounds(name: str, value: Any, n_clusters: int, n_resources: int, default: float) -> NDArray[np.float64]:

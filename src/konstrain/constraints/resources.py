@@ -12,6 +12,7 @@ from konstrain.assignment.resources import Resources
 from konstrain.constraints.closure import Blocks
 from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.explain import listed_rows
+from konstrain.constraints.inputs import Amounts
 from konstrain.constraints.shares import Attribute
 from konstrain.constraints.witness import Finding, SizeSums
 
@@ -25,38 +26,62 @@ class RuleName:
     side: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class RuleTable:
+    """Rules without the rows they are about: weights of amounts, the bounds of each cluster, and names.
+
+    The amounts are the resources, then a count of rows for each value of each attribute whose shares are bounded.
+    """
+
+    weights: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    names: tuple[RuleName, ...]
+
+    @classmethod
+    def of(cls, n_clusters: int, amounts: Amounts | None, attributes: tuple[Attribute, ...]) -> "RuleTable | None":
+        """Write down the rules; None where nothing of the kind is asked."""
+        n_columns = 0 if amounts is None else len(amounts.names)
+        rules: list[tuple[dict[int, float], NDArray[np.float64], NDArray[np.float64]]] = []
+        names: list[RuleName] = []
+        if amounts is not None:
+            for r, name in enumerate(amounts.names):
+                rules.append(({r: 1.0}, amounts.low[:, r], amounts.high[:, r]))
+                names.append(RuleName(name))
+        for attribute in bounded_attributes(attributes):
+            values = range(len(attribute.values))
+            for value, share, side in _share_rules(attribute):
+                weights = {n_columns + v: (v == value) - share for v in values}
+                low, high = (0.0, np.inf) if side == "min" else (-np.inf, 0.0)
+                rules.append((weights, np.full(n_clusters, low), np.full(n_clusters, high)))
+                names.append(RuleName(f"share of {attribute.words(value)}", share, side))
+            n_columns += len(values)
+        if not rules:
+            return None
+        matrix = np.zeros((len(rules), n_columns))
+        for r, (weights, _, _) in enumerate(rules):
+            for column, weight in weights.items():
+                matrix[r, column] = weight
+        least = np.ascontiguousarray(np.column_stack([rule[1] for rule in rules]))
+        most = np.ascontiguousarray(np.column_stack([rule[2] for rule in rules]))
+        return cls(matrix, least, most, tuple(names))
+
+
+def bounded_attributes(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
+    """Attributes whose shares are bounded."""
+    return tuple(attribute for attribute in attributes if attribute.is_bounded)
+
+
 def rules_of(constraints: Constraints, blocks: Blocks) -> tuple[Resources | None, tuple[RuleName, ...]]:
     """Return the rules over blocks with their names; None where nothing of the kind is asked."""
-    k = constraints.n_clusters
-    columns: list[NDArray[np.float64]] = []
-    rules: list[tuple[dict[int, float], NDArray[np.float64], NDArray[np.float64]]] = []
-    names: list[RuleName] = []
     held = constraints.amounts
-    if held is not None:
-        for r, name in enumerate(held.names):
-            columns.append(blocks.total(held.values[:, r]))
-            rules.append(({r: 1.0}, held.low[:, r], held.high[:, r]))
-            names.append(RuleName(name))
-    for attribute in constraints.attributes:
-        if not attribute.is_bounded:
-            continue
-        first = len(columns)
-        columns += [blocks.total((attribute.codes == v).astype(np.float64)) for v in range(len(attribute.values))]
-        for value, share, side in _share_rules(attribute):
-            weights = {first + v: (v == value) - share for v in range(len(attribute.values))}
-            low, high = (0.0, np.inf) if side == "min" else (-np.inf, 0.0)
-            rules.append((weights, np.full(k, low), np.full(k, high)))
-            names.append(RuleName(f"share of {attribute.words(value)}", share, side))
-    if not rules:
+    table = RuleTable.of(constraints.n_clusters, held, constraints.attributes)
+    if table is None:
         return None, ()
-    matrix = np.zeros((len(rules), len(columns)))
-    for r, (weights, _, _) in enumerate(rules):
-        for column, weight in weights.items():
-            matrix[r, column] = weight
-    least = np.ascontiguousarray(np.column_stack([rule[1] for rule in rules]))
-    most = np.ascontiguousarray(np.column_stack([rule[2] for rule in rules]))
-    resources = Resources(np.column_stack(columns), matrix, least, most)
-    return resources, tuple(names)
+    columns = [] if held is None else [blocks.total(column) for column in held.values.T]
+    for attribute in bounded_attributes(constraints.attributes):
+        columns += [blocks.total((attribute.codes == v).astype(np.float64)) for v in range(len(attribute.values))]
+    return Resources(np.column_stack(columns), table.weights, table.low, table.high), table.names
 
 
 def _share_rules(attribute: Attribute) -> Iterator[tuple[int, float, str]]:
@@ -84,7 +109,8 @@ def resource_findings(constraints: Constraints, blocks: Blocks) -> Iterator[Find
 
 
 def _overall_shares(attribute: Attribute) -> Iterator[Finding]:
-    n, counts, shares = attribute.codes.size, attribute.counts, attribute.shares
+    counts, shares = attribute.counts, attribute.shares
+    n = int(counts.sum())
     for v in range(len(attribute.values)):
         told = f"{counts[v]} of {n} rows are {attribute.words(v)} ({shares[v]:.3g} of them)"
         if shares[v] < attribute.low[v] * (1.0 - TOTAL_RELATIVE):
@@ -123,25 +149,30 @@ def _too_few_of_a_group(constraints: Constraints, attribute: Attribute) -> Itera
                 yield Finding("shares", message, SizeSums(float(needed), float(having)))
 
 
+def sums_of_resource(held: Amounts, resource: int, total: float) -> Iterator[Finding]:
+    """Yield what the bounds of all clusters add up to, where that does not fit what all rows hold."""
+    name, n_clusters = held.names[resource], held.low.shape[0]
+    least, most = float(np.maximum(held.low[:, resource], 0.0).sum()), float(held.high[:, resource].sum())
+    if least > total * (1.0 + TOTAL_RELATIVE):
+        message = (
+            f"size_min of {name} adds up to {least:g} over {n_clusters} clusters, but all rows hold "
+            f"{total:g}; lower it or ask for fewer clusters."
+        )
+        yield Finding("resources", message, SizeSums(least, total))
+    if most < total * (1.0 - TOTAL_RELATIVE):
+        message = (
+            f"size_max of {name} adds up to {most:g} over {n_clusters} clusters, but all rows hold "
+            f"{total:g}; raise it or ask for more clusters."
+        )
+        yield Finding("resources", message, SizeSums(total, most))
+
+
 def _amounts(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
     held = constraints.amounts
     if held is None:
         return
     for r, name in enumerate(held.names):
-        total = float(held.values[:, r].sum())
-        least, most = float(np.maximum(held.low[:, r], 0.0).sum()), float(held.high[:, r].sum())
-        if least > total * (1.0 + TOTAL_RELATIVE):
-            message = (
-                f"size_min of {name} adds up to {least:g} over {constraints.n_clusters} clusters, but all rows hold "
-                f"{total:g}; lower it or ask for fewer clusters."
-            )
-            yield Finding("resources", message, SizeSums(least, total))
-        if most < total * (1.0 - TOTAL_RELATIVE):
-            message = (
-                f"size_max of {name} adds up to {most:g} over {constraints.n_clusters} clusters, but all rows hold "
-                f"{total:g}; raise it or ask for more clusters."
-            )
-            yield Finding("resources", message, SizeSums(total, most))
+        yield from sums_of_resource(held, r, float(held.values[:, r].sum()))
         amount, room = blocks.total(held.values[:, r]), float(held.high[:, r].max())
         block = int(amount.argmax())
         if amount[block] > room * (1.0 + TOTAL_RELATIVE):

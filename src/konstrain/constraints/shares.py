@@ -46,15 +46,15 @@ class Attribute:
     @property
     def shares(self) -> NDArray[np.float64]:
         """Share of each value in all rows."""
-        return self.counts / max(self.codes.size, 1)
+        counts = self.counts
+        found: NDArray[np.float64] = counts / max(int(counts.sum()), 1)
+        return found
 
     def shares_in(self, labels: NDArray[Any], n_clusters: int) -> NDArray[np.float64]:
         """Share of each value in each cluster, shape (n_clusters, n_values); NaN in an empty one."""
         cells = labels.astype(np.int64) * len(self.values) + self.codes
         counts = np.bincount(cells, minlength=n_clusters * len(self.values)).reshape(n_clusters, -1)
-        size = counts.sum(axis=1, keepdims=True)
-        found: NDArray[np.float64] = np.divide(counts, size, out=np.full(counts.shape, np.nan), where=size > 0)
-        return found
+        return _shares_in(counts)
 
     @property
     def is_bounded(self) -> bool:
@@ -66,11 +66,40 @@ class Attribute:
         return str(self.values[value]) if self.name == "category" else f"{self.name}={self.values[value]}"
 
 
+@dataclass(frozen=True, eq=False)
+class CountedAttribute(Attribute):
+    """An attribute of rows that are elsewhere: instead of the value of each row, how many rows have each value."""
+
+    n_of: NDArray[np.int64]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of rows of each value."""
+        return self.n_of
+
+
 def shares_by_group(attributes: tuple[Attribute, ...], labels: NDArray[np.int32], n_clusters: int) -> dict[Any, Any]:
     """Share of each group in each cluster, by group; by attribute and group where there are several attributes."""
+    return _by_group(attributes, [attribute.shares_in(labels, n_clusters) for attribute in attributes])
+
+
+def shares_of_counts(attributes: tuple[Attribute, ...], counts: NDArray[np.float64]) -> dict[Any, Any]:
+    """Return the same from what each cluster holds of each value of each attribute."""
+    cuts = np.cumsum([len(attribute.values) for attribute in attributes])[:-1]
+    return _by_group(attributes, [_shares_in(part) for part in np.split(counts, cuts, axis=1)] if attributes else [])
+
+
+def _shares_in(counts: NDArray[Any]) -> NDArray[np.float64]:
+    """Shares of a cluster, shape (n_clusters, n_values); NaN in an empty one."""
+    size = counts.sum(axis=1, keepdims=True)
+    found: NDArray[np.float64] = np.divide(counts, size, out=np.full(counts.shape, np.nan), where=size > 0)
+    return found
+
+
+def _by_group(attributes: tuple[Attribute, ...], shares: list[NDArray[np.float64]]) -> dict[Any, Any]:
     by_attribute = {
-        attribute.name: dict(zip(attribute.values, attribute.shares_in(labels, n_clusters).T, strict=True))
-        for attribute in attributes
+        attribute.name: dict(zip(attribute.values, found.T, strict=True))
+        for attribute, found in zip(attributes, shares, strict=True)
     }
     return next(iter(by_attribute.values())) if len(by_attribute) == 1 else by_attribute
 
@@ -79,13 +108,24 @@ def read_shares(
     category: Any, share_min: Any, share_max: Any, share_tolerance: Any, n_samples: int
 ) -> tuple[Attribute, ...]:
     """Return the attributes with the shares asked for; one line says what is wrong with any of it."""
-    asked = {"share_min": share_min, "share_max": share_max, "share_tolerance": share_tolerance}
     if category is None:
-        for name, value in asked.items():
-            if value is not None:
-                raise ValueError(f"{name} is about groups of rows: give category, one value per row")
+        refuse_shares_without_groups(share_min=share_min, share_max=share_max, share_tolerance=share_tolerance)
         return ()
-    attributes = tuple(_attribute(name, column, n_samples) for name, column in _columns(category, n_samples))
+    attributes = tuple(_attribute(name, column, n_samples) for name, column in columns_of(category))
+    return bounded(attributes, share_min, share_max, share_tolerance)
+
+
+def refuse_shares_without_groups(**asked: Any) -> None:
+    """Raise when shares are asked for, but no category."""
+    for name, value in asked.items():
+        if value is not None:
+            raise ValueError(f"{name} is about groups of rows: give category, one value per row")
+
+
+def bounded(
+    attributes: tuple[Attribute, ...], share_min: Any, share_max: Any, share_tolerance: Any
+) -> tuple[Attribute, ...]:
+    """Return attributes with the shares asked of them."""
     low = _bounds("share_min", share_min, attributes, 0.0)
     high = _bounds("share_max", share_max, attributes, 1.0)
     tolerance = _tolerance(share_tolerance)
@@ -99,7 +139,7 @@ def read_shares(
     return tuple(read)
 
 
-def _columns(category: Any, n_samples: int) -> list[tuple[str, Any]]:
+def columns_of(category: Any) -> list[tuple[str, Any]]:
     """Names and values of the attributes, whatever table they come in."""
     if isinstance(category, Mapping):
         return [(str(name), column) for name, column in category.items()]
@@ -116,11 +156,17 @@ def _attribute(name: str, column: Any, n_samples: int) -> Attribute:
     values = membership_values(column)
     if values.shape != (n_samples,):
         raise ValueError(f"{name} must have one value per row, shape ({n_samples},), got {values.shape}")
-    missing = _first_missing(values)
+    missing = first_missing(values)
     if missing is not None:
         raise ValueError(
             f"{name} has no value in row {missing}: give every row a group, or one of its own to rows without"
         )
+    codes, found = coded(values)
+    return Attribute(name, found, codes, np.zeros(len(found)), np.ones(len(found)))
+
+
+def coded(values: NDArray[Any]) -> tuple[NDArray[np.int32], list[Any]]:
+    """Return which of the values that occur each row has, and these values, in order."""
     if values.dtype.kind == "O":
         seen: dict[Any, int] = {}
         codes = np.array([seen.setdefault(value, len(seen)) for value in values], dtype=np.int32)
@@ -128,14 +174,13 @@ def _attribute(name: str, column: Any, n_samples: int) -> Attribute:
         order = sorted(range(len(found)), key=lambda at: str(found[at]))
         rank = np.empty(len(found), dtype=np.int32)
         rank[order] = np.arange(len(found), dtype=np.int32)
-        codes, found = rank[codes], [found[at] for at in order]
-    else:
-        unique, inverse = np.unique(values, return_inverse=True)
-        codes, found = inverse.astype(np.int32), unique.tolist()
-    return Attribute(name, found, codes, np.zeros(len(found)), np.ones(len(found)))
+        return rank[codes], [found[at] for at in order]
+    unique, inverse = np.unique(values, return_inverse=True)
+    return inverse.astype(np.int32), unique.tolist()
 
 
-def _first_missing(values: NDArray[Any]) -> int | None:
+def first_missing(values: NDArray[Any]) -> int | None:
+    """Return the first row without a value; None: all have one."""
     if values.dtype.kind == "O":
         return next((at for at, value in enumerate(values) if value is None or _differs_from_itself(value)), None)
     wrong = np.flatnonzero(values != values)

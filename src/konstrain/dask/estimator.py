@@ -19,8 +19,10 @@ from konstrain._sklearn import StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Assignment
 from konstrain.constraints.inputs import membership_values
+from konstrain.constraints.shares import shares_of_counts
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions, client_for
+from konstrain.dask.groups import with_groups
 from konstrain.dask.linked import Asked, build_problem
 from konstrain.dask.looks import overview_of
 from konstrain.dask.passes import Place
@@ -30,12 +32,12 @@ from konstrain.dask.sample import Sample
 from konstrain.dask.start import first_centers
 from konstrain.dask.steps import RemoteLabels, RemoteSteps
 from konstrain.dask.weightless import place_weightless
-from konstrain.estimators._conventions import warn_not_converged
+from konstrain.estimators._conventions import start_of, warn_not_converged
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans.distances import default_threads
-from konstrain.kmeans.last_step import prove_last_step
+from konstrain.kmeans.last_step import prove_last_step, work_limit
 from konstrain.kmeans.loop import Loop
-from konstrain.kmeans.plan import STEP_NODES, choose_loop
+from konstrain.kmeans.plan import STEP_NODES, choose_loop, is_plain
 from konstrain.kmeans.restarts import draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.metrics import Violations, count_violations
@@ -72,10 +74,11 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         "k-means||" draws centers from all rows [1]_; from 1,000 clusters on "k-means++" does so too.
     n_init : int or "auto", default="auto"
         Number of runs on the sample.
-    max_iter, tol, violation_cost, local_search, time_limit, n_jobs, random_state, copy_x
+    share_min, share_max, share_tolerance, max_iter, tol, violation_cost, local_search, time_limit, n_jobs, \
+random_state, copy_x
         As in `konstrain.ConstrainedKMeans`; `local_search` and `n_jobs` are about the sample.
-    metric, share_min, share_max, share_tolerance : None
-        Metrics are learned, and shares of groups and several resources kept, in memory only.
+    metric : None
+        Metrics are learned in memory only.
     verbose : int, default=0
         1: a line per iteration on standard error.
     callback : callable or None, default=None
@@ -89,7 +92,8 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
     ----------
     labels_ : dask array of int32, shape (n_samples,)
         Cluster of each row, cut like X; computed from X when it is asked for.
-    cluster_centers_, inertia_, objective_, violation_cost_, n_iter_, violations_, n_violations_, cluster_sizes_
+    cluster_centers_, inertia_, objective_, violation_cost_, n_iter_, violations_, n_violations_, cluster_sizes_, \
+cluster_shares_
         As in `konstrain.ConstrainedKMeans`.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
@@ -196,35 +200,31 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         must_link, cannot_link : pairs, optional
             Rows that must, or must not, share a cluster, by their numbers from the first row of the first partition
             on; forms as in `konstrain.ConstrainedKMeans`. Rows with links are gathered on the client.
-        demand : dask array or series cut like X, or array-like, optional
-            What each row counts towards the size of its cluster; default 1.
-        category : None
-            Shares of groups are kept in memory only.
+        demand : dask array, series or dataframe cut like X, or array-like, optional
+            What each row counts towards the size of its cluster; default 1. Of several resources a column each, with
+            bounds as in `konstrain.ConstrainedKMeans`.
+        category : dask array, series or dataframe cut like X, or array-like or dict of these, optional
+            The group of each row, whose share of every cluster is bounded by `share_min`, `share_max` and
+            `share_tolerance`; a column per attribute.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        self._refuse_shares(category)
         deadline = Deadline(self.time_limit)
         self.link_metric_, self.metric_choice_ = None, None
-        source = Source.of(X, sample_weight, demand, y if y is None or is_lazy(y) else membership_values(y))
-        asked = Asked(self.n_clusters, self.size_min, self.size_max, must_link, cannot_link)
-        with client_for(self.client) as client, Partitions(client, source) as partitions:
+        labels = y if y is None or is_lazy(y) else membership_values(y)
+        source = Source.of(X, sample_weight, demand, labels, category)
+        asked = Asked(
+            self.n_clusters, self.size_min, self.size_max, must_link, cannot_link, shares=self._share_bounds()
+        )
+        with client_for(self.client) as client, Partitions(client, with_groups(client, source)) as partitions:
             overview = overview_of(partitions, self.n_clusters)
             problem = build_problem(partitions, overview, asked)
             steps, best = self._run(partitions, problem, deadline)
-            self._keep_remote(source, partitions, problem, steps, best)
+            self._keep_remote(partitions, problem, steps, best)
         return self
-
-    def _refuse_shares(self, category: Any) -> None:
-        for name, value in {**self._share_bounds(), "category": category}.items():
-            if value is not None:
-                raise ValueError(
-                    f"{name} is given, but shares of groups are kept in memory only; leave it out, or use "
-                    "konstrain.ConstrainedKMeans for rows in memory"
-                )
 
     def _run(
         self, partitions: Partitions, problem: RemoteProblem, deadline: Deadline
@@ -239,6 +239,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             deadline=deadline,
             n_threads=default_threads(),
             max_nodes=STEP_NODES,
+            is_patient=is_plain(start_of(self, sample.rows.values), self.local_search),
             partitions=partitions,
             sample=sample,
         )
@@ -280,15 +281,18 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         return tell
 
     def _keep_remote(
-        self, source: Source, partitions: Partitions, problem: RemoteProblem, steps: RemoteSteps, best: Clustering
+        self, partitions: Partitions, problem: RemoteProblem, steps: RemoteSteps, best: Clustering
     ) -> None:
-        labels = cast("RemoteLabels", best.block_labels)
-        self.labels_: Any = _labels_of(source, partitions, labels)
+        source, labels = partitions.source, cast("RemoteLabels", best.block_labels)
+        self.labels_: Any = _labels_of(partitions, labels)
+        self._groups = source.groups
         self._labelling, self._first_rows = labels.labelling, partitions.first_rows
         self.cluster_centers_ = best.centers.astype(source.dtype)
         self.inertia_, self.objective_ = best.inertia, best.objective
         self.n_iter_ = best.n_iter
-        self.cluster_sizes_ = cast("Any", labels.sizes)
+        n_resources = len(source.resources)
+        self.cluster_sizes_ = cast("Any", labels.amounts[:, :n_resources] if n_resources else labels.sizes)
+        self.cluster_shares_ = shares_of_counts(problem.attributes, labels.amounts[:, n_resources:-2])
         self.violation_cost_ = steps.violation_cost
         self.n_features_in_ = source.n_features
         if source.features is not None:
@@ -311,8 +315,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
                 NotProvenWarning,
             )
 
-    # Shares of groups and several resources are kept in memory only.
-    def predict(  # type: ignore[override]
+    def predict(
         self,
         X: Any,
         *,
@@ -321,6 +324,10 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         must_link: Any = None,
         cannot_link: Any = None,
         demand: Any = None,
+        category: Any = None,
+        share_min: Any = None,
+        share_max: Any = None,
+        share_tolerance: float | None = None,
     ) -> Any:
         """Assign new rows to the fitted centers.
 
@@ -328,7 +335,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
             New rows; rows in memory are assigned as by `konstrain.ConstrainedKMeans`.
-        size_min, size_max, must_link, cannot_link, demand : optional
+        size_min, size_max, must_link, cannot_link, demand, category, share_min, share_max, share_tolerance : optional
             Constraints on the new rows, as in `fit`.
 
         Returns
@@ -338,17 +345,18 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             before this returns.
         """
         asked = {"size_min": size_min, "size_max": size_max, "must_link": must_link, "cannot_link": cannot_link}
+        shares = {"share_min": share_min, "share_max": share_max, "share_tolerance": share_tolerance}
         if not is_collection(X):
-            return super().predict(X, demand=demand, **asked)
+            return super().predict(X, demand=demand, category=category, **asked, **shares)
         check_is_fitted(self)
-        source = Source.of(X, None, demand)
+        source = Source.of(X, None, demand, category=category)
         self._refuse_other_features(source)
         centers = self._measured_centers()
-        if demand is None and all(value is None for value in asked.values()):
+        if all(value is None for value in (demand, category, *asked.values(), *shares.values())):
             return lazy_labels([_nearest(part, centers) for part in source.partitions()], source.n_rows)
-        with client_for(self.client) as client, Partitions(client, source) as partitions:
+        with client_for(self.client) as client, Partitions(client, with_groups(client, source)) as partitions:
             problem = build_problem(
-                partitions, overview_of(partitions, 1), Asked(self.n_clusters, nonempty=False, **asked)
+                partitions, overview_of(partitions, 1), Asked(self.n_clusters, nonempty=False, **asked, shares=shares)
             )
             answer = self._assigned(partitions, problem, centers)
             if not answer.proven:
@@ -357,7 +365,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
                     f"{answer.gap:.2g} of their cost too much; raise time_limit",
                     NotProvenWarning,
                 )
-            return _labels_of(source, partitions, cast("RemoteLabels", answer.labels))
+            return _labels_of(partitions, cast("RemoteLabels", answer.labels))
 
     def _assigned(self, partitions: Partitions, problem: RemoteProblem, centers: NDArray[np.float64]) -> Assignment:
         price = None
@@ -368,7 +376,9 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         steps = RemoteSteps(
             problem,
             violation_cost=price,
-            deadline=Deadline(self.time_limit),
+            deadline=work_limit(cast("Any", problem), price, Deadline(self.time_limit))
+            if problem.resources is not None
+            else Deadline(self.time_limit),
             n_threads=default_threads(),
             partitions=partitions,
             sample=Sample.draw(partitions, problem, seed),
@@ -441,12 +451,12 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         return {**state, "client": None}
 
 
-def _labels_of(source: Source, partitions: Partitions, labels: RemoteLabels) -> da.Array:
+def _labels_of(partitions: Partitions, labels: RemoteLabels) -> da.Array:
     """Labels of all rows, computed from the collection itself when they are asked for."""
     shared = dask.delayed(labels.labelling, pure=False, traverse=False)
     make = dask.delayed(passes.labels_of, pure=False)
     firsts = partitions.first_rows
-    parts = [make(part, shared, Place(i, firsts[i])) for i, part in enumerate(source.partitions())]
+    parts = [make(part, shared, Place(i, firsts[i])) for i, part in enumerate(partitions.source.partitions())]
     return lazy_labels(parts, partitions.n_rows)
 
 

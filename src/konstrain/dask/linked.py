@@ -1,6 +1,7 @@
 """Constraints on rows that are elsewhere: bounds are checked by sums, rows with links or labels are gathered."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from konstrain.constraints.witness import MustLinkPath, SizeSums, UncolorableRow
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
 from konstrain.dask.problem import Overview, RemoteProblem, Tied
+from konstrain.dask.rules import AskedRules, read_rules, refuse_impossible_rules, with_rules
 from konstrain.exceptions import InfeasibleError
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
@@ -31,6 +33,7 @@ class Asked:
     must_link: Any = None
     cannot_link: Any = None
     nonempty: bool = True
+    shares: Mapping[str, Any] = field(default_factory=dict)
 
 
 def build_problem(partitions: Partitions, overview: Overview, asked: Asked) -> RemoteProblem:
@@ -38,27 +41,26 @@ def build_problem(partitions: Partitions, overview: Overview, asked: Asked) -> R
     n = overview.n_samples
     must = read_links("must_link", reusable(asked.must_link), n)
     cannot = read_links("cannot_link", reusable(asked.cannot_link), n)
-    low, high = read_sizes(asked.size_min, asked.size_max, asked.n_clusters)
-    _refuse_sums(overview, asked)
-    has_sizes = low is not None or high is not None
-    # Under sizes these could stand anywhere at no cost, so no prices tell where: they are placed here, by numbers.
-    idle = partitions.ask(passes.without_weight, None).values if has_sizes and overview.weight.n_zero else _NO_ROWS
+    resources = partitions.source.resources
+    low, high = (None, None) if resources else read_sizes(asked.size_min, asked.size_max, asked.n_clusters)
+    rules = read_rules(partitions.source, asked)
+    _refuse_sums(overview, asked, rules)
+    has_bounds = low is not None or high is not None or rules.table is not None
+    # Under bounds these could stand anywhere at no cost, so no prices tell where: they are placed here, by numbers.
+    idle = partitions.ask(passes.without_weight, None).values if has_bounds and overview.weight.n_zero else _NO_ROWS
     tied = _gather(partitions, asked.n_clusters, must, cannot, idle)
     if tied is not None:
         partitions.set_tied(tied.numbers)
         _refuse_large_blocks(tied, high)
-    return RemoteProblem(overview, asked.n_clusters, low, high, tied, asked.nonempty)
+    problem = RemoteProblem(overview, asked.n_clusters, low, high, tied, asked.nonempty)
+    return with_rules(partitions, problem, rules)
 
 
-def _refuse_sums(overview: Overview, asked: Asked) -> None:
-    """Raise when sizes cannot add up; of the demands only sum, least and kind are known."""
-    constraints = Constraints.read(
-        overview.n_samples,
-        asked.n_clusters,
-        nonempty=asked.nonempty,
-        size_min=asked.size_min,
-        size_max=asked.size_max,
-    )
+def _refuse_sums(overview: Overview, asked: Asked, rules: AskedRules) -> None:
+    """Raise when bounds cannot add up; of the demands only sum, least and kind are known."""
+    sizes = {} if rules.amounts is not None else {"size_min": asked.size_min, "size_max": asked.size_max}
+    constraints = Constraints.read(overview.n_samples, asked.n_clusters, nonempty=asked.nonempty, **sizes)
+    refuse_impossible_rules(overview, constraints, rules)
     demand = overview.demand
     least = 0.0 if demand.n_zero else demand.least
     some = np.array([least, demand.total - least])
@@ -95,7 +97,7 @@ def _gather(
         )
     except InfeasibleError as error:
         raise _in_numbers_of_rows(error, numbers) from None
-    return Tied(problem, numbers, **links)
+    return Tied(problem, numbers, **links, held=rows.held)
 
 
 def _renumbered(links: Links, numbers: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -30,7 +30,11 @@ def _refuse_bad(partitions: Partitions) -> None:
                 f"X has {what} in partition {number}, row {row} of it (row {first + row} of all), column {name}; "
                 "fill it in (X.fillna), or leave the row out (X.dropna)"
             )
-        for name, amounts in (("sample_weight", seen.weight), ("demand", seen.demand)):
+        for name, amounts in (
+            ("sample_weight", seen.weight),
+            ("demand", seen.demand),
+            *(("demand", held) for held in seen.held),
+        ):
             if amounts.bad is not None:
                 row, value = amounts.bad
                 raise ValueError(

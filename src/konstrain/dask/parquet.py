@@ -1,4 +1,7 @@
-"""Folders of Parquet: read in pieces that fit a worker, labels written beside and then moved, whole or not at all."""
+"""Folders of Parquet: read in pieces that fit a worker, labels written beside and then moved, whole or not at all.
+
+Folders are of this machine, or of any file system that fsspec knows, by their addresses: ``s3://bucket/rows``.
+"""
 
 import glob
 import os
@@ -8,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask
 import numpy as np
@@ -17,10 +20,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from konstrain.dask.passes import Labelling, Rows
-from konstrain.dask.rows import Source
+from konstrain.dask.rows import Source, make_rows
 from konstrain.exceptions import FileError
 from konstrain.files.choice import Choice, Request
-from konstrain.files.sources import refuse_address
+from konstrain.files.sources import address_of
+
+if TYPE_CHECKING:
+    from konstrain.dask.groups import Group
 
 # Numbers in one partition: 64 MB in double precision, so that several fit into a worker of 1 GB.
 MOST_NUMBERS = 8_000_000
@@ -37,7 +43,8 @@ class Piece:
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read some columns."""
-        return pq.ParquetFile(self.path).read_row_groups(list(self.groups), columns=list(columns))
+        with opened(self.path) as file:
+            return pq.ParquetFile(file).read_row_groups(list(self.groups), columns=list(columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +56,20 @@ class Folder:
     choice: Choice
     dtype: Any
     weight: str | None = None
-    demand: str | None = None
+    demand: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
 
     @classmethod
-    def open(cls, path: Path, request: Request, *, weight: str | None = None, demand: str | None = None) -> "Folder":
-        """Look at the files, without reading rows; `weight` and `demand` are the columns with what rows count."""
+    def open(
+        cls,
+        path: Path,
+        request: Request,
+        *,
+        weight: str | None = None,
+        demand: Sequence[str] = (),
+        category: Sequence[str] = (),
+    ) -> "Folder":
+        """Look at the files, without reading rows; the others are columns with what rows count, and their groups."""
         files = _files_of(path)
         schemas = [_metadata(file) for file in files]
         first = schemas[0].schema.to_arrow_schema()
@@ -65,7 +81,8 @@ class Folder:
                 raise FileError(f"{file} has no column {min(missing)!r}, which {files[0]} has")
         single = all(first.field(name).type == pa.float32() for name in choice.features)
         pieces = [piece for file, found in zip(files, schemas, strict=True) for piece in _cut(file, found, choice)]
-        return cls(path, tuple(pieces), choice, np.dtype(np.float32 if single else np.float64), weight, demand)
+        dtype = np.dtype(np.float32 if single else np.float64)
+        return cls(path, tuple(pieces), choice, dtype, weight, tuple(demand), tuple(category))
 
     @property
     def n_samples(self) -> int:
@@ -74,24 +91,31 @@ class Folder:
 
     def source(self) -> Source:
         """Return the rows as partitions that workers read."""
-        read, read_amounts = dask.delayed(_numbers, pure=False), dask.delayed(_amounts, pure=False)
-        parts = [
-            (
-                read(piece, self.choice.features, self.dtype),
-                None if self.weight is None else read_amounts(piece, self.weight),
-                None if self.demand is None else read_amounts(piece, self.demand),
-            )
-            for piece in self.pieces
-        ]
-        n_rows = tuple(float(piece.n_rows) for piece in self.pieces)
-        return Source(parts, self.choice.features, len(self.choice.features), self.dtype, n_rows)
+        readers = [(dask.delayed(read, pure=False), *given) for read, *given in self._readers()]
+        parts = [[read(piece, *given) for read, *given in readers] for piece in self.pieces]
+        return Source(
+            pieces=[(features, weight, demand) for features, weight, demand, _ in parts],
+            features=self.choice.features,
+            n_features=len(self.choice.features),
+            dtype=self.dtype,
+            n_rows=tuple(float(piece.n_rows) for piece in self.pieces),
+            resources=self.demand if len(self.demand) > 1 else (),
+            category=[category for *_, category in parts] if self.category else None,
+        )
 
-    def rows(self, piece: Piece) -> Rows:
-        """Read one partition."""
-        return Rows(
-            _numbers(piece, self.choice.features, self.dtype),
-            None if self.weight is None else _amounts(piece, self.weight),
-            None if self.demand is None else _amounts(piece, self.demand),
+    def rows(self, number: int, groups: "tuple[Group, ...]") -> Rows:
+        """Read one partition, of which rows are of these groups."""
+        features, weight, demand, category = (read(self.pieces[number], *given) for read, *given in self._readers())
+        return make_rows(features, weight, demand, category, groups, self.dtype, number)
+
+    def _readers(self) -> "tuple[tuple[Any, ...], ...]":
+        """What reads features, weights, demands and groups of a piece, and its further arguments."""
+        weight = () if self.weight is None else (self.weight,)
+        return (
+            (_numbers, self.choice.features, self.dtype),
+            (_amounts, weight),
+            (_amounts, self.demand),
+            (_groups, self.category),
         )
 
     def rows_called(self, client: Any, names: Sequence[str]) -> dict[str, int]:
@@ -110,7 +134,9 @@ class Folder:
 
 
 def _files_of(path: Path) -> list[str]:
-    refuse_address(path)
+    address = address_of(path)
+    if address is not None:
+        return _files_at(address)
     pattern = str(path / "*.parquet") if path.is_dir() else str(path)
     # In full: workers may have been started in another folder.
     files = [os.path.abspath(file) for file in sorted(glob.glob(pattern))]
@@ -119,9 +145,55 @@ def _files_of(path: Path) -> list[str]:
     return files
 
 
+def _files_at(address: str) -> list[str]:
+    """Return the addresses of the files of a folder, or of a pattern of names, elsewhere."""
+    files, place = _file_system(address)
+    try:
+        pattern = f"{place.rstrip('/')}/*.parquet" if files.isdir(place) else place
+        found = [files.unstrip_protocol(file) for file in sorted(files.glob(pattern))]
+    except Exception as error:  # every file system has errors of its own
+        raise FileError(f"cannot read {address}: {_first_line(error)}") from None
+    if not found:
+        raise FileError(f"no Parquet file is called {address}, or is in it")
+    return found
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    """Return the file system of an address, and the place in it."""
+    from fsspec.core import url_to_fs
+    from fsspec.registry import known_implementations
+
+    try:
+        files, place = url_to_fs(address)
+    except ImportError as error:
+        scheme = address.partition("://")[0]
+        package = known_implementations.get(scheme, {}).get("class", "").partition(".")[0]
+        missing = package if package not in ("", "fsspec") else error.name or "another package"
+        raise FileError(f"{address} needs {missing}: pip install {missing}") from None
+    except ValueError as error:
+        raise FileError(f"cannot read {address}: {_first_line(error)}") from None
+    return files, str(place)
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Any]:
+    """Yield a file, by its path or its address, as pyarrow takes it."""
+    if "://" not in path:
+        yield path
+        return
+    files, place = _file_system(path)
+    with files.open(place, "rb") as file:
+        yield file
+
+
 def _metadata(file: str) -> Any:
     try:
-        return pq.read_metadata(file)
+        with opened(file) as readable:
+            return pq.read_metadata(readable)
     except (pa.ArrowInvalid, OSError):
         raise FileError(f"{file} is damaged, or is not a Parquet file; write it again") from None
 
@@ -156,9 +228,17 @@ def _numbers(piece: Piece, columns: Sequence[str], dtype: Any) -> NDArray[Any]:
     return values
 
 
-def _amounts(piece: Piece, column: str) -> NDArray[np.float64]:
-    amounts: NDArray[np.float64] = _numbers(piece, (column,), np.float64)[:, 0]
-    return amounts
+def _amounts(piece: Piece, columns: Sequence[str]) -> NDArray[np.float64] | None:
+    """Read what rows count, a column each; None where nothing was named."""
+    return _numbers(piece, columns, np.float64) if columns else None
+
+
+def _groups(piece: Piece, columns: Sequence[str]) -> dict[str, NDArray[Any]] | None:
+    """Read the groups of rows, by column; None where nothing was named."""
+    table = piece.read(columns) if columns else None
+    return (
+        None if table is None else {name: np.array(table.column(name).to_pylist(), dtype=object) for name in columns}
+    )
 
 
 def _find(piece: Piece, column: str, names: Sequence[str]) -> list[tuple[str, int]]:
@@ -193,6 +273,12 @@ def folder_in_making(target: Path, *, force: bool) -> Iterator[Path]:
 
 def refuse_taken(target: Path, *, force: bool) -> None:
     """Raise now, before hours of work, if the folder could not be written."""
+    address = address_of(target)
+    if address is not None:
+        raise FileError(
+            f"cannot write {address}: labels appear whole or not at all, which needs a folder that can be renamed; "
+            "write to a folder of this machine, and copy it"
+        )
     if target.exists() and not target.is_dir():
         raise FileError(f"cannot write {target}: it is there and is no folder")
     if target.exists() and not force:
@@ -202,10 +288,16 @@ def refuse_taken(target: Path, *, force: bool) -> None:
 
 
 def write_labels(
-    client: Any, folder: Folder, labelling: Labelling, firsts: Sequence[int], centers: NDArray[Any], making: Path
+    client: Any,
+    folder: Folder,
+    labelling: Labelling,
+    groups: "tuple[Group, ...]",
+    firsts: Sequence[int],
+    centers: NDArray[Any],
+    making: Path,
 ) -> int:
     """Let workers write the labels of all rows, a file per partition; returns how many rows these are."""
-    asked = _Writing(labelling, np.ascontiguousarray(centers, dtype=np.float64), folder, making.resolve())
+    asked = _Writing(labelling, groups, np.ascontiguousarray(centers, dtype=np.float64), folder, making.resolve())
     numbers = range(len(folder.pieces))
     return int(sum(client.gather(client.map(asked.write, numbers, list(firsts), pure=False))))
 
@@ -213,6 +305,7 @@ def write_labels(
 @dataclass(frozen=True, eq=False)
 class _Writing:
     labelling: Labelling
+    groups: "tuple[Group, ...]"
     centers: NDArray[np.float64]
     folder: Folder
     making: Path
@@ -220,7 +313,7 @@ class _Writing:
     def write(self, number: int, first_row: int) -> int:
         """Write the labels of one partition, with ids or row numbers and distances to the centers."""
         piece, choice = self.folder.pieces[number], self.folder.choice
-        rows = self.folder.rows(piece)
+        rows = self.folder.rows(number, self.groups)
         labels = self.labelling.of(rows, first_row)
         names: Any = np.arange(first_row, first_row + len(rows))
         if choice.id is not None:

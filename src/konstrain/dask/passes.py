@@ -30,18 +30,22 @@ class Rows:
         The rows.
     weight, demand : ndarray of float64, shape (n_rows,), or None
         What each row counts in costs, and towards the size of its cluster; None: 1 each.
+    held : ndarray of float64 or uint8, shape (n_rows, n_held), or None
+        What each row holds of several resources, and for each group whose share is bounded whether it is of that
+        group; None: nothing of the kind is bounded.
     """
 
     values: NDArray[Any]
     weight: NDArray[np.float64] | None = None
     demand: NDArray[np.float64] | None = None
+    held: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
 
     def __sizeof__(self) -> int:
         # Dask decides by this what to move to disk.
-        arrays = (self.values, self.weight, self.demand)
+        arrays = (self.values, self.weight, self.demand, self.held)
         return object.__sizeof__(self) + sum(array.nbytes for array in arrays if array is not None)
 
     def at(self, places: NDArray[np.intp]) -> "Rows":
@@ -50,7 +54,14 @@ class Rows:
             np.ascontiguousarray(self.values[places]),
             None if self.weight is None else self.weight[places],
             None if self.demand is None else self.demand[places],
+            None if self.held is None else self.held[places],
         )
+
+    def amounts(self, part: slice = slice(None)) -> NDArray[np.float64]:
+        """What each row adds to the sums that rules are about: what it holds, its demand, and 1."""
+        demand = self.demands()[part]
+        held = np.zeros((demand.size, 0)) if self.held is None else self.held[part]
+        return np.column_stack([held, demand, np.ones(demand.size)])
 
     def weights(self) -> NDArray[np.float64]:
         """Weight of each row."""
@@ -62,6 +73,40 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
+class Rules:
+    """Which sums per cluster have prices, where these are not the sizes alone.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (n_rules, n_amounts)
+        Weights of a row's amounts (`Rows.amounts`) in each bounded sum.
+    unit : ndarray of float64, shape (n_rules,)
+        What a row adds to each of them on average: by these, gaps of rows and changes of prices are compared.
+    """
+
+    weights: NDArray[np.float64]
+    unit: NDArray[np.float64]
+
+    def of(self, rows: Rows, part: slice = slice(None)) -> NDArray[np.float64]:
+        """What each row adds to each rule."""
+        added: NDArray[np.float64] = rows.amounts(part) @ self.weights.T
+        return added
+
+    def scale(self, added: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How many units each row adds at most: by this a change of prices concerns it more than others."""
+        most: NDArray[np.float64] = (np.abs(added) / self.unit).max(axis=1)
+        return most
+
+
+def span(rules: Rules | None, moved: NDArray[np.float64]) -> float:
+    """By how much a change of prices makes one cluster dearer than another at most, per unit that a row counts."""
+    if rules is None:
+        return float(np.ptp(moved))
+    by_unit = moved * rules.unit
+    return max(float(np.abs(by_unit - one).sum(axis=1).max()) for one in by_unit)
+
+
+@dataclass(frozen=True, eq=False)
 class Question:
     """What a pass over all rows asks; the same for every partition.
 
@@ -69,8 +114,8 @@ class Question:
     ----------
     centers : ndarray of float64, shape (n_clusters, n_features)
         Centers of the clusters.
-    prices : ndarray of float64, shape (n_clusters,)
-        What a unit of demand pays in each cluster.
+    prices : ndarray of float64, shape (n_clusters,) or (n_clusters, n_rules)
+        What a unit of demand, or of each rule, pays in each cluster.
     near_gap : float
         Rows that prefer their cluster by no more than this, per unit of demand, are sent; negative: none.
     most_near : float
@@ -78,6 +123,8 @@ class Question:
     width : float
         Per unit of demand, by how little rows must prefer their cluster to be kept, and counted in `Sums.pairs`; 0:
         none is.
+    rules : Rules or None
+        What prices are for; None: for sizes.
     """
 
     centers: NDArray[np.float64]
@@ -85,6 +132,7 @@ class Question:
     near_gap: float = -1.0
     most_near: float = 1.0
     width: float = 0.0
+    rules: Rules | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +185,11 @@ class Sums:
         Rows near a tie.
     reach : float
         Every row that is not among these prefers its cluster by at least this, per unit of demand.
-    pairs : dict from (cluster, second-best cluster, band) to float
-        Demand of the rows that prefer their cluster by less than each of the bands.
+    pairs : dict from (cluster, second-best cluster, band) to float or ndarray of shape (n_rules, n_rules)
+        Demand of the rows that prefer their cluster by less than each of the bands; of rules the sums of products of
+        what a row adds to two of them, per unit that it counts.
+    amounts : ndarray of float64, shape (n_clusters, n_amounts)
+        What clusters hold of each amount, where prices are for rules.
     """
 
     sums: NDArray[np.float64]
@@ -150,12 +201,13 @@ class Sums:
     digest: int
     near: Near
     reach: float
-    pairs: dict[int, float]
+    pairs: dict[int, Any]
+    amounts: NDArray[np.float64]
 
     @classmethod
     def joined(cls, parts: "list[Sums]") -> "Sums":
         """Add up several partitions, always in the order in which they are given."""
-        pairs: dict[int, float] = {}
+        pairs: dict[int, Any] = {}
         for part in parts:
             for key, demand in part.pairs.items():
                 pairs[key] = pairs.get(key, 0.0) + demand
@@ -170,6 +222,7 @@ class Sums:
             near=Near.joined([part.near for part in parts]),
             reach=min(part.reach for part in parts),
             pairs=pairs,
+            amounts=_total([part.amounts for part in parts]),
         )
 
 
@@ -181,33 +234,47 @@ def _total(arrays: list[NDArray[Any]]) -> NDArray[Any]:
 
 
 def joined_rows(parts: list[Rows]) -> Rows:
-    """Put rows together; all have weights and demands, or none has."""
-    weights = [part.weight for part in parts if part.weight is not None]
-    demands = [part.demand for part in parts if part.demand is not None]
+    """Put rows together; all have weights, demands and holdings, or none has."""
     return Rows(
         np.concatenate([part.values for part in parts]),
-        np.concatenate(weights) if weights else None,
-        np.concatenate(demands) if demands else None,
+        _joined_if_any([part.weight for part in parts]),
+        _joined_if_any([part.demand for part in parts]),
+        _joined_if_any([part.held for part in parts]),
     )
 
 
-def priced_labels(
-    rows: Rows, centers: NDArray[np.float64], prices: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the cheapest cluster of each row at these prices, and per unit of demand how much dearer the second is.
+def _joined_if_any(arrays: list[NDArray[Any] | None]) -> NDArray[Any] | None:
+    given = [array for array in arrays if array is not None]
+    return np.concatenate(given) if given else None
 
-    Rows without demand pay no prices and never change their minds: by as much as can be. Rows without weight go to
-    the nearest center.
+
+def priced_labels(
+    rows: Rows, centers: NDArray[np.float64], prices: NDArray[np.float64], rules: Rules | None = None
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the cheapest cluster of each row at these prices, and per unit it counts how much dearer the second is.
+
+    Rows that count nothing pay no prices and never change their minds: by as much as can be. Rows without weight go
+    to the nearest center.
     """
     labels, gaps = np.empty(len(rows), dtype=np.int32), np.empty(len(rows))
-    scale = _cost_per_demand(rows)
+    scale = _cost_per_demand(rows) if rules is None else rows.weight
     costs = np.empty((min(CHUNK, len(rows)), len(centers)))
+    per_unit = np.ones(len(rows))
     for begin in range(0, len(rows), CHUNK):
         part = slice(begin, min(begin + CHUNK, len(rows)))
         weight = None if scale is None else scale[part]
         some = distances.block_costs(rows.values[part], weight, centers, out=costs[: part.stop - begin])
-        labels[part], gaps[part] = _core.price_rows(some, prices)
-    _place_idle(rows, centers, labels, gaps)
+        if rules is None:
+            labels[part], gaps[part] = _core.price_rows(some, prices)
+            continue
+        added = rules.of(rows, part)
+        some += added @ prices.T
+        labels[part], gaps[part] = _core.price_rows(some, np.zeros(len(centers)))
+        per_unit[part] = rules.scale(added)
+    if rules is not None:
+        np.divide(gaps, per_unit, out=gaps, where=per_unit > 0)
+    counts = rows.demand if rules is None else per_unit
+    _place_idle(rows, counts, centers, labels, gaps)
     return labels, gaps
 
 
@@ -219,12 +286,16 @@ def _cost_per_demand(rows: Rows) -> NDArray[np.float64] | None:
 
 
 def _place_idle(
-    rows: Rows, centers: NDArray[np.float64], labels: NDArray[np.int32], gaps: NDArray[np.float64]
+    rows: Rows,
+    counts: NDArray[np.float64] | None,
+    centers: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    gaps: NDArray[np.float64],
 ) -> None:
-    """Put rows that prices do not concern where they are nearest."""
+    """Put rows that prices do not concern, for they count nothing or cost nothing, where they are nearest."""
     idle = np.zeros(len(rows), dtype=bool)
-    if rows.demand is not None:
-        idle |= rows.demand == 0
+    if counts is not None:
+        idle |= counts == 0
     if rows.weight is not None:
         idle |= rows.weight == 0
     if idle.any():
@@ -234,7 +305,7 @@ def _place_idle(
 
 def sum_up(question: Question, rows: Rows, place: Place) -> Sums:
     """Put each row into its cheapest cluster and add up what the clusters hold; tied rows are left aside."""
-    labels, gaps = priced_labels(rows, question.centers, question.prices)
+    labels, gaps = priced_labels(rows, question.centers, question.prices, question.rules)
     gaps[place.tied] = np.inf
     numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
     return _added_up(question, rows, numbers, labels, gaps, place.tied, len(rows))
@@ -265,7 +336,7 @@ class Kept:
 
 def keep(question: Question, rows: Rows, place: Place) -> Kept:
     """Put each row into its cheapest cluster and keep those that prefer it by no more than `question.width`."""
-    labels, gaps = priced_labels(rows, question.centers, question.prices)
+    labels, gaps = priced_labels(rows, question.centers, question.prices, question.rules)
     gaps[place.tied] = np.inf
     numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
     kept = np.flatnonzero((gaps <= question.width) & np.isfinite(gaps))
@@ -279,10 +350,10 @@ def keep(question: Question, rows: Rows, place: Place) -> Kept:
 
 def look_again(question: Question, kept: Kept, place: Place) -> Sums:
     """Add up a partition at prices no further from those it was kept at than `far.reach`."""
-    labels, gaps = priced_labels(kept.rows, question.centers, question.prices)
+    labels, gaps = priced_labels(kept.rows, question.centers, question.prices, question.rules)
     near = _added_up(question, kept.rows, kept.numbers, labels, gaps, _NOTHING, place.n_rows)
-    reach = kept.far.reach - float(np.ptp(question.prices - kept.prices))
-    far = replace(kept.far, reach=reach, paid=float(kept.far.sizes @ question.prices))
+    reach = kept.far.reach - span(question.rules, question.prices - kept.prices)
+    far = replace(kept.far, reach=reach, paid=_paid(question, kept.far.sizes, kept.far.amounts))
     return Sums.joined([far, near])
 
 
@@ -303,6 +374,9 @@ def _added_up(
         weight[left_out] = demand[left_out] = 0.0
     sums, weights = distances.center_sums(rows.values, weight, labels, n_clusters)
     sizes = np.bincount(labels, demand, n_clusters).astype(np.float64)
+    amounts = np.zeros((n_clusters, 0))
+    if rows.held is not None:
+        amounts = amounts_in(rows, labels, n_clusters, left_out)
     near, reach = _nearest_to_a_tie(gaps, question.near_gap, max(LEAST_SENT, int(question.most_near * n_rows)))
     digest = digest_of(numbers, labels) - digest_of(numbers[left_out], labels[left_out])
     return Sums(
@@ -311,12 +385,28 @@ def _added_up(
         counts=np.bincount(labels, minlength=n_clusters) - np.bincount(labels[left_out], minlength=n_clusters),
         sizes=sizes,
         cost=distances.own_costs(rows.values, weight, labels, question.centers),
-        paid=float(sizes @ question.prices),
+        paid=_paid(question, sizes, amounts),
         digest=digest % 2**64,
         near=Near(numbers[near], rows.at(near), labels[near], gaps[near]),
         reach=reach,
         pairs=_count_pairs(rows, question, labels, gaps) if question.width > 0 else {},
+        amounts=amounts,
     )
+
+
+def _paid(question: Question, sizes: NDArray[np.float64], amounts: NDArray[np.float64]) -> float:
+    if question.rules is None:
+        return float(sizes @ question.prices)
+    return float(((amounts @ question.rules.weights.T) * question.prices).sum())
+
+
+def amounts_in(
+    rows: Rows, labels: NDArray[np.int32], n_clusters: int, left_out: NDArray[np.int64] = _NOTHING
+) -> NDArray[np.float64]:
+    """What clusters hold of each amount, some rows left out."""
+    amounts = rows.amounts()
+    amounts[left_out] = 0.0
+    return np.column_stack([np.bincount(labels, column, n_clusters) for column in amounts.T])
 
 
 def _nearest_to_a_tie(gaps: NDArray[np.float64], gap: float, most: int) -> tuple[NDArray[np.intp], float]:
@@ -330,29 +420,46 @@ def _nearest_to_a_tie(gaps: NDArray[np.float64], gap: float, most: int) -> tuple
 
 def _count_pairs(
     rows: Rows, question: Question, labels: NDArray[np.int32], gaps: NDArray[np.float64]
-) -> dict[int, float]:
-    """Add up the demand of rows near a tie by their two cheapest clusters, for each of the bands."""
+) -> dict[int, Any]:
+    """Add up what rows near a tie count by their two cheapest clusters, for each of the bands."""
     n_clusters = len(question.centers)
     near = np.flatnonzero((gaps <= question.width) & np.isfinite(gaps))
-    found: dict[int, float] = {}
+    found: dict[int, Any] = {}
     if not near.size or n_clusters == 1:
         return found
     some = rows.at(near)
-    second = np.empty(near.size, dtype=np.int64)
-    scale = _cost_per_demand(some)
-    for begin in range(0, near.size, CHUNK):
-        part = slice(begin, begin + CHUNK)
-        costs = distances.block_costs(some.values[part], None if scale is None else scale[part], question.centers)
-        costs += question.prices
-        costs[np.arange(len(costs)), labels[near[part]]] = np.inf
-        second[part] = costs.argmin(axis=1)
-    demand = some.demands()
+    second = _second_best(some, question, labels[near])
     for band, share in enumerate(BANDS):
-        inside = gaps[near] <= share * question.width
+        inside = np.flatnonzero(gaps[near] <= share * question.width)
         codes = (labels[near[inside]].astype(np.int64) * n_clusters + second[inside]) * len(BANDS) + band
         values, where = np.unique(codes, return_inverse=True)
-        found.update(zip(values.tolist(), np.bincount(where, demand[inside]).tolist(), strict=True))
+        found.update(zip(values.tolist(), _counted(some.at(inside), where, question.rules), strict=True))
     return found
+
+
+def _second_best(rows: Rows, question: Question, labels: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the cheapest cluster of each row but its own."""
+    second = np.empty(len(rows), dtype=np.int64)
+    for begin in range(0, len(rows), CHUNK):
+        at = np.arange(begin, min(begin + CHUNK, len(rows)))
+        some = rows.at(at)
+        scale = _cost_per_demand(some) if question.rules is None else some.weight
+        costs = distances.block_costs(some.values, scale, question.centers)
+        costs += question.prices if question.rules is None else question.rules.of(some) @ question.prices.T
+        costs[np.arange(len(costs)), labels[at]] = np.inf
+        second[at] = costs.argmin(axis=1)
+    return second
+
+
+def _counted(rows: Rows, where: NDArray[np.intp], rules: Rules | None) -> list[Any]:
+    """Add up by place how fast sums change with prices: demands, or products of what rows add to two rules."""
+    if rules is None:
+        totals: list[Any] = np.bincount(where, rows.demands()).tolist()
+        return totals
+    added = rules.of(rows)
+    scale = rules.scale(added)[:, None]
+    by_place = [np.flatnonzero(where == place) for place in range(int(where.max(initial=-1)) + 1)]
+    return [(added[at] / scale[at]).T @ added[at] for at in by_place]
 
 
 def digest_of(numbers: NDArray[np.int64], labels: NDArray[np.int32]) -> int:
@@ -390,16 +497,19 @@ class Labelling:
         Rows that stand elsewhere, or where rounding could decide, ascending.
     labels : ndarray of int32
         Where these are.
+    rules : Rules or None
+        As in `Question`.
     """
 
     centers: NDArray[np.float64]
     prices: NDArray[np.float64]
     numbers: NDArray[np.int64]
     labels: NDArray[np.int32]
+    rules: Rules | None = None
 
     def of(self, rows: Rows, first_row: int) -> NDArray[np.int32]:
         """Return the labels of one partition."""
-        labels, _ = priced_labels(rows, self.centers, self.prices)
+        labels, _ = priced_labels(rows, self.centers, self.prices, self.rules)
         begin, end = np.searchsorted(self.numbers, [first_row, first_row + len(rows)])
         labels[self.numbers[begin:end] - first_row] = self.labels[begin:end]
         return labels
@@ -430,18 +540,18 @@ class Draw:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """Rows drawn from partitions."""
+class Listed:
+    """Something of some rows, in the order of the rows: their numbers, or their values."""
 
-    values: NDArray[np.float64]
+    values: NDArray[Any]
 
     @classmethod
-    def joined(cls, parts: "list[Drawn]") -> "Drawn":
+    def joined(cls, parts: "list[Listed]") -> "Listed":
         """Put the rows of several partitions together."""
         return cls(np.concatenate([part.values for part in parts]))
 
 
-def draw_candidates(draw: Draw, rows: Rows, place: Place) -> Drawn:
+def draw_candidates(draw: Draw, rows: Rows, place: Place) -> Listed:
     """Draw rows by their numbers and the seed, so that the draw does not depend on the partitions."""
     costs = np.empty(len(rows))
     weights = rows.weights()
@@ -450,7 +560,7 @@ def draw_candidates(draw: Draw, rows: Rows, place: Place) -> Drawn:
         costs[part] = distances.block_costs(rows.values[part], weights[part], draw.candidates).min(axis=1)
     numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
     chance = _scrambled(_scrambled(numbers).view(np.int64) ^ np.int64(draw.seed)) / 2.0**64
-    return Drawn(rows.values[chance < draw.per_cost * costs].astype(np.float64))
+    return Listed(rows.values[chance < draw.per_cost * costs].astype(np.float64))
 
 
 def nearest_labels(rows: Rows, centers: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -472,22 +582,13 @@ def refuse_other_shape(name: str, values: NDArray[Any], place: Place) -> None:
         )
 
 
-def without_weight(_: None, rows: Rows, place: Place) -> "Numbers":
+def without_weight(_: None, rows: Rows, place: Place) -> Listed:
     """Return the rows of a partition that cost nothing wherever they are, and count towards sizes."""
-    is_idle = (rows.weights() == 0) & (rows.demands() > 0)
-    return Numbers(place.first_row + np.flatnonzero(is_idle))
-
-
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """Some rows, by their ascending numbers among all rows."""
-
-    values: NDArray[np.int64]
-
-    @classmethod
-    def joined(cls, parts: "list[Numbers]") -> "Numbers":
-        """Put the rows of several partitions together."""
-        return cls(np.concatenate([part.values for part in parts]))
+    counts = rows.demands() > 0
+    if rows.held is not None:
+        counts |= rows.held.any(axis=1)
+    is_idle = (rows.weights() == 0) & counts
+    return Listed(place.first_row + np.flatnonzero(is_idle))
 
 
 def costs_of(asked: tuple[Labelling, NDArray[np.float64]], rows: Rows, place: Place) -> "Total":
@@ -516,6 +617,24 @@ class Total:
         return cls(sum(part.value for part in parts))
 
 
+@dataclass(frozen=True)
+class Least:
+    """The least of something over partitions."""
+
+    value: float
+
+    @classmethod
+    def joined(cls, parts: "list[Least]") -> "Least":
+        """Return the least of all."""
+        return cls(min(part.value for part in parts))
+
+
+def least_scale(rules: Rules, rows: Rows, _: Place) -> Least:
+    """Return how many units of the rules a row of a partition adds at least, if it adds any."""
+    scale = rules.scale(rules.of(rows)) if len(rows) else np.zeros(0)
+    return Least(float(scale[scale > 0].min(initial=np.inf)))
+
+
 @dataclass(frozen=True, eq=False)
 class Seen:
     """What is seen of a partition when it is first looked at."""
@@ -527,6 +646,7 @@ class Seen:
     bad: tuple[int, int, float] | None  # row, feature and value of the first that is not a finite number
     weight: "Amounts"
     demand: "Amounts"
+    held: "tuple[Amounts, ...]" = ()
 
 
 @dataclass(frozen=True)
@@ -540,6 +660,8 @@ class Amounts:
     first: float
     are_equal: bool
     bad: tuple[int, float] | None
+    largest: float = 0.0
+    where: int = 0  # the row of the largest
 
     @classmethod
     def of(cls, amounts: NDArray[np.float64]) -> "Amounts":
@@ -553,6 +675,8 @@ class Amounts:
             first=float(amounts[0]) if amounts.size else np.nan,
             are_equal=bool((amounts == amounts[:1]).all()),
             bad=(int(wrong[0]), float(amounts[wrong[0]])) if wrong.size else None,
+            largest=float(amounts.max(initial=0.0)),
+            where=int(amounts.argmax()) if amounts.size else 0,
         )
 
 
@@ -572,4 +696,5 @@ def look_at(rows: Rows) -> Seen:
         if wrong.size:
             row, column = wrong[0]
             bad = (int(row), int(column), float(values[row, column]))
-    return Seen(n_rows, mean, spread, largest, bad, Amounts.of(rows.weights()), Amounts.of(rows.demands()))
+    held = () if rows.held is None else tuple(Amounts.of(column.astype(np.float64)) for column in rows.held.T)
+    return Seen(n_rows, mean, spread, largest, bad, Amounts.of(rows.weights()), Amounts.of(rows.demands()), held)

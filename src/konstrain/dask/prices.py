@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from konstrain.assignment import AssignmentProblem, transport
 from konstrain.assignment.lagrangian import Lagrangian
 from konstrain.assignment.problem import only_prices
-from konstrain.dask.passes import BANDS, Rows, Sums, priced_labels
+from konstrain.assignment.resource_search import ResourceSearch
+from konstrain.assignment.resources import Resources
+from konstrain.dask.passes import BANDS, Rows, Rules, Sums, priced_labels, span
 from konstrain.kmeans import distances
-from konstrain.stop import NO_DEADLINE
+from konstrain.stop import NO_DEADLINE, Deadline
 
 # Changes of the set of clusters whose bounds bind, after which the last one has to do.
 MOST_CHANGES = 50
@@ -23,9 +25,21 @@ WIDEST_SHARE = 0.1
 ENOUGH_ROWS = 20_000
 
 
+# For a sample good prices are enough.
+BRIEFLY = Deadline(None, is_brief=True)
+
+
+def resources_of(
+    weights: NDArray[np.float64], amounts: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> Resources:
+    """Return rules over some rows as engines take them: without amounts that no rule is about."""
+    used = weights.any(axis=0)
+    return Resources(np.ascontiguousarray(amounts[:, used]), np.ascontiguousarray(weights[:, used]), low, high)
+
+
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Least and largest sizes of the clusters, in units of demand."""
+    """Least and largest sizes of the clusters, or values of the rules in them; infinite where nothing is asked."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -33,65 +47,71 @@ class Bounds:
     def admissible(self, prices: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return prices without those that no optimum has: none above zero without an upper bound, and so on."""
         prices = np.where(np.isfinite(self.high), prices, np.minimum(prices, 0.0))
-        return np.where(self.low > 0, prices, np.maximum(prices, 0.0))
+        return np.where(np.isfinite(self.low), prices, np.maximum(prices, 0.0))
 
     def paid(self, prices: NDArray[np.float64]) -> float:
         """Return what the bounds take off the cost of the relaxation at these prices."""
-        high = np.where(prices > 0, self.high, 0.0)
-        return float(np.where(prices > 0, prices * high, prices * self.low).sum())
+        bound = np.where(prices > 0, self.high, np.where(prices < 0, self.low, 0.0))
+        return float((prices * bound).sum())
 
-    def excess(self, sizes: NDArray[np.float64]) -> float:
-        """Demand beyond the upper sizes, or missing to the lower ones, whichever is more."""
-        too_much = np.maximum(sizes - self.high, 0.0).sum()
-        missing = np.maximum(self.low - sizes, 0.0).sum()
-        return float(max(too_much, missing))
+    def times(self, share: float) -> "Bounds":
+        """Return the bounds of this share of the rows."""
+        return Bounds(share * self.low, share * self.high)
 
 
 def newton_prices(
-    prices: NDArray[np.float64], counted: Sums, width: float, bounds: Bounds, held: NDArray[np.float64]
+    prices: NDArray[np.float64],
+    counted: Sums,
+    held: NDArray[np.float64],
+    width: float,
+    bounds: Bounds,
+    rules: Rules | None = None,
 ) -> NDArray[np.float64]:
     """Return prices at which sizes would be within bounds if they changed as fast as rows near a tie say.
 
     Parameters
     ----------
-    prices : ndarray of float64, shape (n_clusters,)
+    prices : ndarray of float64, shape (n_clusters,) or (n_clusters, n_rules)
         Where the pass was made.
     counted : Sums
         What it counted.
+    held : ndarray of float64, of the shape of the prices
+        What clusters hold of what is bounded.
     width : float
-        Its widest band.
+        The widest band of the pass.
     bounds : Bounds
-        Where the sizes should be.
-    held : ndarray of float64, shape (n_clusters,)
-        What clusters hold beside the rows of the pass.
+        Where this should be.
+    rules : Rules or None
+        What prices are for; None: for sizes.
     """
-    sizes = counted.sizes + held
     best = prices
     # The narrowest band in which the step stays: near rows tell best how sizes change near by.
     for band in reversed(range(len(BANDS))):
         reach = BANDS[band] * width
-        slopes = _slopes(counted, band, reach, prices.size)
-        best = bounds.admissible(_solve(prices, sizes, slopes, bounds))
-        moved = best - prices
-        if moved.max() - moved.min() <= 2 * reach:
+        slopes = _slopes(counted, band, reach, prices)
+        flat = Bounds(bounds.low.ravel(), bounds.high.ravel())
+        best = bounds.admissible(_solve(prices.ravel(), held.ravel(), slopes, flat).reshape(prices.shape))
+        if span(rules, best - prices) <= 2 * reach:
             return best
     moved = best - prices
-    span = float(moved.max() - moved.min())
-    return bounds.admissible(prices + moved * min(1.0, 4 * width / span))
+    return bounds.admissible(prices + moved * min(1.0, 4 * width / span(rules, moved)))
 
 
-def _slopes(counted: Sums, band: int, reach: float, n_clusters: int) -> NDArray[np.float64]:
-    """By how much sizes change with prices: minus the matrix of derivatives, a Laplacian over the clusters."""
-    matrix = np.zeros((n_clusters, n_clusters))
-    for code, demand in counted.pairs.items():
+def _slopes(counted: Sums, band: int, reach: float, prices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By how much what is held changes with prices: minus the matrix of derivatives, a Laplacian over clusters."""
+    k, n_rules = len(prices), prices.size // len(prices)
+    matrix = np.zeros((k, n_rules, k, n_rules))
+    for code, products in counted.pairs.items():
         pair, which = divmod(code, len(BANDS))
         if which == band:
-            a, b = divmod(pair, n_clusters)
+            a, b = divmod(pair, k)
             # Rows of a near b leave when a's price rises, those of b near a come: each side shows half the slope.
-            matrix[a, b] -= demand / (2 * reach)
-            matrix[b, a] -= demand / (2 * reach)
-    np.fill_diagonal(matrix, -matrix.sum(axis=1))
-    return matrix
+            slope = np.atleast_2d(products) / (2 * reach)
+            matrix[a, :, b] -= slope
+            matrix[b, :, a] -= slope
+            matrix[a, :, a] += slope
+            matrix[b, :, b] += slope
+    return matrix.reshape(prices.size, prices.size)
 
 
 def _solve(
@@ -133,10 +153,13 @@ class PriceSample:
         The sample.
     bounds : Bounds
         Of the sample: the given ones times its share of the demand.
+    rules : Rules or None
+        What prices are for; None: for sizes.
     """
 
     rows: Rows
     bounds: Bounds
+    rules: Rules | None = None
 
     def __post_init__(self) -> None:
         self._last: NDArray[np.float64] | None = None
@@ -154,6 +177,8 @@ class PriceSample:
     def _solved(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the prices of the sample alone."""
         costs = distances.block_costs(self.rows.values, self.rows.weight, centers)
+        if self.rules is not None:
+            return self._solved_by_rules(costs, self.rules)
         low, high = np.floor(self.bounds.low), np.ceil(self.bounds.high)
         problem = AssignmentProblem(costs, demand=self.rows.demand, size_min=low, size_max=high)
         if not transport.supports(problem):
@@ -161,11 +186,17 @@ class PriceSample:
         found = transport.solve(problem, warm=only_prices(self._last)).prices
         return np.zeros(len(centers)) if found is None else found
 
+    def _solved_by_rules(self, costs: NDArray[np.float64], rules: Rules) -> NDArray[np.float64]:
+        resources = resources_of(rules.weights, self.rows.amounts(), self.bounds.low, self.bounds.high)
+        search = ResourceSearch(AssignmentProblem(costs, resources=resources), BRIEFLY)
+        search.run(only_prices(self._last))
+        return np.zeros_like(self.bounds.low) if search.best is None else search.best.prices
+
     def gap_of(self, share: float, centers: NDArray[np.float64], prices: NDArray[np.float64]) -> float:
         """Return by how much this share of the rows prefer their cluster at most, per unit of demand."""
-        if share >= 1.0 or prices.size == 1:
+        if share >= 1.0 or len(prices) == 1:
             return np.inf
-        _, gaps = priced_labels(self.rows.at(self._some), centers, prices)
+        _, gaps = priced_labels(self.rows.at(self._some), centers, prices, self.rules)
         gaps = gaps[np.isfinite(gaps)]
         return float(np.quantile(gaps, share)) if gaps.size else np.inf
 

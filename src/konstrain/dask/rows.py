@@ -1,7 +1,7 @@
 """From Dask collections to partitions of plain rows: what is accepted, and what to call where it is not."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask
 import dask.array as da
@@ -9,6 +9,9 @@ import numpy as np
 from dask.delayed import Delayed
 
 from konstrain.dask.passes import Place, Rows, refuse_other_shape
+
+if TYPE_CHECKING:
+    from konstrain.dask.groups import Group
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,12 @@ class Source:
         Rows of each partition, NaN where not known.
     labels : list or None
         Of each partition what makes up its partial labels; None: no row has one.
+    resources : tuple of str
+        Names of the resources, where demand is of several.
+    category : list or None
+        Of each partition what makes up the groups of its rows; None: shares are of no concern.
+    groups : tuple of Group
+        Which groups there are, once that was looked up.
     """
 
     pieces: list[tuple[Any, Any, Any]]
@@ -37,9 +46,14 @@ class Source:
     dtype: Any
     n_rows: tuple[float, ...]
     labels: list[Any] | None = None
+    resources: tuple[str, ...] = ()
+    category: list[Any] | None = None
+    groups: "tuple[Group, ...]" = ()
 
     @classmethod
-    def of(cls, X: Any, sample_weight: Any = None, demand: Any = None, labels: Any = None) -> "Source":
+    def of(
+        cls, X: Any, sample_weight: Any = None, demand: Any = None, labels: Any = None, category: Any = None
+    ) -> "Source":
         """Take up a dask array or dataframe with what is known of its rows; a source stays what it is."""
         if isinstance(X, cls):
             return X
@@ -60,24 +74,50 @@ class Source:
         beside = {"sample_weight": _as_numbers(sample_weight), "demand": _as_numbers(demand)}
         parts = [_cut_like(X, len(values), name, given) or [None] * len(values) for name, given in beside.items()]
         known = _cut_like(X, len(values), "y", labels)
-        return cls(list(zip(values, *parts, strict=True)), features, n_features, dtype, n_rows, known)
+        return cls(
+            list(zip(values, *parts, strict=True)),
+            features,
+            n_features,
+            dtype,
+            n_rows,
+            known,
+            _resources_of(demand),
+            _cut_groups(X, len(values), category),
+        )
 
     def partitions(self) -> list[Delayed]:
         """Return the partitions, each of which gives `Rows`, under names that no other call returns."""
         make = dask.delayed(make_rows, pure=False)
-        return [make(*piece, self.dtype, number) for number, piece in enumerate(self.pieces)]
+        category = [None] * len(self.pieces) if self.category is None else self.category
+        return [
+            make(*piece, groups, self.groups, self.dtype, number)
+            for number, (piece, groups) in enumerate(zip(self.pieces, category, strict=True))
+        ]
 
 
-def make_rows(block: Any, weight: Any, demand: Any, dtype: Any, number: int) -> Rows:
+def make_rows(
+    block: Any, weight: Any, demand: Any, category: Any, groups: "tuple[Group, ...]", dtype: Any, number: int
+) -> Rows:
     """Turn one partition into rows as the kernels take them; arrays that are so already are not copied."""
     values = np.ascontiguousarray(block, dtype=dtype)
-    amounts = []
+    place = Place(number, 0, len(values))
+    amounts: list[Any] = []
     for name, given in (("sample_weight", weight), ("demand", demand)):
         array = None if given is None else np.ascontiguousarray(given, dtype=np.float64)
         if array is not None:
-            refuse_other_shape(name, array, Place(number, 0, len(values)))
+            # One resource in a table of one column is the same as in a list.
+            array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+            refuse_other_shape(name, array if array.ndim == 1 else array[:, 0], place)
         amounts.append(array)
-    return Rows(values, *amounts)
+    held = []
+    if amounts[1] is not None and amounts[1].ndim == 2:
+        held.append(amounts[1])
+        amounts[1] = None
+    if groups:
+        from konstrain.dask.groups import mark_groups
+
+        held.append(mark_groups(category, groups, len(values), number))
+    return Rows(values, amounts[0], amounts[1], np.hstack(held) if held else None)
 
 
 def is_collection(X: Any) -> bool:
@@ -129,12 +169,12 @@ def _cut_like(X: Any, n_parts: int, name: str, given: Any) -> list[Any] | None:
     """Cut what is given for each row, a collection or an array in memory, into the partitions of X."""
     if given is None:
         return None
-    if getattr(given, "ndim", 1) != 1:
-        raise ValueError(
-            f"{name} has {given.ndim} dimensions; over a cluster it is one value per row, several resources are kept "
-            "in memory only, by konstrain.ConstrainedKMeans"
-        )
+    most = 2 if name in ("demand", "category") else 1
+    if getattr(given, "ndim", 1) > most:
+        raise ValueError(f"{name} has {given.ndim} dimensions; it has one value per row")
     if is_lazy(given):
+        if isinstance(given, da.Array) and given.ndim == 2 and len(given.chunks[1]) > 1:
+            given = given.rechunk({1: -1})
         parts = list(given.to_delayed().ravel()) if isinstance(given, da.Array) else list(given.to_delayed())
         if len(parts) != n_parts:
             raise ValueError(
@@ -148,10 +188,34 @@ def _cut_like(X: Any, n_parts: int, name: str, given: Any) -> list[Any] | None:
             f"where the rows of {name} belong is not known, for the sizes of X's partitions are not; give {name} as "
             "a dask array or series cut like X"
         )
-    if given.shape != (X.shape[0],):
+    if given.shape[0] != X.shape[0] or (given.ndim > 1 and most == 1):
         raise ValueError(f"{name} must have one value per row, shape ({X.shape[0]},), got {given.shape}")
     ends = np.cumsum(X.chunks[0])
     return [given[end - size : end] for end, size in zip(ends, X.chunks[0], strict=True)]
+
+
+def _resources_of(demand: Any) -> tuple[str, ...]:
+    """Names of the resources that demand is of; none where it is of one."""
+    # Late, here and below: workers import this module, and what reads constraints takes 100 MB of their memory.
+    from konstrain.constraints.inputs import resource_names
+
+    shape = demand.shape if is_lazy(demand) else np.shape(demand)
+    n_resources = int(shape[1]) if len(shape) == 2 else 1
+    return resource_names(demand, n_resources) if n_resources > 1 else ()
+
+
+def _cut_groups(X: Any, n_parts: int, category: Any) -> list[Any] | None:
+    """Cut the groups of rows into the partitions of X: a collection, or a table of columns of any kind."""
+    if category is None or is_lazy(category):
+        return _cut_like(X, n_parts, "category", category)
+    from konstrain.constraints.inputs import membership_values
+    from konstrain.constraints.shares import columns_of
+
+    columns = {
+        name: _cut_like(X, n_parts, name, column if is_lazy(column) else membership_values(column))
+        for name, column in columns_of(category)
+    }
+    return [dict(zip(columns, parts, strict=True)) for parts in zip(*columns.values(), strict=True)]
 
 
 def lazy_labels(labels: list[Delayed], n_rows: Any) -> da.Array:

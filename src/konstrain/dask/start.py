@@ -13,6 +13,7 @@ from konstrain.dask.problem import RemoteProblem
 from konstrain.dask.sample import Sample
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.estimators._conventions import start_of
+from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.stop import Deadline
 
 # From this many clusters on the sample would be large and its search slow: k-means|| draws them from all rows.
@@ -28,11 +29,8 @@ def searched_centers(
     estimator: Any, sample: Sample, problem: RemoteProblem, seed: int, time_limit: float | None
 ) -> NDArray[np.float64]:
     """Return the centers of the best clustering of the sample, with the sizes that are its share."""
-    bounds = sample.bounds_of(problem.bounds)
     local = ConstrainedKMeans(
         problem.n_clusters,
-        None if problem.size_min is None else bounds.low,
-        None if problem.size_max is None else bounds.high,
         init=estimator.init,
         n_init=estimator.n_init,
         max_iter=estimator.max_iter,
@@ -42,10 +40,15 @@ def searched_centers(
         n_jobs=estimator.n_jobs,
         random_state=seed,
     )
+    bounds, arguments = sample.constraints_of(problem)
     with warnings.catch_warnings():
         # Of a start nobody expects a proof, or that it has converged.
         warnings.simplefilter("ignore")
-        local.fit(sample.rows.values, sample_weight=sample.rows.weight, demand=sample.rows.demand)
+        try:
+            local.set_params(**bounds).fit(sample.rows.values, sample_weight=sample.rows.weight, **arguments)
+        except (InfeasibleError, UndecidedError):
+            # Few rows cannot always keep what all rows can: shares of small groups, large demands.
+            local.set_params(**dict.fromkeys(bounds)).fit(sample.rows.values, sample_weight=sample.rows.weight)
     return np.ascontiguousarray(local.cluster_centers_, dtype=np.float64)
 
 
@@ -59,7 +62,7 @@ def scalable_centers(partitions: Partitions, problem: RemoteProblem, seed: int) 
         if not cost > 0:
             break
         draw = passes.Draw(candidates, OVERSAMPLING * problem.n_clusters / cost, int(rng.integers(2**62)))
-        drawn: passes.Drawn = partitions.ask(passes.draw_candidates, draw)
+        drawn: passes.Listed = partitions.ask(passes.draw_candidates, draw)
         candidates = np.concatenate([candidates, drawn.values])
     if len(candidates) < problem.n_clusters:
         # So many rows are alike that there were not enough to draw: the rest are any rows.

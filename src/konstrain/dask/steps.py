@@ -8,7 +8,7 @@ prices start well, and its answer does not depend on how rows are cut into parti
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -16,18 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._tolerances import SINGLE_GUARD
-from konstrain.assignment import Assignment, AssignmentProblem
+from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.assignment.lagrangian import Lagrangian
+from konstrain.assignment.linked import solve_linked
 from konstrain.assignment.problem import only_prices
+from konstrain.constraints import Problem
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
-from konstrain.dask.passes import Labelling, Near, Question, Rows, Sums, digest_of
-from konstrain.dask.prices import WIDEST_SHARE, Bounds, PriceSample, newton_prices
-from konstrain.dask.problem import RemoteProblem, blocks_of
+from konstrain.dask.passes import Labelling, Near, Question, Rows, Rules, Sums, amounts_in, digest_of, span
+from konstrain.dask.prices import WIDEST_SHARE, Bounds, PriceSample, newton_prices, resources_of
+from konstrain.dask.problem import RemoteProblem, RemoteRules, blocks_of
 from konstrain.dask.sample import Sample
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans import distances
-from konstrain.kmeans.steps import Steps, centers_from
+from konstrain.kmeans.steps import STEP_SHARE, Steps, centers_from
 from konstrain.links import LinkGraph
 from konstrain.stop import NO_DEADLINE, Deadline
 
@@ -42,6 +44,8 @@ MOST_LOOKS = 40
 LOOKS_TO_WIDEN = 6
 # Prices from rows near a tie are trusted this many times as far as these rows reach.
 TRUST = 2.0
+# How much wider than an answer asks for the next look is: its gap may then be a little wider.
+MORE_THAN_ENOUGH = 1.25
 # What is left of a step of the prices that led too far.
 SHORTENED = 0.3
 # Where moving the centers saves more than this share of a step's cost, what is left of it is computed anew.
@@ -58,6 +62,7 @@ class RemoteLabels:
     sums: NDArray[np.float64]
     weights: NDArray[np.float64]
     sizes: NDArray[np.float64]
+    amounts: NDArray[np.float64]
     cost: float
     centers: NDArray[np.float64]
 
@@ -72,7 +77,35 @@ class _Core:
 
     problem: AssignmentProblem
     far_cost: float
-    far_sizes: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Bounded:
+    """What has prices in a step: sizes, or rules; their bounds, the sample that tells prices, and what a row counts.
+
+    `least` is what a row counts at least, in units of demand or of the rules, if it counts anything.
+    """
+
+    rules: Rules | None
+    bounds: Bounds
+    guide: PriceSample
+    least: float
+
+    def held(self, sizes: NDArray[np.float64], amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What clusters hold of what has prices, by their sizes and amounts."""
+        held: NDArray[np.float64] = sizes if self.rules is None else amounts @ self.rules.weights.T
+        return held
+
+    def charges(self, rows: Rows, prices: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What rows pay in each cluster."""
+        paid: NDArray[np.float64] = (
+            rows.demands()[:, None] * prices if self.rules is None else self.rules.of(rows) @ prices.T
+        )
+        return paid
+
+    def span(self, moved: NDArray[np.float64]) -> float:
+        """By how much a change of prices sets clusters apart at most, per unit that a row counts."""
+        return span(self.rules, moved)
 
 
 class _View:
@@ -87,7 +120,7 @@ class _View:
 
     def at(self, question: Question, deadline: Deadline) -> Sums:
         """Add up all rows; `is_new` tells whether that took a pass over all of them."""
-        moved = float(np.ptp(question.prices - self._prices)) if self._kept else np.inf
+        moved = span(question.rules, question.prices - self._prices) if self._kept else np.inf
         self.is_new = not moved + question.near_gap <= self._horizon
         if self.is_new:
             self._kept = self._partitions.keep(passes.keep, question)
@@ -99,8 +132,8 @@ class _View:
 class _PriceSearch:
     """Better prices from look to look: the bound that prices prove rises, or the step is taken back by half."""
 
-    def __init__(self, bounds: Bounds, width: float) -> None:
-        self._bounds = bounds
+    def __init__(self, bounded: _Bounded, width: float) -> None:
+        self._bounded = bounded
         self._width = width
         self._best: tuple[float, NDArray[np.float64], NDArray[np.float64]] | None = None
 
@@ -114,13 +147,15 @@ class _PriceSearch:
         """Return where to look next; `nearby` are prices that the rows near a tie speak for."""
         if nearby is not None or not 0.0 < self._width < np.inf:
             return prices if nearby is None else nearby
-        bound = found.cost + found.paid + float(held @ prices) - self._bounds.paid(prices)
+        bounds, rules = self._bounded.bounds, self._bounded.rules
+        bound = found.cost + found.paid + float((held * prices).sum()) - bounds.paid(prices)
         if self._best is not None and bound < self._best[0]:
             _, best, aim = self._best
             aim = best + SHORTENED * (aim - best)
             self._best = (self._best[0], best, aim)
             return aim
-        aim = newton_prices(prices, found, self._width, self._bounds, held)
+        together = self._bounded.held(found.sizes, found.amounts) + held
+        aim = newton_prices(prices, found, together, self._width, bounds, rules)
         self._best = (bound, prices, aim)
         return aim
 
@@ -147,12 +182,13 @@ class RemoteSteps(Steps):
     tell: Callable[[RemoteLabels], None] = field(default=lambda _: None, kw_only=True)
     n_passes: int = field(default=0, init=False)
     _any: bool = field(default=False, init=False, repr=False)
+    _fills: bool = field(default=False, init=False, repr=False)
 
     def step(self, centers: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Solve one assignment step over all rows."""
-        answer = None if self._asked.has_sizes else self._step_without_sizes(centers)
+        answer = None if self._asked.has_bounds else self._step_without_bounds(centers)
         if answer is None:
-            answer = self._step_with_sizes(centers, None if warm is None else warm.prices)
+            answer = self._step_with_bounds(centers, None if warm is None else warm.prices)
         self._any = True
         self.tell(_remote(answer.labels))
         return answer
@@ -167,19 +203,18 @@ class RemoteSteps(Steps):
         return self.deadline if self._any else NO_DEADLINE
 
     @cached_property
-    def _blocks(self) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
-        return blocks_of(self._asked.tied, self.partitions.source.n_features)
+    def _blocks(self) -> Rows:
+        return blocks_of(self._asked.tied, self.partitions.source.n_features, len(self._asked.overview.held))
 
-    def _block_costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
-        means, weight, _ = self._blocks
-        return distances.block_costs(means, weight, centers, n_threads=self.n_threads)
+    def _costs_of(self, rows: Rows, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        return distances.block_costs(rows.values, rows.weight, centers, n_threads=self.n_threads)
 
-    def _step_without_sizes(self, centers: NDArray[np.float64]) -> Assignment | None:
+    def _step_without_bounds(self, centers: NDArray[np.float64]) -> Assignment | None:
         """Send free rows to their nearest centers and place the tied blocks; None when a cluster ends empty."""
         prices = np.zeros(len(centers))
         self.n_passes += 1
         found: Sums = self.partitions.ask(passes.sum_up, Question(centers, prices), self._due)
-        costs = self._block_costs(centers)
+        costs = self._costs_of(self._blocks, centers)
         answer = Assignment(np.zeros(0, dtype=np.int32), 0.0, 0.0, True, "nearest")
         if len(costs):
             answer = self.solve(AssignmentProblem(costs, self._asked.links_at(self.violation_cost)))
@@ -192,52 +227,100 @@ class RemoteSteps(Steps):
             cast("Any", labels), cost, min(cost, found.cost + answer.lower_bound), answer.proven, answer.engine
         )
 
-    def _step_with_sizes(self, centers: NDArray[np.float64], warm: NDArray[np.float64] | None) -> Assignment:
+    def _step_with_bounds(self, centers: NDArray[np.float64], warm: NDArray[np.float64] | None) -> Assignment:
+        """Place all rows within the bounds; clusters that must not be empty are looked after once one is."""
+        answer = self._step_with_prices(centers, warm)
+        rules = self._asked.filling
+        if not self._fills and rules is not None and not _remote(answer.labels).amounts[:, -1].all():
+            self._fills = True
+            answer = self._step_with_prices(centers, None)
+        return answer
+
+    def _step_with_prices(self, centers: NDArray[np.float64], warm: NDArray[np.float64] | None) -> Assignment:
         """Look at all rows at better and better prices until those near a tie can be placed, and that is proved."""
-        bounds = self.bounds
-        prices = bounds.admissible(self._guide.follow(centers, warm))
-        width = self._guide.gap_of(WIDEST_SHARE, centers, prices)
-        share, fallback, view = self._near_share, None, _View(self.partitions)
-        search = _PriceSearch(bounds, width)
+        bounded = self._bounded
+        bounds, guide = bounded.bounds, bounded.guide
+        if warm is not None and warm.shape != bounds.low.shape:
+            warm = None
+        prices = bounds.admissible(guide.follow(centers, warm))
+        width = guide.gap_of(WIDEST_SHARE, centers, prices)
+        share, fallback, view, enough = self._near_share, None, _View(self.partitions), 0.0
+        search = _PriceSearch(bounded, width)
         for look in range(MOST_LOOKS):
             if look and look % LOOKS_TO_WIDEN == 0:
                 share = min(1.0, 2 * share)
-            near_gap = self._guide.gap_of(share, centers, prices)
-            found = view.at(Question(centers, prices, near_gap, MOST_SENT * share, max(width, near_gap)), self._due)
+            near_gap = max(guide.gap_of(share, centers, prices), enough)
+            question = Question(centers, prices, near_gap, MOST_SENT * share, max(width, near_gap), bounded.rules)
+            found = view.at(question, self._due)
             self.n_passes += view.is_new
-            core = self._core(centers, found, bounds)
+            core = self._core(centers, found, bounded)
             answer = self._solved(core, prices)
             nearby = None
             if answer is not None:
-                verdict = self._judged(core, answer, prices, found.reach)
+                verdict = self._judged(core, answer, bounded, prices, found.reach)
                 step = self._assembled(centers, prices, found, core, answer, verdict)
                 if verdict.is_final:
                     return step
+                enough = verdict.enough
                 if fallback is None or step.cost < fallback.cost:
                     fallback = step
                 assert answer.prices is not None
-                if np.ptp(answer.prices - prices) <= TRUST * found.reach:
+                if bounded.span(answer.prices - prices) <= TRUST * found.reach:
                     nearby = bounds.admissible(answer.prices)
-            prices = search.next(prices, found, self._held_by_tied(centers, prices), nearby)
+            prices = search.next(prices, found, self._held_by_tied(centers, bounded, prices), nearby)
         if fallback is None:
             raise UndecidedError(
-                f"no labels within the sizes were found in {MOST_LOOKS} looks at all rows, most likely because very "
-                "many rows are equally near to several centers; relax size_min or size_max"
+                f"no labels within the bounds were found in {MOST_LOOKS} looks at all rows, most likely because very "
+                "many rows are equally near to several centers; relax the bounds on sizes, resources or shares"
             )
         return fallback
 
+    @property
+    def _bounded(self) -> _Bounded:
+        return self._bounded_and_filled if self._fills else self._only_bounded
+
+    @cached_property
+    def _only_bounded(self) -> _Bounded:
+        asked = self._asked.resources
+        if asked is not None:
+            return self._bounded_by(asked)
+        guide = PriceSample(self.sample.rows, self.bounds.times(self.sample.share))
+        return _Bounded(None, self.bounds, guide, self._asked.overview.demand.least)
+
+    @cached_property
+    def _bounded_and_filled(self) -> _Bounded:
+        assert self._asked.filling is not None
+        return self._bounded_by(self._asked.filling)
+
+    def _bounded_by(self, asked: RemoteRules) -> _Bounded:
+        guide = PriceSample(self.sample.rows, asked.bounds.times(self.sample.share), asked.rules)
+        return _Bounded(asked.rules, asked.bounds, guide, asked.least)
+
     @cached_property
     def bounds(self) -> Bounds:
-        """Bounds that prices answer for: those asked for, and clusters that must not be empty."""
+        """Bounds that prices of sizes answer for: those asked for, and clusters that must not be empty."""
         bounds = self._asked.bounds
         if not self._asked.nonempty:
             return bounds
         return Bounds(np.maximum(bounds.low, min(self._asked.overview.demand.least, bounds.high.min())), bounds.high)
 
-    @cached_property
-    def _guide(self) -> PriceSample:
-        share, bounds = self.sample.share, self.bounds
-        return PriceSample(self.sample.rows, Bounds(share * bounds.low, share * bounds.high))
+    def with_room_for_tied(self, labels: RemoteLabels) -> Problem:
+        """Return the problem of the tied rows with the room that these labels leave them."""
+        assert self._asked.tied is not None
+        problem, bounded = self._asked.tied.problem, self._bounded
+        sizes = labels.sizes - np.bincount(labels.tied, problem.demand, self._asked.n_clusters)
+        held = bounded.held(sizes, self.amounts_with(labels, None))
+        low, high = bounded.bounds.low - held, bounded.bounds.high - held
+        if bounded.rules is None:
+            return replace(problem, size_min=low, size_max=high)
+        return replace(problem, resources=resources_of(bounded.rules.weights, self._blocks.amounts(), low, high))
+
+    def amounts_with(self, labels: RemoteLabels, tied: NDArray[np.int32] | None) -> NDArray[np.float64]:
+        """What clusters hold of each amount when the tied blocks stand elsewhere; None: without them."""
+        if not labels.amounts.shape[1]:
+            return labels.amounts
+        amounts = labels.amounts - amounts_in(self._blocks, labels.tied, self._asked.n_clusters)
+        return amounts if tied is None else amounts + amounts_in(self._blocks, tied, self._asked.n_clusters)
 
     @property
     def _near_share(self) -> float:
@@ -245,72 +328,95 @@ class RemoteSteps(Steps):
         wanted = max(LEAST_NEAR, NEAR_SHARE * n)
         return min(1.0, min(wanted, max(LEAST_NEAR, MOST_COSTS / k)) / n)
 
-    def _held_by_tied(self, centers: NDArray[np.float64], prices: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Demand of the tied blocks in each cluster, if each took its cheapest."""
-        costs, demand = self._block_costs(centers), self._blocks[2]
-        cheapest = (costs + demand[:, None] * prices).argmin(axis=1)
-        return np.bincount(cheapest, demand, len(centers)).astype(np.float64)
+    def _held_by_tied(
+        self, centers: NDArray[np.float64], bounded: _Bounded, prices: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """What the tied blocks add to each cluster, if each took its cheapest."""
+        blocks, k = self._blocks, len(centers)
+        costs = self._costs_of(blocks, centers) + bounded.charges(blocks, prices)
+        cheapest = costs.argmin(axis=1).astype(np.int32)
+        sizes = np.bincount(cheapest, blocks.demands(), k).astype(np.float64)
+        return bounded.held(sizes, amounts_in(blocks, cheapest, k))
 
-    def _core(self, centers: NDArray[np.float64], found: Sums, bounds: Bounds) -> _Core:
+    def _core(self, centers: NDArray[np.float64], found: Sums, bounded: _Bounded) -> _Core:
         """Ask where rows near a tie and tied blocks go, all other rows staying."""
         near, k = found.near, len(centers)
-        near_costs = distances.block_costs(near.rows.values, near.rows.weight, centers, n_threads=self.n_threads)
-        near_demand = near.rows.demands()
-        far_sizes = found.sizes - np.bincount(near.labels, near_demand, k)
-        tied_costs, tied_demand = self._block_costs(centers), self._blocks[2]
-        demand = np.concatenate([near_demand, tied_demand])
+        near_costs, tied_costs = self._costs_of(near.rows, centers), self._costs_of(self._blocks, centers)
         links = self._asked.links_at(self.violation_cost)
         problem = AssignmentProblem(
             costs=np.concatenate([near_costs, tied_costs]),
             links=None if links is None else _shifted(links, len(near_costs)),
-            demand=None if (demand == 1.0).all() else demand,
-            size_min=bounds.low - far_sizes,
-            size_max=bounds.high - far_sizes,
         )
+        low, high = bounded.bounds.low, bounded.bounds.high
+        if bounded.rules is None:
+            far_sizes = found.sizes - np.bincount(near.labels, near.rows.demands(), k)
+            demand = np.concatenate([near.rows.demands(), self._blocks.demands()])
+            problem = replace(
+                problem,
+                demand=None if (demand == 1.0).all() else demand,
+                size_min=low - far_sizes,
+                size_max=high - far_sizes,
+            )
+        else:
+            far = bounded.held(found.sizes, found.amounts - amounts_in(near.rows, near.labels, k))
+            amounts = np.concatenate([near.rows.amounts(), self._blocks.amounts()])
+            problem = replace(problem, resources=resources_of(bounded.rules.weights, amounts, low - far, high - far))
         own = float(near_costs[np.arange(len(near_costs)), near.labels].sum())
-        return _Core(problem, found.cost - own, far_sizes)
+        return _Core(problem, found.cost - own)
 
     def _solved(self, core: _Core, prices: NDArray[np.float64]) -> Assignment | None:
         """Solve it; None when the rows that stay leave no room that would do."""
-        if (np.asarray(core.problem.size_max) < 0).any():
+        has_rules = core.problem.resources is not None
+        if not has_rules and (np.asarray(core.problem.size_max) < 0).any():
             return None
         try:
             answer = self.solve(core.problem, only_prices(prices))
         except InfeasibleError:
             return None
+        except UndecidedError:
+            if not has_rules or self.deadline.expired():
+                raise
+            return None  # with other rows it may be easier
         if answer.prices is None:
-            return Assignment(
-                answer.labels, answer.cost, answer.lower_bound, answer.proven, answer.engine, np.zeros(prices.size)
-            )
+            return replace(answer, prices=np.zeros_like(prices))
         return answer
 
-    def _judged(self, core: _Core, answer: Assignment, prices: NDArray[np.float64], reach: float) -> "_Verdict":
+    def solve(self, question: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
+        """Answer a question of assignment in the time that is left; of rules only if a few branchings suffice."""
+        if question.resources is None or self.max_nodes is None:
+            return super().solve(question, warm)
+        return assign_by(question, warm=warm, deadline=self.deadline.brief(STEP_SHARE, self.max_nodes))
+
+    def _judged(
+        self, core: _Core, answer: Assignment, bounded: _Bounded, prices: NDArray[np.float64], reach: float
+    ) -> "_Verdict":
         """Say what the prices of an answer prove about the rows that stayed."""
         assert answer.prices is not None
-        moved = answer.prices - prices
+        moved, least = bounded.span(answer.prices - prices), bounded.least
         # What a row that stayed would lose by leaving now, at least.
-        least = self._asked.overview.demand.least
-        rise = (
-            least * (reach * (1.0 - SINGLE_GUARD) - float(moved.max() - moved.min()))
-            if np.isfinite(reach)
-            else np.inf
-        )
+        rise = least * (reach * (1.0 - SINGLE_GUARD) - moved) if np.isfinite(reach) else np.inf
         if rise < 0:
-            return _Verdict(False, False, -np.inf)
+            return _Verdict(False, False, -np.inf, 0.0)
         if not answer.proven or rise == np.inf:
             bound = answer.lower_bound
             if rise < np.inf:
                 bound = min(bound, self._relaxed(core, answer) + rise)
-            return _Verdict(True, answer.proven, bound)
+            return _Verdict(True, answer.proven, bound, 0.0)
         relaxed = answer.lower_bound if answer.engine == "transport" else self._relaxed(core, answer)
         bound = min(answer.lower_bound, relaxed + rise)
         is_proved = core.problem.closes_gap(answer.cost, bound)
-        return _Verdict(is_proved, is_proved, bound)
+        enough = MORE_THAN_ENOUGH * ((answer.cost - relaxed) / least + moved)
+        return _Verdict(is_proved, is_proved, bound, enough)
 
     def _relaxed(self, core: _Core, answer: Assignment) -> float:
         """Return the bound that the prices of an answer prove."""
         assert answer.prices is not None
-        return Lagrangian(core.problem, self.deadline).evaluate(answer.prices).bound
+        rules = core.problem.resources
+        if rules is None:
+            return Lagrangian(core.problem, self.deadline).evaluate(answer.prices).bound
+        priced = np.ascontiguousarray(core.problem.costs + rules.charges(answer.prices))
+        free = replace(core.problem, costs=priced, resources=None)
+        return solve_linked(free, self.deadline).bound - rules.paid_by_bounds(answer.prices)
 
     def _assembled(
         self,
@@ -339,14 +445,12 @@ class RemoteSteps(Steps):
         tied_labels: NDArray[np.int32],
     ) -> RemoteLabels:
         """Put together what all rows add up to, with rows near a tie where the answer has them."""
-        k = len(centers)
         moved = np.flatnonzero(near.labels != near_labels)
         rows, before, after = near.rows.at(moved), near.labels[moved], near_labels[moved]
-        sums, weights, sizes = found.sums.copy(), found.weights.copy(), found.sizes.copy()
+        held = _Held(found.sums.copy(), found.weights.copy(), found.sizes.copy(), found.amounts.copy())
         for sign, where in ((-1.0, before), (1.0, after)):
-            _add(sums, weights, sizes, rows, np.ascontiguousarray(where), sign, k)
-        means, weight, demand = self._blocks
-        _add(sums, weights, sizes, Rows(means, weight, demand), tied_labels, 1.0, k)
+            held.add(rows, np.ascontiguousarray(where), sign)
+        held.add(self._blocks, tied_labels, 1.0)
         numbers = near.numbers[moved]
         digest = (found.digest - digest_of(numbers, before) + digest_of(numbers, after)) % 2**64
         own = distances.block_costs(rows.values, rows.weight, centers)
@@ -354,15 +458,16 @@ class RemoteSteps(Steps):
         cost = found.cost + float((own[at, after] - own[at, before]).sum())
         tied = self._asked.tied
         if tied is not None:
-            costs = self._block_costs(centers)
+            costs = self._costs_of(self._blocks, centers)
             cost += float(costs[np.arange(len(costs)), tied_labels].sum())
         return RemoteLabels(
             self._labelling(centers, prices, near, near_labels, tied_labels),
             tied_labels,
             digest,
-            sums,
-            weights,
-            sizes,
+            held.sums,
+            held.weights,
+            held.sizes,
+            held.amounts,
             cost,
             centers,
         )
@@ -384,7 +489,8 @@ class RemoteSteps(Steps):
             numbers = np.concatenate([numbers, tied.numbers])
             labels = np.concatenate([labels, tied.problem.expand(tied_labels)])
         order = np.argsort(numbers)
-        return Labelling(centers, prices, numbers[order], labels[order].astype(np.int32))
+        rules = self._bounded.rules if self._asked.has_bounds else None
+        return Labelling(centers, prices, numbers[order], labels[order].astype(np.int32), rules)
 
     def are_same(self, labels: Any, others: Any) -> bool:
         """Whether two labelings of all rows are the same."""
@@ -424,11 +530,15 @@ class RemoteSteps(Steps):
 
 @dataclass(frozen=True)
 class _Verdict:
-    """Whether a step may end with an answer, whether that is proved, and the bound for what was solved here."""
+    """Whether a step may end with an answer, whether that is proved, and the bound for what was solved here.
+
+    `enough` is the gap up to which rows would have to come here for a proof, as far as that is known.
+    """
 
     is_final: bool
     is_proved: bool
     bound: float
+    enough: float
 
 
 def _remote(labels: Any) -> RemoteLabels:
@@ -447,17 +557,21 @@ def _shifted(links: LinkGraph, by: int) -> LinkGraph:
     return LinkGraph.from_edges(by + links.n_blocks, u + by, v + by, None if links.is_hard else weights)
 
 
-def _add(
-    sums: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    rows: Rows,
-    labels: NDArray[np.int32],
-    sign: float,
-    n_clusters: int,
-) -> None:
-    """Add rows to clusters, or take them out, in place."""
-    more, heavier = distances.center_sums(rows.values, rows.weight, labels, n_clusters)
-    sums += sign * more
-    weights += sign * heavier
-    sizes += sign * np.bincount(labels, rows.demand, n_clusters)
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """What clusters hold, changed in place."""
+
+    sums: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    amounts: NDArray[np.float64]
+
+    def add(self, rows: Rows, labels: NDArray[np.int32], sign: float) -> None:
+        """Add rows to clusters, or take them out."""
+        n_clusters = len(self.sums)
+        more, heavier = distances.center_sums(rows.values, rows.weight, labels, n_clusters)
+        self.sums[:] += sign * more
+        self.weights[:] += sign * heavier
+        self.sizes[:] += sign * np.bincount(labels, rows.demand, n_clusters)
+        if self.amounts.shape[1]:
+            self.amounts[:] += sign * amounts_in(rows, labels, n_clusters)

@@ -117,9 +117,21 @@ class Source:
             raise FileError(f"{self} is empty")
 
 
+def address_of(path: Path) -> str | None:
+    """Return the address that was taken for a path of this machine; None if it is no address.
+
+    Paths lose all but one of several slashes, which addresses have.
+    """
+    if not _ADDRESS.match(str(path)) or path.exists():
+        return None
+    scheme, _, rest = str(path).partition(":/")
+    # Of these the path begins at the root; of the others with a host or a bucket.
+    return f"{scheme}:///{rest}" if scheme in ("file", "local") else f"{scheme}://{rest}"
+
+
 def refuse_address(path: Path) -> None:
     """Raise if this is an address on the network, which is no file."""
-    if _ADDRESS.match(str(path)) and not path.exists():
+    if address_of(path) is not None:
         raise FileError(f"{path} is an address; konstrain reads files of this machine: download it first")
 
 

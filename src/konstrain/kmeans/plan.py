@@ -68,7 +68,7 @@ def plan_run(
     """
     problem = steps.problem
     # Good steps are enough on the way; who started the search proves the last one (`last_step.py`).
-    steps = replace(steps, max_nodes=STEP_NODES)
+    steps = replace(steps, max_nodes=STEP_NODES, is_patient=is_plain(start, search))
     if problem.has_soft_links:
         # From the first restart's centers, for all restarts: they must minimise one and the same function.
         price = _mean_cost(steps, start, first_seed) if violation_cost == "auto" else float(violation_cost)
@@ -77,6 +77,11 @@ def plan_run(
         steps = replace(steps, violation_cost=enough)
     function = choose_loop(problem, search)
     return Run(Loop(function, steps, max_iter, tol), start, _choose_way(problem, start, search))
+
+
+def is_plain(start: Start, search: bool | str) -> bool:
+    """Whether nothing but Lloyd's own loop from given centers is asked for: its steps are worth being proved."""
+    return start.is_given and not search
 
 
 def choose_loop(problem: Any, search: bool | str) -> LoopFunction:

@@ -17,6 +17,8 @@ from konstrain.stop import NO_DEADLINE, Deadline
 
 # Part of the time that is left for one assignment where assignments are not solved to the end.
 STEP_SHARE = 0.05
+# Looks of the solver at whether to go on in one assignment that is to be proved, if it can be.
+PATIENT_LOOKS = 1000
 
 
 @dataclass(eq=False)
@@ -39,6 +41,9 @@ class Steps:
     max_nodes : int or None
         Most branchings of the solver in one assignment that has both sizes and what makes them hard, links or
         unequal demand; such an assignment then also has a small share of the time that is left. None: no limit.
+    is_patient : bool
+        Whether assignments under sizes with hard links or unequal demand are proved all the same where that takes no
+        more than `PATIENT_LOOKS`: steps that are proved are the same ones whoever takes them, and however.
     """
 
     problem: Problem
@@ -46,6 +51,7 @@ class Steps:
     deadline: Deadline = NO_DEADLINE
     n_threads: int = 1
     max_nodes: int | None = None
+    is_patient: bool = False
     _known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = field(default=None, init=False, repr=False)
     _sums: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None = field(
         default=None, init=False, repr=False
@@ -121,8 +127,14 @@ class Steps:
         is_hard = question.has_resources
         is_hard |= question.has_sizes and (question.has_links or question.demand is not None)
         if is_hard and self.max_nodes is not None:
+            is_patient = self.is_patient and question.graph.is_hard and not question.has_resources
+            limit = (
+                self.deadline.patient(STEP_SHARE, PATIENT_LOOKS)
+                if is_patient
+                else self.deadline.brief(STEP_SHARE, self.max_nodes)
+            )
             try:
-                return assign_by(question, warm=warm, deadline=self.deadline.brief(STEP_SHARE, self.max_nodes))
+                return assign_by(question, warm=warm, deadline=limit)
             except UndecidedError:
                 # No labels at all yet: all the time that is left may go into finding some.
                 return assign_by(question, warm=warm, deadline=self.deadline)
