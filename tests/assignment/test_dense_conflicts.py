@@ -12,8 +12,9 @@ from problems import random_costs, random_links
 
 @pytest.fixture
 def only_cliques(monkeypatch):
-    """Leave nothing that needs branching to the quick search."""
+    """Leave nothing that needs branching to the quick search, nor to the search by classes."""
     monkeypatch.setattr(linked, "NODE_LIMIT", 0)
+    monkeypatch.setattr(linked, "CLASS_LIMIT", 0)
 
 
 @pytest.fixture
