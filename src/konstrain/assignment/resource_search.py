@@ -236,7 +236,8 @@ def _walk(
     deadline: Deadline,
 ) -> Placed:
     """Look for labels by annealing, among so many choices per price, in so many steps per choice."""
-    n_choices = per_price * at.prices.size
+    # No more than there are: small problems have few rows and many prices.
+    n_choices = min(per_price * at.prices.size, costs.size - costs.shape[0])
     start = at.labels
     if not np.isfinite(at.cost):
         warmth, start = 1.0, (costs + rules.charges(at.prices)).argmin(axis=1).astype(np.int32)
