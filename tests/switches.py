@@ -22,6 +22,7 @@ SEARCH = {
     "konstrain.kmeans.thorough.SMALL_PROBLEM": (ALWAYS, NEVER),
     "konstrain.kmeans.thorough.RELOCATE_ANYWAY": (ALWAYS, NEVER),
     "konstrain.kmeans.thorough.RULED_SEARCH": (ALWAYS, NEVER),
+    "konstrain.kmeans.thorough.ROUGH_GAP": (-1.0, 1e9),
     "konstrain.kmeans.brief.EARLY_LOOK": (1, 50),
     "konstrain.kmeans.brief.LITTLE_ROOM": (0.0, 1e9),
     "konstrain.kmeans.momentum.MOST_CANCELLED": (-1.0, 2.0),

@@ -20,6 +20,13 @@ SMALL_PROBLEM = 100_000
 # Blocks x clusters beyond which single moves that must keep resources and shares mostly cost more than they bring:
 # half of the time of a run, for ends that are seldom lower (perf/README.md).
 RULED_SEARCH = 100_000
+# Steps whose labels may be this far above the best, relatively, are rough: differences below a quarter of that are as
+# much luck as gain, and not worth another round of relocations. The steps are dear, too: relocated centers are
+# followed a few iterations at a time, as long as the last fall, so many times over, would bring them below the best.
+ROUGH_GAP = 1e-3
+WORTH = 0.25
+PROBE = 2
+PATIENCE = 2.0
 
 
 def run_thoroughly(loop: Loop, centers: NDArray[np.float64], seed: int) -> Clustering:
@@ -40,7 +47,10 @@ def _polish(loop: Loop, clustering: Clustering, seed: int) -> Clustering:
         better = loop.run(loop.steps.centers_of(found.labels, clustering.centers), clustering.assignment)
         if not is_lower(better.objective, clustering.objective):
             break
+        is_worth_more = _is_worth(better, clustering)
         clustering = replace(better, n_iter=clustering.n_iter + better.n_iter)
+        if not is_worth_more:
+            break
     return clustering
 
 
@@ -62,8 +72,41 @@ def _relocate(loop: Loop, best: Clustering, seed: int) -> Clustering:
         ):
             if loop.steps.deadline.expired():
                 return best
-            found = _polish(loop, loop.run(centers, best.assignment), seed)
+            found = _follow(loop, centers, best, seed)
             if is_lower(found.objective, best.objective):
-                best, improved = replace(found, n_iter=best.n_iter + found.n_iter), True
-                break
+                improved = _is_worth(found, best)
+                best = replace(found, n_iter=best.n_iter + found.n_iter)
+                if improved:
+                    break
     return best
+
+
+def _follow(loop: Loop, centers: NDArray[np.float64], best: Clustering, seed: int) -> Clustering:
+    """Run the loop and local search from relocated centers; where steps are rough, only while that promises gain."""
+    if not _is_rough(best):
+        return _polish(loop, loop.run(centers, best.assignment), seed)
+    probe = replace(loop, max_iter=PROBE)
+    found = probe.run(centers, best.assignment)
+    while not found.converged and not is_lower(found.objective, best.objective):
+        before = found
+        further = probe.run(found.centers, found.assignment)
+        found = replace(further, n_iter=before.n_iter + further.n_iter)
+        promised = found.objective - PATIENCE * (before.objective - found.objective)
+        if not is_lower(promised, best.objective) or loop.steps.deadline.expired():
+            return found
+    return _polish(loop, loop.run(found.centers, found.assignment), seed)
+
+
+def _is_rough(clustering: Clustering) -> bool:
+    return _step_gap(clustering) > ROUGH_GAP
+
+
+def _is_worth(found: Clustering, best: Clustering) -> bool:
+    """Whether a lower objective is more than what rough steps leave to luck."""
+    return not _is_rough(best) or found.objective < best.objective * (1.0 - WORTH * _step_gap(best))
+
+
+def _step_gap(clustering: Clustering) -> float:
+    """How far above the best the labels of the last step may be, relatively; 0 where that is not known."""
+    gap = 0.0 if clustering.assignment is None else clustering.assignment.gap
+    return gap if np.isfinite(gap) else 0.0
