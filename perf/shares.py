@@ -121,8 +121,10 @@ def attributes(arguments: argparse.Namespace) -> Iterator[Row]:
                 "shares": f"{shares.min():.4f} to {shares.max():.4f}",
                 "allowed": f"{0.8 * r:.4f} to {r / 0.8:.4f}",
                 "kept": "yes" if 0.8 * r <= shares.min() + 1e-12 and shares.max() - 1e-12 <= r / 0.8 else "NO",
+                "median gap": f"{np.median(gaps):.1e}",
                 "largest gap": f"{max(gaps):.1e}",
-                "steps": str(len(gaps)),
+                "above 1e-3": f"{int((np.array(gaps) > 1e-3).sum())} of {len(gaps)} steps",
+                "cost": f"{model.inertia_:.2f}",
                 "CPU s": f"{spent:.1f}",
             }
 

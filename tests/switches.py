@@ -49,6 +49,7 @@ ENGINES = {
     "konstrain.assignment.prove.FIRST_CORE": (1, NEVER),
     "konstrain.assignment.priced.MOST_CHOICES": (ALWAYS, NEVER),
     "konstrain.assignment.resource_search.POOR_GAP": (0.0, 1e9),
+    "konstrain.assignment.resource_search.MOST_SIFTED": (ALWAYS, NEVER),
     "konstrain.assignment.sifting.CHOICES_PER_PRICE": (1, NEVER),
     "konstrain.assignment.sifting.WIDENING": (2, 100),
     "konstrain.assignment.sifting.MOST_PROGRAMS": (1, 100),

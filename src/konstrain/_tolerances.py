@@ -31,6 +31,8 @@ SIFTED_RELATIVE = 1e-7
 # Labels that Newton steps and repair leave further than this above the bound of their rules are worth the linear
 # program and annealing, which take several times as long; with shares of one attribute gaps are far below it.
 POOR_GAP = 1e-2
+# The same where rows are so many that labels can be nearer, and searching for them ends when they are.
+FINE_GAP = 1e-3
 
 # HiGHS' own feasibility and integrality tolerance in models scaled to unit costs; its default of 1e-6 would let a
 # "proved" answer be off in the seventh digit.

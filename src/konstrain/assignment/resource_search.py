@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
-from konstrain._tolerances import POOR_GAP
+from konstrain._tolerances import FINE_GAP, POOR_GAP
 from konstrain.assignment.linked import LinkedAnswer, solve_linked
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.assignment.resources import Resources
@@ -27,6 +27,9 @@ from konstrain.stop import Deadline
 MAX_ROUNDS = 6
 # Relative gap that is open for sure, where good answers are enough.
 WIDE_GAP = 1e-7
+# Blocks x clusters beyond which Newton steps end at the best prices anyway, so many rows there are for each of them, and
+# the linear program, which would take seconds, is left out.
+MOST_SIFTED = 100_000
 # Walks, until one ends within `POOR_GAP`: how far they leave the labels they begin with (1: without a trace), choices
 # per price, and steps per choice.
 WALKS = ((0.1, 10, 200), (1.0, 10, 800))
@@ -206,13 +209,17 @@ def _place_better(
     deadline: Deadline,
 ) -> Placed:
     """Go on where Newton steps and repair leave a wide gap: by the best prices there are, and by walks."""
-    prices, least = sift(costs, rules, placed.prices, deadline)
+    target = POOR_GAP if costs.size <= MOST_SIFTED else FINE_GAP
+    prices, least = placed.prices, placed.least
+    if costs.size <= MOST_SIFTED:
+        prices, least = sift(costs, rules, prices, deadline)
     best = _measured(costs, rules, placed.labels, np.isfinite(placed.cost), prices, least)
     has_own = np.isfinite(best.cost)
     if known is not None:
         best = _cheaper(best, _measured(costs, rules, known, rules.are_kept_by(known), prices, least))
     for seed, walk in enumerate(WALKS + WIDE_WALKS):
-        is_enough = seed > 0 and (best.gap <= POOR_GAP or (seed >= len(WALKS) and has_own))
+        # Labels of the step before may be good enough, but repeating them would end the loop.
+        is_enough = seed > 0 and has_own and (best.gap <= target or seed >= len(WALKS))
         if is_enough or deadline.expired():
             return best
         found = _walk(costs, rules, best, *walk, seed, deadline)

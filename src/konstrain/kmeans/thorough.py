@@ -23,7 +23,7 @@ RULED_SEARCH = 100_000
 # Steps whose labels may be this far above the best, relatively, are rough: differences below a quarter of that are as
 # much luck as gain, and not worth another round of relocations. The steps are dear, too: relocated centers are
 # followed a few iterations at a time, as long as the last fall, so many times over, would bring them below the best.
-ROUGH_GAP = 1e-3
+ROUGH_GAP = 1e-4
 WORTH = 0.25
 PROBE = 2
 PATIENCE = 2.0
