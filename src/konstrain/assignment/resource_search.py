@@ -27,7 +27,7 @@ from konstrain.stop import Deadline
 MAX_ROUNDS = 6
 # Relative gap that is open for sure, where good answers are enough.
 WIDE_GAP = 1e-7
-# Blocks x clusters beyond which Newton steps end at the best prices anyway, so many rows there are for each of them, and
+# Blocks x clusters beyond which Newton steps end at the best prices anyway, so many rows there are for each of them:
 # the linear program, which would take seconds, is left out.
 MOST_SIFTED = 100_000
 # Walks, until one ends within `POOR_GAP`: how far they leave the labels they begin with (1: without a trace), choices
