@@ -73,6 +73,25 @@ def test_lists_and_matrix_give_the_same_cost(monkeypatch, kind, room):
 
 
 @pytest.mark.engine
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("high", [40, 60], ids=["fixed", "loose"])
+def test_a_center_far_from_all_rows_takes_no_matrix(monkeypatch, high, weighted):
+    X = blobs(2000, 4, 50)
+    constraints = {"size_min": 40 if high == 40 else 20, "size_max": high}
+    if weighted:
+        constraints["sample_weight"] = np.random.default_rng(0).uniform(0.5, 1.5, 2000)
+    centers = X[:50].copy()
+    centers[7] += 1000.0
+    expected = both_ways(monkeypatch, X, centers, **constraints)[1]
+    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    steps = steps_of(X, 50, **constraints)
+    monkeypatch.setattr(steps, "costs", lambda *_: pytest.fail("the matrix was made"))
+    answer = steps.step(centers, None)
+    assert answer.proven
+    np.testing.assert_allclose(answer.cost, expected.cost, rtol=1e-9)
+
+
+@pytest.mark.engine
 @pytest.mark.parametrize("high", [40, 60], ids=["fixed", "loose"])
 def test_centers_far_from_all_rows_are_filled_all_the_same(monkeypatch, high):
     X = blobs(2000, 4, 50)
@@ -248,6 +267,14 @@ def test_memory_stays_within_what_the_docstring_says():
     assert finished
     # Per block as promised, the labels, and what grows with clusters only.
     assert grown <= 200_000 * (12 * 24 + 40 + 4) + 30e6
+
+
+def test_no_price_is_looked_for_when_time_is_up(monkeypatch):
+    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    X = blobs(300, 3, 10)
+    part = SizedPart.of(Problem.build(X, 10, size_min=20), None)
+    monkeypatch.setattr(distances, "block_costs", lambda *_, **__: pytest.fail("costs were measured"))
+    assert part._prices_that_reach_all(X[:10], None, np.zeros(10), Deadline(0.0), 1) is None
 
 
 @pytest.mark.parametrize("name", ["lower", "upper", "start"])
