@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from konstrain.assignment import Assignment, AssignmentProblem, Engine
 from konstrain.exceptions import InfeasibleError
@@ -38,6 +39,19 @@ def best_cost(problem: AssignmentProblem) -> float:
             fits &= ((sums >= least) & (sums <= most)).all(axis=1)
         cost = np.where(fits, cost, np.inf)
     return float(cost.min(initial=np.inf))
+
+
+def cost_by_matching(costs: NDArray[np.float64], lower: NDArray[np.int64], upper: NDArray[np.int64]) -> float:
+    """Least cost under size bounds by a matching of blocks with places, which knows nothing of prices.
+
+    A cluster has as many places as it may hold; those that it must fill cost so little that none stays empty.
+    """
+    places = np.repeat(np.arange(upper.size), upper)
+    number = np.concatenate([np.arange(most) for most in upper])
+    bonus = 2.0 * upper.size * (np.ptp(costs) + 1.0)
+    blocks, chosen = linear_sum_assignment(costs[:, places] - np.where(number < lower[places], bonus, 0.0))
+    assert (np.bincount(places[chosen], minlength=lower.size) >= lower).all()
+    return float(costs[blocks, places[chosen]].sum())
 
 
 def cost_tolerance(problem: AssignmentProblem) -> float:

@@ -143,7 +143,7 @@ def test_the_list_has_every_limit_that_modules_of_the_search_and_the_engines_nam
     # These say how far or how fast a way is followed, not which one is taken.
     not_switches = {
         *("PATIENCE", "STALL_WINDOW", "STALL_GAIN", "CORE_GROWTH", "RELAXATION_SHARE", "STEP_SHARE", "MAX_PASSES"),
-        *("SEARCH_SHARE", "RUN_SHARE", "START_SHARE", "MOST_LOOKS"),
+        *("SEARCH_SHARE", "RUN_SHARE", "START_SHARE", "DRAW_SHARE", "MOST_LOOKS"),
         *("RELOCATIONS", "PASSES_TO_THE_END", "FIRST_PASSES", "PROBE", "ESTIMATE_COST", "MOVES_COST", "FEW_PASSES"),
         *("AIM", "LEAST_GAIN", "AUTO_ITERATIONS", "AUTO_MOST", "AUTO_AGREEING"),
         *(

@@ -10,7 +10,7 @@ import pytest
 from konstrain import _core
 from konstrain.assignment import Assignment, AssignmentProblem, transport
 from konstrain.stop import Deadline
-from oracles import best_cost, check_assignment, cost_tolerance
+from oracles import best_cost, check_assignment, cost_by_matching, cost_tolerance
 from problems import random_costs, random_problem
 
 # Lists that hardly ever suffice, lists of the usual length, lists with all clusters.
@@ -177,6 +177,38 @@ def test_where_lists_are_of_no_use_the_matrix_answers(monkeypatch):
     answer = transport.solve(problem)
     check_assignment(problem, answer)
     assert answer.proven
+
+
+def far_centers(rng):
+    """Squared distances to centers of which three are far from all rows, and so on nobody's list."""
+    centers = rng.normal(size=(200, 3))
+    centers[:3] += 100.0
+    return ((rng.normal(size=(1000, 1, 3)) - centers) ** 2).sum(axis=2)
+
+
+# Costs for which lists give up, and how long these are.
+HOPELESS = {
+    "far": (far_centers, 24),
+    "ties": (lambda rng: rng.integers(0, 3, (1000, 200)).astype(float), 2),
+}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("kind", HOPELESS)
+@pytest.mark.parametrize("small", [5, 2], ids=["equal", "unequal"])
+def test_where_lists_give_up_under_fixed_sizes_the_matrix_answers(monkeypatch, kind, small):
+    rng = np.random.default_rng(8)
+    make, length = HOPELESS[kind]
+    costs, sizes = make(rng), rng.permutation(np.repeat([small, 10 - small], 100))
+    monkeypatch.setattr(transport, "LIST_LENGTH", length)
+    assert transport.uses_lists(200)
+    *_, finished = listed(costs, sizes, sizes, length=length)
+    assert not finished
+    problem = AssignmentProblem.checked(costs, size_min=sizes, size_max=sizes)
+    answer = transport.solve(problem)
+    check_assignment(problem, answer)
+    assert answer.proven
+    np.testing.assert_allclose(answer.cost, cost_by_matching(costs, sizes, sizes), rtol=1e-9)
 
 
 @pytest.mark.usefixtures("lists_always")

@@ -79,9 +79,9 @@ def test_seeding_uses_one_draw_per_step_unless_told(monkeypatch):
     X, _ = load_iris(return_X_y=True)
     trials = []
 
-    def spy(problem, rng, *, n_trials=None, n_threads=1):
+    def spy(problem, rng, *, n_trials=None, **settings):
         trials.append(n_trials)
-        return plus_plus(problem, rng, n_trials=n_trials, n_threads=n_threads)
+        return plus_plus(problem, rng, n_trials=n_trials, **settings)
 
     monkeypatch.setattr("konstrain.kmeans.start.plus_plus", spy)
     MatchingKMeans(3, random_state=0).fit(X)

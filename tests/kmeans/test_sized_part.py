@@ -16,6 +16,7 @@ from konstrain.kmeans import distances
 from konstrain.kmeans.sized_part import SizedPart
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import NO_DEADLINE, Deadline
+from oracles import cost_by_matching
 
 
 def blobs(n_rows, n_features, n_clusters, seed=0):
@@ -69,6 +70,83 @@ def test_lists_and_matrix_give_the_same_cost(monkeypatch, kind, room):
     assert listed.proven
     np.testing.assert_allclose(listed.cost, matrix.cost, rtol=1e-9)
     np.testing.assert_allclose(listed.lower_bound, matrix.cost, rtol=1e-9)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("high", [40, 60], ids=["fixed", "loose"])
+def test_a_center_far_from_all_rows_takes_no_matrix(monkeypatch, high, weighted):
+    X = blobs(2000, 4, 50)
+    constraints = {"size_min": 40 if high == 40 else 20, "size_max": high}
+    if weighted:
+        constraints["sample_weight"] = np.random.default_rng(0).uniform(0.5, 1.5, 2000)
+    centers = X[:50].copy()
+    centers[7] += 1000.0
+    expected = both_ways(monkeypatch, X, centers, **constraints)[1]
+    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    steps = steps_of(X, 50, **constraints)
+    monkeypatch.setattr(steps, "costs", lambda *_: pytest.fail("the matrix was made"))
+    answer = steps.step(centers, None)
+    assert answer.proven
+    np.testing.assert_allclose(answer.cost, expected.cost, rtol=1e-9)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("high", [40, 60], ids=["fixed", "loose"])
+def test_centers_far_from_all_rows_are_filled_all_the_same(monkeypatch, high):
+    X = blobs(2000, 4, 50)
+    centers = X[:50].copy()
+    centers[:2] += 1000.0
+    listed, matrix = both_ways(monkeypatch, X, centers, size_min=40 if high == 40 else 20, size_max=high)
+    assert listed.proven
+    np.testing.assert_allclose(listed.cost, matrix.cost, rtol=1e-9)
+
+
+def per_cluster(n_rows, n_clusters):
+    """Bounds that differ from cluster to cluster, around sizes that add up."""
+    rng = np.random.default_rng(3)
+    sizes = np.bincount(np.arange(n_rows) % n_clusters)
+    return np.maximum(sizes - rng.integers(0, 3, n_clusters), 1), sizes + rng.integers(0, 3, n_clusters)
+
+
+def equal_sizes(n_rows, n_clusters):
+    sizes = np.bincount(np.arange(n_rows) % n_clusters)
+    return sizes, sizes
+
+
+# Rows and bounds for a step of 199 or 200 clusters.
+BESIDE_THE_SWITCH = {
+    "equal rows": (lambda: np.ones((1000, 3)), per_cluster),
+    "duplicates": (lambda: np.repeat(blobs(250, 3, 10), 4, axis=0), per_cluster),
+    "nearly as many clusters": (lambda: blobs(203, 3, 10), per_cluster),
+    "every size given": (lambda: blobs(1000, 6, 50), equal_sizes),
+    "never in the way": (lambda: blobs(1000, 6, 50), lambda n, k: (np.zeros(k, int), np.full(k, 300))),
+    "bounds per cluster": (lambda: blobs(1000, 6, 50), per_cluster),
+    "float32": (lambda: blobs(1000, 6, 50).astype(np.float32), per_cluster),
+    "sparse": (lambda: sparse_rows(800, 100), per_cluster),
+}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("n_clusters", [199, 200])
+@pytest.mark.parametrize("kind", BESIDE_THE_SWITCH)
+def test_steps_on_both_sides_of_the_switch_equal_a_matching(kind, n_clusters):
+    make, bounds = BESIDE_THE_SWITCH[kind]
+    X = make()
+    rows = (X.toarray() if sparse.issparse(X) else X).astype(np.float64)
+    low, high = bounds(len(rows), n_clusters)
+    centers = rows[np.random.default_rng(1).permutation(len(rows))[:n_clusters]].copy()
+    costs = ((rows[:, None] - centers) ** 2).sum(axis=2)
+    expected = costs.min(axis=1).sum() if kind == "never in the way" else cost_by_matching(costs, low, high)
+    for n_threads in (1, 2):
+        steps = Steps(Problem.build(X, n_clusters, size_min=low, size_max=high), n_threads=n_threads)
+        assert (steps._sized is not None) == (n_clusters == 200)
+        answer = steps.step(centers, None)
+        sizes = np.bincount(answer.labels, minlength=n_clusters)
+        assert (low <= sizes).all()
+        assert (sizes <= high).all()
+        assert answer.proven
+        np.testing.assert_allclose(answer.cost, expected, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.engine
@@ -189,6 +267,14 @@ def test_memory_stays_within_what_the_docstring_says():
     assert finished
     # Per block as promised, the labels, and what grows with clusters only.
     assert grown <= 200_000 * (12 * 24 + 40 + 4) + 30e6
+
+
+def test_no_price_is_looked_for_when_time_is_up(monkeypatch):
+    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    X = blobs(300, 3, 10)
+    part = SizedPart.of(Problem.build(X, 10, size_min=20), None)
+    monkeypatch.setattr(distances, "block_costs", lambda *_, **__: pytest.fail("costs were measured"))
+    assert part._prices_that_reach_all(X[:10], None, np.zeros(10), Deadline(0.0), 1) is None
 
 
 @pytest.mark.parametrize("name", ["lower", "upper", "start"])

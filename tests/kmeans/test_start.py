@@ -8,6 +8,8 @@ from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
 from konstrain.kmeans import start
 from konstrain.kmeans.distances import block_costs, nearest_distances
+from konstrain.kmeans.steps import Steps
+from konstrain.stop import Deadline
 
 
 def blobs(n_blobs, per_blob, seed=0):
@@ -112,3 +114,41 @@ def test_the_number_of_clusters_decides(monkeypatch, many):
     monkeypatch.setattr(start, "oversampled", lambda *a, **k: asked.append(1) or oversampled(*a, **k))
     ConstrainedKMeans(10, n_init=1, random_state=0).fit(blobs(10, 12))
     assert bool(asked) == (many == 10)
+
+
+@pytest.mark.parametrize("draw", [start.plus_plus, start.oversampled], ids=["k-means++", "k-means||"])
+def test_without_time_all_centers_are_drawn_at_once_and_differ(monkeypatch, draw):
+    X = blobs(30, 10)
+    measured = []
+    distances = start.candidate_distances
+    monkeypatch.setattr(start, "candidate_distances", lambda *a, **k: measured.append(1) or distances(*a, **k))
+    blocks = draw(Problem.build(X, 290), np.random.default_rng(0), deadline=Deadline(0.0))
+    assert len(set(blocks)) == 290
+    assert len(measured) == 1
+
+
+def test_more_centers_than_blocks_that_weigh_anything_are_drawn_at_once_all_the_same():
+    weight = np.r_[np.zeros(5), np.ones(3)]
+    problem = Problem.build(np.arange(8.0)[:, None], 6, sample_weight=weight)
+    blocks = start.plus_plus(problem, np.random.default_rng(0), deadline=Deadline(0.0))
+    assert {5, 6, 7} <= set(blocks)
+    assert len(set(blocks)) >= 5
+
+
+def test_what_is_drawn_at_once_follows_the_weights():
+    weights = np.array([0.0, 1.0, 2.0, 3.0, 10.0])
+    rng = np.random.default_rng(0)
+    first = np.bincount([start._draw_apart(weights, 2, rng)[0] for _ in range(20_000)], minlength=5)
+    chance = weights / weights.sum()
+    spread = np.sqrt(20_000 * chance * (1 - chance))
+    np.testing.assert_array_less(np.abs(first - 20_000 * chance), 4 * spread + 1e-9)
+
+
+def test_a_run_draws_its_centers_in_part_of_its_time(monkeypatch):
+    X = blobs(30, 10)
+    asked = []
+    monkeypatch.setattr(start, "plus_plus", lambda *_, deadline, **__: asked.append(deadline) or np.arange(20))
+    for limit in (None, 100.0):
+        start.Start(X, "k-means++").centers(Steps(Problem.build(X, 20), deadline=Deadline(limit)), 0)
+    assert asked[0].remaining() == np.inf
+    assert 0.0 < asked[1].remaining() <= 100.0 * start.DRAW_SHARE

@@ -12,6 +12,8 @@ from konstrain.constraints import Problem
 from konstrain.kmeans import distances
 from konstrain.stop import Deadline
 
+# Blocks of which all costs are there at a time.
+CHUNK = 1024
 # Labels with the sums and weights of the clusters they make.
 Sums = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]
 
@@ -60,16 +62,11 @@ class SizedPart:
             found = self._nearest(centers, weight, n_threads)
             if found is not None:
                 return found
-        answer = distances.sized_pass(
-            self.problem.mean,
-            weight,
-            centers,
-            self.bounds,
-            None if start is None else start * unit,
-            list_length=transport.LIST_LENGTH,
-            time_limit=deadline.remaining(),
-            n_threads=n_threads,
-        )
+        answer = self._by_lists(centers, weight, None if start is None else start * unit, deadline, n_threads)
+        if not answer[-1] and not deadline.expired():
+            reaching = self._prices_that_reach_all(centers, weight, answer[1], deadline, n_threads)
+            if reaching is not None:
+                answer = self._by_lists(centers, weight, reaching, deadline, n_threads)
         labels, prices, cost, bound, finished = answer
         if not finished:
             if not deadline.expired():
@@ -80,6 +77,56 @@ class SizedPart:
             return None  # prices so large that the costs' last digits drown: the engine starts over without them
         lower_bound = min(bound, cost)
         return Assignment(labels, cost, lower_bound, proven, transport.name, prices / unit), None
+
+    def _by_lists(
+        self,
+        centers: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        start: NDArray[np.float64] | None,
+        deadline: Deadline,
+        n_threads: int,
+    ) -> transport.KernelAnswer:
+        """Ask the kernel, from prices per block or from none."""
+        return distances.sized_pass(
+            self.problem.mean,
+            weight,
+            centers,
+            self.bounds,
+            start,
+            list_length=transport.LIST_LENGTH,
+            time_limit=deadline.remaining(),
+            n_threads=n_threads,
+        )
+
+    def _prices_that_reach_all(
+        self,
+        centers: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        prices: NDArray[np.float64],
+        deadline: Deadline,
+        n_threads: int,
+    ) -> NDArray[np.float64] | None:
+        """Lower prices of clusters that are nobody's cheapest until they get what they must hold.
+
+        A center far from all rows is on no list, and no step over lists brings its price down to where it belongs.
+        None when there is no such cluster, or no time.
+        """
+        n_blocks, lower = self.problem.n_blocks, self.bounds[0]
+        least, sizes = np.empty(n_blocks), np.zeros(lower.size, dtype=np.int64)
+        for at in (slice(i, i + CHUNK) for i in range(0, n_blocks, CHUNK)):
+            if deadline.expired():
+                return None
+            some = None if weight is None else weight[at]
+            priced = distances.block_costs(self.problem.mean[at], some, centers, n_threads=n_threads) + prices
+            least[at] = priced.min(axis=1)
+            sizes += np.bincount(priced.argmin(axis=1), minlength=lower.size)
+        starved = np.flatnonzero((sizes == 0) & (lower > 0))
+        reaching = prices.copy()
+        for j in starved:
+            there = distances.candidate_distances(self.problem.mean, centers[j : j + 1], n_threads=n_threads)[0]
+            dearer = (there if weight is None else weight * there) - least
+            reaching[j] = -np.partition(dearer, lower[j] - 1)[lower[j] - 1]
+        return reaching if starved.size else None
 
     def _nearest(
         self, centers: NDArray[np.float64], weight: NDArray[np.float64] | None, n_threads: int

@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from konstrain.constraints import Problem
 from konstrain.kmeans.distances import candidate_distances, nearest_distances
 from konstrain.kmeans.steps import Steps
+from konstrain.stop import NO_DEADLINE, Deadline
 
 # From this many clusters on k-means++ draws from the blocks that some rounds of k-means|| have chosen, each round
 # about so many times as many as there are clusters. The paper finds five rounds and once or twice as many enough.
 MANY_CLUSTERS = 200
 ROUNDS = 5
 OVERSAMPLING = 1.0
+# Part of the time that is left in which centers are drawn with care; the rest is for the steps that follow.
+DRAW_SHARE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +51,12 @@ class Start:
 
     def centers(self, steps: Steps, seed: int) -> NDArray[np.float64]:
         """Return the centers one run starts from."""
-        return self.drawn(steps.problem, seed, steps.n_threads)
+        return self.drawn(steps.problem, seed, steps.n_threads, steps.deadline.share(DRAW_SHARE))
 
-    def drawn(self, problem: Problem, seed: int, n_threads: int) -> NDArray[np.float64]:
-        """Return centers for the blocks of a problem."""
+    def drawn(
+        self, problem: Problem, seed: int, n_threads: int, deadline: Deadline = NO_DEADLINE
+    ) -> NDArray[np.float64]:
+        """Return centers for the blocks of a problem; after the deadline those still missing are drawn at once."""
         if isinstance(self.rule, np.ndarray):
             return self.rule.copy()
         if callable(self.rule):
@@ -61,12 +66,19 @@ class Start:
             return rows_of_means(problem, random_blocks(problem, rng))
         # Who says how many draws a step has means a step per cluster.
         if problem.n_clusters >= MANY_CLUSTERS and self.n_trials is None:
-            return rows_of_means(problem, oversampled(problem, rng, n_threads=n_threads))
-        return rows_of_means(problem, plus_plus(problem, rng, n_trials=self.n_trials, n_threads=n_threads))
+            return rows_of_means(problem, oversampled(problem, rng, n_threads=n_threads, deadline=deadline))
+        return rows_of_means(
+            problem, plus_plus(problem, rng, n_trials=self.n_trials, n_threads=n_threads, deadline=deadline)
+        )
 
 
 def plus_plus(
-    problem: Problem, rng: np.random.Generator, *, n_trials: int | None = None, n_threads: int = 1
+    problem: Problem,
+    rng: np.random.Generator,
+    *,
+    n_trials: int | None = None,
+    n_threads: int = 1,
+    deadline: Deadline = NO_DEADLINE,
 ) -> NDArray[np.int64]:
     """Draw the blocks whose means become the first centers.
 
@@ -83,14 +95,25 @@ def plus_plus(
         Draws per step; None: 2 + log(n_clusters), as scikit-learn does.
     n_threads : int
         Threads for the distances; does not change the result.
+    deadline : Deadline
+        When to draw all blocks that are still missing at once, different ones, by the probabilities of the next one.
     """
     assert problem.scatter is not None
     return _greedy_draws(
-        problem.mean, problem.weight, problem.scatter, problem.n_clusters, rng, n_trials=n_trials, n_threads=n_threads
+        problem.mean,
+        problem.weight,
+        problem.scatter,
+        problem.n_clusters,
+        rng,
+        n_trials=n_trials,
+        n_threads=n_threads,
+        deadline=deadline,
     )
 
 
-def oversampled(problem: Problem, rng: np.random.Generator, *, n_threads: int = 1) -> NDArray[np.int64]:
+def oversampled(
+    problem: Problem, rng: np.random.Generator, *, n_threads: int = 1, deadline: Deadline = NO_DEADLINE
+) -> NDArray[np.int64]:
     """Draw the blocks whose means become the first centers, in a few passes however many clusters there are.
 
     k-means||: in each round every block is drawn on its own, with `OVERSAMPLING * n_clusters` times its share of
@@ -99,14 +122,16 @@ def oversampled(problem: Problem, rng: np.random.Generator, *, n_threads: int = 
 
     Parameters
     ----------
-    problem, rng, n_threads
-        As in `plus_plus`.
+    problem, rng, n_threads, deadline
+        As in `plus_plus`; no round begins after the deadline.
     """
     weight, scatter = problem.weight, problem.scatter
     assert scatter is not None
     drawn = _draw(weight, 1, rng)
     home, nearest = nearest_distances(problem.mean, rows_of_means(problem, drawn), n_threads=n_threads)
     for _ in range(ROUNDS):
+        if deadline.expired():
+            break
         more = _draw_each(weight * nearest + scatter, OVERSAMPLING * problem.n_clusters, rng)
         more = np.setdiff1d(more, drawn)
         if more.size == 0:
@@ -116,8 +141,8 @@ def oversampled(problem: Problem, rng: np.random.Generator, *, n_threads: int = 
         nearest = np.minimum(nearest, distance)
         drawn = np.concatenate([drawn, more])
     if drawn.size < problem.n_clusters:
-        # So few blocks differ that rounds end early: k-means++ knows what to do with them.
-        return plus_plus(problem, rng, n_threads=n_threads)
+        # So few blocks differ, or there is so little time, that rounds end early: k-means++ knows what to do then.
+        return plus_plus(problem, rng, n_threads=n_threads, deadline=deadline)
     stands_for = np.bincount(home, weight, drawn.size).astype(np.float64, copy=False)
     chosen = _greedy_draws(
         problem.mean[drawn],
@@ -126,7 +151,8 @@ def oversampled(problem: Problem, rng: np.random.Generator, *, n_threads: int = 
         problem.n_clusters,
         rng,
         n_trials=None,
-        n_threads=n_threads,
+        n_threads=1,  # of so few blocks another thread takes longer to wake than to measure its half
+        deadline=deadline,
     )
     return drawn[chosen]
 
@@ -140,6 +166,7 @@ def _greedy_draws(
     *,
     n_trials: int | None,
     n_threads: int,
+    deadline: Deadline,
 ) -> NDArray[np.int64]:
     """Draw rows of `mean` as `plus_plus` says."""
     n_trials = 2 + int(math.log(n_clusters)) if n_trials is None else n_trials
@@ -147,6 +174,9 @@ def _greedy_draws(
     chosen[0] = _draw(weight, 1, rng)[0]
     nearest = candidate_distances(mean, chosen[:1], n_threads=n_threads)[0]
     for step in range(1, n_clusters):
+        if deadline.expired():
+            chosen[step:] = _draw_apart(weight * nearest + scatter, n_clusters - step, rng)
+            break
         candidates = _draw(weight * nearest + scatter, n_trials, rng)
         distances = np.minimum(candidate_distances(mean, candidates, n_threads=n_threads), nearest)
         best = int((distances @ weight).argmin())
@@ -178,6 +208,17 @@ def _draw(weights: NDArray[np.float64], count: int, rng: np.random.Generator) ->
         return rng.integers(weights.size, size=count)
     at = np.searchsorted(cumulative, rng.random(count) * total, side="right")
     return np.minimum(at, weights.size - 1)
+
+
+def _draw_apart(weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw different indices with these weights, those that weigh nothing last; some again where there are too few.
+
+    Whoever waits the shortest is drawn, where waiting times are exponential with the weights as rates. Centers at the
+    same place would leave all blocks between them in a tie.
+    """
+    waits = np.full(weights.size, np.inf)
+    np.divide(rng.exponential(size=weights.size), weights, out=waits, where=weights > 0)
+    return np.resize(np.argsort(waits, kind="stable"), count)
 
 
 def _draw_each(weights: NDArray[np.float64], count: float, rng: np.random.Generator) -> NDArray[np.int64]:
