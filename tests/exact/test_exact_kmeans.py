@@ -219,13 +219,13 @@ class TestLimits:
     def test_a_callback_may_end_the_search(self):
         X, told = np.random.default_rng(8).normal(size=(15, 2)), []
         model = ExactKMeans(
-            3, [2, 5, 8], [2, 5, 8], random_state=0, callback=lambda point: told.append(point) or len(told) == 2
+            3, [3, 4, 5], [6, 6, 6], random_state=0, callback=lambda point: told.append(point) or len(told) == 2
         )
         with pytest.warns(NotProvenWarning, match="interrupted before the optimum was proved"):
             model.fit(X)
         assert len(told) == model.n_nodes_ == 2
         assert told[-1].lower_bound == model.lower_bound_ < model.inertia_
-        check_fit(model, X, size_min=[2, 5, 8], size_max=[2, 5, 8])
+        check_fit(model, X, size_min=[3, 4, 5], size_max=[6, 6, 6])
 
     @pytest.mark.parametrize("during", ["the first search", "the search at a node"])
     def test_an_interrupt_ends_everything_and_proves_nothing(self, during, monkeypatch):
@@ -240,14 +240,14 @@ class TestLimits:
             monkeypatch.setattr(Run, "__call__", lambda *args: run(*args) if next(calls) < 2 else interrupted())
         else:
             monkeypatch.setattr("konstrain.exact.solve._improve", interrupted)
-        model = ExactKMeans(3, size_min=[2, 5, 8], size_max=[2, 5, 8], random_state=0)
+        model = ExactKMeans(3, size_min=[3, 4, 5], size_max=[6, 6, 6], random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             with pytest.warns(NotProvenWarning, match="interrupted before the optimum was proved"):
                 model.fit(X)
         assert not model.is_optimal_
         assert model.n_nodes_ == 1
-        check_fit(model, X, size_min=[2, 5, 8], size_max=[2, 5, 8])
+        check_fit(model, X, size_min=[3, 4, 5], size_max=[6, 6, 6])
 
     def test_progress_names_bound_incumbent_gap_and_nodes(self, capsys):
         ExactKMeans(3, random_state=0, verbose=1).fit(IRIS[::3])

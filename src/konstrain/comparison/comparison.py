@@ -175,7 +175,7 @@ class _Given(Method):
     def of(cls, model: Any) -> "_Given":
         params, fit = model.get_params(deep=False), signature(model.fit).parameters
         takes = {name for name in TO_CONSTRUCTOR if name in params} | {name for name in TO_FIT if name in fit}
-        return cls(type(model).__name__, "", "", "", frozenset(takes), model)
+        return cls(type(model).__name__, "", "", "", frozenset(takes), model=model)
 
     def make(self, **params: Any) -> Any:
         return clone(self.model).set_params(**params)
