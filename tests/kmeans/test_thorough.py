@@ -18,7 +18,7 @@ def clustering(objective, gap, *, converged=True):
     return Clustering(labels, np.zeros((1, 1)), objective, objective, 1, converged, assignment=step)
 
 
-def scripted(objectives, gap):
+def scripted(objectives, gap, resources="some"):
     """Return a loop that ends with each of these objectives in turn, and the limits it was run with."""
     limits, left = [], iter(objectives)
 
@@ -26,7 +26,8 @@ def scripted(objectives, gap):
         limits.append(iterations.max_iter)
         return clustering(next(left), gap, converged=iterations.max_iter != thorough.PROBE)
 
-    return Loop(run, SimpleNamespace(deadline=Deadline(None)), 300), limits
+    problem = SimpleNamespace(resources=resources)
+    return Loop(run, SimpleNamespace(deadline=Deadline(None), problem=problem), 300), limits
 
 
 @pytest.fixture(autouse=True)
@@ -50,9 +51,10 @@ def test_relocated_centers_are_followed_as_long_as_they_fall_fast():
     assert limits == [thorough.PROBE] * 3 + [300]
 
 
-def test_proved_steps_are_followed_to_the_end():
-    loop, limits = scripted([120.0], gap=0.0)
-    thorough._follow(loop, np.zeros((1, 1)), clustering(100.0, 0.0), 0)
+@pytest.mark.parametrize(("gap", "resources"), [(0.0, "some"), (0.01, None)], ids=["proved", "without resources"])
+def test_other_steps_are_followed_to_the_end(gap, resources):
+    loop, limits = scripted([120.0], gap, resources)
+    thorough._follow(loop, np.zeros((1, 1)), clustering(100.0, gap), 0)
     assert limits == [300]
 
 
@@ -60,8 +62,10 @@ def test_proved_steps_are_followed_to_the_end():
     ("gap", "objective", "is_worth"), [(0.0, 99.999, True), (0.01, 99.8, False), (0.01, 99.7, True)]
 )
 def test_a_gain_is_worth_more_work_if_it_is_not_luck(gap, objective, is_worth):
-    assert thorough._is_worth(clustering(objective, gap), clustering(100.0, gap)) is is_worth
+    loop, _ = scripted([], gap)
+    assert thorough._is_worth(loop, clustering(objective, gap), clustering(100.0, gap)) is is_worth
 
 
 def test_an_unknown_gap_is_no_rough_one():
-    assert thorough._is_worth(clustering(99.999, 0.0), clustering(100.0, np.inf))
+    loop, _ = scripted([], np.inf)
+    assert thorough._is_worth(loop, clustering(99.999, 0.0), clustering(100.0, np.inf))

@@ -20,9 +20,10 @@ SMALL_PROBLEM = 100_000
 # Blocks x clusters beyond which single moves that must keep resources and shares mostly cost more than they bring:
 # half of the time of a run, for ends that are seldom lower (perf/README.md).
 RULED_SEARCH = 100_000
-# Steps whose labels may be this far above the best, relatively, are rough: differences below a quarter of that are as
-# much luck as gain, and not worth another round of relocations. The steps are dear, too: relocated centers are
-# followed a few iterations at a time, as long as the last fall, so many times over, would bring them below the best.
+# Under resources and shares, steps whose labels may be this far above the best, relatively, are rough: differences
+# below a quarter of that are as much luck as gain, and not worth another round of relocations. The steps are dear, too:
+# relocated centers are followed a few iterations at a time, as long as the last fall, so many times over, would bring
+# them below the best.
 ROUGH_GAP = 1e-4
 WORTH = 0.25
 PROBE = 2
@@ -47,7 +48,7 @@ def _polish(loop: Loop, clustering: Clustering, seed: int) -> Clustering:
         better = loop.run(loop.steps.centers_of(found.labels, clustering.centers), clustering.assignment)
         if not is_lower(better.objective, clustering.objective):
             break
-        is_worth_more = _is_worth(better, clustering)
+        is_worth_more = _is_worth(loop, better, clustering)
         clustering = replace(better, n_iter=clustering.n_iter + better.n_iter)
         if not is_worth_more:
             break
@@ -74,7 +75,7 @@ def _relocate(loop: Loop, best: Clustering, seed: int) -> Clustering:
                 return best
             found = _follow(loop, centers, best, seed)
             if is_lower(found.objective, best.objective):
-                improved = _is_worth(found, best)
+                improved = _is_worth(loop, found, best)
                 best = replace(found, n_iter=best.n_iter + found.n_iter)
                 if improved:
                     break
@@ -83,7 +84,7 @@ def _relocate(loop: Loop, best: Clustering, seed: int) -> Clustering:
 
 def _follow(loop: Loop, centers: NDArray[np.float64], best: Clustering, seed: int) -> Clustering:
     """Run the loop and local search from relocated centers; where steps are rough, only while that promises gain."""
-    if not _is_rough(best):
+    if not _is_rough(loop, best):
         return _polish(loop, loop.run(centers, best.assignment), seed)
     probe = replace(loop, max_iter=PROBE)
     found = probe.run(centers, best.assignment)
@@ -97,13 +98,13 @@ def _follow(loop: Loop, centers: NDArray[np.float64], best: Clustering, seed: in
     return _polish(loop, loop.run(found.centers, found.assignment), seed)
 
 
-def _is_rough(clustering: Clustering) -> bool:
-    return _step_gap(clustering) > ROUGH_GAP
+def _is_rough(loop: Loop, clustering: Clustering) -> bool:
+    return loop.steps.problem.resources is not None and _step_gap(clustering) > ROUGH_GAP
 
 
-def _is_worth(found: Clustering, best: Clustering) -> bool:
+def _is_worth(loop: Loop, found: Clustering, best: Clustering) -> bool:
     """Whether a lower objective is more than what rough steps leave to luck."""
-    return not _is_rough(best) or found.objective < best.objective * (1.0 - WORTH * _step_gap(best))
+    return not _is_rough(loop, best) or found.objective < best.objective * (1.0 - WORTH * _step_gap(best))
 
 
 def _step_gap(clustering: Clustering) -> float:
