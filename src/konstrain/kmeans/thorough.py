@@ -21,7 +21,7 @@ SMALL_PROBLEM = 100_000
 # half of the time of a run, for ends that are seldom lower (perf/README.md).
 RULED_SEARCH = 100_000
 # Under resources and shares, steps whose labels may be this far above the best, relatively, are rough: differences
-# below a quarter of that are as much luck as gain, and not worth another round of relocations. The steps are dear, too:
+# below a quarter of that are as much luck as gain, and not worth another round of relocations. Steps are dear, too:
 # relocated centers are followed a few iterations at a time, as long as the last fall, so many times over, would bring
 # them below the best.
 ROUGH_GAP = 1e-4

@@ -13,8 +13,8 @@
 namespace konstrain {
 
 // Exact search for the best colouring where cliques leave too wide a gap: depth first, with worths of nodes
-// for bounds. A branching costs ten milliseconds, ten times what one of `CliqueSearch` does, and trees are a
-// tenth to a hundredth as large.
+// for bounds. A branching costs about ten times what one of `CliqueSearch` does, and the tree that was
+// counted had a tenth of the nodes.
 class ClassSearch {
 public:
     // Starts from colours that keep all links, or any if `value` is infinite.
