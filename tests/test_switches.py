@@ -157,6 +157,7 @@ def test_the_list_has_every_limit_that_modules_of_the_search_and_the_engines_nam
             "LINKED_SHARE",
             "LAST_ROUNDS",
             "WIDE_GAP",
+            "WORTH",
         ),
     }
     package = Path(konstrain.__file__).parent

@@ -56,7 +56,7 @@ def sides(switches):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("setting", sides(REMOTE))
 def test_labels_are_those_in_memory_on_both_sides(setting, client, X, folder):
-    params = {**SIZES, "init": X[:K], "local_search": False, "tol": 0, "max_iter": 2}
+    params = {**SIZES, "init": X[:K], "local_search": False, "tol": 0, "max_iter": 2, "random_state": 0}
     links = {"must_link": [(0, 399)], "cannot_link": [(1, 200)]}
     local = konstrain.ConstrainedKMeans(K, **params).fit(X, **links)
     with set_to({**FEW, **setting}):
