@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from konstrain.constraints import Problem
 from konstrain.kmeans import local_search
+from konstrain.kmeans.following import follow
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.steps import Steps
@@ -14,10 +15,8 @@ from konstrain.kmeans.steps import Steps
 # Iterations before a first look at relocations; none is taken where sizes leave less room (in mean sizes).
 EARLY_LOOK = 6
 LITTLE_ROOM = 0.2
-# Iterations between two looks at whether relocated centers lead anywhere, and for how many times the last fall
-# of the objective they are trusted to go on falling.
+# Iterations between two looks at whether relocated centers lead anywhere.
 PROBE = 1
-PATIENCE = 2.0
 # What estimating relocations and moving blocks cost, in iterations.
 ESTIMATE_COST = 3
 MOVES_COST = 4
@@ -89,16 +88,9 @@ class _BriefSearch:
 
     def _follow(self, centers: NDArray[np.float64], best: Clustering) -> Clustering:
         """Lloyd's loop from here, given up when it looks as if it would not end below the best."""
-        probe = replace(self.loop, max_iter=PROBE)
-        found = self._counted(probe.run(centers, best.assignment))
-        while not found.converged and not is_lower(found.objective, best.objective):
-            before = found
-            found = self._continued(probe, before)
-            fall = before.objective - found.objective
-            hopeless = not is_lower(found.objective - PATIENCE * fall, best.objective)
-            if hopeless or self.loop.steps.deadline.expired():
-                return found
-        return found if found.converged else self._continued(self.loop, found)
+        found, is_promising = follow(self.loop, centers, best, PROBE)
+        self._counted(found)
+        return self._continued(self.loop, found) if is_promising and not found.converged else found
 
     def move_blocks(self, best: Clustering) -> Clustering:
         """Alternate moves of single blocks with Lloyd's loop until the gain is small."""

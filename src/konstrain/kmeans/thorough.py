@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.kmeans import local_search
+from konstrain.kmeans.following import follow
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.result import Clustering, is_lower
 
@@ -22,12 +23,10 @@ SMALL_PROBLEM = 100_000
 RULED_SEARCH = 100_000
 # Under resources and shares, steps whose labels may be this far above the best, relatively, are rough: differences
 # below a quarter of that are as much luck as gain, and not worth another round of relocations. Steps are dear, too:
-# relocated centers are followed a few iterations at a time, as long as the last fall, so many times over, would bring
-# them below the best.
+# every so many iterations relocated centers are given up unless they promise to lead below the best.
 ROUGH_GAP = 1e-4
 WORTH = 0.25
 PROBE = 2
-PATIENCE = 2.0
 
 
 def run_thoroughly(loop: Loop, centers: NDArray[np.float64], seed: int) -> Clustering:
@@ -86,16 +85,13 @@ def _follow(loop: Loop, centers: NDArray[np.float64], best: Clustering, seed: in
     """Run the loop and local search from relocated centers; where steps are rough, only while that promises gain."""
     if not _is_rough(loop, best):
         return _polish(loop, loop.run(centers, best.assignment), seed)
-    probe = replace(loop, max_iter=PROBE)
-    found = probe.run(centers, best.assignment)
-    while not found.converged and not is_lower(found.objective, best.objective):
-        before = found
-        further = probe.run(found.centers, found.assignment)
-        found = replace(further, n_iter=before.n_iter + further.n_iter)
-        promised = found.objective - PATIENCE * (before.objective - found.objective)
-        if not is_lower(promised, best.objective) or loop.steps.deadline.expired():
-            return found
-    return _polish(loop, loop.run(found.centers, found.assignment), seed)
+    found, is_promising = follow(loop, centers, best, PROBE)
+    if not is_promising:
+        return found
+    if not found.converged:
+        further = loop.run(found.centers, found.assignment)
+        found = replace(further, n_iter=found.n_iter + further.n_iter)
+    return _polish(loop, found, seed)
 
 
 def _is_rough(loop: Loop, clustering: Clustering) -> bool:
