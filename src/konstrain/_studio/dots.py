@@ -1,5 +1,6 @@
 """The rows themselves in the picture: as marks, which differ by cluster, or, when they are many, as one image."""
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ MOST_MARKED = 5_000
 MARKS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus", "hex")
 
 
-class Dots:
+class Dots(ABC):
     """The rows in a figure.
 
     Parameters
@@ -42,12 +43,13 @@ class Dots:
         self._alpha = float(np.clip(np.sqrt(5_000 / n), 0.35, 0.9))
         self.renderer = self._draw(p, n)
 
+    @abstractmethod
     def color(self, clusters: NDArray[np.int32]) -> None:
         """Colour each row by its cluster."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _draw(self, p: figure, n: int) -> GlyphRenderer:
-        raise NotImplementedError
+        """Draw them, all in one colour, and return what the mouse finds."""
 
 
 class Marks(Dots):

@@ -1,13 +1,16 @@
 """`konstrain certify`: how far a clustering is from the best possible."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Gap, Json, Quiet, spread
 from konstrain.cli.proofs import PartOptions, tell_parts, teller
 from konstrain.cli.running import NOT_PROVED, guarded, interrupts, print_result, progress, rows_named
+
+if TYPE_CHECKING:
+    from konstrain import Certificate
 
 
 @spread
@@ -47,7 +50,6 @@ def certify(
     import numpy as np
 
     from konstrain import lower_bound
-    from konstrain._words import counted
     from konstrain.cli.given import read_given
     from konstrain.cli.results import LabelsFile
     from konstrain.files import read_labels_file, write_labels_file
@@ -74,21 +76,34 @@ def certify(
     if is_better and better is not None:
         write_labels_file(better, given.rows, proof.best_labels)
         interrupts.wrote(better)
-    lines = [
-        f"{'SSE and broken soft links' if given.has_soft_links else 'SSE'} of {labels}: {proof.cost:.6g}",
-        tell_bound(proof.lower_bound, proof.gap),
-    ]
     if is_better:
         where = "--better FILE writes its labels" if better is None else f"wrote {better}"
-        lines.append(f"not optimal: one of {proof.best_cost:.6g} was found; {where}")
+        verdict = f"not optimal: one of {proof.best_cost:.6g} was found; {where}"
     else:
-        lines.append("proved optimal" if proof.is_optimal else f"not proved optimal within {time_limit:g} s")
-    lines.extend(tell_parts(proof))
+        verdict = "proved optimal" if proof.is_optimal else f"not proved optimal within {time_limit:g} s"
+    words = _words(labels, proof, verdict, has_soft_links=given.has_soft_links)
+    print_result(words, _values(proof), as_json=json)
+    if not proof.is_optimal:
+        raise typer.Exit(NOT_PROVED)
+
+
+def _words(labels: Path, proof: "Certificate", verdict: str, *, has_soft_links: bool) -> str:
+    from konstrain._words import counted
+    from konstrain.report import tell_bound
+
     steps = f"{proof.n_nodes} parts" if proof.n_parts else counted(proof.n_nodes, "node")
-    lines.append(f"{steps}, {proof.seconds:.1f} s")
+    lines = [
+        f"{'SSE and broken soft links' if has_soft_links else 'SSE'} of {labels}: {proof.cost:.6g}",
+        tell_bound(proof.lower_bound, proof.gap),
+        verdict,
+        *tell_parts(proof),
+        f"{steps}, {proof.seconds:.1f} s",
+    ]
+    return "\n".join(lines)
+
+
+def _values(proof: "Certificate") -> dict[str, Any]:
     names: tuple[str, ...] = ("cost", "lower_bound", "gap", "is_optimal", "best_cost", "n_nodes", "seconds")
     if proof.n_parts:
         names += ("n_parts", "part_size", "projected_gap", "projected_gap_error", "left_out")
-    print_result("\n".join(lines), {name: getattr(proof, name) for name in names}, as_json=json)
-    if not proof.is_optimal:
-        raise typer.Exit(NOT_PROVED)
+    return {name: getattr(proof, name) for name in names}
