@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 
 from konstrain import _core
-from konstrain.assignment import AssignmentProblem, Resources, milp, priced, resource_search
+from konstrain.assignment import AssignmentProblem, Resources, free_blocks, milp, priced
 from konstrain.assignment.resource_search import ResourceSearch
 from konstrain.assignment.sifting import Pricing, sift
 from konstrain.exceptions import InfeasibleError
@@ -133,14 +133,14 @@ def test_only_a_wide_gap_is_worth_the_linear_program(is_poor, monkeypatch):
     problem = territories()
     brief = Deadline(None, max_nodes=1, is_brief=True)
     asked = []
-    monkeypatch.setattr(resource_search, "sift", lambda *given: asked.append(1) or sift(*given))
-    monkeypatch.setattr(resource_search, "POOR_GAP", np.inf)
+    monkeypatch.setattr(free_blocks, "sift", lambda *given: asked.append(1) or sift(*given))
+    monkeypatch.setattr(free_blocks, "POOR_GAP", np.inf)
     first = ResourceSearch(problem, brief)
     first.run(None)
     assert not asked
-    gap = resource_search.relative_gap(first.bound, first.cost)
+    gap = free_blocks.relative_gap(first.bound, first.cost)
     assert 0.0 < gap < np.inf
-    monkeypatch.setattr(resource_search, "POOR_GAP", 0.9 * gap if is_poor else 1.1 * gap)
+    monkeypatch.setattr(free_blocks, "POOR_GAP", 0.9 * gap if is_poor else 1.1 * gap)
     search = ResourceSearch(problem, brief)
     search.run(None)
     assert bool(asked) == is_poor

@@ -1,10 +1,8 @@
 """Prices for several sums per cluster, the bound they prove, and labels that keep all bounds.
 
 Sizes, resources and shares are rules with a price per cluster; at given prices they disappear and the links alone
-remain. Blocks without links are placed by the kernel (``src/cpp/assignment/resources``): Newton steps for the prices,
-then a repair of what few rows stand wrong. Where that leaves a gap, the linear program gives the best prices
-(`sifting.py`), and a walk among the choices of least regret looks for better labels. Linked blocks are placed exactly
-at these prices, in turn with the others.
+remain. Blocks without links are placed near their bound (`free_blocks.py`), linked ones exactly at the prices this
+leads to, in turn with the others.
 """
 
 from dataclasses import dataclass, replace
@@ -14,27 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import _core
-from konstrain._tolerances import FINE_GAP, POOR_GAP
+from konstrain.assignment.free_blocks import FreeBlocks
 from konstrain.assignment.linked import LinkedAnswer, solve_linked
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.assignment.resources import Resources
-from konstrain.assignment.sifting import sift
-from konstrain.gap import relative_gap
 from konstrain.stop import Deadline
 
 # Rounds between free and linked blocks after which they will hardly agree any more.
 MAX_ROUNDS = 6
 # Relative gap that is open for sure, where good answers are enough.
 WIDE_GAP = 1e-7
-# Blocks x clusters beyond which Newton steps end at the best prices anyway, so many rows there are for each of them:
-# the linear program, which would take seconds, is left out.
-MOST_SIFTED = 100_000
-# Walks, until one ends within `POOR_GAP`: how far they leave the labels they begin with (1: without a trace), choices
-# per price, and steps per choice.
-WALKS = ((0.1, 10, 200), (1.0, 10, 800))
-# The same where these found no labels at all: among more and more choices.
-WIDE_WALKS = ((1.0, 30, 1_000), (1.0, 100, 1_000))
 # Part of the time that is left for the linked blocks of one round.
 LINKED_SHARE = 0.3
 
@@ -46,20 +33,6 @@ class RulePoint:
     prices: NDArray[np.float64]
     relaxed: LinkedAnswer
     bound: float
-
-
-@dataclass(frozen=True, eq=False)
-class Placed:
-    """Labels of the free blocks, prices, and what the blocks pay in their cheapest clusters at these.
-
-    `cost` is that of the labels, infinite where they break a bound, and `gap` what the prices leave open of it.
-    """
-
-    labels: NDArray[np.int32]
-    prices: NDArray[np.float64]
-    least: float
-    cost: float
-    gap: float
 
 
 class ResourceSearch:
@@ -147,9 +120,7 @@ class ResourceSearch:
         rules, unit = part.scaled
         costs = self.problem.costs[self._free] if self._tied.size else self.problem.costs
         known = None if self._known is None else self._known[self._free]
-        placed = _place(costs, rules, prices * unit, is_warm, self.deadline)
-        if placed.gap > POOR_GAP:
-            placed = _place_better(costs, rules, placed, known, self.deadline)
+        placed = FreeBlocks(costs, rules, self.deadline).placed(prices * unit, is_warm, known)
         return placed.labels, placed.prices / unit, placed.least
 
     def _place_tied(self, prices: NDArray[np.float64]) -> LinkedAnswer:
@@ -189,97 +160,6 @@ class ResourceSearch:
             self.offer(labels)
         if self.best is None or point.bound > self.best.bound:
             self.best = point
-
-
-def _place(
-    costs: NDArray[np.float64], rules: Resources, prices: NDArray[np.float64], is_warm: bool, deadline: Deadline
-) -> Placed:
-    """Place blocks without links by Newton steps and repair."""
-    labels, found, least, is_kept = _core.place_by_resources(
-        costs, *_arrays(rules), np.ascontiguousarray(prices), is_warm, deadline.remaining()
-    )
-    return _measured(costs, rules, labels, is_kept, found.reshape(prices.shape), least)
-
-
-def _place_better(
-    costs: NDArray[np.float64],
-    rules: Resources,
-    placed: Placed,
-    known: NDArray[np.int32] | None,
-    deadline: Deadline,
-) -> Placed:
-    """Go on where Newton steps and repair leave a wide gap: by the best prices there are, and by walks."""
-    target = POOR_GAP if costs.size <= MOST_SIFTED else FINE_GAP
-    prices, least = placed.prices, placed.least
-    if costs.size <= MOST_SIFTED:
-        prices, least = sift(costs, rules, prices, deadline)
-    best = _measured(costs, rules, placed.labels, np.isfinite(placed.cost), prices, least)
-    has_own = np.isfinite(best.cost)
-    if known is not None:
-        best = _cheaper(best, _measured(costs, rules, known, rules.are_kept_by(known), prices, least))
-    for seed, walk in enumerate(WALKS + WIDE_WALKS):
-        # Labels of the step before may be good enough, but repeating them would end the loop.
-        is_enough = seed > 0 and has_own and (best.gap <= target or seed >= len(WALKS))
-        if is_enough or deadline.expired():
-            return best
-        found = _walk(costs, rules, best, *walk, seed, deadline)
-        has_own |= np.isfinite(found.cost)
-        best = _cheaper(best, found)
-    return best
-
-
-def _cheaper(one: Placed, other: Placed) -> Placed:
-    return other if other.cost < one.cost else one
-
-
-def _walk(
-    costs: NDArray[np.float64],
-    rules: Resources,
-    at: Placed,
-    warmth: float,
-    per_price: int,
-    steps: int,
-    seed: int,
-    deadline: Deadline,
-) -> Placed:
-    """Look for labels by annealing, among so many choices per price, in so many steps per choice."""
-    # No more than there are: small problems have few rows and many prices.
-    n_choices = min(per_price * at.prices.size, costs.size - costs.shape[0])
-    start = at.labels
-    if not np.isfinite(at.cost):
-        warmth, start = 1.0, (costs + rules.charges(at.prices)).argmin(axis=1).astype(np.int32)
-    labels, is_kept = _core.walk_by_resources(
-        costs,
-        *_arrays(rules),
-        np.ascontiguousarray(at.prices),
-        start,
-        warmth,
-        n_choices,
-        steps * n_choices,
-        seed,
-        deadline.remaining(),
-    )
-    return _measured(costs, rules, labels, is_kept, at.prices, at.least)
-
-
-def _measured(
-    costs: NDArray[np.float64],
-    rules: Resources,
-    labels: NDArray[np.int32],
-    is_kept: bool,
-    prices: NDArray[np.float64],
-    least: float,
-) -> Placed:
-    cost = float(costs[np.arange(labels.size), labels].sum()) if is_kept else np.inf
-    return Placed(labels, prices, least, cost, relative_gap(least - rules.paid_by_bounds(prices), cost))
-
-
-def _arrays(
-    rules: Resources,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return what kernels take of the rules."""
-    rows, low, high = (np.ascontiguousarray(part) for part in (rules.rules, rules.low, rules.high))
-    return rules.amounts, rows, low, high
 
 
 def all_rules(problem: AssignmentProblem) -> Resources:
