@@ -1,6 +1,7 @@
 """Blocks of few kinds: how many of each go where, then which; and what whole numbers cost beyond prices."""
 
 import itertools
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from konstrain.assignment.counted import kinds_worth_counting, place_by_counts
 from konstrain.assignment.kinds import Kinds
 from konstrain.assignment.sifting import Pricing, sift
 from konstrain.assignment.transfers import Transfers
-from konstrain.assignment.whole_bound import lost_to_whole_numbers
+from konstrain.assignment.whole_bound import WholeBound
 from konstrain.assignment.whole_rules import WholeRules
 from konstrain.assignment.whole_totals import cheapest_totals
 from konstrain.gap import relative_gap
@@ -141,28 +142,52 @@ def test_totals_are_the_cheapest_of_all_with_the_same_sum(seed, spread):
     assert cost(found) == pytest.approx(best)
 
 
-@given(st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
-def test_no_labels_that_keep_the_rules_cost_less_than_prices_and_whole_numbers_say(seed):
-    """Against all labels of eight blocks, some of which are several rows."""
+def small_shares(seed):
+    """Costs and rules of eight blocks, some of which are several rows."""
     rng = np.random.default_rng(seed)
     n, k = 8, int(rng.integers(2, 4))
-    sex = rng.permutation([0, 1] * (n // 2))
-    rules = shares_of([sex], k, rng.choice([0.3, 0.5]))
+    rules = shares_of([rng.permutation([0, 1] * (n // 2))], k, rng.choice([0.3, 0.5]))
     if rng.random() < 0.5:
         rows = rng.integers(1, 3, n)[:, None]
         rules = Resources(rules.amounts * rows, rules.rules, rules.low, rules.high)
-    rules = rules.compared
+    return rng.random((n, k)), rules.compared
+
+
+def least_cost(costs, rules):
+    """Of all labels that keep the rules."""
+    n, k = costs.shape
+    every = (np.array(labels, dtype=np.int32) for labels in itertools.product(range(k), repeat=n))
+    return min((costs[np.arange(n), labels].sum() for labels in every if rules.are_kept_by(labels)), default=np.inf)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_no_labels_that_keep_the_rules_cost_less_than_prices_and_whole_numbers_say(seed):
+    costs, rules = small_shares(seed)
     kinds = Kinds.among(rules.amounts)
-    costs = rng.random((n, k))
     prices, _ = sift(costs, rules, np.zeros_like(rules.low), NO_DEADLINE)
     pricing = Pricing.at(costs, rules, prices, kinds)
-    whole = WholeRules.of(rules, kinds)
-    lost = lost_to_whole_numbers(pricing, whole, whole.total[kinds.of_block])
+    lost = WholeBound(pricing, WholeRules.of(rules, kinds), kinds).lost
     assert lost >= 0.0
-    for labels in itertools.product(range(k), repeat=n):
-        if rules.are_kept_by(np.array(labels, dtype=np.int32)):
-            assert costs[np.arange(n), labels].sum() >= pricing.bound + lost - 1e-9
+    assert pricing.bound + lost <= least_cost(costs, rules) + 1e-9
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_a_closer_look_at_totals_leaves_labels_and_bound_right(seed):
+    """However narrow the gap is: it is looked at, and the bound rises but not above the best labels."""
+    costs, rules = small_shares(seed)
+    kinds, start = Kinds.among(rules.amounts), np.zeros_like(rules.low)
+    best = least_cost(costs, rules)
+    found = []
+    for gap in (1e9, 0.0):
+        with patch.object(counted, "COUNTED_GAP", gap):
+            found.append(place_by_counts(costs, rules, kinds, start, NO_DEADLINE))
+    without, after = found
+    assert after.lost >= without.lost
+    assert after.least - rules.paid_by_bounds(after.prices) + after.lost <= best + 1e-9
+    if rules.are_kept_by(after.labels):
+        assert costs[np.arange(len(costs)), after.labels].sum() >= best - 1e-9
 
 
 def test_whole_numbers_cost_something_where_shares_are_tight():

@@ -21,15 +21,16 @@ from konstrain.stop import Deadline
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Blocks of each kind in each cluster; what they cost beyond those before the transfers, and prices.
+    """Blocks of each kind in each cluster, what they cost, and prices.
 
-    `prices` are those of the rules, shape (n_clusters, n_rules); `charges` what a block of each kind pays in each
-    cluster, shape (n_kinds, n_clusters).
+    `prices` are those of the rules, shape (n_clusters, n_rules), and `total_prices` those of totals that are asked
+    for; `charges` is what a block of each kind pays in each cluster, shape (n_kinds, n_clusters).
     """
 
     held: NDArray[np.float64]
     cost: float
     prices: NDArray[np.float64]
+    total_prices: NDArray[np.float64]
     charges: NDArray[np.float64]
 
     @property
@@ -45,6 +46,8 @@ class CountProgram:
     ----------
     held : ndarray of float64, shape (n_kinds, n_clusters)
         Counts before any transfer.
+    cost : float
+        What these cost.
     transfers : Transfers
         What may change them, at costs without prices.
     whole : WholeRules
@@ -53,8 +56,10 @@ class CountProgram:
         What blocks add to these.
     """
 
-    def __init__(self, held: NDArray[np.float64], transfers: Transfers, whole: WholeRules, kinds: Kinds) -> None:
-        self._held, self._transfers, self._whole = held, transfers, whole
+    def __init__(
+        self, held: NDArray[np.float64], cost: float, transfers: Transfers, whole: WholeRules, kinds: Kinds
+    ) -> None:
+        self._held, self._cost, self._transfers, self._whole = held, cost, transfers, whole
         self._scale = float(np.abs(transfers.cost).max(initial=0.0)) or 1.0
         n_clusters, rules = held.shape[1], whole.rules
         counted = held.ravel()
@@ -62,15 +67,18 @@ class CountProgram:
         self._program = GrowingProgram(np.concatenate([counted, low]), np.concatenate([counted, high]))
         matrix = self._columns(rules.amounts[kinds.examples] @ rules.rules.T)
         n_transfers = transfers.cost.size
-        cost = np.concatenate([transfers.cost / self._scale, np.zeros(held.size)])
+        paid = np.concatenate([transfers.cost / self._scale, np.zeros(held.size)])
         most = np.concatenate([transfers.capacity, np.full(held.size, np.inf)])
-        self._program.add_columns(cost, matrix.indptr[:-1], matrix.indices, matrix.data, most)
+        self._program.add_columns(paid, matrix.indptr[:-1], matrix.indices, matrix.data, most)
         self._n_transfers = n_transfers
+        # Whether there were no counts at all when it was last solved.
+        self.is_infeasible = False
         self._rule_rows = np.arange(held.size, held.size + (rules.n_rules + 1) * n_clusters, dtype=np.int32)
 
     def solve(self, deadline: Deadline) -> Counts | None:
         """Return the counts of least cost under the bounds in force; None if there are none or time is up."""
         answer = self._program.solve(deadline)
+        self.is_infeasible = answer.status == "infeasible"
         if answer.status != "optimal":
             return None
         rules = self._whole.rules
@@ -79,9 +87,23 @@ class CountProgram:
         prices = rules.payable(-duals[n_counts : n_counts + rules.low.size].reshape(rules.low.shape))
         return Counts(
             answer.x[self._n_transfers :].reshape(self._held.shape),
-            self._scale * answer.value,
+            self._cost + self._scale * answer.value,
             prices,
+            -duals[n_counts + rules.low.size :],
             duals[:n_counts].reshape(self._held.shape),
+        )
+
+    def fix_total(self, cluster: int, total: float) -> None:
+        """Ask for this total of one cluster, and there for no more of any rule than whole counts allow."""
+        rules, n_clusters = self._whole.rules, self._held.shape[1]
+        is_fixed = np.arange(n_clusters) == cluster
+        tight = self._whole.bounds(np.full(n_clusters, total))
+        low, high = (
+            np.where(is_fixed[:, None], *bounds) for bounds in zip(tight, (rules.low, rules.high), strict=True)
+        )
+        least, most = np.where(is_fixed, total, 0.0), np.where(is_fixed, total, np.inf)
+        self._program.change_rows(
+            self._rule_rows, np.concatenate([low.ravel(), least]), np.concatenate([high.ravel(), most])
         )
 
     def fix_totals(self, totals: NDArray[np.float64]) -> None:

@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
-from konstrain._tolerances import COUNTED_RELATIVE
+from konstrain._tolerances import COUNTED_GAP, COUNTED_RELATIVE
 from konstrain.assignment.count_program import CountProgram, Counts
+from konstrain.assignment.dearest_total import CloserLook
 from konstrain.assignment.kinds import Kinds
 from konstrain.assignment.resources import Resources
 from konstrain.assignment.sifting import Pricing
 from konstrain.assignment.transfers import Transfers
-from konstrain.assignment.whole_bound import lost_to_whole_numbers
+from konstrain.assignment.whole_bound import WholeBound
 from konstrain.assignment.whole_rules import WholeRules
 from konstrain.assignment.whole_totals import whole_counts
+from konstrain.gap import relative_gap
 from konstrain.stop import Deadline
 
 # Kinds x clusters x clusters beyond which the program over counts would take longer than it is worth.
@@ -27,6 +29,8 @@ MOST_PAIRS = 5_000
 BLOCKS_PER_KIND = 4
 # Programs from new prices on, after which these are good enough.
 MOST_PROGRAMS = 3
+# Part of a wide gap that a closer look leaves open.
+ENOUGH = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,21 +59,32 @@ def place_by_counts(
 ) -> Counted:
     """Place all blocks from these prices on; rules are taken as they stand."""
     whole = WholeRules.of(rules, kinds)
-    best = Pricing.at(costs, rules, prices, kinds)
-    counts = None
-    for n_left in reversed(range(MOST_PROGRAMS)):
+    best, program, relaxed = _relaxed(costs, whole, kinds, prices, deadline)
+    bound = WholeBound(best, whole, kinds)
+    lost = bound.lost
+    counts = None if relaxed is None else whole_counts(program, relaxed, whole, deadline)
+    if counts is not None and relative_gap(best.bound + lost, counts.cost) > COUNTED_GAP:
+        enough = (1.0 - ENOUGH * COUNTED_GAP) * counts.cost - best.bound
+        counts, lost = CloserLook(costs, whole, kinds, program, bound).run(counts, enough, deadline)
+    labels = None if counts is None else _dealt_out(costs, counts, kinds, deadline)
+    return Counted(_cheapest(best) if labels is None else labels, best.prices, best.least, lost)
+
+
+def _relaxed(
+    costs: NDArray[np.float64], whole: WholeRules, kinds: Kinds, prices: NDArray[np.float64], deadline: Deadline
+) -> tuple[Pricing, CountProgram, Counts | None]:
+    """Solve the linear program, anew as long as its prices get better; returns the best ones and the last program."""
+    best = Pricing.at(costs, whole.rules, prices, kinds)
+    for _ in range(MOST_PROGRAMS):
         program = _program(costs, best, whole, kinds)
         relaxed = program.solve(deadline)
         if relaxed is None:
             break
-        found = Pricing.at(costs, rules, relaxed.prices, kinds)
+        found = Pricing.at(costs, whole.rules, relaxed.prices, kinds)
         before, best = best.bound, found if found.bound > best.bound else best
-        if best.bound - before <= COUNTED_RELATIVE * abs(best.bound) or n_left == 0:
-            counts = whole_counts(program, relaxed, whole, deadline)
+        if best.bound - before <= COUNTED_RELATIVE * abs(best.bound):
             break
-    labels = None if counts is None else _dealt_out(costs, counts, kinds, deadline)
-    lost = lost_to_whole_numbers(best, whole, whole.total[kinds.of_block])
-    return Counted(_cheapest(best) if labels is None else labels, best.prices, best.least, lost)
+    return best, program, relaxed
 
 
 def _cheapest(at: Pricing) -> NDArray[np.int32]:
@@ -80,8 +95,8 @@ def _cheapest(at: Pricing) -> NDArray[np.int32]:
 def _program(costs: NDArray[np.float64], at: Pricing, whole: WholeRules, kinds: Kinds) -> CountProgram:
     """Return the program over transfers from the clusters that are cheapest at some prices."""
     labels = _cheapest(at)
-    held = kinds.counts(labels, costs.shape[1])
-    return CountProgram(held, Transfers.between(costs, labels, kinds), whole, kinds)
+    held, cost = kinds.counts(labels, costs.shape[1]), float(costs[np.arange(labels.size), labels].sum())
+    return CountProgram(held, cost, Transfers.between(costs, labels, kinds), whole, kinds)
 
 
 def _dealt_out(
