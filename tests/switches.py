@@ -38,7 +38,6 @@ SAME = {
     "konstrain.kmeans.linked_part.LITTLE_LEFT": (-1.0, 2.0),
     "konstrain.kmeans.plan.CHUNK": (1, NEVER),
     "konstrain.kmeans.sized_part.CHUNK": (1, NEVER),
-    "konstrain.estimators.constrained_kmeans.CHUNK": (1, NEVER),
     "konstrain.constraints.packing._MAX_STEPS": (ALWAYS, NEVER),
 }
 # Inside the assignment engines: labels may differ where several are best, costs may not.
