@@ -61,6 +61,14 @@ def test_kinds_are_told_apart_up_to_a_number():
     assert Kinds.among(np.arange(33.0)[:, None]) is None
 
 
+def test_one_attribute_is_not_crossed_with_sizes():
+    one, two = shares_of([np.array([0, 1, 0, 1])], 2, 0.2), crossed(n=40, k=2).resources
+    for rules, expected in ((one, False), (two, True)):
+        sized = rules.with_rule(np.ones(len(rules.amounts)), np.ones(2), np.full(2, 30.0))
+        for asked in (rules, sized):
+            assert Kinds.among(asked.amounts).are_crossed(asked.amounts) is expected
+
+
 def test_counting_takes_many_blocks_of_few_kinds_in_few_clusters():
     """Both sides of each limit."""
     rules = crossed(n=40, k=3, n_bands=5).resources
@@ -158,6 +166,17 @@ def least_cost(costs, rules):
     n, k = costs.shape
     every = (np.array(labels, dtype=np.int32) for labels in itertools.product(range(k), repeat=n))
     return min((costs[np.arange(n), labels].sum() for labels in every if rules.are_kept_by(labels)), default=np.inf)
+
+
+def test_totals_keep_sizes():
+    """Both sides of either bound, with room for rounding."""
+    rules = crossed(n=90, k=3).resources.with_rule(np.ones(90), np.full(3, 29.0), np.full(3, 31.0))
+    for asked in (rules, rules.compared.scaled[0]):
+        whole = WholeRules.of(asked, Kinds.among(asked.amounts))
+        assert whole.allows(np.array([29.0, 30.0, 31.0])).all()
+        assert whole.allows(np.array([28.0, 30.0, 32.0])).tolist() == [False, True, False]
+        found = cheapest_totals(np.array([20.0, 30.0, 40.0]), np.zeros_like(asked.low), whole, 20, 1.0)
+        assert found.tolist() == [29.0, 30.0, 31.0]
 
 
 @given(st.integers(0, 2**32 - 1))

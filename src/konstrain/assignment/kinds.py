@@ -43,8 +43,12 @@ class Kinds:
         return np.split(order, np.cumsum(np.bincount(self.of_block, minlength=self.count))[:-1])
 
     def are_crossed(self, amounts: NDArray[np.float64]) -> bool:
-        """Whether a block may hold several amounts, so that moving it for one of them changes the others."""
-        return bool((np.count_nonzero(amounts[self.examples], axis=1) > 1).any())
+        """Whether a block may hold several amounts that others lack, so that moving it for one changes the others.
+
+        What every block holds some of, such as its number of rows, does not count.
+        """
+        held = amounts[self.examples] != 0
+        return bool((held[:, ~held.all(axis=0)].sum(axis=1) > 1).any())
 
     def counts(self, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.float64]:
         """How many blocks of each kind each cluster holds, shape (n_kinds, n_clusters)."""

@@ -36,6 +36,8 @@ class WholeRules:
         What one more in the count adds to the rule.
     is_whole : ndarray of bool, shape (n_rules,)
         Whether the rule is made like that at all.
+    of_total : ndarray of float64, shape (n_rules,)
+        What a rule that bounds the total itself adds for each of it; 0: the rule bounds something else.
     """
 
     rules: Resources
@@ -43,6 +45,7 @@ class WholeRules:
     share: NDArray[np.float64]
     unit: NDArray[np.float64]
     is_whole: NDArray[np.bool_]
+    of_total: NDArray[np.float64]
 
     @classmethod
     def of(cls, rules: Resources, kinds: Kinds) -> "WholeRules":
@@ -55,12 +58,20 @@ class WholeRules:
         unit = np.array([_unit(rest) for rest in (held @ rules.rules.T - np.outer(total, share)).T])
         # Another total than the one that is looked at would have to be fixed as well.
         is_whole = (unit > 0) & [s == 0 or np.array_equal(t, total) for s, t in zip(share, totals, strict=True)]
-        return cls(rules, total, np.where(is_whole, share, 0.0), np.where(is_whole, unit, 1.0), is_whole)
+        of_total = np.array([_multiple(added, total) for added in (held @ rules.rules.T).T])
+        return cls(rules, total, np.where(is_whole, share, 0.0), np.where(is_whole, unit, 1.0), is_whole, of_total)
 
     @cached_property
     def has_shares(self) -> bool:
         """Whether some rule depends on the total."""
         return bool(self.share.any())
+
+    def allows(self, totals: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether each cluster may have its total, as far as rules bound that itself."""
+        reached, bounding = np.outer(totals, self.of_total), self.of_total != 0
+        within = (reached >= self.rules.low - _slack(reached)) & (reached <= self.rules.high + _slack(reached))
+        allowed: NDArray[np.bool_] = (within | ~bounding).all(axis=1)
+        return allowed
 
     def bounds(self, totals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Bounds of the rules in clusters of these totals, as far as whole counts go; shape (n_clusters, n_rules)."""
@@ -116,6 +127,12 @@ def _unit(rest: NDArray[np.float64]) -> float:
         return 0.0
     multiples = rest / steps.min()
     return float(steps.min()) if (np.abs(multiples - np.round(multiples)) <= TOTAL_RELATIVE).all() else 0.0
+
+
+def _multiple(added: NDArray[np.float64], total: NDArray[np.float64]) -> float:
+    """How many times the total a rule is; 0 if it is no multiple of it."""
+    times = float(added @ total / (total @ total)) if total.any() else 0.0
+    return times if np.allclose(added, times * total, rtol=TOTAL_RELATIVE, atol=0.0) else 0.0
 
 
 def _slack(count: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -63,7 +63,8 @@ def cheapest_totals(
     costs = np.column_stack(
         [whole.lost(nearest + step, prices) + spread * (nearest + step - wanted) ** 2 for step in steps]
     )
-    costs[nearest[:, None] + steps < 0] = np.inf
+    is_allowed = np.column_stack([whole.allows(nearest + step) for step in steps])
+    costs[(nearest[:, None] + steps < 0) | ~is_allowed] = np.inf
     missing = wanted.sum() - nearest.sum()
     if abs(missing - round(missing)) > BINARY * max(1.0, wanted.sum()) or abs(missing) > DRIFT * reach:
         return None
