@@ -83,7 +83,7 @@ private:
     static constexpr std::size_t beforeCliques = 100;
     // Branchings of the search by cliques before the search by classes takes over, if it may: those conflicts
     // that take fewer are sooner done by the former.
-    static constexpr std::size_t beforeClasses = 20;
+    static constexpr std::size_t beforeClasses = 40;
 
     void takeCheapest();
     void collectAllBroken();
