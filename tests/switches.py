@@ -25,6 +25,7 @@ SEARCH = {
     "konstrain.kmeans.thorough.ROUGH_GAP": (-1.0, 1e9),
     "konstrain.kmeans.brief.EARLY_LOOK": (1, 50),
     "konstrain.kmeans.brief.LITTLE_ROOM": (0.0, 1e9),
+    "konstrain.kmeans.brief.FEW_AT_ONCE": (0.0, 1.0),
     "konstrain.kmeans.momentum.MOST_CANCELLED": (-1.0, 2.0),
     "konstrain.kmeans.restarts.BATCH": (1, 50),
     "konstrain.kmeans.last_step.LAST_WORK": (1, NEVER),

@@ -94,6 +94,25 @@ def test_steps_on_the_way_exchange_blocks_and_the_last_one_asks_a_core(is_brief,
     assert len(asked) == (not is_brief)
 
 
+def test_steps_on_the_way_look_for_better_prices_only_while_there_are_no_labels(monkeypatch):
+    problem, _ = crowded(np.random.default_rng(0), n=40, k=4)
+    mean = problem.total_demand / 4
+    problem = replace(problem, size_min=np.full(4, 0.99 * mean), size_max=np.full(4, 1.01 * mean))
+    climbed = []
+    climb = lagrangian.Lagrangian.climb
+    monkeypatch.setattr(lagrangian.Lagrangian, "climb", lambda search: climbed.append(search.labels) or climb(search))
+    deadline = NO_DEADLINE.brief(1.0, 10)
+    assert problem.is_feasible(coupled.solve(problem, deadline=deadline).labels)
+    assert not climbed
+    coupled.solve(problem, deadline=NO_DEADLINE)
+    assert len(climbed) == 1
+    # Where moves cannot put sizes right, prices may.
+    monkeypatch.setattr(lagrangian, "mend_sizes", lambda *_: None)
+    assert problem.is_feasible(coupled.solve(problem, deadline=deadline).labels)
+    assert len(climbed) == 2
+    assert climbed[1] is None
+
+
 def test_linked_blocks_and_very_many_are_left_to_the_core(monkeypatch):
     problem, _ = crowded(np.random.default_rng(0))
     assert can_exchange(problem)

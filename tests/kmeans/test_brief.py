@@ -90,7 +90,7 @@ def test_a_relocation_that_leads_back_is_given_up(monkeypatch):
     X, start = blobs_with_a_poor_start(0)
     offers = []
 
-    def offer_the_present_centers(means, weight, labels, n_clusters, seed, *, known):
+    def offer_the_present_centers(means, weight, labels, n_clusters, seed, *, known, most):
         offers.append(np.stack([X[labels == j].mean(axis=0) for j in range(5)]))
         return offers[-1:]
 
@@ -104,3 +104,12 @@ def test_the_brief_search_is_decided_by_the_seed(seed):
     first, second = (ConstrainedKMeans(5, 40, 80, init=start, random_state=seed).fit(X) for _ in range(2))
     np.testing.assert_array_equal(first.labels_, second.labels_)
     assert first.inertia_ == second.inertia_
+
+
+@pytest.mark.parametrize(("size_min", "size_max", "most"), [(58, 62, 1), (10, 150, None)])
+def test_few_centers_are_relocated_at_once_where_sizes_are_fixed(monkeypatch, size_min, size_max, most):
+    X, start = blobs_with_a_poor_start(0)
+    asked = []
+    monkeypatch.setattr(local_search, "joint_relocations", lambda *_, most, **__: asked.append(most) or [])
+    ConstrainedKMeans(5, size_min, size_max, init=start, random_state=0).fit(X)
+    assert set(asked) == {most}

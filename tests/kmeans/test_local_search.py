@@ -386,3 +386,12 @@ def test_known_means_and_cost_lead_to_the_same_moves(dtype):
     np.testing.assert_allclose(known.cost, plain.cost, rtol=1e-9)
     with pytest.raises(ValueError, match=r"known means must have shape \(4, 3\), got \(3, 3\)"):
         improve(means, weight, labels, 4, movable=movable, known=(centers[:3], cost))
+
+
+@pytest.mark.parametrize(("most", "n_proposals"), [(None, 2), (2, 2), (1, 1), (0, 0)])
+def test_proposals_of_more_relocations_than_asked_for_are_left_out(most, n_proposals):
+    means = np.array([[0.0], [1.0], [50.0], [60.0], [100.0], [101.0], [150.0], [160.0]])
+    labels = np.array([0, 1, 2, 2, 3, 4, 5, 5], dtype=np.int32)
+    everything = joint_relocations(means, np.ones(8), labels, 6)
+    found = joint_relocations(means, np.ones(8), labels, 6, most=most)
+    np.testing.assert_array_equal(found, everything[2 - n_proposals :])

@@ -110,14 +110,27 @@ def _finish(search: Lagrangian) -> float:
 
 
 def _close(search: Lagrangian) -> float:
+    are_exchanged = not search.is_mostly_free and can_exchange(search.problem)
+    if are_exchanged and search.deadline.is_brief:
+        assert search.best is not None
+        search.repair(search.best)
+        if _exchange(search):
+            # Better prices, or a core, take ten times as long, and find little that exchanges do not.
+            return search.bound
     search.climb()
     if search.is_closed():
         return search.bound
-    if search.labels is not None and not search.is_mostly_free and can_exchange(search.problem):
-        search.offer(exchange_blocks(search.problem, search.labels))
-        if search.deadline.is_brief:
-            return search.bound  # a core takes ten times as long, and finds little that exchanges do not
+    if are_exchanged and _exchange(search) and search.deadline.is_brief:
+        return search.bound
     return prove(search)
+
+
+def _exchange(search: Lagrangian) -> bool:
+    """Make the labels known cheaper by exchanges; False when there are none."""
+    if search.labels is None:
+        return False
+    search.offer(exchange_blocks(search.problem, search.labels))
+    return True
 
 
 def _answer(search: Lagrangian, bound: float, prices: NDArray[np.float64] | None, is_proven: bool) -> Assignment:

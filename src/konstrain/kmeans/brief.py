@@ -16,6 +16,9 @@ from konstrain.kmeans.steps import Steps
 # Iterations before a first look at relocations; none is taken where sizes leave less room (in mean sizes).
 EARLY_LOOK = 6
 LITTLE_ROOM = 0.2
+# Share of the clusters that are relocated at once, at most, where sizes leave no more room than that: estimates leave
+# sizes aside, and centers of full clusters push each other on.
+FEW_AT_ONCE = 0.05
 # Iterations between two looks at whether relocated centers lead anywhere.
 PROBE = 1
 # What estimating relocations and moving blocks cost, in iterations.
@@ -70,6 +73,7 @@ class _BriefSearch:
     def relocate_centers(self, best: Clustering) -> Clustering:
         """Relocate all centers that promise a gain at once, or half of them, or one, as long as that helps."""
         problem = self.loop.steps.problem
+        most = max(1, int(FEW_AT_ONCE * problem.n_clusters)) if _are_sizes_fixed(problem) else None
         improved = problem.n_clusters > 1
         while improved and self._affords(ESTIMATE_COST):
             improved = False
@@ -80,6 +84,7 @@ class _BriefSearch:
                 problem.n_clusters,
                 self.seed,
                 known=(best.centers, self.loop.steps.costs(best.centers)),
+                most=most,
             ):
                 found = self._follow(centers, best)
                 if is_lower(found.objective, best.objective):

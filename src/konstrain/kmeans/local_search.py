@@ -237,6 +237,7 @@ def joint_relocations(
     seed: int = 0,
     *,
     known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    most: int | None = None,
 ) -> list[NDArray[np.float64]]:
     """Propose centers to restart from: several clusters dissolved and as many others cut in two at once.
 
@@ -246,6 +247,8 @@ def joint_relocations(
         As in `relocation_candidates`.
     known : pair of ndarrays of float64, or None
         Means of the clusters and `block_costs` at these, where they are known.
+    most : int or None
+        Proposals with more relocations at once are left out; None: none is.
 
     Returns
     -------
@@ -272,7 +275,8 @@ def joint_relocations(
             used |= touched
     proposals = []
     while chosen:
-        proposals.append(estimates.centers_after(chosen))
+        if most is None or len(chosen) <= most:
+            proposals.append(estimates.centers_after(chosen))
         chosen = chosen[: len(chosen) // 2]
     return proposals
 
