@@ -190,7 +190,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--starts", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--territories", type=int, default=8, help="seeds of territories")
+    parser.add_argument("--territories", type=int, default=12, help="seeds of territories")
     parser.add_argument("--rows", type=int, default=2_000_000)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", NotProvenWarning)

@@ -25,6 +25,7 @@ SEARCH = {
     "konstrain.kmeans.thorough.ROUGH_GAP": (-1.0, 1e9),
     "konstrain.kmeans.relaxed.RELOCATIONS": (ALWAYS, 100),
     "konstrain.kmeans.relaxed.MOST_STEPS": (ALWAYS, 1000),
+    "konstrain.kmeans.relaxed.ALL_STEPS": (1, NEVER),
     "konstrain.kmeans.relaxed.PATIENCE": (0.0, 1e9),
     "konstrain.kmeans.brief.EARLY_LOOK": (1, 50),
     "konstrain.kmeans.brief.LITTLE_ROOM": (0.0, 1e9),

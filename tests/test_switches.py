@@ -159,6 +159,7 @@ def test_the_list_has_every_limit_that_modules_of_the_search_and_the_engines_nam
             "WIDE_GAP",
             "WORTH",
             "RESTING",
+            "MOMENTUM",
             "MOST_EXACT",
         ),
     }

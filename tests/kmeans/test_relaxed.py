@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from konstrain import ConstrainedKMeans
+from konstrain.assignment.relaxed import relax
 from konstrain.constraints import Problem
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import relaxed, thorough
@@ -75,15 +76,26 @@ def test_steps_go_by_shares_where_rows_hold_amounts_of_their_own_and_nothing_els
 
 def test_every_step_by_shares_lowers_what_they_cost():
     X, held, mean = territories()
-    steps = steps_of(X, held, mean, 6)
-    place = relaxed._stepped(steps, X[:6].copy(), None)
+    search = relaxed._ByShares(steps_of(X, held, mean, 6), 0, 100)
+    place = search.step(X[:6].copy(), None)
     costs = [place.cost]
     for _ in range(8):
-        place = relaxed._stepped(steps, place.centers, place.answer)
+        place = search.step(place.centers, place.answer)
         costs.append(place.cost)
         assert place.cost <= place.answer.bound * (1.0 + 1e-4)
     assert (np.diff(costs) <= 1e-4 * costs[0]).all()
     assert costs[-1] < 0.9 * costs[0]
+    assert search.n_left == 91
+
+
+@pytest.mark.parametrize("most", [1, 5])
+def test_a_search_by_shares_takes_no_more_steps_than_it_may(most, monkeypatch):
+    taken = []
+    monkeypatch.setattr(relaxed, "relax", lambda *given: taken.append(1) or relax(*given))
+    monkeypatch.setattr(relaxed, "ALL_STEPS", most)
+    X, held, mean = territories()
+    relaxed.led_by_shares(steps_of(X, held, mean, 6), X[:6].copy(), 0)
+    assert len(taken) == most
 
 
 def test_time_that_is_up_ends_the_search_by_shares():

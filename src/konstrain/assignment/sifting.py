@@ -86,7 +86,8 @@ def sift(
         if now.bound > best.bound:
             best = now
         known = np.where(allowed, now.paid, np.inf).min(axis=1)
-        missing = now.paid < known[:, None]
+        # The cheapest of each row: prices that are as high as allowed would bring in most others.
+        missing = (now.paid < known[:, None]) & (now.regret <= 0.0)
         is_solved = value - best.bound <= precision * abs(value) or not missing.any()
         is_capped = ROOM * np.abs(found).max() > dearest
         if is_solved and not is_capped:
