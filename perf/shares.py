@@ -123,7 +123,7 @@ def attributes(arguments: argparse.Namespace) -> Iterator[Row]:
                 "kept": "yes" if 0.8 * r <= shares.min() + 1e-12 and shares.max() - 1e-12 <= r / 0.8 else "NO",
                 "median gap": f"{np.median(gaps):.1e}",
                 "largest gap": f"{max(gaps):.1e}",
-                "above 1e-3": f"{int((np.array(gaps) > 1e-3).sum())} of {len(gaps)} steps",
+                "above 1e-4": f"{int((np.array(gaps) > 1e-4).sum())} of {len(gaps)} steps",
                 "cost": f"{model.inertia_:.2f}",
                 "CPU s": f"{spent:.1f}",
             }

@@ -42,7 +42,6 @@ SAME = {
     "konstrain.kmeans.linked_part.LITTLE_LEFT": (-1.0, 2.0),
     "konstrain.kmeans.plan.CHUNK": (1, NEVER),
     "konstrain.kmeans.sized_part.CHUNK": (1, NEVER),
-    "konstrain.estimators.constrained_kmeans.CHUNK": (1, NEVER),
     "konstrain.constraints.packing._MAX_STEPS": (ALWAYS, NEVER),
 }
 # Inside the assignment engines: labels may differ where several are best, costs may not.
@@ -56,6 +55,15 @@ ENGINES = {
     "konstrain.assignment.free_blocks.POOR_GAP": (0.0, 1e9),
     "konstrain.assignment.free_blocks.MOST_SIFTED": (ALWAYS, NEVER),
     "konstrain.assignment.free_blocks.FEW_KINDS": (ALWAYS, NEVER),
+    "konstrain.assignment.free_blocks.COUNTED_GAP": (0.0, 1e9),
+    "konstrain.assignment.counted.MOST_PAIRS": (ALWAYS, NEVER),
+    "konstrain.assignment.counted.BLOCKS_PER_KIND": (ALWAYS, NEVER),
+    "konstrain.assignment.counted.MOST_PROGRAMS": (1, 20),
+    "konstrain.assignment.counted.ENOUGH": (0.0, 1.0),
+    "konstrain.assignment.dearest_total.MOST_TOTALS": (ALWAYS, NEVER),
+    "konstrain.assignment.dearest_total.MOST_COUNTED": (1, 100),
+    "konstrain.assignment.whole_bound.MOST_MOVED": (1, NEVER),
+    "konstrain.assignment.whole_totals.DRIFT": (1, 50),
     "konstrain.assignment.sifting.CHOICES_PER_PRICE": (1, NEVER),
     "konstrain.assignment.sifting.FIRST_DEAREST": (0.1, 1000.0),
     "konstrain.assignment.sifting.ROOM": (1.1, 10.0),

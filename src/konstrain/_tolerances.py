@@ -36,6 +36,14 @@ POOR_GAP = 1e-2
 # The same where rows are so many that labels can be nearer, and searching for them ends when they are.
 FINE_GAP = 1e-3
 
+# Labels further than this above their bound are worth a linear program over counts of kinds, where kinds are few.
+COUNTED_GAP = 1e-4
+# Prices that such a program raises the bound by no more than this share of it with are good enough.
+COUNTED_RELATIVE = 1e-6
+
+# Counts this near to a whole number, relatively, are it: what products of shares and totals are rounded by.
+WHOLE = 1e-11
+
 # HiGHS' own feasibility and integrality tolerance in models scaled to unit costs; its default of 1e-6 would let a
 # "proved" answer be off in the seventh digit.
 HIGHS_FEASIBILITY = 1e-9

@@ -139,6 +139,33 @@ def test_quick_search_goes_on_where_neighbours_are_too_many_for_cliques(no_highs
     np.testing.assert_allclose(answer.cost, linked.solve(dense).cost, rtol=1e-9)
 
 
+def with_tail(dense, n_far):
+    """Hang a chain of blocks on a dense part, each linked to the one before."""
+    rng = np.random.default_rng(0)
+    u, v, _ = dense.graph.edges
+    far = dense.n_blocks + np.arange(n_far, dtype=np.int32)
+    graph = LinkGraph.from_edges(
+        dense.n_blocks + n_far, np.concatenate([u, np.r_[np.int32(0), far[:-1]]]), np.concatenate([v, far])
+    )
+    costs = np.vstack([dense.costs, rng.random((n_far, dense.n_clusters))])
+    return AssignmentProblem(costs, graph)
+
+
+@pytest.mark.parametrize(("n_far", "is_whole"), [(40, True), (136, True), (137, False)])
+def test_dense_search_takes_up_all_that_hangs_together_if_it_is_little(n_far, is_whole):
+    # 256 blocks are little. What is left out may be broken by the answer, and then all is searched again.
+    problem = with_tail(planted(np.random.default_rng(0), 120, 8, 800), n_far)
+    graph = problem.graph
+    search = _core.LinkedAssignment(problem.costs, graph.indptr, graph.indices, None, None, None, 0, 1, 0, 60.0)
+    search.run()
+    taken = np.concatenate([component[0] for component in search.open()])
+    assert (taken.size == problem.n_blocks) == is_whole
+    assert taken.size > 100
+    answer = linked.solve(problem)
+    check_assignment(problem, answer)
+    assert answer.proven
+
+
 def test_equal_calls_give_equal_labels():
     problem = planted(np.random.default_rng(1), 120, 8, 800)
     first, second = linked.solve(problem), linked.solve(problem)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from checks import check_fit
 from clusterings import best_sse, fit, random_pairs, sse
 from konstrain import ConstrainedKMeans, InfeasibleError, Problem, Violations, count_violations
+from konstrain.estimators.constrained_kmeans import _mean_variance
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans.lloyd import lloyd
 from konstrain.kmeans.loop import Loop
@@ -370,8 +371,8 @@ def test_partial_labels_become_links_and_complete_ones_are_ignored():
 def test_an_unproved_step_is_said_aloud(monkeypatch):
     from dataclasses import replace
 
-    exact = Steps.assign
-    monkeypatch.setattr(Steps, "assign", lambda *a: replace(exact(*a), proven=False))
+    exact = Steps.step
+    monkeypatch.setattr(Steps, "step", lambda *a: replace(exact(*a), proven=False))
     with pytest.warns(NotProvenWarning, match="was not proved optimal"):
         fit(IRIS, size_max=60, n_init=1)
 
@@ -411,3 +412,10 @@ def test_only_the_fitted_rows_can_be_certified():
     model = ConstrainedKMeans(3, n_init=1, random_state=0).fit(IRIS)
     with pytest.raises(ValueError, match="X has 50 rows, but the fit was to 150; give the rows it was fitted to"):
         model.certify(IRIS[:50])
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_movement_counts_relative_to_the_mean_variance(make, dtype):
+    X = (np.random.default_rng(0).normal(size=(3000, 3)) * [1.0, 5.0, 0.1] + [0.0, 30.0, -2.0]).astype(dtype)
+    np.testing.assert_allclose(_mean_variance(make(X)), X.astype(np.float64).var(axis=0).mean(), rtol=1e-9)

@@ -147,6 +147,6 @@ def test_other_estimators_refuse_several_resources(people):
 
 def test_a_time_limit_leaves_every_bound_kept(people):
     X, sex, age = people
-    model = ConstrainedKMeans(4, share_tolerance=0.1, random_state=0, n_init=1, time_limit=0.5)
+    model = ConstrainedKMeans(4, share_tolerance=0.1, random_state=0, n_init=1, time_limit=1.5)
     model.fit(X, category={"sex": sex, "age": age})
     assert issubclass(NotProvenWarning, Warning)

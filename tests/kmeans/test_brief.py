@@ -90,7 +90,7 @@ def test_a_relocation_that_leads_back_is_given_up(monkeypatch):
     X, start = blobs_with_a_poor_start(0)
     offers = []
 
-    def offer_the_present_centers(means, weight, labels, n_clusters, seed, *, costs):
+    def offer_the_present_centers(means, weight, labels, n_clusters, seed, *, known):
         offers.append(np.stack([X[labels == j].mean(axis=0) for j in range(5)]))
         return offers[-1:]
 

@@ -347,3 +347,42 @@ def test_large_clusters_are_cut_on_samples_at_about_the_same_gain():
     np.testing.assert_allclose(np.sort(proposals[0].ravel()), [0, 20, 60, 100], atol=1.0)
     settled = np.repeat(np.arange(4), 3000).astype(np.int32)
     assert joint_relocations(blobs, np.ones(12_000), settled, 4) == []
+
+
+@pytest.mark.parametrize("kind", ["equal weights", "unequal weights", "some without weight"])
+def test_blocks_that_gain_are_those_of_hartigans_test(kind):
+    rng = np.random.default_rng(4)
+    n_blocks, k = 300, 6
+    weight = np.ones(n_blocks) if kind == "equal weights" else rng.uniform(0.5, 3.0, n_blocks)
+    labels = rng.integers(0, k - 1, n_blocks).astype(np.int32)
+    labels[7] = k - 1  # alone: nothing is saved by leaving
+    if kind == "some without weight":
+        weight[labels == 0] = 0.0
+    costs = weight[:, None] * rng.uniform(0.9, 1.1, (n_blocks, k))
+    held = np.bincount(labels, weight, k)
+    expected = [
+        b
+        for b in range(n_blocks)
+        if held[labels[b]] > weight[b]
+        and min(costs[b, j] * held[j] / (held[j] + weight.max()) for j in range(k) if j != labels[b])
+        < costs[b, labels[b]] * held[labels[b]] / (held[labels[b]] - weight[b])
+    ]
+    assert 0 < len(expected) < n_blocks
+    assert _core.gaining_blocks(costs, labels, weight, held).tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_known_means_and_cost_lead_to_the_same_moves(dtype):
+    rng = np.random.default_rng(5)
+    means, weight = rng.normal(size=(400, 3)).astype(dtype), rng.uniform(0.5, 2.0, 400)
+    labels = rng.integers(0, 4, 400).astype(np.int32)
+    movable = np.arange(0, 400, 2, dtype=np.int32)
+    centers = np.stack([np.average(means[labels == j], axis=0, weights=weight[labels == j]) for j in range(4)])
+    cost = float(weight @ ((means - centers[labels]) ** 2).sum(axis=1))
+    plain = improve(means, weight, labels, 4, movable=movable, max_passes=2)
+    known = improve(means, weight, labels, 4, movable=movable, max_passes=2, known=(centers.astype(float), cost))
+    assert plain.n_moves > 10
+    np.testing.assert_array_equal(known.labels, plain.labels)
+    np.testing.assert_allclose(known.cost, plain.cost, rtol=1e-9)
+    with pytest.raises(ValueError, match=r"known means must have shape \(4, 3\), got \(3, 3\)"):
+        improve(means, weight, labels, 4, movable=movable, known=(centers[:3], cost))

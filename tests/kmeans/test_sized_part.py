@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def both_ways(monkeypatch, X, centers, **constraints):
     for many in (1, 10**9):
         monkeypatch.setattr(transport, "MANY_CLUSTERS", many)
         steps = steps_of(X, len(centers), **constraints)
-        assert (steps._sized is not None) == (many == 1)
+        assert steps._sized.uses_lists == (many == 1)
         answers.append(steps.step(centers, None))
     return answers
 
@@ -70,6 +71,61 @@ def test_lists_and_matrix_give_the_same_cost(monkeypatch, kind, room):
     assert listed.proven
     np.testing.assert_allclose(listed.cost, matrix.cost, rtol=1e-9)
     np.testing.assert_allclose(listed.lower_bound, matrix.cost, rtol=1e-9)
+
+
+FEW_CLUSTERS = {
+    "float64": lambda: blobs(5000, 6, 7),
+    "float32": lambda: blobs(5000, 6, 7).astype(np.float32),
+    "sparse": lambda: sparse_rows(2000, 300),
+    "equal rows": lambda: np.ones((1000, 3)),
+    "few rows": lambda: blobs(9, 3, 7),
+    "samples": lambda: blobs(9000, 3, 7),
+}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("kind", FEW_CLUSTERS)
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("room", [0.0, 0.2, 3.0], ids=["fixed", "tight", "loose"])
+@pytest.mark.parametrize("shift", [0.0, 0.05, 3.0], ids=["same centers", "near", "far"])
+def test_a_step_from_prices_is_the_engines_own(kind, weighted, room, shift):
+    """Costs, labels and sums of the one sweep are those of three, from prices that fit well or badly."""
+    X, rng = FEW_CLUSTERS[kind](), np.random.default_rng(1)
+    rows = X.toarray() if sparse.issparse(X) else X
+    share = len(rows) / 7
+    sizes = {"size_min": np.floor(share * max(0.0, 1 - room)), "size_max": np.ceil(share * (1 + room))}
+    weights = {"sample_weight": rng.uniform(0.5, 1.5, len(rows))} if weighted else {}
+    problem = Problem.build(X, 7, **sizes, **weights)
+    start = rows[rng.choice(len(rows), 7, replace=False)].astype(np.float64)
+    centers = start + shift * rng.normal(size=start.shape)
+    expected = Steps(problem).step(centers, None)
+    answers = []
+    for n_threads in (1, 2):
+        warm = Steps(problem, n_threads=n_threads).step(start, None)
+        steps = Steps(problem, n_threads=n_threads)
+        answer = steps.step(centers, warm)
+        assert answer.proven
+        np.testing.assert_allclose(answer.cost, expected.cost, rtol=1e-9)
+        assert problem.assignment_problem(steps.costs(centers)).is_feasible(answer.labels)
+        assert steps._sums[0] is answer.labels, "the sweep has not summed the clusters up"
+        known = weights.get("sample_weight")
+        for mine, plain in zip(steps._sums[1:], distances.center_sums(X, known, answer.labels, 7), strict=True):
+            np.testing.assert_allclose(mine, plain, rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(steps._known[0], distances.block_costs(X, known, centers))
+        answers.append((answer.labels, answer.prices, *steps._sums[1:]))
+    for one, two in zip(*answers, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.engine
+def test_prices_beyond_all_costs_do_not_spoil_a_step_from_them():
+    """They drown the costs' last digits: such a step is not proved, and the engine starts anew."""
+    X = blobs(3000, 4, 7)
+    steps = steps_of(X, 7, size_min=400, size_max=450)
+    good = steps.step(X[:7].copy(), None)
+    again = steps.step(X[:7].copy(), replace(good, prices=good.prices + 1e18 * np.arange(7)))
+    assert again.proven
+    np.testing.assert_allclose(again.cost, good.cost, rtol=1e-9)
 
 
 @pytest.mark.engine
@@ -140,7 +196,7 @@ def test_steps_on_both_sides_of_the_switch_equal_a_matching(kind, n_clusters):
     expected = costs.min(axis=1).sum() if kind == "never in the way" else cost_by_matching(costs, low, high)
     for n_threads in (1, 2):
         steps = Steps(Problem.build(X, n_clusters, size_min=low, size_max=high), n_threads=n_threads)
-        assert (steps._sized is not None) == (n_clusters == 200)
+        assert steps._sized.uses_lists == (n_clusters == 200)
         answer = steps.step(centers, None)
         sizes = np.bincount(answer.labels, minlength=n_clusters)
         assert (low <= sizes).all()
@@ -233,13 +289,13 @@ def test_no_time_still_gives_labels_within_bounds(monkeypatch):
     monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
     X = blobs(3000, 3, 40)
     part = SizedPart.of(Problem.build(X, 40, size_min=70, size_max=80), None)
-    answer, _ = part.step(X[:40].copy(), None, None, Deadline(0.0), 1)
+    answer, _ = part.step_by_lists(X[:40].copy(), None, None, Deadline(0.0), 1)
     sizes = np.bincount(answer.labels, minlength=40)
     assert sizes.min() >= 70
     assert sizes.max() <= 80
     assert not answer.proven
     np.testing.assert_allclose(answer.cost, ((X - X[:40][answer.labels]) ** 2).sum(), rtol=1e-9)
-    best, _ = part.step(X[:40].copy(), None, None, NO_DEADLINE, 1)
+    best, _ = part.step_by_lists(X[:40].copy(), None, None, NO_DEADLINE, 1)
     assert answer.lower_bound <= best.cost <= answer.cost
 
 
@@ -286,3 +342,25 @@ def test_wrong_arrays_are_refused_by_name(name):
         distances.sized_pass(
             X, None, np.zeros((2, 2)), (given["lower"], given["upper"]), given["start"], list_length=2
         )
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("kind", ["float64", "float32", "sparse"])
+@pytest.mark.parametrize("n_moved", [0, 1, 3, 7])
+def test_costs_at_centers_that_stay_are_not_computed_again(kind, n_moved, monkeypatch):
+    X, asked = FEW_CLUSTERS[kind](), []
+    kernel = distances.sized_step
+    monkeypatch.setattr(distances, "sized_step", lambda *a, **k: asked.append(k["moved"]) or kernel(*a, **k))
+    rows = X.toarray() if sparse.issparse(X) else X
+    sizes = {"size_min": len(rows) // 9, "size_max": len(rows) // 5}
+    steps = steps_of(X, 7, **sizes)
+    start = rows[:7].astype(np.float64)
+    warm = steps.step(start, None)
+    centers = start.copy()
+    centers[[5, 0, 2, 6, 1, 3, 4][:n_moved]] += 0.1
+    answer = steps.step(centers, warm)
+    assert [moved.tolist() for moved in asked] == [sorted([5, 0, 2, 6, 1, 3, 4][:n_moved])]
+    np.testing.assert_array_equal(steps._known[0], distances.block_costs(X, None, centers))
+    np.testing.assert_allclose(answer.cost, steps_of(X, 7, **sizes).step(centers, None).cost, rtol=1e-9)
+    for mine, plain in zip(steps._sums[1:], distances.center_sums(X, None, answer.labels, 7), strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-9, atol=1e-9)

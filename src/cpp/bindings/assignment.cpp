@@ -4,6 +4,7 @@
 #include "cliques.h"
 #include "deadline.h"
 #include "linked_assignment.h"
+#include "mending.h"
 #include "nearest.h"
 #include "priced_rows.h"
 #include "transport.h"
@@ -115,6 +116,49 @@ void bindLinkedAssignment(nb::module_& m) {
         .def_prop_ro("doubt", &LinkedAssignment::doubt);
 }
 
+void bindMending(nb::module_& m) {
+    const auto problemOf = [](const Matrix<double>& costs, const Vector<double>& demand,
+                              const Vector<double>& low, const Vector<double>& high,
+                              const Vector<std::int32_t>& movable) {
+        return konstrain::MendingProblem{view<double>(costs), view<double>(demand), view<double>(low),
+                                         view<double>(high), view<std::int32_t>(movable)};
+    };
+    m.def(
+        "mend_sizes",
+        [problemOf](Matrix<double> costs, Vector<double> demand, Vector<double> low, Vector<double> high,
+                    Vector<std::int32_t> movable, Vector<std::int32_t> start, double least,
+                    std::size_t mostPairs) {
+            auto labels = copyVector<std::int32_t>(view<std::int32_t>(start));
+            bool isMended = false;
+            {
+                nb::gil_scoped_release release;
+                konstrain::Mending mending(problemOf(costs, demand, low, high, movable),
+                                           {labels.data(), labels.size()});
+                isMended = mending.mendSizes(least, mostPairs);
+            }
+            return std::make_pair(labels, isMended);
+        },
+        "costs"_a.noconvert(), "demand"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
+        "movable"_a.noconvert(), "labels"_a.noconvert(), "least"_a, "most_pairs"_a,
+        "Labels whose sizes are mended by moves and exchanges of least cost, and whether they are.");
+    m.def(
+        "exchange_blocks",
+        [problemOf](Matrix<double> costs, Vector<double> demand, Vector<double> low, Vector<double> high,
+                    Vector<std::int32_t> movable, Vector<std::int32_t> start, double worth, bool isNonempty) {
+            auto labels = copyVector<std::int32_t>(view<std::int32_t>(start));
+            {
+                nb::gil_scoped_release release;
+                konstrain::Mending mending(problemOf(costs, demand, low, high, movable),
+                                           {labels.data(), labels.size()});
+                mending.makeCheaper(worth, isNonempty);
+            }
+            return labels;
+        },
+        "costs"_a.noconvert(), "demand"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
+        "movable"_a.noconvert(), "labels"_a.noconvert(), "worth"_a, "is_nonempty"_a,
+        "Labels that no move and no exchange within the sizes makes cheaper by more than `worth`.");
+}
+
 konstrain::TransportOptions transportOptions(double timeLimit, bool trustPrices, std::size_t listLength,
                                              std::size_t coreRows, std::size_t sampleRows,
                                              std::size_t auctionClusters) {
@@ -211,5 +255,6 @@ void bindAssignment(nb::module_& m) {
     bindCliques(m);
     bindLinkedAssignment(m);
     bindTransport(m);
+    bindMending(m);
     bindAuction(m);
 }

@@ -4,6 +4,7 @@
 #include "center_sums.h"
 #include "own_costs.h"
 #include "rows.h"
+#include "sized_step.h"
 
 namespace {
 
@@ -11,7 +12,7 @@ konstrain::ClusterSums clusterSums(const OutMatrix<double>& sums, const OutVecto
     return {sums.data(), weight.data(), sums.shape(0), sums.shape(1)};
 }
 
-// The same five functions for each kind of rows; `Parts` are the arrays that make up the rows.
+// The same functions for each kind of rows; `Parts` are the arrays that make up the rows.
 template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_& m, Names... parts) {
     using Weight = std::optional<Vector<double>>;
     const auto weight = "weight"_a.noconvert().none();
@@ -55,6 +56,24 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
         },
         parts..., weight, "labels"_a.noconvert(), "n_threads"_a, "sums"_a.noconvert(),
         "cluster_weight"_a.noconvert(), withoutGil, "Weighted sum of the rows of each cluster.");
+    m.def(
+        "sized_step",
+        [](Parts... rows, Weight weights, Matrix<double> centers, Vector<std::int64_t> lower,
+           Vector<std::int64_t> upper, OutVector<double> prices, std::size_t nThreads, double timeLimit,
+           OutMatrix<double> costs, Vector<std::int32_t> moved, OutVector<std::int32_t> labels,
+           OutMatrix<double> sums, OutVector<double> clusterWeight) {
+            const auto result = konstrain::sizedStep(
+                rowsOf(centers.shape(1), rows...), dataOrNull(weights), rowsOf(centers.shape(1), centers),
+                view<std::int64_t>(lower), view<std::int64_t>(upper), {prices.data(), prices.size()},
+                nThreads, konstrain::deadlineIn(timeLimit), {costs.data(), costs.size()},
+                view<std::int32_t>(moved), {labels.data(), labels.size()}, clusterSums(sums, clusterWeight));
+            return std::make_tuple(result.cost, result.bound, result.finished);
+        },
+        parts..., weight, "centers"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
+        "prices"_a.noconvert(), "n_threads"_a, "time_limit"_a, "costs"_a.noconvert(), "moved"_a.noconvert(),
+        "labels"_a.noconvert(), "sums"_a.noconvert(), "cluster_weight"_a.noconvert(), withoutGil,
+        "Costs, cheapest labels within bounds and sums of clusters, from prices of a similar step; returns "
+        "cost, bound and whether it ended in time.");
     m.def(
         "own_costs",
         [](Parts... rows, Weight weights, Vector<std::int32_t> labels, Matrix<double> centers,

@@ -2,6 +2,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "deadline.h"
+#include "gaining_blocks.h"
 #include "relocation.h"
 
 namespace {
@@ -33,7 +34,8 @@ auto searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> 
                    double timeLimit, std::uint64_t seed, bool keepRecords,
                    std::optional<Vector<std::int32_t>> movable, std::optional<Matrix<double>> amounts,
                    std::optional<Matrix<double>> rules, std::optional<Matrix<double>> ruleLow,
-                   std::optional<Matrix<double>> ruleHigh) {
+                   std::optional<Matrix<double>> ruleHigh, std::optional<Matrix<double>> clusterMeans,
+                   double startCost) {
     const auto given = [](const std::optional<Matrix<double>>& array) {
         return array ? view<double>(*array) : std::span<const double>{};
     };
@@ -54,6 +56,8 @@ auto searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> 
     options.deadline = konstrain::deadlineIn(timeLimit);
     if (movable)
         options.movable = view<std::int32_t>(*movable);
+    if (clusterMeans)
+        options.known = {view<double>(*clusterMeans), startCost};
     auto labels = copyVector<std::int32_t>(view<std::int32_t>(start));
     konstrain::LocalSearchResult result;
     {
@@ -87,6 +91,7 @@ template <typename T> void bindLocalSearchOf(nb::module_& m) {
         "keep_records"_a = false, "movable"_a.noconvert().none() = nb::none(),
         "amounts"_a.noconvert().none() = nb::none(), "rules"_a.noconvert().none() = nb::none(),
         "rule_low"_a.noconvert().none() = nb::none(), "rule_high"_a.noconvert().none() = nb::none(),
+        "cluster_means"_a.noconvert().none() = nb::none(), "start_cost"_a = 0.0,
         "Labels no move improves, their cost, the number of moves and (kind, p, q, delta, start, blocks) of "
         "each when records are kept.");
     m.def("estimate_relocations", &estimateRelocations<T>, "means"_a.noconvert(), "weight"_a.noconvert(),
@@ -97,6 +102,20 @@ template <typename T> void bindLocalSearchOf(nb::module_& m) {
 } // namespace
 
 void bindLocalSearch(nb::module_& m) {
+    m.def(
+        "gaining_blocks",
+        [](Matrix<double> costs, Vector<std::int32_t> labels, Vector<double> weight,
+           Vector<double> clusterWeight) {
+            std::vector<std::int32_t> found;
+            {
+                nb::gil_scoped_release release;
+                found = konstrain::gainingBlocks(view<double>(costs), view<std::int32_t>(labels),
+                                                 view<double>(weight), view<double>(clusterWeight));
+            }
+            return adoptVector(std::move(found));
+        },
+        "costs"_a.noconvert(), "labels"_a.noconvert(), "weight"_a.noconvert(), "cluster_weight"_a.noconvert(),
+        "Blocks that would lower the sum of squares by moving alone, constraints left aside.");
     bindLocalSearchOf<double>(m);
     bindLocalSearchOf<float>(m);
 }

@@ -15,8 +15,20 @@ konstrain::ResourceProblem problemOf(const Matrix<double>& costs, const Matrix<d
             view<double>(rules), view<double>(low), view<double>(high)};
 }
 
+auto kindsOfRows(Matrix<double> amounts) {
+    const konstrain::RowKinds kinds(view<double>(amounts), amounts.shape(1));
+    auto ofRow = makeVector<std::uint8_t>(kinds.areFew() ? amounts.shape(0) : 0);
+    auto examples = makeVector<std::int64_t>(kinds.count());
+    for (std::size_t row = 0; row != ofRow.size(); ++row)
+        ofRow.data()[row] = static_cast<std::uint8_t>(kinds.of(row));
+    for (std::size_t kind = 0; kind != kinds.count(); ++kind)
+        examples.data()[kind] = static_cast<std::int64_t>(kinds.example(kind));
+    return std::make_tuple(ofRow, examples);
+}
+
 auto placeByResources(Matrix<double> costs, Matrix<double> amounts, Matrix<double> rules, Matrix<double> low,
-                      Matrix<double> high, Matrix<double> start, bool isWarm, double timeLimit) {
+                      Matrix<double> high, Matrix<double> start, bool isWarm, bool withRepair,
+                      double timeLimit) {
     const konstrain::ResourceProblem problem = problemOf(costs, amounts, rules, low, high);
     auto prices = copyVector<double>(view<double>(start));
     auto labels = makeVector<std::int32_t>(costs.shape(0));
@@ -25,15 +37,17 @@ auto placeByResources(Matrix<double> costs, Matrix<double> amounts, Matrix<doubl
     bool isKept = false;
     {
         nb::gil_scoped_release release;
-        const konstrain::RowKinds kinds(problem);
+        const konstrain::RowKinds kinds(problem.amounts, problem.nAmounts);
         const konstrain::PricedRows rows =
             konstrain::ResourcePrices(problem, kinds, deadline).find({prices.data(), prices.size()}, isWarm);
-        konstrain::RowPricer pricer(problem, kinds);
-        pricer.take({prices.data(), prices.size()});
         least = rows.least;
         std::ranges::copy(rows.labels, labels.data());
-        isKept = konstrain::ResourceRepair(problem, kinds, pricer, rows, {labels.data(), labels.size()})
-                     .run(deadline);
+        if (withRepair) {
+            konstrain::RowPricer pricer(problem, kinds);
+            pricer.take({prices.data(), prices.size()});
+            isKept = konstrain::ResourceRepair(problem, kinds, pricer, rows, {labels.data(), labels.size()})
+                         .run(deadline);
+        }
     }
     return std::make_tuple(labels, prices, least, isKept);
 }
@@ -46,7 +60,7 @@ auto walkByResources(Matrix<double> costs, Matrix<double> amounts, Matrix<double
     bool isKept = false;
     {
         nb::gil_scoped_release release;
-        const konstrain::RowKinds kinds(problem);
+        const konstrain::RowKinds kinds(problem.amounts, problem.nAmounts);
         konstrain::RowPricer pricer(problem, kinds);
         pricer.take(view<double>(prices));
         konstrain::ResourceWalk walk(problem, pricer, view<double>(prices), view<std::int32_t>(start),
@@ -79,10 +93,13 @@ auto solveChoices(Vector<std::int32_t> first, Vector<std::int32_t> cluster, Vect
 } // namespace
 
 void bindResources(nb::module_& m) {
+    m.def("kinds_of_rows", &kindsOfRows, "amounts"_a.noconvert(),
+          "The kind of each row, rows with the same amounts being of one, and a row of each kind; both empty "
+          "where there are too many kinds.");
     m.def(
         "place_by_resources", &placeByResources, "costs"_a.noconvert(), "amounts"_a.noconvert(),
         "rules"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "start"_a.noconvert(), "is_warm"_a,
-        "time_limit"_a,
+        "with_repair"_a, "time_limit"_a,
         "Labels, prices (flat, clusters x rules), what rows pay in their cheapest clusters at these prices, "
         "and whether the labels keep all bounds.");
     m.def("walk_by_resources", &walkByResources, "costs"_a.noconvert(), "amounts"_a.noconvert(),

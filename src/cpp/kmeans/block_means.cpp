@@ -1,9 +1,8 @@
 #include "block_means.h"
 
-#include <algorithm>
 #include <cassert>
-#include <cmath>
 
+#include "magnitude.h"
 #include "multiversion.h"
 
 namespace konstrain {
@@ -36,23 +35,6 @@ void distancesToChosen(const double* row, const double* centers, std::size_t n, 
         out[i] = laneSum(row, centers + chosen[i] * n, n);
 }
 
-// A macro, because the compiler makes no clones of templates. Side by side for the same reason as above.
-#define KONSTRAIN_LARGEST_OF(Value)                                                                          \
-    KONSTRAIN_MULTIVERSION                                                                                   \
-    double largestOf(const Value* values, std::size_t n) {                                                   \
-        Value largest[lanes] = {};                                                                           \
-        std::size_t i = 0;                                                                                   \
-        for (; i + lanes <= n; i += lanes)                                                                   \
-            for (std::size_t lane = 0; lane != lanes; ++lane)                                                \
-                largest[lane] = std::max(largest[lane], std::abs(values[i + lane]));                         \
-        for (; i != n; ++i)                                                                                  \
-            largest[0] = std::max(largest[0], std::abs(values[i]));                                          \
-        return static_cast<double>(*std::max_element(largest, largest + lanes));                             \
-    }
-KONSTRAIN_LARGEST_OF(float)
-KONSTRAIN_LARGEST_OF(double)
-#undef KONSTRAIN_LARGEST_OF
-
 } // namespace
 
 const double* BlockMeans::row(std::size_t block, std::span<double> buffer) const {
@@ -66,7 +48,8 @@ const double* BlockMeans::row(std::size_t block, std::span<double> buffer) const
 
 double BlockMeans::largest() const {
     const std::size_t n = nBlocks_ * nFeatures_;
-    return doubles_ != nullptr ? largestOf(doubles_, n) : largestOf(floats_, n);
+    return doubles_ != nullptr ? largestMagnitude(std::span(doubles_, n))
+                               : largestMagnitude(std::span(floats_, n));
 }
 
 KONSTRAIN_MULTIVERSION

@@ -51,4 +51,9 @@ template <typename Rows>
 void sumClusters(const Rows& rows, const double* weight, std::span<const std::int32_t> labels,
                  std::size_t nThreads, ClusterSums total);
 
+// Brings `total`, filled for the labels `from`, up to date with the labels `to`.
+template <typename Rows>
+void moveRows(const Rows& rows, const double* weight, std::span<const std::int32_t> from,
+              std::span<const std::int32_t> to, std::size_t nThreads, ClusterSums total);
+
 } // namespace konstrain

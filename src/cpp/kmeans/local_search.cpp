@@ -46,8 +46,8 @@ bool passOverPairs(PairMoves& moves, const SearchState& state, std::size_t nClus
 LocalSearchResult searchLocally(const SearchProblem& problem, std::span<std::int32_t> labels,
                                 const LocalSearchOptions& options) {
     const std::vector<std::int32_t> start(labels.begin(), labels.end());
-    Partition partition(problem, labels);
-    const double startCost = partition.cost();
+    Partition partition(problem, labels, options.known ? options.known->means : std::span<const double>{});
+    const double startCost = options.known ? options.known->cost : partition.cost();
     SearchState state(partition, startCost, options.deadline, options.keepRecords);
     CenterDistances distances(partition);
     SingleMoves singles(state, distances);
@@ -65,6 +65,8 @@ LocalSearchResult searchLocally(const SearchProblem& problem, std::span<std::int
             break;
     }
 
+    if (options.known)
+        return {startCost + state.change(), partition.now(), std::move(state.records())};
     const double cost = partition.cost();
     // Every move lowered the cost by its own account; if rounding says otherwise, nothing was gained.
     if (cost > startCost) {

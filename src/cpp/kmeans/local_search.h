@@ -10,6 +10,12 @@
 
 namespace konstrain {
 
+// What is known of the labels that a search starts from.
+struct KnownStart {
+    std::span<const double> means; // of the clusters
+    double cost;
+};
+
 struct LocalSearchOptions {
     std::size_t maxPasses = 100;
     std::uint64_t seed = 0;
@@ -17,6 +23,8 @@ struct LocalSearchOptions {
     bool keepRecords = false;
     // Blocks that may move, one at a time: nothing else is tried. Unset: all blocks, and sets of them too.
     std::optional<std::span<const std::int32_t>> movable = std::nullopt;
+    // Set: moves are trusted to gain what they were made for, and no pass over all blocks checks that.
+    std::optional<KnownStart> known = std::nullopt;
 };
 
 struct LocalSearchResult {

@@ -6,7 +6,8 @@
 
 namespace konstrain {
 
-Partition::Partition(const SearchProblem& problem, std::span<std::int32_t> labels)
+Partition::Partition(const SearchProblem& problem, std::span<std::int32_t> labels,
+                     std::span<const double> means)
     : problem_(problem), nFeatures_(problem.means.nFeatures()), labels_(labels), weight_(problem.nClusters()),
       demand_(problem.nClusters()), sums_(problem.nClusters() * nFeatures_), centers_(sums_.size()),
       members_(problem.nClusters()), position_(labels.size()), updates_(problem.nClusters()),
@@ -17,8 +18,20 @@ Partition::Partition(const SearchProblem& problem, std::span<std::int32_t> label
         position_[block] = members_[label(block)].size();
         members_[label(block)].push_back(static_cast<std::int32_t>(block));
     }
-    for (std::size_t cluster = 0; cluster != members_.size(); ++cluster)
-        recompute(cluster);
+    if (!means.empty())
+        adopt(means);
+    else
+        for (std::size_t cluster = 0; cluster != members_.size(); ++cluster)
+            recompute(cluster);
+}
+
+void Partition::adopt(std::span<const double> means) {
+    assert(means.size() == centers_.size());
+    for (std::size_t block = 0; block != labels_.size(); ++block)
+        load(block, label(block), 1.0);
+    std::copy(means.begin(), means.end(), centers_.begin());
+    for (std::size_t i = 0; i != sums_.size(); ++i)
+        sums_[i] = centers_[i] * weight_[i / nFeatures_];
 }
 
 double Partition::remainder(double whole, double part) {
@@ -125,12 +138,17 @@ void Partition::carry(std::size_t block, std::size_t cluster, double factor) {
     double* sum = sums_.data() + cluster * nFeatures_;
     for (std::size_t i = 0; i != nFeatures_; ++i)
         sum[i] += weight * row[i];
-    weight_[cluster] += weight;
+    load(block, cluster, factor);
+    ++updates_[cluster];
+}
+
+// What a block brings to a cluster, or takes away with it, besides its row.
+void Partition::load(std::size_t block, std::size_t cluster, double factor) {
+    weight_[cluster] += factor * problem_.weight[block];
     demand_[cluster] += factor * problem_.demandOf(block);
     const std::size_t nAmounts = moving_.size();
     for (std::size_t a = 0; a != nAmounts; ++a)
         held_[cluster * nAmounts + a] += factor * problem_.amounts[block * nAmounts + a];
-    ++updates_[cluster];
 }
 
 void Partition::settle(std::size_t cluster, double weightBefore) {

@@ -64,7 +64,9 @@ struct ExchangeTerms {
 // computable without looking at the other blocks.
 class Partition {
 public:
-    Partition(const SearchProblem& problem, std::span<std::int32_t> labels);
+    // `means` of the clusters, where they are known: then no row is looked at.
+    Partition(const SearchProblem& problem, std::span<std::int32_t> labels,
+              std::span<const double> means = {});
 
     const SearchProblem& problem() const { return problem_; }
     std::size_t label(std::size_t block) const { return static_cast<std::size_t>(labels_[block]); }
@@ -104,6 +106,8 @@ private:
     void carry(std::size_t block, std::size_t cluster, double factor);
     void settle(std::size_t cluster, double weightBefore);
     void recompute(std::size_t cluster);
+    void adopt(std::span<const double> means);
+    void load(std::size_t block, std::size_t cluster, double factor);
     double penalty() const;
     bool isWithinRules(std::size_t cluster, double sign) const;
 

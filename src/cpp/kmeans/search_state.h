@@ -54,10 +54,13 @@ public:
     void make(MoveKind kind, std::size_t p, std::size_t q, std::span<const std::int32_t> blocks,
               double delta) {
         partition_.exchange(p, q, blocks);
+        change_ += delta;
         if (keepRecords_)
             records_.push_back({kind, static_cast<std::int32_t>(p), static_cast<std::int32_t>(q), delta,
                                 std::vector<std::int32_t>(blocks.begin(), blocks.end())});
     }
+    // What all moves so far changed of the objective, by their own account.
+    double change() const { return change_; }
     std::vector<MoveRecord>& records() { return records_; }
 
 private:
@@ -65,6 +68,7 @@ private:
     TimePoint deadline_;
     bool keepRecords_;
     double tolerance_;
+    double change_ = 0.0;
     std::vector<MoveRecord> records_;
 };
 

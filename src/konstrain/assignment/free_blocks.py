@@ -5,14 +5,16 @@ wrong. Where that leaves a gap, and at once where most blocks hold amounts of th
 best prices (`sifting.py`), and walks among the choices of least regret look for better labels.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
-from konstrain._tolerances import FINE_GAP, POOR_GAP
+from konstrain._tolerances import COUNTED_GAP, FINE_GAP, POOR_GAP
+from konstrain.assignment.counted import kinds_worth_counting, place_by_counts
+from konstrain.assignment.kinds import Kinds
 from konstrain.assignment.resources import Resources
 from konstrain.assignment.sifting import sift
 from konstrain.gap import relative_gap
@@ -43,14 +45,21 @@ WIDE_WALKS = (Walk(1.0, 30, 1_000), Walk(1.0, 100, 1_000))
 class Placed:
     """Labels of the free blocks, prices, and what the blocks pay in their cheapest clusters at these.
 
-    `cost` is that of the labels, infinite where they break a bound, and `gap` what the prices leave open of it.
+    `cost` is that of the labels, infinite where they break a bound; `bound` is what the prices prove, and `lost` what
+    whole blocks cost beyond that.
     """
 
     labels: NDArray[np.int32]
     prices: NDArray[np.float64]
     least: float
     cost: float
-    gap: float
+    bound: float
+    lost: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """What is left open of the cost."""
+        return relative_gap(self.bound + self.lost, self.cost)
 
     @property
     def is_kept(self) -> bool:
@@ -70,16 +79,39 @@ class FreeBlocks:
         """Place all blocks, from prices and perhaps labels of a similar problem with the same bounds."""
         if has_own_amounts(self.costs, self.rules):
             return self._better(self._measured(self._cheapest_at(prices), False, prices, 0.0), known)
-        found = self._by_newton_steps(prices, is_warm)
+        kinds = kinds_worth_counting(self.rules)
+        if kinds is None:
+            found = self._by_newton_steps(prices, is_warm)
+        else:
+            found = self._by_kinds(kinds, prices, is_warm)
         return found if found.gap <= POOR_GAP else self._better(found, known)
 
     def _cheapest_at(self, prices: NDArray[np.float64]) -> NDArray[np.int32]:
         labels: NDArray[np.int32] = (self.costs + self.rules.charges(prices)).argmin(axis=1).astype(np.int32)
         return labels
 
-    def _by_newton_steps(self, prices: NDArray[np.float64], is_warm: bool) -> Placed:
+    def _by_kinds(self, kinds: Kinds, prices: NDArray[np.float64], is_warm: bool) -> Placed:
+        """Place blocks of few kinds: by counts where repair leaves a gap, or would hardly end."""
+        if not kinds.are_crossed(self.rules.amounts):
+            found = self._by_newton_steps(prices, is_warm)
+            return found if found.gap <= FINE_GAP else _best_of(found, self._counted(found.prices, kinds))
+        # Repair moves blocks for one sum at a time; here every move changes several.
+        first = self._counted(prices, kinds) if is_warm else None
+        if first is not None and first.gap <= COUNTED_GAP:
+            return first
+        priced = self._by_newton_steps(prices if first is None else first.prices, is_warm, with_repair=False)
+        found = self._counted(priced.prices, kinds)
+        return found if first is None else _best_of(first, found)
+
+    def _counted(self, prices: NDArray[np.float64], kinds: Kinds) -> Placed:
+        """Place all blocks by counts of their kinds."""
+        counted = place_by_counts(self.costs, self.rules, kinds, prices, self.deadline)
+        is_kept = self.rules.are_kept_by(counted.labels)
+        return replace(self._measured(counted.labels, is_kept, counted.prices, counted.least), lost=counted.lost)
+
+    def _by_newton_steps(self, prices: NDArray[np.float64], is_warm: bool, *, with_repair: bool = True) -> Placed:
         labels, found, least, is_kept = _core.place_by_resources(
-            self.costs, *self._arrays, np.ascontiguousarray(prices), is_warm, self.deadline.remaining()
+            self.costs, *self._arrays, np.ascontiguousarray(prices), is_warm, with_repair, self.deadline.remaining()
         )
         return self._measured(labels, is_kept, found.reshape(prices.shape), least)
 
@@ -131,7 +163,7 @@ class FreeBlocks:
         self, labels: NDArray[np.int32], is_kept: bool, prices: NDArray[np.float64], least: float
     ) -> Placed:
         cost = float(self.costs[np.arange(labels.size), labels].sum()) if is_kept else np.inf
-        return Placed(labels, prices, least, cost, relative_gap(least - self.rules.paid_by_bounds(prices), cost))
+        return Placed(labels, prices, least, cost, least - self.rules.paid_by_bounds(prices))
 
     @cached_property
     def _arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -143,6 +175,13 @@ class FreeBlocks:
 def has_own_amounts(costs: NDArray[np.float64], rules: Resources) -> bool:
     """Whether most blocks hold amounts of their own, and are few enough for the linear program."""
     return costs.size <= MOST_SIFTED and rules.n_kinds > FEW_KINDS
+
+
+def _best_of(one: Placed, other: Placed) -> Placed:
+    """The cheaper labels, and the better proof."""
+    proof = max(one, other, key=lambda placed: placed.bound + placed.lost)
+    cheaper = _cheaper(one, other)
+    return replace(proof, labels=cheaper.labels, cost=cheaper.cost)
 
 
 def _cheaper(one: Placed, other: Placed) -> Placed:

@@ -29,7 +29,7 @@ NODE_LIMIT = 1000
 FEW_BRANCHINGS = 100
 # Branchings the search by cliques may spend before HiGHS takes over: about half a millisecond each.
 CLIQUE_LIMIT = 10_000
-# Branchings the search by classes may spend, which takes over sooner where blocks are few: ten milliseconds each.
+# Branchings the search by classes may spend, which takes over sooner where blocks are few: some milliseconds each.
 CLASS_LIMIT = 1000
 
 

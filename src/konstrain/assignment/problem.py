@@ -177,7 +177,10 @@ class AssignmentProblem:
         difference = cost - bound
         if not np.isfinite(difference):
             return False
-        return difference <= 0.0 or difference <= max(PROOF_RELATIVE * self.excess(cost), self.rounding(cost))
+        # The first is less than what follows, and takes no look at the costs.
+        if difference <= SUM_RELATIVE * self.n_blocks * abs(cost):
+            return True
+        return difference <= max(PROOF_RELATIVE * self.excess(cost), self.rounding(cost))
 
     def excess(self, cost: float) -> float:
         """What labels of this cost pay beyond the least cost of each block, which all labels pay."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.assignment.free_blocks import FreeBlocks
+from konstrain.assignment.free_blocks import FreeBlocks, Placed
 from konstrain.assignment.linked import LinkedAnswer, solve_linked
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.assignment.resources import Resources
@@ -28,11 +28,15 @@ LINKED_SHARE = 0.3
 
 @dataclass(frozen=True, eq=False)
 class RulePoint:
-    """The problem without its rules at some prices: labels, and the bound they prove."""
+    """The problem without its rules at some prices: labels, and the bound they prove.
+
+    `lost` is what all labels that keep the rules cost beyond that, for blocks are whole.
+    """
 
     prices: NDArray[np.float64]
     relaxed: LinkedAnswer
     bound: float
+    lost: float
 
 
 class ResourceSearch:
@@ -59,7 +63,7 @@ class ResourceSearch:
     @property
     def bound(self) -> float:
         """Best lower bound so far."""
-        return -np.inf if self.best is None else self.best.bound
+        return -np.inf if self.best is None else self.best.bound + self.best.lost
 
     def offer(self, labels: NDArray[np.int32]) -> None:
         """Keep labels if they are feasible and better than what was known."""
@@ -92,10 +96,11 @@ class ResourceSearch:
             if others.tobytes() in asked_before or (self.best is not None and self.deadline.expired()):
                 return
             asked_before.add(others.tobytes())
-            free_labels, prices, least = self._place_free(others, prices, is_warm)
-            self.offer(self._joined(free_labels, tied_labels))
+            free = self._place_free(others, prices, is_warm)
+            prices = free.prices
+            self.offer(self._joined(free.labels, tied_labels))
             tied = self._place_tied(prices)
-            self._remember(prices, least, free_labels, tied)
+            self._remember(free, tied)
             if not self._tied.size or self.is_closed():
                 return
             tied_labels, is_warm = tied.labels, True
@@ -109,19 +114,17 @@ class ResourceSearch:
             prices[:, :n_common] = given[:, :n_common]
         return self.rules.payable(prices)
 
-    def _place_free(
-        self, others: NDArray[np.float64], prices: NDArray[np.float64], is_warm: bool
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64], float]:
+    def _place_free(self, others: NDArray[np.float64], prices: NDArray[np.float64], is_warm: bool) -> Placed:
         """Labels of the free blocks, their prices, and what they pay in their cheapest clusters at these."""
         if not self._free.size:
-            return np.zeros(0, dtype=np.int32), prices, 0.0
+            return Placed(np.zeros(0, dtype=np.int32), prices, least=0.0, cost=0.0, bound=0.0)
         # Without links these are the same rules in every step, which remember what was computed from them.
         part = self.rules.restricted_to(self._free, others) if self._tied.size else self.rules.compared
         rules, unit = part.scaled
         costs = self.problem.costs[self._free] if self._tied.size else self.problem.costs
         known = None if self._known is None else self._known[self._free]
         placed = FreeBlocks(costs, rules, self.deadline).placed(prices * unit, is_warm, known)
-        return placed.labels, placed.prices / unit, placed.least
+        return replace(placed, prices=placed.prices / unit)
 
     def _place_tied(self, prices: NDArray[np.float64]) -> LinkedAnswer:
         """Place the linked blocks at least cost, prices included; all rules are left aside."""
@@ -145,17 +148,17 @@ class ResourceSearch:
         labels[self._free], labels[self._tied] = free_labels, tied_labels
         return labels
 
-    def _remember(
-        self, prices: NDArray[np.float64], least: float, free_labels: NDArray[np.int32], tied: LinkedAnswer
-    ) -> None:
+    def _remember(self, free: Placed, tied: LinkedAnswer) -> None:
         def slack() -> NDArray[np.float64]:
             total = np.zeros(self.problem.n_blocks)
             total[self._tied] = tied.slack()
             return total
 
-        labels = self._joined(free_labels, tied.labels)
-        relaxed = LinkedAnswer(labels, least + tied.cost, least + tied.bound, slack)
-        point = RulePoint(prices, relaxed, relaxed.bound - self.rules.paid_by_bounds(prices))
+        labels = self._joined(free.labels, tied.labels)
+        relaxed = LinkedAnswer(labels, free.least + tied.cost, free.least + tied.bound, slack)
+        bound = relaxed.bound - self.rules.paid_by_bounds(free.prices)
+        # What the free blocks lose as whole ones holds for the room that linked ones left them here, not elsewhere.
+        point = RulePoint(free.prices, relaxed, bound, 0.0 if self._tied.size else free.lost)
         if self._tied.size:
             self.offer(labels)
         if self.best is None or point.bound > self.best.bound:

@@ -5,7 +5,7 @@ Near the best prices a row has few clusters that it may want at all: only these 
 none is, and the prices are the best there are.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain._tolerances import SIFTED_RELATIVE
+from konstrain.assignment.kinds import Kinds
 from konstrain.assignment.resources import Resources
 from konstrain.stop import Deadline
 
@@ -37,9 +38,15 @@ class Pricing:
     bound: float
 
     @classmethod
-    def at(cls, costs: NDArray[np.float64], rules: Resources, prices: NDArray[np.float64]) -> "Pricing":
-        """Price all rows."""
-        paid = costs + rules.charges(prices)
+    def at(
+        cls, costs: NDArray[np.float64], rules: Resources, prices: NDArray[np.float64], kinds: Kinds | None = None
+    ) -> "Pricing":
+        """Price all rows; those of a kind are charged the same."""
+        if kinds is None:
+            paid = costs + rules.charges(prices)
+        else:
+            of_kinds = replace(rules, amounts=rules.amounts[kinds.examples]).charges(prices)
+            paid = of_kinds[kinds.of_block] + costs
         least = float(paid.min(axis=1).sum())
         return cls(prices, paid, least, least - rules.paid_by_bounds(prices))
 

@@ -137,10 +137,15 @@ def _run(
     deadline: Deadline,
 ) -> Assignment:
     """Call the kernel once and judge its proof."""
-    labels, prices, cost, bound, finished = _kernel(problem, lower, upper, start, deadline)
+    answer = _kernel(problem, lower, upper, start, deadline)
     # Prices that grew from zero are of the costs' magnitude, so their rounding is a fair measure; warm prices may
     # be of any, and then would excuse everything.
-    price_scale = float(np.abs(prices) @ upper) if start is None else 0.0
+    return judged(problem, answer, float(np.abs(answer[1]) @ upper) if start is None else 0.0)
+
+
+def judged(problem: AssignmentProblem, answer: KernelAnswer, price_scale: float = 0.0) -> Assignment:
+    """Make an assignment of what a kernel answered, proved or not; prices of this scale may have rounded it."""
+    labels, prices, cost, bound, finished = answer
     return Assignment(
         labels=labels,
         cost=cost,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from konstrain import _core
 from konstrain.constraints.tables import Column, is_sparse, link_columns
 
 # Row numbers are kept as int32 to halve the memory of a million pairs.
@@ -58,25 +59,22 @@ def read_rows(X: Any) -> tuple[int, Any]:
             raise ValueError(f"the number of rows must lie between 1 and {MAX_ROWS}, got {X}")
         return int(X), None
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
-    values = X.data if is_sparse(X) else X
-    # A sum is NaN or infinite as soon as one value is; only then look for it.
-    with np.errstate(all="ignore"):
-        suspicious = not np.isfinite(values.sum(dtype=np.float64))
-    if suspicious:
-        _refuse_not_finite(X)
     return int(X.shape[0]), usable_rows(X)
 
 
 def usable_rows(X: Any) -> Any:
-    """Return finite rows as the kernels take them: sparse ones with each column once per row and in order.
+    """Return rows as the kernels take them: finite, sparse ones with each column once per row and in order.
 
-    Raises where squared distances, summed over all rows, could exceed the largest number there is.
+    Raises also where squared distances, summed over all rows, could exceed the largest number there is.
     """
     if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     values = X.data if is_sparse(X) else X
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    # In the order in which they lie in memory, so that nothing is copied.
+    largest: float = _core.largest_magnitude(values.ravel(order="K"))
+    if not math.isfinite(largest):
+        _refuse_not_finite(X)
     # Two rows differ by at most twice that in each feature, and 4 = 2^2.
     if not largest <= math.sqrt(sys.float_info.max / 4.0 / max(1, X.shape[0] * X.shape[1])):
         row = _row_with(X, largest)

@@ -19,6 +19,7 @@ from konstrain.estimators._conventions import partial_labels_of
 from konstrain.estimators._learned import learned_metric, measured
 from konstrain.estimators._metric_guard import MetricChoice
 from konstrain.estimators.link_metric import KINDS, LinkMetric
+from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.plan import plan_restarts, plan_run
 from konstrain.kmeans.restarts import RestartPlan, Run
@@ -29,9 +30,6 @@ from konstrain.stop import Deadline
 
 if TYPE_CHECKING:
     from konstrain.exact.certificate import Certificate
-
-# Rows whose differences to the mean are in memory at a time.
-CHUNK = 1 << 12
 
 
 class ConstrainedKMeans(BaseConstrainedKMeans):
@@ -333,10 +331,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
 def _mean_variance(X: Any) -> float:
     """Mean of the features' variances: what scikit-learn's KMeans multiplies `tol` by."""
-    if hasattr(X, "toarray"):
-        squares = X.multiply(X).mean(axis=0)
-        return float(np.mean(np.asarray(squares).ravel() - np.asarray(X.mean(axis=0)).ravel() ** 2))
-    center = X.mean(axis=0, dtype=np.float64)
-    # In pieces: numpy's variance would copy X.
-    pieces = range(0, len(X), CHUNK)
-    return float(sum(((X[i : i + CHUNK] - center) ** 2).sum() for i in pieces) / X.size)
+    # All rows as one cluster: its mean squared distance, in two sweeps that copy nothing.
+    together, threads = np.zeros(X.shape[0], dtype=np.int32), default_threads()
+    sums, weights = distances.center_sums(X, None, together, 1, n_threads=threads)
+    around = distances.own_costs(X, None, together, sums / weights[:, None], n_threads=threads)
+    return around / float(X.shape[0] * X.shape[1])

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain import _core
 from konstrain.constraints import Problem
 from konstrain.kmeans import local_search
 from konstrain.kmeans.following import follow
@@ -39,7 +40,8 @@ def _run_with_an_early_look(loop: Loop, centers: NDArray[np.float64], seed: int)
     """Run to the end, but relocate centers after a few iterations if that already promises something."""
     if loop.max_iter <= EARLY_LOOK or _are_sizes_fixed(loop.steps.problem):
         return loop.run(centers)
-    early = replace(loop, max_iter=EARLY_LOOK).run(centers)
+    # Plain steps: the first ones go far, and beyond them other clusters' blocks would draw centers away.
+    early = replace(loop, max_iter=EARLY_LOOK, n_plain=EARLY_LOOK).run(centers)
     rest = replace(loop, max_iter=loop.max_iter - EARLY_LOOK)
     if not early.converged:
         early = _BriefSearch(rest, seed, n_left=EARLY_LOOK).relocate_centers(early)
@@ -77,7 +79,7 @@ class _BriefSearch:
                 best.block_labels,
                 problem.n_clusters,
                 self.seed,
-                costs=self.loop.steps.costs(best.centers),
+                known=(best.centers, self.loop.steps.costs(best.centers)),
             ):
                 found = self._follow(centers, best)
                 if is_lower(found.objective, best.objective):
@@ -126,12 +128,7 @@ class _BriefSearch:
 
 def _gaining(steps: Steps, clustering: Clustering) -> NDArray[np.int32]:
     """Blocks that would lower the sum of squares by moving alone, constraints left aside: Hartigan's test."""
-    costs, labels, weight = steps.costs(clustering.centers), clustering.block_labels, steps.problem.weight
-    cluster_weight = np.bincount(labels, weight, costs.shape[1])
-    home = (np.arange(labels.size), labels)
-    rest = cluster_weight[labels] - weight
-    gain = np.divide(costs[home] * cluster_weight[labels], rest, out=np.zeros(labels.size), where=rest > 0)
-    # The heaviest block's factor for all: where weights differ a few more blocks are looked at, none is missed.
-    entry = costs * (cluster_weight / (cluster_weight + weight.max()))
-    entry[home] = np.inf
-    return np.flatnonzero(entry.min(axis=1) < gain).astype(np.int32)
+    labels = clustering.block_labels
+    costs, weights = steps.costs(clustering.centers), steps.cluster_weights(labels)
+    found: NDArray[np.int32] = _core.gaining_blocks(costs, labels, steps.problem.weight, weights)
+    return found

@@ -70,6 +70,7 @@ def improve(
     seed: int = 0,
     movable: NDArray[np.int32] | None = None,
     resources: Resources | None = None,
+    known: tuple[NDArray[np.float64], float] | None = None,
 ) -> LocalSearchResult:
     """Lower the objective of feasible labels by moves that keep them feasible.
 
@@ -101,6 +102,9 @@ def improve(
         The only blocks to move, each on its own: neither swaps nor chains are tried. None: everything is.
     resources : Resources or None
         Bounds on further sums over clusters, which every move keeps too.
+    known : pair of ndarray of float64, shape (n_clusters, n_features), and float, or None
+        Means of the clusters and the cost of the labels, where they are known: a search among few blocks then takes
+        no pass over all of them, and its `cost` is this one less what each move gains.
 
     Returns
     -------
@@ -123,6 +127,8 @@ def improve(
             raise ValueError(f"{name} must have shape ({size},), got {vector.shape}")
     if movable is not None and movable.size and not 0 <= movable.min() <= movable.max() < labels.size:
         raise ValueError(f"movable has {movable.min()}..{movable.max()}, but there are {labels.size} blocks")
+    if known is not None and known[0].shape != (n_clusters, means.shape[1]):
+        raise ValueError(f"known means must have shape ({n_clusters}, {means.shape[1]}), got {known[0].shape}")
     low, high = widened(
         np.full(n_clusters, -np.inf) if size_min is None else np.where(size_min > 0, size_min, -np.inf),
         np.full(n_clusters, np.inf) if size_max is None else size_max,
@@ -148,6 +154,8 @@ def improve(
         rules=None if rules is None else rules.rules,
         rule_low=None if rules is None else rules.low,
         rule_high=None if rules is None else rules.high,
+        cluster_means=None if known is None else known[0],
+        start_cost=0.0 if known is None else known[1],
     )
     return LocalSearchResult(labels=found, cost=cost, n_moves=n_moves)
 
@@ -157,6 +165,10 @@ def improve_clustering(
 ) -> LocalSearchResult:
     """Lower the objective of a clustering by `improve`, under the constraints of its problem and in the time left."""
     problem = steps.problem
+    known = None
+    if movable is not None:
+        assert problem.scatter is not None
+        known = clustering.centers, clustering.objective - float(problem.scatter.sum())
     return improve(
         problem.mean,
         problem.weight,
@@ -172,6 +184,7 @@ def improve_clustering(
         seed=seed,
         movable=movable,
         resources=problem.resources,
+        known=known,
     )
 
 
@@ -223,7 +236,7 @@ def joint_relocations(
     n_clusters: int,
     seed: int = 0,
     *,
-    costs: NDArray[np.float64] | None = None,
+    known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> list[NDArray[np.float64]]:
     """Propose centers to restart from: several clusters dissolved and as many others cut in two at once.
 
@@ -231,8 +244,8 @@ def joint_relocations(
     ----------
     means, weight, labels, n_clusters, seed
         As in `relocation_candidates`.
-    costs : ndarray of float64, shape (n_blocks, n_clusters), or None
-        `block_costs` at the means of the clusters, where they are known.
+    known : pair of ndarrays of float64, or None
+        Means of the clusters and `block_costs` at these, where they are known.
 
     Returns
     -------
@@ -248,7 +261,7 @@ def joint_relocations(
     >>> [sorted(centers.ravel().tolist()) for centers in proposals]
     [[1.0, 50.0, 60.0, 101.0, 150.0, 160.0], [1.0, 50.0, 60.0, 100.0, 101.0, 155.0]]
     """
-    estimates = _Estimates.of(means, weight, labels, n_clusters, seed, costs)
+    estimates = _Estimates.of(means, weight, labels, n_clusters, seed, known)
     chosen: list[tuple[int, int]] = []
     used: set[int] = set()
     for removed, split in estimates.pairs(0.0):
@@ -274,11 +287,13 @@ class _Estimates:
     neighbour: list[int]  # the nearest other center of each
 
     @classmethod
-    def of(cls, means: Any, weight: Any, labels: Any, n_clusters: int, seed: int, costs: Any = None) -> "_Estimates":
+    def of(cls, means: Any, weight: Any, labels: Any, n_clusters: int, seed: int, known: Any = None) -> "_Estimates":
         _check(means, weight, labels, n_clusters, None)
-        sums, weights = center_sums(means, weight, labels, n_clusters)
-        centers = sums / np.where(weights > 0, weights, 1.0)[:, None]
-        costs = block_costs(means, weight, centers) if costs is None else costs
+        if known is None:
+            sums, weights = center_sums(means, weight, labels, n_clusters)
+            centers = sums / np.where(weights > 0, weights, 1.0)[:, None]
+            known = centers, block_costs(means, weight, centers)
+        centers, costs = known
         removal, gain, halves = _core.estimate_relocations(means, weight, labels, centers, costs, seed)
         worth = gain[None, :] - removal[:, None]
         worth[:, gain <= 0] = -np.inf

@@ -1,6 +1,6 @@
-"""Steps under sizes for many clusters: prices over short lists of clusters, no matrix of costs."""
+"""Steps under sizes alone: one sweep from the last step's prices; for many clusters lists, and no matrix of costs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,15 +38,46 @@ class SizedPart:
 
     @classmethod
     def of(cls, problem: Problem, violation_cost: float | None) -> "SizedPart | None":
-        """Take up a problem with sizes; None when something else matters or a matrix of costs is faster."""
-        if not problem.has_bounds or not transport.uses_lists(problem.n_clusters):
+        """Take up a problem with sizes; None when something else matters."""
+        if not problem.has_bounds:
             return None
         # One number in the shape of all costs: the bounds are counted from the rest.
         costs = np.broadcast_to(np.zeros(1), (problem.n_blocks, problem.n_clusters))
         question = problem.assignment_problem(costs, violation_cost)
         return cls(problem, question, transport.count_bounds(question)) if transport.supports(question) else None
 
-    def step(
+    @property
+    def uses_lists(self) -> bool:
+        """Whether clusters are so many that lists are faster than a matrix of costs."""
+        return transport.uses_lists(self.problem.n_clusters)
+
+    def step_from_prices(
+        self,
+        centers: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        prices: NDArray[np.float64],
+        costs: NDArray[np.float64],
+        moved: NDArray[np.int32] | None,
+        deadline: Deadline,
+        n_threads: int,
+    ) -> tuple[Assignment, Sums]:
+        """Solve one step from prices of a similar one, in the sweep that fills the columns of costs that moved."""
+        unit = transport.unit_of(self.question)
+        answer, (sums, weights) = distances.sized_step(
+            self.problem.mean,
+            weight,
+            centers,
+            self.bounds,
+            prices * unit,
+            costs,
+            moved=moved,
+            time_limit=deadline.remaining(),
+            n_threads=n_threads,
+        )
+        judged = transport.judged(replace(self.question, costs=costs), answer)
+        return judged, (judged.labels, sums, weights)
+
+    def step_by_lists(
         self,
         centers: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
@@ -54,7 +85,7 @@ class SizedPart:
         deadline: Deadline,
         n_threads: int,
     ) -> tuple[Assignment, Sums | None] | None:
-        """Solve one step, with the sums of its clusters where they are known; None when it takes a matrix."""
+        """Solve one step over lists, with the sums of its clusters where they are known; None: it takes a matrix."""
         unit = transport.unit_of(self.question)
         start = start_prices(self.question, warm)
         if start is not None and not start.any():

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
+from konstrain.assignment.problem import start_prices
 from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans import distances
@@ -64,11 +65,34 @@ class Steps:
             if answer is not None:
                 return answer
         if self._sized is not None:
-            found = self._sized.step(centers, self._weight, warm, self.deadline, self.n_threads)
-            if found is not None:
-                answer, self._sums = found
+            answer = self._step_under_sizes(self._sized, centers, warm)
+            if answer is not None:
                 return answer
         return self.assign(self.costs(centers), warm)
+
+    def _step_under_sizes(
+        self, sized: SizedPart, centers: NDArray[np.float64], warm: Assignment | None
+    ) -> Assignment | None:
+        """Put blocks into clusters where sizes alone couple them; None: the engine has to start anew."""
+        if sized.uses_lists:
+            found = sized.step_by_lists(centers, self._weight, warm, self.deadline, self.n_threads)
+            if found is None:
+                return None
+            answer, self._sums = found
+            return answer
+        prices = start_prices(sized.question, warm)
+        if prices is None:
+            return None
+        moved = None
+        if self._known is not None:
+            moved = np.flatnonzero((self._known[1] != centers).any(axis=1)).astype(np.int32)
+        # While costs are written nothing is known of them.
+        costs, self._known = self._room_for_costs, None
+        answer, self._sums = sized.step_from_prices(
+            centers, self._weight, prices, costs, moved, self.deadline, self.n_threads
+        )
+        self._known = costs, centers.copy()
+        return answer if answer.proven or self.deadline.expired() else None
 
     def _step_without_matrix(self, centers: NDArray[np.float64]) -> Assignment | None:
         """Send every block to its nearest center, then put the linked ones right; None if a cluster ends empty."""
@@ -106,10 +130,14 @@ class Steps:
         Good until the next call: all write to the same array, and what is in it already is not computed again.
         """
         if self._known is None or not np.array_equal(self._known[1], centers):
-            out = None if self._known is None else self._known[0]
-            costs = distances.block_costs(self.problem.mean, self._weight, centers, n_threads=self.n_threads, out=out)
+            costs, self._known = self._room_for_costs, None
+            distances.block_costs(self.problem.mean, self._weight, centers, n_threads=self.n_threads, out=costs)
             self._known = costs, centers.copy()
         return self._known[0]
+
+    @cached_property
+    def _room_for_costs(self) -> NDArray[np.float64]:
+        return np.empty((self.problem.n_blocks, self.problem.n_clusters))
 
     def assign(self, costs: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Put blocks into clusters at least total cost."""

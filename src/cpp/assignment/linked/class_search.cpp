@@ -16,14 +16,17 @@ namespace {
 // Changes of the worths at the root, in rounds between which a colouring is tried, and at every other node;
 // length of the first steps, and how much of the direction is kept from one step to the next.
 constexpr int rootRounds = 3;
-constexpr int rootSteps = 50;
+constexpr int rootSteps = 60;
 constexpr double rootLength = 0.5;
 constexpr double rootMemory = 0.95;
-constexpr int nodeSteps = 20;
+constexpr int nodeSteps = 30;
 constexpr double nodeLength = 0.2;
-constexpr double nodeMemory = 0.8;
+constexpr double nodeMemory = 0.9;
 // Shares of the root's gap within which the search looks for something better, one after the other.
 constexpr std::array gapShares{0.5, 1.0};
+// Labels at hand that cost relatively so little more than the root's bound are nearly the best there are: the
+// search looks for something better within the whole gap at once.
+constexpr double smallGap = 0.004;
 // Colourings that differ by less, relatively, cost the same: sums taken in another order.
 constexpr double sameTotal = 1e-10;
 
@@ -92,6 +95,8 @@ void ClassSearch::searchRoot(ClassRelaxation& root) {
 void ClassSearch::searchInRounds(const ClassRelaxation& root) {
     const double gap = value_ < infinity ? value_ - root.bound() : infinity;
     for (const double share : gapShares) {
+        if (share < 1.0 && gap < smallGap * std::abs(root.bound()))
+            continue;
         limit_ = gap < infinity ? root.bound() + share * gap : infinity;
         if (rootBound_ >= cutoff())
             return;

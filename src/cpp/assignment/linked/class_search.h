@@ -13,7 +13,7 @@
 namespace konstrain {
 
 // Exact search for the best colouring where cliques leave too wide a gap: depth first, with worths of nodes
-// for bounds. A branching costs about ten times what one of `CliqueSearch` does, and the tree that was
+// for bounds. A branching costs several times what one of `CliqueSearch` does, and the tree that was
 // counted had a tenth of the nodes.
 class ClassSearch {
 public:

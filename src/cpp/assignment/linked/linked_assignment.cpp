@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 
 #include "class_search.h"
 #include "clique_search.h"
@@ -201,34 +202,38 @@ bool LinkedAssignment::solveQuickly(std::span<const std::int32_t> slots, const P
     return !search.gaveUp();
 }
 
+// These blocks and all that are linked to them, sorted.
+std::vector<std::int32_t> LinkedAssignment::withNeighbours(std::span<const std::int32_t> blocks) const {
+    std::vector<std::int32_t> all(blocks.begin(), blocks.end());
+    for (const std::int32_t block : blocks)
+        std::ranges::copy(neighboursOf(block), std::back_inserter(all));
+    std::ranges::sort(all);
+    all.erase(std::ranges::unique(all).begin(), all.end());
+    return all;
+}
+
 // Takes up every link of these blocks: where links are many and the search is lost, all of them together
 // leave fewer choices, and cliques to see them by. False, and nothing done, when that would be too much.
 bool LinkedAssignment::takeUpAllOf(std::span<const std::int32_t> slots) {
-    std::vector<std::int32_t> blocks = blocksOf(slots);
-    for (const std::int32_t slot : slots)
-        for (const std::int32_t other : neighboursOf(block_[static_cast<std::size_t>(slot)]))
-            blocks.push_back(other);
-    std::ranges::sort(blocks);
-    const auto distinct = std::ranges::unique(blocks).begin() - blocks.begin();
-    if (static_cast<std::size_t>(distinct) > mostDense)
+    std::vector<std::int32_t> blocks = withNeighbours(blocksOf(slots));
+    if (blocks.size() > mostDense)
         return false;
-    for (const std::int32_t slot : slots)
-        takeUpAt(block_[static_cast<std::size_t>(slot)], [](std::int32_t) { return true; });
-    // The links among the blocks that were drawn in would be broken next, at the price of another search.
-    for (const std::int32_t slot : componentOf(slots.front()))
-        takeUpAt(block_[static_cast<std::size_t>(slot)], [&](std::int32_t other) {
-            const std::int32_t otherSlot = slot_[static_cast<std::size_t>(other)];
-            return otherSlot != untouched && visited_[static_cast<std::size_t>(otherSlot)] == walk_;
-        });
+    // All that hangs together, if it is little: what is left out may be broken next, at the price of another
+    // search.
+    for (auto more = withNeighbours(blocks);
+         more.size() <= StableSets::mostNodes && more.size() != blocks.size(); more = withNeighbours(blocks))
+        blocks = std::move(more);
+    for (const std::int32_t block : blocks)
+        takeUpWithin(block, blocks);
     return true;
 }
 
-// Takes up a block's links to those others that `wanted` accepts. The component is not marked as touched: the
-// caller is about to solve it.
-template <typename Wanted> void LinkedAssignment::takeUpAt(std::int32_t block, Wanted wanted) {
+// Takes up a block's links to blocks of a sorted list. The component is not marked as touched: the caller is
+// about to solve it.
+void LinkedAssignment::takeUpWithin(std::int32_t block, std::span<const std::int32_t> blocks) {
     const std::size_t nTouched = touched_.size();
     for (const std::int32_t other : neighboursOf(block))
-        if (wanted(other) && !takenUp(block, other))
+        if (std::ranges::binary_search(blocks, other) && !takenUp(block, other))
             takeUp(block, other, infinity);
     touched_.resize(nTouched);
 }

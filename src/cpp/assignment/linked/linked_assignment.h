@@ -83,7 +83,7 @@ private:
     static constexpr std::size_t beforeCliques = 100;
     // Branchings of the search by cliques before the search by classes takes over, if it may: those conflicts
     // that take fewer are sooner done by the former.
-    static constexpr std::size_t beforeClasses = 100;
+    static constexpr std::size_t beforeClasses = 40;
 
     void takeCheapest();
     void collectAllBroken();
@@ -98,7 +98,8 @@ private:
     void solveComponent(std::int32_t slot);
     bool solveQuickly(std::span<const std::int32_t> slots, const Potts& potts, std::size_t branchings);
     bool takeUpAllOf(std::span<const std::int32_t> slots);
-    template <typename Wanted> void takeUpAt(std::int32_t block, Wanted wanted);
+    void takeUpWithin(std::int32_t block, std::span<const std::int32_t> blocks);
+    std::vector<std::int32_t> withNeighbours(std::span<const std::int32_t> blocks) const;
     void solveDense(std::span<const std::int32_t> slots);
     void solveByClasses(std::vector<std::int32_t> blocks, const Potts& potts, const CliqueSearch& before,
                         std::vector<std::int32_t> colours, double value);

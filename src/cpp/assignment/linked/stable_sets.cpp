@@ -23,24 +23,23 @@ public:
 
     explicit Search(std::size_t nNodes) : linked_(nNodes, Set{}) {}
 
-    void link(std::size_t a, std::size_t b) {
-        insert(linked_[a], b);
-        insert(linked_[b], a);
-    }
+    // One direction; the other end says the same.
+    void link(std::size_t a, std::size_t b) { insert(linked_[a], b); }
 
     bool wasCutShort() const { return branchings_ > mostBranchings; }
 
-    // The heaviest stable set of `among` if it weighs more than `floor`, with its weight.
-    std::optional<double> heaviest(Set among, Weights weight, double floor, Set& chosen) {
+    // The heaviest stable set of `among` if it weighs more than `floor`, with its weight. Only nodes of
+    // `changed` can be folded: the others could not be before, and nothing around them is different.
+    std::optional<double> heaviest(Set among, const Set& changed, Weights weight, double floor, Set& chosen) {
         if (++branchings_ > mostBranchings)
             return std::nullopt;
-        Folded folded = fold(among, weight);
+        Folded folded = fold(among, weight, changed);
         const double left = floor - folded.weight;
         chosen = Set{};
         std::optional<double> found = 0.0;
         if (isEmpty(among))
             found = left < 0.0 ? found : std::nullopt;
-        else if (cover(among, weight) <= left)
+        else if (cover(among, weight, left) <= left)
             found = std::nullopt;
         else
             found = solveCore(among, weight, left, chosen);
@@ -52,10 +51,11 @@ public:
         return folded.weight + *found;
     }
 
-    // What no stable set outweighs: cliques, each paid once, that together pay every node its weight.
-    double cover(Set among, Weights weight) const {
+    // What no stable set outweighs: cliques, each paid once, that together pay every node its weight. Ends as
+    // soon as that is more than `enough`.
+    double cover(Set among, Weights weight, double enough = infinity) const {
         double sum = 0.0;
-        while (!isEmpty(among)) {
+        while (!isEmpty(among) && sum <= enough) {
             Set clique{};
             double least = infinity;
             for (Set candidates = among; !isEmpty(candidates);) {
@@ -117,6 +117,16 @@ private:
         return sum;
     }
 
+    static bool weighsAtMost(Set set, const Weights& weight, double most) {
+        double sum = 0.0;
+        while (!isEmpty(set) && sum <= most) {
+            const std::size_t node = first(set);
+            sum += weight[node];
+            erase(set, node);
+        }
+        return sum <= most;
+    }
+
     Set neighboursOf(const Set& nodes) const {
         Set all{};
         forEach(nodes, [&](std::size_t node) { all = join(all, linked_[node]); });
@@ -135,13 +145,13 @@ private:
 
     // Takes nodes that outweigh all their neighbours. A node whose neighbours are all linked can be taken for
     // each of them: these are worth only what they weigh more.
-    Folded fold(Set& among, Weights& weight) const {
+    Folded fold(Set& among, Weights& weight, Set open) const {
         Folded folded;
-        for (Set open = among; !isEmpty(open);) {
+        while (!isEmpty(open)) {
             const std::size_t node = first(open);
             erase(open, node);
             const Set neighbours = meet(among, linked_[node]);
-            const bool isHeavy = weightOf(neighbours, weight) <= weight[node];
+            const bool isHeavy = weighsAtMost(neighbours, weight, weight[node]);
             if (!isHeavy && !isClique(neighbours))
                 continue;
             folded.nodes[folded.count++] = node;
@@ -175,35 +185,40 @@ private:
     std::optional<double> solveParts(const Set& part, const Set& rest, const Weights& weight, double floor,
                                      Set& chosen) {
         Set ofRest{};
-        const auto one = heaviest(part, weight, floor - cover(rest, weight), chosen);
-        const auto other = one ? heaviest(rest, weight, floor - *one, ofRest) : std::nullopt;
+        const auto one = heaviest(part, Set{}, weight, floor - cover(rest, weight), chosen);
+        const auto other = one ? heaviest(rest, Set{}, weight, floor - *one, ofRest) : std::nullopt;
         if (!other)
             return std::nullopt;
         chosen = join(chosen, ofRest);
         return *one + *other;
     }
 
-    // With and without the node whose neighbours weigh most.
+    // With and without a node: one that weighs much, for the sake of the part without it, and whose
+    // neighbours do, for the sake of the part with it.
     std::optional<double> branch(const Set& among, const Weights& weight, double floor, Set& chosen) {
         std::size_t node = first(among);
         double most = -1.0;
         forEach(among, [&](std::size_t candidate) {
-            const double around = weightOf(meet(among, linked_[candidate]), weight);
-            if (around > most) {
-                most = around;
+            const double score = weight[candidate] * weightOf(meet(among, linked_[candidate]), weight);
+            if (score > most) {
+                most = score;
                 node = candidate;
             }
         });
         Set others = among;
         erase(others, node);
+        const Set beside = meet(others, linked_[node]);
+        const Set apart = without(others, beside);
+        const Set nearby = meet(apart, neighboursOf(beside));
         Set set{};
         std::optional<double> best;
-        if (const auto with = heaviest(without(others, linked_[node]), weight, floor - weight[node], set)) {
+        if (const auto with = heaviest(apart, nearby, weight, floor - weight[node], set)) {
             best = *with + weight[node];
             insert(set, node);
             chosen = set;
         }
-        if (const auto without = heaviest(others, weight, best ? std::max(floor, *best) : floor, set)) {
+        if (const auto without =
+                heaviest(others, beside, weight, best ? std::max(floor, *best) : floor, set)) {
             best = without;
             chosen = set;
         }
@@ -216,7 +231,8 @@ private:
 
 } // namespace
 
-StableSets::StableSets(const Potts& potts) : nNodes_(potts.nNodes()), linked_(nNodes_ * nNodes_, 0) {
+StableSets::StableSets(const Potts& potts)
+    : potts_(potts), nNodes_(potts.nNodes()), linked_(nNodes_ * nNodes_, 0) {
     assert(nNodes_ <= mostNodes);
     for (const Link& link : potts.links()) {
         const auto a = static_cast<std::size_t>(link.first);
@@ -244,16 +260,19 @@ StableSet StableSets::search(std::span<const std::int32_t> candidates, std::span
     Graph graph(candidates.size());
     typename Graph::Set all{};
     typename Graph::Weights weights{};
+    std::vector<std::int32_t> place(nNodes_, -1);
     for (std::size_t a = 0; a != candidates.size(); ++a) {
         const auto node = static_cast<std::size_t>(candidates[a]);
         Graph::insert(all, a);
         weights[a] = weight[node];
-        for (std::size_t b = 0; b != a; ++b)
-            if (areLinked(node, static_cast<std::size_t>(candidates[b])))
-                graph.link(a, b);
+        place[node] = static_cast<std::int32_t>(a);
     }
+    for (std::size_t a = 0; a != candidates.size(); ++a)
+        for (const Neighbour& neighbour : potts_.neighbours(static_cast<std::size_t>(candidates[a])))
+            if (const std::int32_t b = place[static_cast<std::size_t>(neighbour.node)]; b >= 0)
+                graph.link(a, static_cast<std::size_t>(b));
     typename Graph::Set chosen{};
-    const std::optional<double> found = graph.heaviest(all, weights, floor, chosen);
+    const std::optional<double> found = graph.heaviest(all, all, weights, floor, chosen);
     if (graph.wasCutShort())
         return {{}, std::max(floor, graph.cover(all, weights))};
     if (!found)

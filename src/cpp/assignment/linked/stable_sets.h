@@ -22,6 +22,7 @@ class StableSets {
 public:
     static constexpr std::size_t mostNodes = 256; // recursion and bit sets are made for so many
 
+    // Keeps a reference.
     explicit StableSets(const Potts& potts);
 
     bool areLinked(std::size_t a, std::size_t b) const { return linked_[a * nNodes_ + b] != 0; }
@@ -36,6 +37,7 @@ private:
     StableSet search(std::span<const std::int32_t> candidates, std::span<const double> weight,
                      double floor) const;
 
+    const Potts& potts_;
     std::size_t nNodes_;
     std::vector<char> linked_; // pairs of nodes, row-major
 };

@@ -192,6 +192,9 @@ void ResourcePrices::measure(std::span<const double> prices, Shares& shares) {
     shares.value = pricer_.paidBy(base_);
     for (const std::uint32_t row : near_)
         measureRow(row, shares);
+    for (std::size_t i = 0; i != n; ++i)
+        for (std::size_t j = 0; j != i; ++j)
+            shares.slope[j * n + i] = shares.slope[i * n + j];
     for (std::size_t e = 0; e != nPrices_; ++e)
         if (prices[e] != 0.0)
             shares.value -= prices[e] * (prices[e] > 0.0 ? high_[e] : low_[e]);
@@ -220,19 +223,26 @@ void ResourcePrices::measureRow(std::size_t row, Shares& shares) {
             counting_.push_back(a);
     const std::size_t nAmounts = problem_.nAmounts;
     const std::size_t n = base_.size();
+    // Below the diagonal only; `measure` mirrors it.
+    held_.clear();
     for (auto& [j, share] : taking_) {
         share /= sum;
-        for (const std::size_t a : counting_)
-            shares.sums[j * nAmounts + a] += share * amount[a];
-    }
-    for (const auto& [j, share] : taking_)
-        for (const auto& [l, other] : taking_) {
-            const double coupling = (j == l ? share * (1.0 - share) : -share * other) / temperature_;
-            for (const std::size_t a : counting_)
-                for (const std::size_t b : counting_)
-                    shares.slope[(j * nAmounts + a) * n + l * nAmounts + b] +=
-                        coupling * amount[a] * amount[b];
+        const double steepness = share / temperature_;
+        for (const std::size_t a : counting_) {
+            const std::size_t entry = j * nAmounts + a;
+            shares.sums[entry] += share * amount[a];
+            held_.emplace_back(entry, share * amount[a]);
+            for (const std::size_t b : counting_)
+                if (b <= a)
+                    shares.slope[entry * n + j * nAmounts + b] += steepness * amount[a] * amount[b];
         }
+    }
+    for (std::size_t p = 0; p != held_.size(); ++p) {
+        double* slope = shares.slope.data() + held_[p].first * n;
+        const double scaled = held_[p].second / temperature_;
+        for (std::size_t q = 0; q <= p; ++q)
+            slope[held_[q].first] -= scaled * held_[q].second;
+    }
 }
 
 // The Newton step from here; false when the sums are as the prices want them.

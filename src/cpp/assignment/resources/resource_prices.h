@@ -53,6 +53,7 @@ private:
     std::vector<double> priced_;
     std::vector<std::pair<std::size_t, double>> taking_; // clusters that a row takes shares of
     std::vector<std::size_t> counting_;                  // amounts of a row that are not zero
+    std::vector<std::pair<std::size_t, double>> held_;   // what a row adds to which sums
     Shares now_;
     Shares next_;
     std::vector<double> direction_;

@@ -2,9 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
-
-#include "resource_problem.h"
 
 namespace konstrain {
 
@@ -13,7 +12,8 @@ namespace konstrain {
 // most rows there are no kinds.
 class RowKinds {
 public:
-    explicit RowKinds(const ResourceProblem& problem);
+    // `amounts` is rows x nAmounts.
+    RowKinds(std::span<const double> amounts, std::size_t nAmounts);
 
     bool areFew() const { return !examples_.empty(); }
     std::size_t count() const { return examples_.size(); }

@@ -31,20 +31,23 @@ namespace {
 
 const auto priceFullSteps = KONSTRAIN_PICK(priceFullSteps);
 
+// Rows that may be left for the tail: fewer than eight, and as many as a full chunk may reach past.
+constexpr std::size_t mostTailRows = 16;
+
 // The last rows of the matrix, copied so that reading past them is harmless. Missing rows repeat the first
 // one and are dropped.
-PricedSums priceTail(RowsView rows, const double* offsets, RowsOut out) {
+PricedSums priceTail(RowsView rows, const double* offsets, std::vector<double>& padded,
+                     std::vector<std::int64_t>& ignored, RowsOut out) {
     const std::size_t stride = paddedToLanes(rows.nColumns);
     const std::size_t nSteps = (rows.nRows + 7) / 8;
-    std::vector<double> padded(nSteps * 8 * stride, 0.0);
+    assert(nSteps * 8 <= mostTailRows);
     for (std::size_t row = 0; row != nSteps * 8; ++row)
         std::copy_n(rows.costs + (row < rows.nRows ? row : 0) * rows.stride, rows.nColumns,
                     padded.data() + row * stride);
-    std::vector<std::int32_t> labels(nSteps * 8);
-    std::vector<float> gaps(nSteps * 8);
-    std::vector<std::int64_t> ignored(rows.nColumns);
+    std::int32_t labels[mostTailRows];
+    float gaps[mostTailRows];
     priceFullSteps({padded.data(), nSteps * 8, rows.nColumns, stride}, offsets,
-                   {labels.data(), gaps.data(), ignored.data()});
+                   {labels, gaps, ignored.data()});
     PricedSums sums;
     for (std::size_t row = 0; row != rows.nRows; ++row) {
         const auto column = static_cast<std::size_t>(labels[row]);
@@ -67,27 +70,34 @@ std::size_t rowsWithRoom(std::size_t nRows, std::size_t nColumns) {
 
 } // namespace
 
-PricedSums priceRows(std::span<const double> costs, std::span<const double> prices,
-                     std::span<std::int32_t> labels, std::span<float> gaps, std::span<std::int64_t> sizes) {
-    const std::size_t nColumns = prices.size();
-    assert(nColumns > 0 && costs.size() == labels.size() * nColumns && sizes.size() == nColumns);
-    assert(gaps.empty() || gaps.size() == labels.size());
-    std::vector<double> offsets(paddedToLanes(nColumns), infinity);
-    std::copy(prices.begin(), prices.end(), offsets.begin());
-    std::fill(sizes.begin(), sizes.end(), 0);
+RowPricer::RowPricer(std::span<const double> prices)
+    : nColumns_(prices.size()), offsets_(paddedToLanes(nColumns_), infinity),
+      padded_(mostTailRows * paddedToLanes(nColumns_), 0.0), ignored_(nColumns_) {
+    std::copy(prices.begin(), prices.end(), offsets_.begin());
+}
 
-    const std::size_t nFull = rowsWithRoom(labels.size(), nColumns);
+PricedSums RowPricer::price(std::span<const double> costs, std::span<std::int32_t> labels,
+                            std::span<float> gaps, std::span<std::int64_t> sizes) {
+    assert(nColumns_ > 0 && costs.size() == labels.size() * nColumns_ && sizes.size() == nColumns_);
+    assert(gaps.empty() || gaps.size() == labels.size());
+    const std::size_t nFull = rowsWithRoom(labels.size(), nColumns_);
     float* gap = gaps.empty() ? nullptr : gaps.data();
-    PricedSums sums = priceFullSteps({costs.data(), nFull, nColumns, nColumns}, offsets.data(),
+    PricedSums sums = priceFullSteps({costs.data(), nFull, nColumns_, nColumns_}, offsets_.data(),
                                      {labels.data(), gap, sizes.data()});
     if (nFull != labels.size()) {
         const PricedSums tail = priceTail(
-            {costs.data() + nFull * nColumns, labels.size() - nFull, nColumns, nColumns}, offsets.data(),
-            {labels.data() + nFull, gap == nullptr ? nullptr : gap + nFull, sizes.data()});
+            {costs.data() + nFull * nColumns_, labels.size() - nFull, nColumns_, nColumns_}, offsets_.data(),
+            padded_, ignored_, {labels.data() + nFull, gap == nullptr ? nullptr : gap + nFull, sizes.data()});
         sums.cost += tail.cost;
         sums.priced += tail.priced;
     }
     return sums;
+}
+
+PricedSums priceRows(std::span<const double> costs, std::span<const double> prices,
+                     std::span<std::int32_t> labels, std::span<float> gaps, std::span<std::int64_t> sizes) {
+    std::fill(sizes.begin(), sizes.end(), 0);
+    return RowPricer(prices).price(costs, labels, gaps, sizes);
 }
 
 } // namespace konstrain

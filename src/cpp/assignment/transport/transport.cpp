@@ -39,7 +39,15 @@ public:
         : costs_(costs), lower_(lower), upper_(upper), labels_(labels), gaps_(labels.size()),
           sizes_(lower.size()), options_(options) {}
 
+    // A level whose rows are in their cheapest clusters already.
+    Level(std::span<const double> costs, std::span<const std::int64_t> lower,
+          std::span<const std::int64_t> upper, std::span<std::int32_t> labels, PricedRows priced,
+          const TransportOptions& options)
+        : costs_(costs), lower_(lower), upper_(upper), labels_(labels), gaps_(std::move(priced.gaps)),
+          sizes_(std::move(priced.sizes)), sums_(priced.sums), options_(options) {}
+
     TransportResult solve(std::span<double> prices);
+    TransportResult solveLabelled(std::span<double> prices) { return settle(prices, spread(prices)); }
 
 private:
     std::size_t nRows() const { return labels_.size(); }
@@ -50,10 +58,13 @@ private:
     bool isWorthAnAuction(std::int64_t excess) const;
     void priceBySample(std::span<double> prices);
     std::int64_t label(std::span<const double> prices);
+    std::int64_t spread(std::span<const double> prices);
     std::int64_t auction(std::span<double> prices, std::int64_t excess);
     std::int64_t easeCrowding(std::span<double> prices, std::int64_t excess);
     std::size_t coreRows(std::int64_t excess) const;
     std::size_t listLength(std::size_t nCoreRows) const;
+    TransportResult settle(std::span<double> prices, std::int64_t excess);
+    TransportResult finish(std::span<double> prices, std::int64_t excess);
     FlowSearch::Status balance(const CoreRows& core, std::span<double> prices);
     TransportResult accept(const CoreRows& core, std::span<const std::int32_t> coreLabels,
                            std::span<const double> before, std::span<const double> prices);
@@ -105,6 +116,11 @@ void Level::priceBySample(std::span<double> prices) {
 // Gives each row its cheapest label at these prices and returns by how much the sizes miss their bounds.
 std::int64_t Level::label(std::span<const double> prices) {
     sums_ = priceRows(costs_, prices, labels_, gaps_, sizes_);
+    return spread(prices);
+}
+
+// Lets rows that cost the same elsewhere go where there is room; returns by how much the sizes still miss.
+std::int64_t Level::spread(std::span<const double> prices) {
     if (totalExcess(prices, sizes_, lower_, upper_) == 0)
         return 0;
     std::vector<std::int64_t> excess(nClusters());
@@ -165,19 +181,30 @@ std::size_t Level::listLength(std::size_t nCoreRows) const {
 
 TransportResult Level::solve(std::span<double> prices) {
     dropIdlePrices(prices, lower_, upper_, nRows());
-    const bool maySample = isLargeForSamples();
-    const bool sampleFirst = maySample && !options_.trustPrices;
-    if (sampleFirst)
+    if (isLargeForSamples() && !options_.trustPrices) {
         priceBySample(prices);
-    std::int64_t excess = label(prices);
-    if (!maySample && isWorthAnAuction(excess)) {
-        excess = auction(prices, excess);
-    } else if (!maySample) {
-        excess = easeCrowding(prices, excess);
-    } else if (!sampleFirst && static_cast<double>(excess) > 2.0 * usualExcess(nRows(), nClusters())) {
-        priceBySample(prices);
-        excess = label(prices);
+        return finish(prices, label(prices));
     }
+    return settle(prices, label(prices));
+}
+
+// Looks for better prices where these leave much to do, by the excess they leave, and then ends it.
+TransportResult Level::settle(std::span<double> prices, std::int64_t excess) {
+    if (isLargeForSamples()) {
+        if (static_cast<double>(excess) > 2.0 * usualExcess(nRows(), nClusters())) {
+            priceBySample(prices);
+            excess = label(prices);
+        }
+    } else if (isWorthAnAuction(excess)) {
+        excess = auction(prices, excess);
+    } else {
+        excess = easeCrowding(prices, excess);
+    }
+    return finish(prices, excess);
+}
+
+// Moves rows along cheapest paths until the sizes are within bounds.
+TransportResult Level::finish(std::span<double> prices, std::int64_t excess) {
     result_ = {sums_.cost, sums_.priced - boundTerm(prices, lower_, upper_), true};
     for (std::size_t growth = 1; excess != 0; growth *= coreGrowth) {
         const CoreRows core = chooseCoreRows(costs_, nClusters(), labels_, gaps_, growth * coreRows(excess));
@@ -258,6 +285,14 @@ TransportResult solveTransport(std::span<const double> costs, std::span<const st
     assert(!prices.empty() && lower.size() == prices.size() && upper.size() == prices.size());
     assert(costs.size() == labels.size() * prices.size());
     return Level(costs, lower, upper, labels, options).solve(prices);
+}
+
+TransportResult solveTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
+                               std::span<const std::int64_t> upper, std::span<double> prices,
+                               std::span<std::int32_t> labels, PricedRows priced, TransportOptions options) {
+    assert(priced.gaps.size() == labels.size() && priced.sizes.size() == prices.size());
+    options.trustPrices = true;
+    return Level(costs, lower, upper, labels, std::move(priced), options).solveLabelled(prices);
 }
 
 } // namespace konstrain

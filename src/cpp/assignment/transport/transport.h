@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "deadline.h"
+#include "priced_rows.h"
 
 namespace konstrain {
 
@@ -26,6 +27,13 @@ struct TransportResult {
     bool finished = true;
 };
 
+// What `priceRows` says about all rows, besides their labels.
+struct PricedRows {
+    std::vector<float> gaps;
+    std::vector<std::int64_t> sizes;
+    PricedSums sums;
+};
+
 // Labels of least total cost with between lower[j] and upper[j] rows in cluster j. Sums of bounds must allow
 // it.
 //
@@ -35,5 +43,11 @@ struct TransportResult {
 TransportResult solveTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
                                std::span<const std::int64_t> upper, std::span<double> prices,
                                std::span<std::int32_t> labels, const TransportOptions& options);
+
+// The same from labels that `priceRows` gave at these prices, which `dropIdlePrices` has seen; they are
+// trusted, whatever the options say.
+TransportResult solveTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
+                               std::span<const std::int64_t> upper, std::span<double> prices,
+                               std::span<std::int32_t> labels, PricedRows priced, TransportOptions options);
 
 } // namespace konstrain
