@@ -158,6 +158,9 @@ def test_the_list_has_every_limit_that_modules_of_the_search_and_the_engines_nam
             "LAST_ROUNDS",
             "WIDE_GAP",
             "WORTH",
+            "RESTING",
+            "MOMENTUM",
+            "MOST_EXACT",
         ),
     }
     package = Path(konstrain.__file__).parent

@@ -27,6 +27,8 @@ SINGLE_GUARD = 1e-6
 # The linear program over prices of rules counts as solved up to this share of its value: steps of k-means that need
 # no proof look at no more than four digits of a gap, and a proof goes on from here by other means.
 SIFTED_RELATIVE = 1e-7
+# The same on the way, where centers follow shares: a tenth of the fall at which they rest.
+SHARED_RELATIVE = 1e-5
 
 # Labels that Newton steps and repair leave further than this above the bound of their rules are worth the linear
 # program and annealing, which take several times as long; with shares of one attribute gaps are far below it.

@@ -184,7 +184,7 @@ def test_totals_keep_sizes():
 def test_no_labels_that_keep_the_rules_cost_less_than_prices_and_whole_numbers_say(seed):
     costs, rules = small_shares(seed)
     kinds = Kinds.among(rules.amounts)
-    prices, _ = sift(costs, rules, np.zeros_like(rules.low), NO_DEADLINE)
+    prices = sift(costs, rules, np.zeros_like(rules.low), NO_DEADLINE).prices
     pricing = Pricing.at(costs, rules, prices, kinds)
     lost = WholeBound(pricing, WholeRules.of(rules, kinds), kinds).lost
     assert lost >= 0.0

@@ -1,5 +1,7 @@
 """Prices, repair and proofs under several sums per cluster, beyond what can be enumerated."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -85,19 +87,80 @@ def test_sifted_prices_have_the_bound_of_the_whole_linear_program(seed):
     """Most choices never become a column; scipy solves the program with all of them."""
     problem = territories(seed=seed)
     rules, _ = problem.resources.compared.scaled
-    prices, least = sift(problem.costs, rules, np.zeros_like(rules.low), NO_DEADLINE)
-    bound = least - rules.paid_by_bounds(prices)
-    assert bound == pytest.approx(Pricing.at(problem.costs, rules, prices).bound)
-    assert bound == pytest.approx(_whole_program(problem.costs, rules), rel=1e-6)
+    sifted = sift(problem.costs, rules, np.zeros_like(rules.low), NO_DEADLINE)
+    assert sifted.least - rules.paid_by_bounds(sifted.prices) == pytest.approx(sifted.bound)
+    assert sifted.bound == pytest.approx(Pricing.at(problem.costs, rules, sifted.prices).bound)
+    assert sifted.bound == pytest.approx(_whole_program(problem.costs, rules), rel=1e-6)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("seed", range(3))
+def test_shares_solve_the_linear_program(seed):
+    """They add up to one, keep all bounds and cost as much as the prices prove."""
+    problem = territories(seed=seed)
+    rules, _ = problem.resources.compared.scaled
+    sifted = sift(problem.costs, rules, np.zeros_like(rules.low), NO_DEADLINE)
+    assert (sifted.shares >= 0.0).all()
+    assert sifted.shares.sum(axis=1) == pytest.approx(1.0)
+    held = sifted.shares.T @ rules.of_blocks
+    assert (held >= rules.low - 1e-5).all()
+    assert (held <= rules.high + 1e-5).all()
+    assert (sifted.shares * problem.costs).sum() == pytest.approx(sifted.bound, rel=1e-6)
+
+
+@pytest.mark.engine
+def test_the_linear_program_takes_bounds_of_every_kind():
+    """Both sides, one side, none, and bounds that leave no room at all."""
+    problem = territories(n=60, k=3)
+    scaled, _ = problem.resources.compared.scaled
+    low, high = scaled.low.copy(), scaled.high.copy()
+    low[:, 0], high[0], low[0] = -np.inf, np.inf, -np.inf
+    low[1, 2] = high[1, 2] = 18.5
+    rules = replace(scaled, low=low, high=high)
+    sifted = sift(problem.costs, rules, np.zeros_like(low), NO_DEADLINE)
+    assert sifted.bound == pytest.approx(_whole_program(problem.costs, rules), rel=1e-6)
+
+
+@pytest.mark.engine
+def test_the_linear_program_ends_where_nothing_keeps_the_rules():
+    problem = territories(n=40, k=3)
+    scaled, _ = problem.resources.compared.scaled
+    rules = replace(scaled, low=scaled.low + 100.0, high=scaled.high + 100.0)
+    sifted = sift(problem.costs, rules, np.zeros_like(rules.low), NO_DEADLINE)
+    assert np.isfinite(sifted.bound)
+    assert np.isfinite(sifted.shares).all()
+
+
+def test_bounds_between_whole_numbers_prove_more_at_whole_numbers():
+    """Sums of whole numbers are whole; sums of fractions and impossible bounds are left alone."""
+    amounts = np.column_stack([[1.0, 2.0, 3.0], [0.5, 1.0, 1.5], [1.0, 1.0, 1.0]])
+    low, high = np.array([[1.5, 1.5, 1.2]]), np.array([[6.7, 6.7, 1.8]])
+    tight = Resources.of_amounts(amounts, low, high).tightened
+    assert tight.low.tolist() == [[2.0, 1.5, 1.2]]
+    assert tight.high.tolist() == [[6.0, 6.7, 1.8]]
+    whole = Resources.of_amounts(amounts, [[0.1 + 0.2 + 0.7] * 3], [[3.0] * 3]).tightened
+    assert whole.low.tolist() == [[1.0, 1.0, 1.0]]
+
+
+@pytest.mark.engine
+def test_whole_amounts_give_a_higher_bound():
+    problem = territories()
+    search = ResourceSearch(problem, Deadline(None, max_nodes=1, is_brief=True))
+    search.run(None)
+    rules, _ = problem.resources.compared.scaled
+    assert search.bound > 1.0001 * sift(problem.costs, rules, np.zeros_like(rules.low), NO_DEADLINE).bound
+    assert search.bound <= search.cost
 
 
 def _whole_program(costs, rules):
     n, k = costs.shape
     in_cluster = np.kron(rules.of_blocks.T, np.eye(k))
+    most = np.concatenate([rules.high.T.ravel(), -rules.low.T.ravel()])
+    asked = np.isfinite(most)
     return linprog(
         costs.ravel(),
-        A_ub=np.vstack([in_cluster, -in_cluster]),
-        b_ub=np.concatenate([rules.high.T.ravel(), -rules.low.T.ravel()]),
+        A_ub=np.vstack([in_cluster, -in_cluster])[asked],
+        b_ub=most[asked],
         A_eq=np.kron(np.eye(n), np.ones(k)),
         b_eq=np.ones(n),
     ).fun
@@ -108,20 +171,20 @@ def _whole_program(costs, rules):
 def test_walks_end_at_labels_that_keep_all_bounds_and_are_repeatable(warmth):
     problem = territories()
     rules, _ = problem.resources.compared.scaled
-    prices, least = sift(problem.costs, rules, np.zeros_like(rules.low), NO_DEADLINE)
-    start = Pricing.at(problem.costs, rules, prices).paid.argmin(axis=1).astype(np.int32)
+    sifted = sift(problem.costs, rules, np.zeros_like(rules.low), NO_DEADLINE)
+    start = Pricing.at(problem.costs, rules, sifted.prices).paid.argmin(axis=1).astype(np.int32)
     assert not problem.is_feasible(start)
-    arrays = [np.ascontiguousarray(part) for part in (rules.rules, rules.low, rules.high, prices)]
+    arrays = [np.ascontiguousarray(part) for part in (rules.rules, rules.low, rules.high, sifted.prices)]
     results = [
         _core.walk_by_resources(
-            problem.costs, rules.amounts, *arrays, start, warmth, 20 * prices.size, 400_000, seed, np.inf
+            problem.costs, rules.amounts, *arrays, start, warmth, 20 * sifted.prices.size, 400_000, seed, np.inf
         )
         for seed in (0, 0, 1)
     ]
     for labels, is_kept in results:
         assert is_kept
         assert problem.is_feasible(labels)
-        assert problem.cost_of(labels) <= 1.1 * (least - rules.paid_by_bounds(prices))
+        assert problem.cost_of(labels) <= 1.1 * sifted.bound
     assert np.array_equal(results[0][0], results[1][0])
     assert not np.array_equal(results[0][0], results[2][0])
 
@@ -133,6 +196,7 @@ def test_only_a_wide_gap_is_worth_the_linear_program(is_poor, monkeypatch):
     problem = territories()
     brief = Deadline(None, max_nodes=1, is_brief=True)
     asked = []
+    monkeypatch.setattr(free_blocks, "FEW_KINDS", problem.n_blocks)
     monkeypatch.setattr(free_blocks, "sift", lambda *given: asked.append(1) or sift(*given))
     monkeypatch.setattr(free_blocks, "POOR_GAP", np.inf)
     first = ResourceSearch(problem, brief)
@@ -145,8 +209,26 @@ def test_only_a_wide_gap_is_worth_the_linear_program(is_poor, monkeypatch):
     search.run(None)
     assert bool(asked) == is_poor
     assert problem.is_feasible(search.labels)
-    assert search.bound >= first.bound
+    assert search.bound >= first.bound * (1.0 - 1e-12)
     assert search.cost <= first.cost
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("n_kinds", [free_blocks.FEW_KINDS, free_blocks.FEW_KINDS + 1], ids=["few", "many"])
+def test_newton_steps_are_for_few_kinds_of_blocks(n_kinds, monkeypatch):
+    """Blocks with amounts of their own go to the linear program at once; both ways keep all bounds."""
+    problem = territories()
+    amounts = problem.resources.amounts[np.arange(problem.n_blocks) % n_kinds]
+    mean = np.tile(amounts.sum(axis=0) / problem.n_clusters, (problem.n_clusters, 1))
+    problem = replace(problem, resources=Resources.of_amounts(amounts, 0.9 * mean, 1.1 * mean))
+    asked = []
+    place = _core.place_by_resources
+    monkeypatch.setattr(_core, "place_by_resources", lambda *given: asked.append(1) or place(*given))
+    search = ResourceSearch(problem, Deadline(None, max_nodes=1, is_brief=True))
+    search.run(None)
+    assert bool(asked) == (n_kinds == free_blocks.FEW_KINDS)
+    assert problem.is_feasible(search.labels)
+    assert search.bound <= search.cost <= 1.1 * search.bound
 
 
 def test_warm_prices_lead_to_the_same_bound():

@@ -1,5 +1,6 @@
 #include "arrays.h"
 #include "bindings.h"
+#include "choice_program.h"
 #include "deadline.h"
 #include "resource_prices.h"
 #include "resource_repair.h"
@@ -70,6 +71,25 @@ auto walkByResources(Matrix<double> costs, Matrix<double> amounts, Matrix<double
     return std::make_tuple(labels, isKept);
 }
 
+auto solveChoices(Vector<std::int32_t> first, Vector<std::int32_t> cluster, Vector<double> cost,
+                  Matrix<double> held, Matrix<double> low, Matrix<double> high, Matrix<double> start,
+                  double dearest, double enough, double timeLimit) {
+    const konstrain::ChoiceProgram program{
+        held.shape(1),      view<std::int32_t>(first), view<std::int32_t>(cluster), view<double>(cost),
+        view<double>(held), view<double>(low),         view<double>(high)};
+    auto prices = copyVector<double>(view<double>(start));
+    auto shares = makeVector<double>(cost.size());
+    double value = 0.0;
+    {
+        nb::gil_scoped_release release;
+        konstrain::InteriorPoint inside(program, view<double>(start), dearest);
+        value = inside.solve(enough, konstrain::deadlineIn(timeLimit), {prices.data(), prices.size()});
+        for (std::size_t c = 0; c != shares.size(); ++c)
+            shares.data()[c] = inside.shareOf(c);
+    }
+    return std::make_tuple(prices, shares, value);
+}
+
 } // namespace
 
 void bindResources(nb::module_& m) {
@@ -88,4 +108,10 @@ void bindResources(nb::module_& m) {
           "Labels found by annealing from these on among so many choices of least regret at these prices, "
           "and whether they "
           "keep all bounds.");
+    m.def(
+        "solve_choices", &solveChoices, "first"_a.noconvert(), "cluster"_a.noconvert(), "cost"_a.noconvert(),
+        "held"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "start"_a.noconvert(), "dearest"_a,
+        "enough"_a, "time_limit"_a,
+        "Prices (flat, clusters x rules), shares of choices within the bounds, and their cost, which is the "
+        "least up to `enough`.");
 }

@@ -1,8 +1,8 @@
 """Blocks without links under several sums per cluster: prices, and labels that keep all bounds.
 
 The kernel (``src/cpp/assignment/resources``) takes Newton steps for the prices, then repairs what few rows stand
-wrong. Where that leaves a gap, the linear program gives the best prices (`sifting.py`), and walks among the choices
-of least regret look for better labels.
+wrong. Where that leaves a gap, and at once where most blocks hold amounts of their own, the linear program gives the
+best prices (`sifting.py`), and walks among the choices of least regret look for better labels.
 """
 
 from dataclasses import dataclass, replace
@@ -23,6 +23,8 @@ from konstrain.stop import Deadline
 # Blocks x clusters beyond which Newton steps end at the best prices anyway, so many rows there are for each of them:
 # the linear program, which would take seconds, is left out.
 MOST_SIFTED = 100_000
+# Kinds of blocks, by what they hold, beyond which single moves rarely make all sums fit: repair is left out.
+FEW_KINDS = 32
 
 
 @dataclass(frozen=True)
@@ -75,12 +77,18 @@ class FreeBlocks:
 
     def placed(self, prices: NDArray[np.float64], is_warm: bool, known: NDArray[np.int32] | None) -> Placed:
         """Place all blocks, from prices and perhaps labels of a similar problem with the same bounds."""
+        if has_own_amounts(self.costs, self.rules):
+            return self._better(self._measured(self._cheapest_at(prices), False, prices, 0.0), known)
         kinds = kinds_worth_counting(self.rules)
         if kinds is None:
             found = self._by_newton_steps(prices, is_warm)
         else:
             found = self._by_kinds(kinds, prices, is_warm)
         return found if found.gap <= POOR_GAP else self._better(found, known)
+
+    def _cheapest_at(self, prices: NDArray[np.float64]) -> NDArray[np.int32]:
+        labels: NDArray[np.int32] = (self.costs + self.rules.charges(prices)).argmin(axis=1).astype(np.int32)
+        return labels
 
     def _by_kinds(self, kinds: Kinds, prices: NDArray[np.float64], is_warm: bool) -> Placed:
         """Place blocks of few kinds: by counts where repair leaves a gap, or would hardly end."""
@@ -112,8 +120,12 @@ class FreeBlocks:
         target, prices, least = FINE_GAP, placed.prices, placed.least
         if self.costs.size <= MOST_SIFTED:
             target = POOR_GAP
-            prices, least = sift(self.costs, self.rules, prices, self.deadline)
+            sifted = sift(self.costs, self.rules, prices, self.deadline)
+            prices, least = sifted.prices, sifted.least
         best = self._measured(placed.labels, placed.is_kept, prices, least)
+        if not best.is_kept:
+            cheapest = self._cheapest_at(prices)
+            best = self._measured(cheapest, self.rules.are_kept_by(cheapest), prices, least)
         has_own = best.is_kept
         if known is not None:
             best = _cheaper(best, self._measured(known, self.rules.are_kept_by(known), prices, least))
@@ -133,7 +145,7 @@ class FreeBlocks:
         n_choices = min(walk.per_price * at.prices.size, self.costs.size - self.costs.shape[0])
         warmth, start = walk.warmth, at.labels
         if not at.is_kept:
-            warmth, start = 1.0, (self.costs + self.rules.charges(at.prices)).argmin(axis=1).astype(np.int32)
+            warmth, start = 1.0, self._cheapest_at(at.prices)
         labels, is_kept = _core.walk_by_resources(
             self.costs,
             *self._arrays,
@@ -158,6 +170,11 @@ class FreeBlocks:
         """What kernels take of the rules."""
         rows, low, high = (np.ascontiguousarray(part) for part in (self.rules.rules, self.rules.low, self.rules.high))
         return self.rules.amounts, rows, low, high
+
+
+def has_own_amounts(costs: NDArray[np.float64], rules: Resources) -> bool:
+    """Whether most blocks hold amounts of their own, and are few enough for the linear program."""
+    return costs.size <= MOST_SIFTED and rules.n_kinds > FEW_KINDS
 
 
 def _best_of(one: Placed, other: Placed) -> Placed:

@@ -7,6 +7,7 @@ row per price is undecided, so what is left is a small core that HiGHS proves (`
 import numpy as np
 
 from konstrain.assignment.coupled import refuse_impossible_sums
+from konstrain.assignment.free_blocks import has_own_amounts
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.assignment.prove import prove
 from konstrain.assignment.resource_search import ResourceSearch
@@ -40,7 +41,8 @@ def solve(
             search.offer(warm.labels)
         bound = search.bound
         # On the way good labels are enough: a core takes longer than many steps.
-        if not search.is_closed() and not (deadline.is_brief and search.labels is not None):
+        is_enough = search.labels is not None and (deadline.is_brief or _is_beyond_cores(search))
+        if not search.is_closed() and not is_enough:
             bound = prove(search, MOST_CHOICES)
     except UndecidedError:
         if search.labels is None:
@@ -59,6 +61,11 @@ def solve(
         engine=name,
         prices=None if search.best is None else search.best.prices,
     )
+
+
+def _is_beyond_cores(search: ResourceSearch) -> bool:
+    """Whether so few branchings are allowed that cores would find nothing, so many choices there are."""
+    return search.deadline.max_nodes is not None and has_own_amounts(search.problem.costs, search.rules)
 
 
 def refuse_impossible_rules(asked: Resources) -> None:

@@ -166,7 +166,7 @@ class ResourceSearch:
 
 
 def all_rules(problem: AssignmentProblem) -> Resources:
-    """The problem's resources with sizes and non-empty clusters as further rules, in this order."""
+    """The problem's resources with sizes and non-empty clusters as further rules, in this order, tightened."""
     assert problem.resources is not None
     rules, k = problem.resources, problem.n_clusters
     ones = np.ones(problem.n_blocks)
@@ -177,4 +177,4 @@ def all_rules(problem: AssignmentProblem) -> Resources:
         rules = rules.with_rule(ones if problem.demand is None else problem.demand, least, most)
     if problem.nonempty:
         rules = rules.with_rule(ones, np.ones(k), np.full(k, np.inf))
-    return rules
+    return rules.tightened

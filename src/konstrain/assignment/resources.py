@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.rounding import demand_rounding
 
+# Below this, sums of whole numbers are exact.
+MOST_EXACT = 2.0**53
+
 
 @dataclass(frozen=True, eq=False)
 class Resources:
@@ -79,6 +82,25 @@ class Resources:
         """Rules with the bounds that sums are compared with."""
         low, high = self.widened
         return replace(self, low=low, high=high)
+
+    @cached_property
+    def n_kinds(self) -> int:
+        """Number of different blocks, by what they hold."""
+        return len(np.unique(self.amounts, axis=0))
+
+    @cached_property
+    def tightened(self) -> "Resources":
+        """The same rules with bounds at whole numbers where blocks add whole numbers: what is between is never held.
+
+        The linear program may hold it, and would prove less.
+        """
+        added = self.of_blocks
+        is_whole = (added == np.round(added)).all(axis=0) & (np.abs(added).sum(axis=0) < MOST_EXACT)
+        low, high = self.widened
+        # Where no whole number is allowed at all, the bounds stay as they are: whoever proves it says so.
+        least, most = np.ceil(low), np.floor(high)
+        is_moved = is_whole & (least <= most)
+        return replace(self, low=np.where(is_moved, least, self.low), high=np.where(is_moved, most, self.high))
 
     def sums(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
         """What each cluster holds of each amount, shape (n_clusters, n_amounts)."""

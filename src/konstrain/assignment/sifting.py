@@ -1,8 +1,8 @@
 """The linear program over prices of rules, solved among the choices that matter.
 
-Newton steps (``src/cpp/assignment/resources``) end near the best prices. From there a row has few clusters that it
-may want at all: only these choices become columns. The program's duals are prices, at which choices that were left
-out may be cheaper; these are added, until none is, and the prices are the best there are.
+Near the best prices a row has few clusters that it may want at all: only these choices become part of the program
+(``src/cpp/assignment/resources``). At its prices choices that were left out may be cheaper; these are added, until
+none is, and the prices are the best there are.
 """
 
 from dataclasses import dataclass, replace
@@ -10,17 +10,20 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csc_array
 
-from konstrain._highs import GrowingProgram, LinearAnswer
+from konstrain import _core
 from konstrain._tolerances import SIFTED_RELATIVE
 from konstrain.assignment.kinds import Kinds
 from konstrain.assignment.resources import Resources
 from konstrain.stop import Deadline
 
-# Choices of the first program per price, and how many times as many where these do not suffice to keep the rules.
+# Choices of the first program per price.
 CHOICES_PER_PRICE = 10
-WIDENING = 4
+# Highest price that may be paid at first, in median differences between the two cheapest clusters of a block; where
+# prices come nearer to the highest than this factor, they may be so many times as high.
+FIRST_DEAREST = 4.0
+ROOM = 2.0
+DEARER = 4.0
 # Programs after which the best prices so far are good enough.
 MOST_PROGRAMS = 12
 
@@ -54,35 +57,65 @@ class Pricing:
         return above
 
 
-def sift(
-    costs: NDArray[np.float64], rules: Resources, prices: NDArray[np.float64], deadline: Deadline
-) -> tuple[NDArray[np.float64], float]:
-    """Return the prices whose bound is that of the linear program, and what all rows pay at these.
+@dataclass(frozen=True, eq=False)
+class Sifted:
+    """The best prices, what all rows pay at these, and shares (n_blocks, n_clusters) that solve the program."""
 
-    It is solved near the prices given, which are kept if time is up or nothing is better.
+    prices: NDArray[np.float64]
+    least: float
+    bound: float
+    shares: NDArray[np.float64]
+
+
+def sift(
+    costs: NDArray[np.float64],
+    rules: Resources,
+    prices: NDArray[np.float64],
+    deadline: Deadline,
+    precision: float = SIFTED_RELATIVE,
+) -> Sifted:
+    """Solve the linear program up to this share of its value.
+
+    The search begins at the prices given, which are kept if time is up or nothing is better.
     Rules are taken as they stand: give them with the bounds that sums are compared with, in comparable units.
     """
     best = now = Pricing.at(costs, rules, prices)
-    n_choices = CHOICES_PER_PRICE * prices.size
-    allowed = _least_regret(now.regret, n_choices)
+    allowed = np.zeros(costs.shape, dtype=bool)
+    missing = _least_regret(now.regret, CHOICES_PER_PRICE * prices.size)
+    dearest = max(ROOM * np.abs(prices).max(), FIRST_DEAREST * _median_difference(costs))
+    shares = _cheapest(now)
     for _ in range(MOST_PROGRAMS):
-        program = _Restricted(costs, rules, allowed)
-        answer = program.solve(deadline)
-        if answer.status == "infeasible" and not allowed.all():
-            n_choices *= WIDENING
-            allowed |= _least_regret(best.regret, n_choices)
-            continue
-        if answer.status != "optimal":
+        if deadline.expired():
             break
-        now = Pricing.at(costs, rules, program.prices_of(answer))
+        allowed |= missing
+        found, shares, value = _solved_among(allowed, costs, rules, best, dearest, precision, deadline)
+        now = Pricing.at(costs, rules, rules.payable(found))
         if now.bound > best.bound:
             best = now
-        value = program.value_of(answer)
-        if value - best.bound <= SIFTED_RELATIVE * abs(value):
-            break
         known = np.where(allowed, now.paid, np.inf).min(axis=1)
-        allowed |= now.paid < known[:, None]
-    return best.prices, best.least
+        # The cheapest of each row: prices that are as high as allowed would bring in most others.
+        missing = (now.paid < known[:, None]) & (now.regret <= 0.0)
+        is_solved = value - best.bound <= precision * abs(value) or not missing.any()
+        is_capped = ROOM * np.abs(found).max() > dearest
+        if is_solved and not is_capped:
+            break
+        dearest *= DEARER if is_capped else 1.0
+    return Sifted(best.prices, best.least, best.bound, shares)
+
+
+def _median_difference(costs: NDArray[np.float64]) -> float:
+    """How much dearer the second-cheapest cluster of a block is."""
+    if costs.shape[1] < 2:
+        return 1.0
+    two = np.partition(costs, 1, axis=1)[:, :2]
+    return float(np.median(two[:, 1] - two[:, 0])) or float(costs.max() - costs.min()) or 1.0
+
+
+def _cheapest(at: Pricing) -> NDArray[np.float64]:
+    """Give every row its cheapest choice."""
+    shares = np.zeros(at.paid.shape)
+    shares[np.arange(len(shares)), at.paid.argmin(axis=1)] = 1.0
+    return shares
 
 
 def _least_regret(regret: NDArray[np.float64], n_choices: int) -> NDArray[np.bool_]:
@@ -95,65 +128,38 @@ def _least_regret(regret: NDArray[np.float64], n_choices: int) -> NDArray[np.boo
     return allowed
 
 
-@dataclass(frozen=True, eq=False)
-class _Restricted:
-    """The linear program over the allowed choices; rows with a single one are part of what clusters hold already."""
+def _solved_among(
+    allowed: NDArray[np.bool_],
+    costs: NDArray[np.float64],
+    rules: Resources,
+    near: Pricing,
+    dearest: float,
+    precision: float,
+    deadline: Deadline,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return prices, shares and optimum of the program over the allowed choices.
 
-    costs: NDArray[np.float64]
-    rules: Resources
-    allowed: NDArray[np.bool_]
-
-    @cached_property
-    def is_open(self) -> NDArray[np.bool_]:
-        """Whether each row has a choice."""
-        has_choice: NDArray[np.bool_] = self.allowed.sum(axis=1) > 1
-        return has_choice
-
-    @cached_property
-    def least(self) -> NDArray[np.float64]:
-        """Cheapest allowed choice of each row."""
-        cheapest: NDArray[np.float64] = np.where(self.allowed, self.costs, np.inf).min(axis=1)
-        return cheapest
-
-    @cached_property
-    def scale(self) -> float:
-        """Largest cost in the program, above the cheapest of its row: HiGHS' tolerances are absolute."""
-        above = np.where(self.allowed, self.costs - self.least[:, None], 0.0)
-        return float(above.max(initial=0.0)) or 1.0
-
-    def solve(self, deadline: Deadline) -> LinearAnswer:
-        """Solve from scratch."""
-        labels = self.allowed.argmax(axis=1).astype(np.int32)
-        fixed = np.flatnonzero(~self.is_open)
-        held = Resources(self.rules.amounts[fixed], self.rules.rules, self.rules.low, self.rules.high)
-        values = held.values(labels[fixed])
-        ones = np.ones(int(self.is_open.sum()))
-        low, high = (self.rules.low - values).ravel(), (self.rules.high - values).ravel()
-        program = GrowingProgram(np.concatenate([ones, low]), np.concatenate([ones, high]))
-        row, cluster = np.nonzero(self.allowed & self.is_open[:, None])
-        matrix = self._columns(row, cluster)
-        cost = (self.costs[row, cluster] - self.least[row]) / self.scale
-        program.add_columns(cost, matrix.indptr[:-1], matrix.indices, matrix.data)
-        return program.solve(deadline)
-
-    def _columns(self, row: NDArray[np.intp], cluster: NDArray[np.intp]) -> csc_array:
-        """One column per choice: its row, which is dealt out once, and what it adds to the rules of its cluster."""
-        n_open, n_rules = int(self.is_open.sum()), self.rules.n_rules
-        place = np.cumsum(self.is_open) - 1
-        choice = np.arange(row.size)
-        rule_rows = n_open + (cluster * n_rules)[:, None] + np.arange(n_rules)
-        rows = np.concatenate([place[row], rule_rows.ravel()])
-        columns = np.concatenate([choice, np.repeat(choice, n_rules)])
-        values = np.concatenate([np.ones(row.size), self.rules.of_blocks[row].ravel()])
-        matrix = coo_array((values, (rows, columns)), shape=(n_open + self.rules.low.size, row.size))
-        return csc_array(matrix)
-
-    def prices_of(self, answer: LinearAnswer) -> NDArray[np.float64]:
-        """Prices of the rules: a full cluster's is above zero."""
-        duals = answer.duals[-self.rules.low.size :].reshape(self.rules.low.shape)
-        prices: NDArray[np.float64] = self.rules.payable(-self.scale * duals)
-        return prices
-
-    def value_of(self, answer: LinearAnswer) -> float:
-        """Optimum of the program, rows without a choice included."""
-        return float(self.least.sum()) + self.scale * answer.value
+    Rows with a single choice are part of what clusters hold already.
+    """
+    n_choices = allowed.sum(axis=1)
+    is_open = n_choices > 1
+    fixed = np.flatnonzero(~is_open)
+    only = allowed[fixed].argmax(axis=1).astype(np.int32)
+    held = Resources(rules.amounts[fixed], rules.rules, rules.low, rules.high).values(only)
+    row, cluster = np.nonzero(allowed & is_open[:, None])
+    first = np.concatenate([[0], np.cumsum(n_choices[is_open])])
+    prices, taken, value = _core.solve_choices(
+        first.astype(np.int32),
+        cluster.astype(np.int32),
+        costs[row, cluster],
+        np.ascontiguousarray(rules.of_blocks[is_open]),
+        rules.low - held,
+        rules.high - held,
+        near.prices,
+        dearest,
+        precision / 2 * (abs(near.bound) or 1.0),
+        deadline.remaining(),
+    )
+    shares = allowed.astype(np.float64)
+    shares[row, cluster] = taken
+    return prices.reshape(near.prices.shape), shares, float(costs[fixed, only].sum()) + value

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.kmeans import local_search
+from konstrain.kmeans import local_search, relaxed
 from konstrain.kmeans.following import follow
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.result import Clustering, is_lower
@@ -31,6 +31,8 @@ PROBE = 2
 
 def run_thoroughly(loop: Loop, centers: NDArray[np.float64], seed: int) -> Clustering:
     """Alternate the loop, local search and relocation of centers until none of them finds anything."""
+    if relaxed.supports(loop.steps):
+        return _polish(loop, loop.run(relaxed.led_by_shares(loop.steps, centers, seed)), seed)
     return _relocate(loop, _polish(loop, loop.run(centers), seed), seed)
 
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cholesky.h"
 #include "infinity.h"
 
 namespace konstrain {
@@ -297,7 +298,8 @@ bool ResourcePrices::direct(std::span<const double> prices, const Shares& shares
         if (direction_[g] != 0.0)
             for (std::size_t x = 0; x != n; ++x)
                 wanted_[x] -= curvature(active_[x], g) * direction_[g];
-    solve(n);
+    factorize(matrix_, n);
+    solveFactorized(matrix_, n, wanted_);
     for (std::size_t x = 0; x != n; ++x)
         direction_[active_[x]] = wanted_[x];
     for (std::size_t e = 0; e != nPrices_; ++e) {
@@ -309,33 +311,6 @@ bool ResourcePrices::direct(std::span<const double> prices, const Shares& shares
             direction_[e] = -prices[e];
     }
     return true;
-}
-
-// Cholesky's factors of the matrix, and with them the step in place of what is wanted.
-void ResourcePrices::solve(std::size_t n) {
-    for (std::size_t x = 0; x != n; ++x) {
-        double* row = matrix_.data() + x * n;
-        for (std::size_t y = 0; y <= x; ++y) {
-            const double* other = matrix_.data() + y * n;
-            double rest = row[y];
-            for (std::size_t z = 0; z != y; ++z)
-                rest -= row[z] * other[z];
-            // Rounding may leave nothing of a rule that repeats others: it gets no step of its own.
-            row[y] = y == x ? std::sqrt(std::max(rest, 0.0)) : other[y] > 0.0 ? rest / other[y] : 0.0;
-        }
-    }
-    for (std::size_t x = 0; x != n; ++x) {
-        double rest = wanted_[x];
-        for (std::size_t z = 0; z != x; ++z)
-            rest -= matrix_[x * n + z] * wanted_[z];
-        wanted_[x] = matrix_[x * n + x] > 0.0 ? rest / matrix_[x * n + x] : 0.0;
-    }
-    for (std::size_t x = n; x-- != 0;) {
-        double rest = wanted_[x];
-        for (std::size_t z = x + 1; z != n; ++z)
-            rest -= matrix_[z * n + x] * wanted_[z];
-        wanted_[x] = matrix_[x * n + x] > 0.0 ? rest / matrix_[x * n + x] : 0.0;
-    }
 }
 
 double ResourcePrices::medianGap(std::span<const double> prices) {

@@ -38,7 +38,6 @@ private:
     void measure(std::span<const double> prices, Shares& shares);
     void measureRow(std::size_t row, Shares& shares);
     bool direct(std::span<const double> prices, const Shares& shares);
-    void solve(std::size_t n);
     double medianGap(std::span<const double> prices);
     double excessOf(std::span<const double> sums) const;
 

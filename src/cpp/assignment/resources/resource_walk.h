@@ -32,47 +32,59 @@ private:
     // A row in play: its choices, and which of them it has.
     struct Player {
         std::size_t row;
-        std::size_t first; // of its choices
-        std::size_t last;
-        std::size_t now;
-        std::size_t place; // among the players of its cluster
+        std::uint32_t first; // of its choices
+        std::uint32_t last;
+        std::uint32_t now;
+        std::size_t arcs; // first of its entries in arcOf_
     };
     struct Choice {
-        std::size_t cluster;
+        std::uint32_t player;
+        std::uint32_t cluster;
         double cost;
+        std::uint32_t placeInArc;
+        std::uint32_t placeAmongOthers;
     };
-    // One player goes to another choice; perhaps one of that cluster comes in exchange.
+    // A player goes to another choice; perhaps one of that cluster goes the other way.
     struct Move {
-        std::size_t player;
-        std::size_t to;
+        std::uint32_t to;
         bool isExchange;
-        std::size_t other;
-        std::size_t back;
+        std::uint32_t back;
     };
 
     void choose(const RowPricer& pricer, std::span<const std::int32_t> labels, std::size_t nChoices);
+    void numberArcs();
     void begin(std::span<const std::int32_t> labels);
     void adapt();
-    Move draw(Random& random) const;
-    bool tryMove(const Move& move, double temperature, Random& random);
-    double costOf(const Move& move) const;
-    double penaltyAfter(std::size_t cluster, const Move& move, double sign) const;
-    double penaltyOf(std::size_t cluster) const;
+    std::size_t arcOf(const Player& player, std::uint32_t from, std::uint32_t to) const {
+        return arcOf_[player.arcs + (from - player.first) * (player.last - player.first) +
+                      (to - player.first)];
+    }
+    Move draw(std::uint64_t bits) const;
+    bool tryMove(const Move& move, double most);
+    double costOf(std::uint32_t to) const;
+    double penaltyWith(std::size_t cluster, double sign) const;
     double missedBy(std::size_t entry, double value) const;
-    void go(std::size_t player, std::size_t to);
-    bool keepsAll() const;
+    void enterArcs(const Player& player);
+    void leaveArcs(const Player& player);
+    void go(std::uint32_t to);
     void remember();
 
     const ResourceProblem& problem_;
     std::vector<Player> players_;
     std::vector<Choice> choices_;
+    std::vector<std::uint32_t> others_; // choices that are not taken
+    std::vector<std::uint32_t> arcOf_;  // of each player from each choice to each
+    // Choices that lead from one cluster to another, and the arc that leads back.
+    std::vector<std::vector<std::uint32_t>> arcs_;
+    std::vector<std::uint32_t> reverse_;
     std::vector<double> held_;   // of each player, per rule
+    std::vector<double> moving_; // per rule
     std::vector<double> values_; // nClusters x nRules
     std::vector<double> leastWeight_;
-    std::vector<double> weights_;                   // what missing a bound costs
-    std::vector<double> penalties_;                 // of each cluster
-    std::vector<std::vector<std::size_t>> members_; // players of each cluster
-    std::vector<std::size_t> best_;                 // choice of each player
+    std::vector<double> weights_;     // what missing a bound costs
+    std::vector<double> penalties_;   // of each cluster
+    std::size_t nMissing_ = 0;        // clusters that miss a bound
+    std::vector<std::uint32_t> best_; // choice of each player
     double warmest_ = 0.0;
     double cost_ = 0.0;
     double bestCost_;
