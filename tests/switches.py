@@ -61,6 +61,7 @@ ENGINES = {
     "konstrain.assignment.counted.BLOCKS_PER_KIND": (ALWAYS, NEVER),
     "konstrain.assignment.counted.MOST_PROGRAMS": (1, 20),
     "konstrain.assignment.counted.ENOUGH": (0.0, 1.0),
+    "konstrain.assignment.counted.WITHIN_REACH": (0.0, 1e9),
     "konstrain.assignment.dearest_total.MOST_TOTALS": (ALWAYS, NEVER),
     "konstrain.assignment.dearest_total.MOST_COUNTED": (1, 100),
     "konstrain.assignment.whole_bound.MOST_MOVED": (1, NEVER),

@@ -15,7 +15,7 @@ from konstrain.assignment.sifting import Pricing, sift
 from konstrain.assignment.transfers import Transfers
 from konstrain.assignment.whole_bound import WholeBound
 from konstrain.assignment.whole_rules import WholeRules
-from konstrain.assignment.whole_totals import cheapest_totals
+from konstrain.assignment.whole_totals import NearTotals
 from konstrain.gap import relative_gap
 from konstrain.stop import NO_DEADLINE, Deadline
 from oracles import check_assignment
@@ -139,7 +139,7 @@ def test_totals_are_the_cheapest_of_all_with_the_same_sum(seed, spread):
     whole = WholeRules.of(rules, Kinds.among(rules.amounts))
     prices = rules.payable(rng.normal(size=rules.low.shape))
     wanted = rng.dirichlet(np.ones(3)) * 90
-    found = cheapest_totals(wanted, prices, whole, reach, spread)
+    found = NearTotals.of(wanted, prices, whole, reach).cheapest(spread)
 
     def cost(totals):
         return whole.lost(totals, prices).sum() + spread * ((totals - wanted) ** 2).sum()
@@ -175,7 +175,7 @@ def test_totals_keep_sizes():
         whole = WholeRules.of(asked, Kinds.among(asked.amounts))
         assert whole.allows(np.array([29.0, 30.0, 31.0])).all()
         assert whole.allows(np.array([28.0, 30.0, 32.0])).tolist() == [False, True, False]
-        found = cheapest_totals(np.array([20.0, 30.0, 40.0]), np.zeros_like(asked.low), whole, 20, 1.0)
+        found = NearTotals.of(np.array([20.0, 30.0, 40.0]), np.zeros_like(asked.low), whole, 20).cheapest(1.0)
         assert found.tolist() == [29.0, 30.0, 31.0]
 
 
@@ -199,8 +199,8 @@ def test_a_closer_look_at_totals_leaves_labels_and_bound_right(seed):
     kinds, start = Kinds.among(rules.amounts), np.zeros_like(rules.low)
     best = least_cost(costs, rules)
     found = []
-    for gap in (1e9, 0.0):
-        with patch.object(counted, "COUNTED_GAP", gap):
+    for reach in (0.0, 1e9):
+        with patch.object(counted, "WITHIN_REACH", reach):
             found.append(place_by_counts(costs, rules, kinds, start, NO_DEADLINE))
     without, after = found
     assert after.lost >= without.lost

@@ -29,7 +29,9 @@ MOST_PAIRS = 5_000
 BLOCKS_PER_KIND = 4
 # Programs from new prices on, after which these are good enough.
 MOST_PROGRAMS = 3
-# Part of a wide gap that a closer look leaves open.
+# A closer look closes gaps up to so many times the one that is good enough; with few rows they are wider. It ends
+# where so much of that one is left.
+WITHIN_REACH = 4.0
 ENOUGH = 0.5
 
 
@@ -63,7 +65,8 @@ def place_by_counts(
     bound = WholeBound(best, whole, kinds)
     lost = bound.lost
     counts = None if relaxed is None else whole_counts(program, relaxed, whole, deadline)
-    if counts is not None and relative_gap(best.bound + lost, counts.cost) > COUNTED_GAP:
+    gap = np.inf if counts is None else relative_gap(best.bound + lost, counts.cost)
+    if counts is not None and COUNTED_GAP < gap <= WITHIN_REACH * COUNTED_GAP:
         enough = (1.0 - ENOUGH * COUNTED_GAP) * counts.cost - best.bound
         counts, lost = CloserLook(costs, whole, kinds, program, bound).run(counts, enough, deadline)
     labels = None if counts is None else _dealt_out(costs, counts, kinds, deadline)

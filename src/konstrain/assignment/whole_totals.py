@@ -4,6 +4,8 @@ Prices tell what whole counts cost each cluster at each total (`whole_rules.py`)
 learned from the programs solved so far.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,11 +29,12 @@ def whole_counts(program: CountProgram, relaxed: Counts, whole: WholeRules, dead
         found = program.solve(deadline)
         return found if found is not None and found.are_whole else None
     wanted = whole.total @ relaxed.held
+    near = {reach: NearTotals.of(wanted, relaxed.prices, whole, reach) for reach in set(REACHES)}
     best: Counts | None = None
     spread = 0.0
     tried: set[bytes] = set()
     for reach in REACHES:
-        totals = cheapest_totals(wanted, relaxed.prices, whole, reach, spread)
+        totals = near[reach].cheapest(spread)
         if totals is None or deadline.expired():
             break
         if totals.tobytes() in tried:
@@ -51,25 +54,36 @@ def whole_counts(program: CountProgram, relaxed: Counts, whole: WholeRules, dead
     return best
 
 
-def cheapest_totals(
-    wanted: NDArray[np.float64], prices: NDArray[np.float64], whole: WholeRules, reach: int, spread: float
-) -> NDArray[np.float64] | None:
-    """Return whole totals near the wanted ones, with the same sum, that cost least; None where there are none.
+@dataclass(frozen=True, eq=False)
+class NearTotals:
+    """What whole counts cost each cluster at totals near the wanted ones; infinite where it may not have them."""
 
-    A total costs what whole counts cost at the prices, and `spread` times the square of the way there.
-    """
-    nearest = np.round(wanted)
-    steps = np.arange(-reach, reach + 1)
-    costs = np.column_stack(
-        [whole.lost(nearest + step, prices) + spread * (nearest + step - wanted) ** 2 for step in steps]
-    )
-    is_allowed = np.column_stack([whole.allows(nearest + step) for step in steps])
-    costs[(nearest[:, None] + steps < 0) | ~is_allowed] = np.inf
-    missing = wanted.sum() - nearest.sum()
-    if abs(missing - round(missing)) > BINARY * max(1.0, wanted.sum()) or abs(missing) > DRIFT * reach:
-        return None
-    taken = _dealt(costs, reach, round(missing))
-    return None if taken is None else nearest + taken
+    wanted: NDArray[np.float64]
+    totals: NDArray[np.float64]  # n_clusters x (twice the reach and one)
+    lost: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, wanted: NDArray[np.float64], prices: NDArray[np.float64], whole: WholeRules, reach: int
+    ) -> "NearTotals":
+        """Look at all totals within reach, at these prices."""
+        totals = np.round(wanted)[:, None] + np.arange(-reach, reach + 1)
+        lost = np.column_stack([whole.lost(column, prices) for column in totals.T])
+        is_allowed = np.column_stack([whole.allows(column) for column in totals.T])
+        return cls(wanted, totals, np.where(is_allowed & (totals >= 0), lost, np.inf))
+
+    def cheapest(self, spread: float) -> NDArray[np.float64] | None:
+        """Return totals with the same sum as the wanted ones that cost least; None where there are none.
+
+        A total costs what whole counts do, and `spread` times the square of the way there.
+        """
+        reach = self.totals.shape[1] // 2
+        nearest = self.totals[:, reach]
+        missing = self.wanted.sum() - nearest.sum()
+        if abs(missing - round(missing)) > BINARY * max(1.0, self.wanted.sum()) or abs(missing) > DRIFT * reach:
+            return None
+        taken = _dealt(self.lost + spread * (self.totals - self.wanted[:, None]) ** 2, reach, round(missing))
+        return None if taken is None else nearest + taken
 
 
 def _dealt(costs: NDArray[np.float64], reach: int, missing: int) -> NDArray[np.intp] | None:
