@@ -53,6 +53,7 @@ ENGINES = {
     "konstrain.assignment.linked.CLASS_LIMIT": (0, 100_000),
     "konstrain.assignment.prove.FIRST_CORE": (1, NEVER),
     "konstrain.assignment.priced.MOST_CHOICES": (ALWAYS, NEVER),
+    "konstrain.assignment.priced.FEW_NODES": (ALWAYS, NEVER),
     "konstrain.assignment.free_blocks.POOR_GAP": (0.0, 1e9),
     "konstrain.assignment.free_blocks.MOST_SIFTED": (ALWAYS, NEVER),
     "konstrain.assignment.free_blocks.FEW_KINDS": (ALWAYS, NEVER),

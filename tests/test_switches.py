@@ -161,6 +161,7 @@ def test_the_list_has_every_limit_that_modules_of_the_search_and_the_engines_nam
             "RESTING",
             "MOMENTUM",
             "MOST_EXACT",
+            "CHEAPER",
         ),
     }
     package = Path(konstrain.__file__).parent

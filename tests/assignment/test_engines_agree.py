@@ -44,7 +44,7 @@ MEETS = {
     "milp": list(KINDS),
 }
 # The sanitizer build is slow and asks for fewer.
-PROBLEMS_PER_ENGINE = int(os.environ.get("KONSTRAIN_PROBLEMS", "2100"))
+PROBLEMS_PER_ENGINE = int(os.environ.get("KONSTRAIN_PROBLEMS", "1100"))
 
 
 def supported_problems(engine, seed, count):

@@ -19,6 +19,8 @@ name = "priced"
 
 # Choices beyond one per block above which a proof after few branchings is not to be hoped for.
 MOST_CHOICES = 300
+# Branchings with which cores find nothing where most blocks hold amounts of their own.
+FEW_NODES = 10
 
 
 def supports(problem: AssignmentProblem) -> bool:
@@ -65,7 +67,8 @@ def solve(
 
 def _is_beyond_cores(search: ResourceSearch) -> bool:
     """Whether so few branchings are allowed that cores would find nothing, so many choices there are."""
-    return search.deadline.max_nodes is not None and has_own_amounts(search.problem.costs, search.rules)
+    n_nodes = search.deadline.max_nodes
+    return n_nodes is not None and n_nodes <= FEW_NODES and has_own_amounts(search.problem.costs, search.rules)
 
 
 def refuse_impossible_rules(asked: Resources) -> None:
