@@ -63,14 +63,16 @@ class CountProgram:
         self._scale = float(np.abs(transfers.cost).max(initial=0.0)) or 1.0
         n_clusters, rules = held.shape[1], whole.rules
         counted = held.ravel()
-        low, high = self._rule_bounds(rules.low, rules.high, None)
-        self._program = GrowingProgram(np.concatenate([counted, low]), np.concatenate([counted, high]))
+        any_total = np.full(n_clusters, np.inf)
+        self._program = GrowingProgram(
+            np.concatenate([counted, rules.low.ravel(), -any_total]),
+            np.concatenate([counted, rules.high.ravel(), any_total]),
+        )
         matrix = self._columns(rules.amounts[kinds.examples] @ rules.rules.T)
-        n_transfers = transfers.cost.size
         paid = np.concatenate([transfers.cost / self._scale, np.zeros(held.size)])
         most = np.concatenate([transfers.capacity, np.full(held.size, np.inf)])
         self._program.add_columns(paid, matrix.indptr[:-1], matrix.indices, matrix.data, most)
-        self._n_transfers = n_transfers
+        self._n_transfers = transfers.cost.size
         # Whether there were no counts at all when it was last solved.
         self.is_infeasible = False
         self._rule_rows = np.arange(held.size, held.size + (rules.n_rules + 1) * n_clusters, dtype=np.int32)
@@ -95,30 +97,23 @@ class CountProgram:
 
     def fix_total(self, cluster: int, total: float) -> None:
         """Ask for this total of one cluster, and there for no more of any rule than whole counts allow."""
-        rules, n_clusters = self._whole.rules, self._held.shape[1]
-        is_fixed = np.arange(n_clusters) == cluster
-        tight = self._whole.bounds(np.full(n_clusters, total))
-        low, high = (
-            np.where(is_fixed[:, None], *bounds) for bounds in zip(tight, (rules.low, rules.high), strict=True)
-        )
-        least, most = np.where(is_fixed, total, 0.0), np.where(is_fixed, total, np.inf)
-        self._program.change_rows(
-            self._rule_rows, np.concatenate([low.ravel(), least]), np.concatenate([high.ravel(), most])
-        )
+        self._ask(*self._whole.bounds_at(cluster, total))
 
     def fix_totals(self, totals: NDArray[np.float64]) -> None:
         """Ask for these totals of the clusters, and for no more of any rule than whole counts allow."""
-        low, high = self._whole.bounds(totals)
-        self._program.change_rows(self._rule_rows, *self._rule_bounds(low, high, totals))
+        self._ask(*self._whole.bounds(totals), totals, totals)
 
-    def _rule_bounds(
-        self, low: NDArray[np.float64], high: NDArray[np.float64], totals: NDArray[np.float64] | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Bounds of all rules of all clusters, then those of the totals."""
-        n_clusters = self._held.shape[1]
-        least = np.zeros(n_clusters) if totals is None else totals
-        most = np.full(n_clusters, np.inf) if totals is None else totals
-        return np.concatenate([low.ravel(), least]), np.concatenate([high.ravel(), most])
+    def _ask(
+        self,
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+        least: NDArray[np.float64],
+        most: NDArray[np.float64],
+    ) -> None:
+        """Bound the rules of all clusters, and their totals."""
+        self._program.change_rows(
+            self._rule_rows, np.concatenate([low.ravel(), least]), np.concatenate([high.ravel(), most])
+        )
 
     def _columns(self, added: NDArray[np.float64]) -> csc_array:
         """One column per transfer, from one count to another, and one per count, what it adds to rules and total."""

@@ -70,7 +70,7 @@ def place_by_counts(
         enough = (1.0 - ENOUGH * COUNTED_GAP) * counts.cost - best.bound
         counts, lost = CloserLook(costs, whole, kinds, program, bound).run(counts, enough, deadline)
     labels = None if counts is None else _dealt_out(costs, counts, kinds, deadline)
-    return Counted(_cheapest(best) if labels is None else labels, best.prices, best.least, lost)
+    return Counted(best.labels if labels is None else labels, best.prices, best.least, lost)
 
 
 def _relaxed(
@@ -90,14 +90,9 @@ def _relaxed(
     return best, program, relaxed
 
 
-def _cheapest(at: Pricing) -> NDArray[np.int32]:
-    labels: NDArray[np.int32] = at.paid.argmin(axis=1).astype(np.int32)
-    return labels
-
-
 def _program(costs: NDArray[np.float64], at: Pricing, whole: WholeRules, kinds: Kinds) -> CountProgram:
     """Return the program over transfers from the clusters that are cheapest at some prices."""
-    labels = _cheapest(at)
+    labels = at.labels
     held, cost = kinds.counts(labels, costs.shape[1]), float(costs[np.arange(labels.size), labels].sum())
     return CountProgram(held, cost, Transfers.between(costs, labels, kinds), whole, kinds)
 

@@ -36,7 +36,7 @@ class CloserLook:
 
     def run(self, counts: Counts | None, target: float, deadline: Deadline) -> tuple[Counts | None, float]:
         """Return the best whole counts, and what all labels lose at least; totals that lose `target` are left out."""
-        tables = [self.bound.of_cluster(j) for j in range(self.costs.shape[1])]
+        tables = self.bound.tables
         dearest = int(np.argmax([table.least for table in tables]))
         others = self.bound.lost - tables[dearest].least
         near = tables[dearest].totals[tables[dearest].lost + others < target]
@@ -73,21 +73,15 @@ class CloserLook:
         is_raised = np.zeros(lost.size, dtype=bool)
         while lost.size and not is_raised[least := int(lost.argmin())]:
             at_total = WholeBound(points[least], self.whole, self.kinds)
-            lost[least] += sum(at_total.of_cluster(j).least for j in range(self.costs.shape[1]) if j != cluster)
+            lost[least] += at_total.lost - at_total.tables[cluster].least
             is_raised[least] = True
         return float(lost.min(initial=np.inf))
 
     def _priced(self, cluster: int, total: float, counts: Counts) -> Pricing:
         """Price all blocks under the bounds of whole counts for this total, and under the total itself."""
-        rules = self.whole.rules
-        totals = np.full(rules.n_clusters, total)
-        low, high = (
-            np.where(np.arange(rules.n_clusters)[:, None] == cluster, tight, given)
-            for tight, given in zip(self.whole.bounds(totals), (rules.low, rules.high), strict=True)
-        )
-        at_most = np.where(np.arange(rules.n_clusters) == cluster, total, np.inf)
-        at_least = np.where(np.arange(rules.n_clusters) == cluster, total, -np.inf)
-        ruled = replace(rules, low=low, high=high).with_rule(self.whole.total[self.kinds.of_block], at_least, at_most)
+        low, high, least, most = self.whole.bounds_at(cluster, total)
+        of_blocks = self.whole.total[self.kinds.of_block]
+        ruled = replace(self.whole.rules, low=low, high=high).with_rule(of_blocks, least, most)
         point = Pricing.at(self.costs, ruled, np.column_stack([counts.prices, counts.total_prices]), self.kinds)
         return replace(point, prices=counts.prices)
 

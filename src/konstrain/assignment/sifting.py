@@ -51,6 +51,12 @@ class Pricing:
         return cls(prices, paid, least, least - rules.paid_by_bounds(prices))
 
     @cached_property
+    def labels(self) -> NDArray[np.int32]:
+        """The cheapest cluster of each row."""
+        cheapest: NDArray[np.int32] = self.paid.argmin(axis=1).astype(np.int32)
+        return cheapest
+
+    @cached_property
     def regret(self) -> NDArray[np.float64]:
         """What each choice costs above the cheapest of its row."""
         above: NDArray[np.float64] = self.paid - self.paid.min(axis=1, keepdims=True)
@@ -114,7 +120,7 @@ def _median_difference(costs: NDArray[np.float64]) -> float:
 def _cheapest(at: Pricing) -> NDArray[np.float64]:
     """Give every row its cheapest choice."""
     shares = np.zeros(at.paid.shape)
-    shares[np.arange(len(shares)), at.paid.argmin(axis=1)] = 1.0
+    shares[np.arange(len(shares)), at.labels] = 1.0
     return shares
 
 

@@ -44,14 +44,19 @@ class WholeBound:
     @cached_property
     def lost(self) -> float:
         """What all clusters lose together, at least."""
-        return sum(self.of_cluster(j).least for j in range(self.pricing.paid.shape[1]))
+        return sum(table.least for table in self.tables)
 
-    def of_cluster(self, cluster: int) -> LostByTotal:
+    @cached_property
+    def tables(self) -> list[LostByTotal]:
+        """What each cluster loses, by its total."""
+        return [self._of_cluster(j) for j in range(self.pricing.paid.shape[1])]
+
+    def _of_cluster(self, cluster: int) -> LostByTotal:
         """Return what a cluster loses by its total: to whole numbers, and half of what moved blocks paid."""
         if not self._totals_are_whole:
             return LostByTotal(np.zeros(1), np.zeros(1), 0.0)
-        entering = self._sums_of_least(self._regret[self._labels != cluster, cluster])
-        leaving = self._sums_of_least(self._leaving[self._labels == cluster])
+        entering = self._sums_of_least(self._regret[self.pricing.labels != cluster, cluster])
+        leaving = self._sums_of_least(self._leaving[self.pricing.labels == cluster])
         held = self._held[cluster]
         lower = np.arange(leaving.size - 1, 0, -1)
         totals = np.concatenate([held - lower, held + np.arange(entering.size)])
@@ -70,19 +75,14 @@ class WholeBound:
         return self.whole.has_shares and bool((self.whole.total == np.round(self.whole.total)).all())
 
     @cached_property
-    def _labels(self) -> NDArray[np.intp]:
-        cheapest: NDArray[np.intp] = self.pricing.paid.argmin(axis=1)
-        return cheapest
-
-    @cached_property
     def _held(self) -> NDArray[np.float64]:
-        held = np.bincount(self._labels, self._of_blocks, self.pricing.paid.shape[1])
+        held = np.bincount(self.pricing.labels, self._of_blocks, self.pricing.paid.shape[1])
         return held.astype(np.float64)
 
     @cached_property
     def _regret(self) -> NDArray[np.float64]:
         regret = self.pricing.regret.copy()
-        regret[np.arange(regret.shape[0]), self._labels] = np.inf
+        regret[np.arange(regret.shape[0]), self.pricing.labels] = np.inf
         return regret
 
     @cached_property

@@ -77,6 +77,18 @@ class WholeRules:
         """Bounds of the rules in clusters of these totals, as far as whole counts go; shape (n_clusters, n_rules)."""
         return self._rounded(totals, self.rules.low, self.rules.high)
 
+    def bounds_at(
+        self, cluster: int, total: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Bounds of the rules, then of the totals, where one cluster has this total and all others have any."""
+        is_fixed = np.arange(self.rules.n_clusters) == cluster
+        tight = self.bounds(np.full(self.rules.n_clusters, total))
+        low, high = (
+            np.where(is_fixed[:, None], *bounds)
+            for bounds in zip(tight, (self.rules.low, self.rules.high), strict=True)
+        )
+        return low, high, np.where(is_fixed, total, -np.inf), np.where(is_fixed, total, np.inf)
+
     def lost(self, totals: NDArray[np.float64], prices: NDArray[np.float64]) -> NDArray[np.float64]:
         """What whole counts cost each cluster at these prices of the rules, for these totals."""
         return self._lost(totals, self.rules.low, self.rules.high, prices)
