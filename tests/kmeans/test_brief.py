@@ -1,5 +1,7 @@
 """What follows Lloyd's loop from given centers: briefly, under sizes only, and never to a higher objective."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,8 @@ from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
 from konstrain.kmeans import brief as brief_way
 from konstrain.kmeans import local_search
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.momentum import lloyd_with_momentum
 from konstrain.kmeans.steps import Steps
 
 
@@ -113,3 +117,47 @@ def test_few_centers_are_relocated_at_once_where_sizes_are_fixed(monkeypatch, si
     monkeypatch.setattr(local_search, "joint_relocations", lambda *_, most, **__: asked.append(most) or [])
     ConstrainedKMeans(5, size_min, size_max, init=start, random_state=0).fit(X)
     assert set(asked) == {most}
+
+
+def clusters_in_one_heap(seed):
+    """Blobs in many dimensions that overlap so much that clusters explain next to nothing."""
+    rng = np.random.default_rng(seed)
+    return 0.2 * rng.normal(size=(6, 40))[rng.integers(0, 6, 2000)] + rng.normal(size=(2000, 40))
+
+
+def test_where_clusters_explain_little_the_better_of_two_runs_is_taken(monkeypatch):
+    once, twice = [], []
+    for seed in range(6):
+        X = clusters_in_one_heap(seed)
+        for ends, share in ((twice, brief_way.LITTLE_EXPLAINED), (once, 0.0)):
+            monkeypatch.setattr(brief_way, "LITTLE_EXPLAINED", share)
+            ends.append(ConstrainedKMeans(6, 200, 600, init=X[:6], random_state=0).fit(X))
+            monkeypatch.undo()
+    assert sum(model.inertia_ for model in twice) < sum(model.inertia_ for model in once)
+    assert sum(model.n_iter_ for model in twice) > sum(model.n_iter_ for model in once)
+
+
+@pytest.mark.parametrize(("spread", "expected"), [(0.0, (0.0, 0.2)), (100.0, (0.99, 1.0))])
+def test_what_clusters_explain_is_the_scatter_between_them(spread, expected):
+    rng = np.random.default_rng(0)
+    X = spread * rng.normal(size=(3, 20))[np.arange(300) % 3] + rng.normal(size=(300, 20))
+    steps = Steps(Problem.build(X, 3, size_min=50))
+    labels = (np.arange(300) % 3).astype(np.int32)
+    clustering = steps.clustering(labels, steps.centers_of(labels, X[:3]), 1, converged=True)
+    share = brief_way._explained(steps, clustering)
+    total = ((X - X.mean(axis=0)) ** 2).sum()
+    assert share == pytest.approx(1 - sse(X, labels) / total, rel=1e-9)
+    assert expected[0] <= share <= expected[1]
+
+
+@pytest.mark.parametrize(("gained", "is_preferred"), [(0.4, True), (0.6, False)])
+def test_a_run_that_gains_clearly_more_by_going_on_is_preferred_to_relocated_centers(gained, is_preferred):
+    X, start = overlapping_blobs_with_a_poor_start(0)
+    loop = Loop(lloyd_with_momentum, Steps(Problem.build(X, 8, size_min=100, size_max=400)))
+    early = replace(loop, max_iter=2).run(start)
+    later = replace(loop, max_iter=3).run(early.centers, early.assignment)
+    relocated = replace(early, objective=early.objective - gained * (early.objective - later.objective), n_iter=3)
+    rival = brief_way._BriefSearch(loop, 0, n_left=10)._rival(relocated, early)
+    assert (rival is not None) == is_preferred
+    if rival is not None:
+        assert rival.objective == later.objective

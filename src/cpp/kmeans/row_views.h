@@ -10,6 +10,8 @@ template <typename Value> struct DenseRows {
     const Value* values;
     std::size_t nRows;
     std::size_t nColumns;
+
+    std::size_t nEntries() const { return nRows * nColumns; }
 };
 
 // Rows in compressed form, not owned. Row `i` has the entries `starts[i]` to `starts[i + 1]`; no column comes

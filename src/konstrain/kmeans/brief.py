@@ -19,6 +19,10 @@ LITTLE_ROOM = 0.2
 # Share of the clusters that are relocated at once, at most, where sizes leave no more room than that: estimates leave
 # sizes aside, and centers of full clusters push each other on.
 FEW_AT_ONCE = 0.05
+# Part of the scatter that clusters explain where they overlap so much that it is luck where a run ends: two are made.
+LITTLE_EXPLAINED = 0.1
+# How many times as much a run must gain that goes on as it was, to be preferred to one with relocated centers.
+CLEARLY_MORE = 2.0
 # Iterations between two looks at whether relocated centers lead anywhere.
 PROBE = 1
 # What estimating relocations and moving blocks cost, in iterations.
@@ -36,7 +40,10 @@ def run_briefly(loop: Loop, centers: NDArray[np.float64], seed: int) -> Clusteri
         # `max_iter` or the time limit ended the loop itself: they leave nothing for a search after it.
         return clustering
     brief = _BriefSearch(loop, seed, n_left=clustering.n_iter)
-    return brief.move_blocks(brief.relocate_centers(clustering))
+    best = brief.relocate_centers(clustering)
+    if not _are_sizes_fixed(loop.steps.problem) and _explained(loop.steps, best) < LITTLE_EXPLAINED:
+        best = brief.start_again(centers, best)
+    return brief.move_blocks(best)
 
 
 def _run_with_an_early_look(loop: Loop, centers: NDArray[np.float64], seed: int) -> Clustering:
@@ -60,6 +67,14 @@ def _are_sizes_fixed(problem: Problem) -> bool:
         return False
     room = (problem.size_max - problem.size_min).min()
     return bool(room * problem.n_clusters <= LITTLE_ROOM * problem.demand.sum())
+
+
+def _explained(steps: Steps, clustering: Clustering) -> float:
+    """Part of the scatter of all blocks that lies between the clusters, not within them."""
+    weights = steps.cluster_weights(clustering.block_labels)
+    middle = np.average(clustering.centers, axis=0, weights=weights)
+    between = float(weights @ ((clustering.centers - middle) ** 2).sum(axis=1))
+    return between / (between + clustering.inertia) if between > 0 else 0.0
 
 
 @dataclass(eq=False)
@@ -93,11 +108,27 @@ class _BriefSearch:
                     break
         return best
 
+    def start_again(self, centers: NDArray[np.float64], best: Clustering) -> Clustering:
+        """Run from the first centers with momentum at once, which the run before had only after an early look."""
+        found = self.loop.run(centers)
+        is_better = found.converged and is_lower(found.objective, best.objective)
+        return replace(found, n_iter=best.n_iter + found.n_iter) if is_better else best
+
     def _follow(self, centers: NDArray[np.float64], best: Clustering) -> Clustering:
         """Lloyd's loop from here, given up when it looks as if it would not end below the best."""
         found, is_promising = follow(self.loop, centers, best, PROBE)
         self._counted(found)
-        return self._continued(self.loop, found) if is_promising and not found.converged else found
+        if not is_promising or found.converged:
+            return found
+        if not best.converged and (rival := self._rival(found, best)) is not None:
+            return rival
+        return self._continued(self.loop, found)
+
+    def _rival(self, found: Clustering, best: Clustering) -> Clustering | None:
+        """Let the best go on as well for as many iterations; None unless that gains clearly more than relocating."""
+        rival = self._counted(replace(self.loop, max_iter=found.n_iter).run(best.centers, best.assignment))
+        gained = best.objective - found.objective
+        return rival if best.objective - rival.objective > CLEARLY_MORE * gained else None
 
     def move_blocks(self, best: Clustering) -> Clustering:
         """Alternate moves of single blocks with Lloyd's loop until the gain is small."""

@@ -58,12 +58,16 @@ class SizedPart:
         prices: NDArray[np.float64],
         costs: NDArray[np.float64],
         moved: NDArray[np.int32] | None,
+        watched: distances.WatchedRows,
         deadline: Deadline,
         n_threads: int,
-    ) -> tuple[Assignment, Sums]:
-        """Solve one step from prices of a similar one, in the sweep that fills the columns of costs that moved."""
+    ) -> tuple[Assignment, Sums, bool]:
+        """Solve one step from prices of a similar one; says whether columns of costs that moved were filled for it.
+
+        They are not where few of the rows that are watched may change their cluster.
+        """
         unit = transport.unit_of(self.question)
-        answer, (sums, weights) = distances.sized_step(
+        answer, (sums, weights), are_written = distances.sized_step(
             self.problem.mean,
             weight,
             centers,
@@ -71,11 +75,14 @@ class SizedPart:
             prices * unit,
             costs,
             moved=moved,
+            watched=watched,
             time_limit=deadline.remaining(),
             n_threads=n_threads,
         )
-        judged = transport.judged(replace(self.question, costs=costs), answer)
-        return judged, (judged.labels, sums, weights)
+        # Without costs of all blocks a proof is judged by what they cost together, as over lists.
+        question = replace(self.question, costs=costs) if are_written else self.question
+        judged = transport.judged(question, answer)
+        return judged, (judged.labels, sums, weights), are_written
 
     def step_by_lists(
         self,

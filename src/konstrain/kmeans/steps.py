@@ -87,11 +87,11 @@ class Steps:
         if self._known is not None:
             moved = np.flatnonzero((self._known[1] != centers).any(axis=1)).astype(np.int32)
         # While costs are written nothing is known of them.
-        costs, self._known = self._room_for_costs, None
-        answer, self._sums = sized.step_from_prices(
-            centers, self._weight, prices, costs, moved, self.deadline, self.n_threads
+        costs, before, self._known = self._room_for_costs, self._known, None
+        answer, self._sums, are_written = sized.step_from_prices(
+            centers, self._weight, prices, costs, moved, self._watched, self.deadline, self.n_threads
         )
-        self._known = costs, centers.copy()
+        self._known = (costs, centers.copy()) if are_written else before
         return answer if answer.proven or self.deadline.expired() else None
 
     def _step_without_matrix(self, centers: NDArray[np.float64]) -> Assignment | None:
@@ -123,6 +123,10 @@ class Steps:
     @cached_property
     def _sized(self) -> SizedPart | None:
         return SizedPart.of(self.problem, self.violation_cost)
+
+    @cached_property
+    def _watched(self) -> distances.WatchedRows:
+        return distances.WatchedRows()
 
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost of each block in each cluster: its weight times the squared distance of its mean.

@@ -155,7 +155,7 @@ std::vector<std::int64_t> sharedPlaces(std::span<const std::int64_t> lower, std:
 
 bool areNearlyFixed(std::span<const std::int64_t> lower, std::span<const std::int64_t> upper) {
     for (std::size_t j = 0; j != lower.size(); ++j)
-        if (upper[j] - lower[j] > 1)
+        if (upper[j] - lower[j] > 1 || lower[j] < 0)
             return false;
     return true;
 }

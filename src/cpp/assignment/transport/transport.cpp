@@ -25,10 +25,16 @@ constexpr std::size_t rowsPerClusterForSamples = 400;
 // From this many clusters on an auction finds prices for fixed sizes sooner than raising those of crowded
 // clusters.
 constexpr std::size_t clustersForAuction = 32;
+// It pays where more than one row in so many is out of place; at prices of a similar problem, which paths mend at
+// less cost, only where many are.
+constexpr std::int64_t rowsPerMissing = 64;
+constexpr std::int64_t rowsPerMissingWarm = 8;
 // Looking at all rows again pays while it settles one row in so many.
 constexpr std::int64_t rowsPerSettled = 64;
-// A core that turned out too small grows by this factor.
-constexpr std::size_t coreGrowth = 4;
+// A core that turned out too small grows by this factor, unless it settled all but one in so many of the rows that
+// were too many or too few: then another one of its size, around the new prices, may well settle the rest.
+constexpr std::size_t coreGrowth = 2;
+constexpr std::int64_t oneLeftOf = 2;
 
 // One problem of the nested sequence: all rows, or a sample of them with bounds to scale.
 class Level {
@@ -135,7 +141,8 @@ std::int64_t Level::spread(std::span<const double> prices) {
 
 bool Level::isWorthAnAuction(std::int64_t excess) const {
     const std::size_t least = options_.auctionClusters != 0 ? options_.auctionClusters : clustersForAuction;
-    return nClusters() >= least && excess > static_cast<std::int64_t>(nRows()) / rowsPerSettled &&
+    const std::int64_t perMissing = options_.trustPrices ? rowsPerMissingWarm : rowsPerMissing;
+    return nClusters() >= least && excess > static_cast<std::int64_t>(nRows()) / perMissing &&
            areNearlyFixed(lower_, upper_);
 }
 
@@ -206,14 +213,16 @@ TransportResult Level::settle(std::span<double> prices, std::int64_t excess) {
 // Moves rows along cheapest paths until the sizes are within bounds.
 TransportResult Level::finish(std::span<double> prices, std::int64_t excess) {
     result_ = {sums_.cost, sums_.priced - boundTerm(prices, lower_, upper_), true};
-    for (std::size_t growth = 1; excess != 0; growth *= coreGrowth) {
+    for (std::size_t growth = 1; excess != 0;) {
         const CoreRows core = chooseCoreRows(costs_, nClusters(), labels_, gaps_, growth * coreRows(excess));
         const FlowSearch::Status status = balance(core, prices);
         if (status == FlowSearch::Status::Balanced)
             break;
         if (status != FlowSearch::Status::LeftTheCore)
             return giveUp(prices);
-        excess = label(prices);
+        const std::int64_t before = std::exchange(excess, label(prices));
+        if (oneLeftOf * excess > before)
+            growth *= coreGrowth;
         result_ = {sums_.cost, sums_.priced - boundTerm(prices, lower_, upper_), true};
     }
     return result_;
