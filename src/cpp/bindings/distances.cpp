@@ -75,7 +75,8 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
         "prices"_a.noconvert(), "n_threads"_a, "time_limit"_a, "watched"_a, "costs"_a.noconvert(),
         "moved"_a.noconvert(), "labels"_a.noconvert(), "sums"_a.noconvert(), "cluster_weight"_a.noconvert(),
         withoutGil,
-        "Cheapest labels within bounds and sums of clusters, from prices of a similar step; returns cost, bound, "
+        "Cheapest labels within bounds and sums of clusters, from prices of a similar step; returns cost, "
+        "bound, "
         "whether it ended in time, and whether costs are written.");
     m.def(
         "own_costs",
@@ -108,7 +109,8 @@ void bindDistances(nb::module_& m) {
     nb::class_<konstrain::WatchedRows>(m, "WatchedRows",
                                        "What is known of rows from one step under sizes to the next.")
         .def(nb::init<>())
-        .def_prop_ro("is_active", &konstrain::WatchedRows::isActive, "Whether the next step may leave rows out.");
+        .def_prop_ro("is_active", &konstrain::WatchedRows::isActive,
+                     "Whether the next step may leave rows out.");
     bindDistancesOf<Matrix<double>>(m, "rows"_a.noconvert());
     bindDistancesOf<Matrix<float>>(m, "rows"_a.noconvert());
     bindSparseDistances<double, std::int32_t>(m);

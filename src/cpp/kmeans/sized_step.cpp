@@ -15,7 +15,8 @@ namespace {
 
 // Sweeping over all rows is cheaper than picking out more than one in so many.
 constexpr std::size_t rowsPerOpen = 2;
-// Prices are expected to move apart by so many times what they did in the last step, and rows looked at for that.
+// Prices are expected to move apart by so many times what they did in the last step, and rows looked at for
+// that.
 constexpr double marginPerRise = 2.0;
 // How often rows are looked at that prices moved further for.
 constexpr int mostLooks = 3;
@@ -49,8 +50,8 @@ std::vector<double> costsOf(const Rows& rows, const double* weight, const Points
     return costs;
 }
 
-// What the bounds leave to some rows when the others stay; nothing if these are too many somewhere. A cluster that
-// holds more than it must without them has a lower bound below zero.
+// What the bounds leave to some rows when the others stay; nothing if these are too many somewhere. A cluster
+// that holds more than it must without them has a lower bound below zero.
 std::optional<SizeBounds> roomFor(std::span<const std::int32_t> open, std::span<const std::int32_t> labels,
                                   const SizedQuestion& question) {
     const std::size_t k = question.lower.size();
@@ -91,8 +92,7 @@ std::optional<TransportResult> stepOverOpenRows(const Rows& rows, const double* 
         TransportOptions options;
         options.deadline = question.deadline;
         options.trustPrices = true;
-        TransportResult result =
-            solveTransport(costs, room->lower, room->upper, prices, openLabels, options);
+        TransportResult result = solveTransport(costs, room->lower, room->upper, prices, openLabels, options);
         const double missing = watched.settle(open, margin, costs, weight, prices, openLabels);
         for (std::size_t n = 0; n != open.size(); ++n)
             labels[static_cast<std::size_t>(open[n])] = openLabels[n];

@@ -17,8 +17,8 @@ struct SizedQuestion {
     TimePoint deadline;
 };
 
-// The costs of a sweep over all rows: those in `columns` are written, those of centers that have not moved are
-// there.
+// The costs of a sweep over all rows: those in `columns` are written, those of centers that have not moved
+// are there.
 struct SweptCosts {
     std::span<double> costs;
     std::span<const std::int32_t> columns;

@@ -36,8 +36,9 @@ double weightOf(const double* weight, std::size_t row) {
     return weight == nullptr ? 1.0 : weight[row];
 }
 
-// What is taken off the gap of a row in one cluster: by moves of centers no more than `perDistance` times the row's
-// distance to its old center, plus `always`, times its weight. `ownMove` is how far its own center moved.
+// What is taken off the gap of a row in one cluster: by moves of centers no more than `perDistance` times the
+// row's distance to its old center, plus `always`, times its weight. `ownMove` is how far its own center
+// moved.
 struct Loss {
     double perDistance = 0.0;
     double always = -infinity;
@@ -60,8 +61,8 @@ void widen(std::span<const Loss> losses, std::span<const std::int32_t> labels, c
     }
 }
 
-// With a row x in cluster a, old centers c and their moves d, the difference between |x - c_j|^2 and |x - c_a|^2
-// changes by -2 (x - c_a)(d_j - d_a) + 2 (c_j - c_a) d_j + |d_j|^2 - |d_a|^2.
+// With a row x in cluster a, old centers c and their moves d, the difference between |x - c_j|^2 and |x -
+// c_a|^2 changes by -2 (x - c_a)(d_j - d_a) + 2 (c_j - c_a) d_j + |d_j|^2 - |d_a|^2.
 Loss lossIn(std::size_t cluster, const Points& old, std::span<const double> moves) {
     const std::size_t d = old.nColumns;
     const double* ownCenter = old.values + cluster * d;
@@ -77,7 +78,8 @@ Loss lossIn(std::size_t cluster, const Points& old, std::span<const double> move
         for (std::size_t f = 0; f != d; ++f) {
             const double difference = move[f] - ownMove[f];
             apart += difference * difference;
-            change += 2.0 * (center[f] - ownCenter[f]) * move[f] + move[f] * move[f] - ownMove[f] * ownMove[f];
+            change +=
+                2.0 * (center[f] - ownCenter[f]) * move[f] + move[f] * move[f] - ownMove[f] * ownMove[f];
         }
         loss.perDistance = std::max(loss.perDistance, 2.0 * std::sqrt(apart));
         loss.always = std::max(loss.always, -change);
@@ -101,8 +103,8 @@ std::vector<double> rises(std::span<const double> before, std::span<const double
 
 } // namespace
 
-void WatchedRows::take(std::span<const double> costs, double cost, const double* weight, const Points& centers,
-                       std::span<const double> before, std::span<const double> prices,
+void WatchedRows::take(std::span<const double> costs, double cost, const double* weight,
+                       const Points& centers, std::span<const double> before, std::span<const double> prices,
                        std::span<const std::int32_t> labels, ClusterSums clusters) {
     const std::size_t nRows = labels.size();
     const std::size_t k = prices.size();
@@ -241,7 +243,8 @@ double WatchedRows::settle(std::span<const std::int32_t> rows, double margin, st
     }
     double saved = 0.0;
     for (std::size_t row = 0; row != gaps_.size(); ++row)
-        saved += std::max(0.0, risen_[static_cast<std::size_t>(labels_[row])] - static_cast<double>(gaps_[row]));
+        saved +=
+            std::max(0.0, risen_[static_cast<std::size_t>(labels_[row])] - static_cast<double>(gaps_[row]));
     return saved;
 }
 

@@ -9,19 +9,20 @@
 
 namespace konstrain {
 
-// What is known of rows from one step under sizes to the next: their clusters, and how much dearer than its own
-// every other cluster is for a row at least, prices included. Centers that move and prices that change take
-// something off these gaps. A row of which something is left keeps its cluster, and is not looked at.
+// What is known of rows from one step under sizes to the next: their clusters, and how much dearer than its
+// own every other cluster is for a row at least, prices included. Centers that move and prices that change
+// take something off these gaps. A row of which something is left keeps its cluster, and is not looked at.
 class WatchedRows {
 public:
     // Bounds that are known hold until rows, weights or their number change, whatever happens to centers.
     bool isActive() const { return !gaps_.empty(); }
-    // They were of no use: too many rows may change. The more often that happens in a row, the more sweeps go by
-    // before bounds are learned again.
+    // They were of no use: too many rows may change. The more often that happens in a row, the more sweeps go
+    // by before bounds are learned again.
     void giveUp();
 
-    // Takes up what a sweep over all rows found, unless so many rows changed clusters that nothing learned now
-    // would last, or bounds were given up lately. `costs` and `cost` are those of the labels at the centers, `before` the prices it began with.
+    // Takes up what a sweep over all rows found, unless so many rows changed clusters that nothing learned
+    // now would last, or bounds were given up lately. `costs` and `cost` are those of the labels at the
+    // centers, `before` the prices it began with.
     void take(std::span<const double> costs, double cost, const double* weight, const Points& centers,
               std::span<const double> before, std::span<const double> prices,
               std::span<const std::int32_t> labels, ClusterSums clusters);
@@ -33,9 +34,9 @@ public:
     // cluster.
     std::vector<std::int32_t> rowsWithin(double margin) const;
 
-    // Takes up the labels of rows within the margin at the centers, and the prices that go with them. Returns how
-    // much the other rows could save together by leaving their clusters at most: nothing, if prices moved apart by
-    // no more than the margin.
+    // Takes up the labels of rows within the margin at the centers, and the prices that go with them. Returns
+    // how much the other rows could save together by leaving their clusters at most: nothing, if prices moved
+    // apart by no more than the margin.
     double settle(std::span<const std::int32_t> rows, double margin, std::span<const double> costs,
                   const double* weight, std::span<const double> prices, std::span<const std::int32_t> labels);
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._core import WatchedRows
 from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment import Assignment, AssignmentProblem, transport
 from konstrain.assignment.problem import start_prices
@@ -58,7 +59,7 @@ class SizedPart:
         prices: NDArray[np.float64],
         costs: NDArray[np.float64],
         moved: NDArray[np.int32] | None,
-        watched: distances.WatchedRows,
+        watched: WatchedRows,
         deadline: Deadline,
         n_threads: int,
     ) -> tuple[Assignment, Sums, bool]:

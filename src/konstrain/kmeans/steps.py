@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._core import WatchedRows
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.assignment.problem import start_prices
 from konstrain.constraints import Problem
@@ -125,8 +126,8 @@ class Steps:
         return SizedPart.of(self.problem, self.violation_cost)
 
     @cached_property
-    def _watched(self) -> distances.WatchedRows:
-        return distances.WatchedRows()
+    def _watched(self) -> WatchedRows:
+        return WatchedRows()
 
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost of each block in each cluster: its weight times the squared distance of its mean.

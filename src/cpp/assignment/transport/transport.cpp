@@ -25,14 +25,15 @@ constexpr std::size_t rowsPerClusterForSamples = 400;
 // From this many clusters on an auction finds prices for fixed sizes sooner than raising those of crowded
 // clusters.
 constexpr std::size_t clustersForAuction = 32;
-// It pays where more than one row in so many is out of place; at prices of a similar problem, which paths mend at
-// less cost, only where many are.
+// It pays where more than one row in so many is out of place; at prices of a similar problem, which paths
+// mend at less cost, only where many are.
 constexpr std::int64_t rowsPerMissing = 64;
 constexpr std::int64_t rowsPerMissingWarm = 8;
 // Looking at all rows again pays while it settles one row in so many.
 constexpr std::int64_t rowsPerSettled = 64;
-// A core that turned out too small grows by this factor, unless it settled all but one in so many of the rows that
-// were too many or too few: then another one of its size, around the new prices, may well settle the rest.
+// A core that turned out too small grows by this factor, unless it settled all but one in so many of the rows
+// that were too many or too few: then another one of its size, around the new prices, may well settle the
+// rest.
 constexpr std::size_t coreGrowth = 2;
 constexpr std::int64_t oneLeftOf = 2;
 
