@@ -82,6 +82,12 @@ def test_restarts_are_one_from_given_centers_else_what_a_fixed_amount_of_work_al
         assert plan_restarts(FREE, DRAWN) == dear
 
 
+def test_restarts_under_resources_end_when_they_stop_paying_however_few_the_rows():
+    ruled = Problem.build(X, 4, size_max=[15.0, 30.0], demand=np.ones((40, 2)))
+    dear = RestartPlan(plan.AUTO_MOST, plan.AUTO_AGREEING, plan.AUTO_LEAST, plan.AUTO_WORTH)
+    assert plan_restarts(ruled, DRAWN) == dear
+
+
 def dealt(problem, n_runs):
     """Seconds of a thousand that all runs may take, and the part of these for a single one."""
     run = deal_out_time(plan_run(Steps(problem, deadline=Deadline(1000.0)), DRAWN, 0), RestartPlan.exactly(n_runs))

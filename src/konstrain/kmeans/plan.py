@@ -96,7 +96,8 @@ def plan_restarts(problem: Problem, start: Start) -> RestartPlan:
         return RestartPlan.exactly(1)
     work = problem.n_blocks * problem.n_clusters * problem.mean.shape[1] * AUTO_ITERATIONS
     most = int(np.clip(AUTO_WORK // work, 1, AUTO_MOST))
-    if most == AUTO_MOST:
+    # Under shares and several resources runs are dear however few the rows.
+    if most == AUTO_MOST and problem.resources is None:
         return RestartPlan(most, AUTO_AGREEING, least=most)
     return RestartPlan(most, AUTO_AGREEING, AUTO_LEAST, AUTO_WORTH)
 
