@@ -28,6 +28,8 @@ SEARCH = {
     "konstrain.kmeans.relaxed.ALL_STEPS": (1, NEVER),
     "konstrain.kmeans.relaxed.PATIENCE": (0.0, 1e9),
     "konstrain.kmeans.brief.EARLY_LOOK": (1, 50),
+    "konstrain.kmeans.brief.LITTLE_EXPLAINED": (0.0, 1.0),
+    "konstrain.kmeans.brief.CLEARLY_MORE": (0.0, float("inf")),
     "konstrain.kmeans.brief.LITTLE_ROOM": (0.0, 1e9),
     "konstrain.kmeans.brief.FEW_AT_ONCE": (0.0, 1.0),
     "konstrain.kmeans.momentum.MOST_CANCELLED": (-1.0, 2.0),
