@@ -35,9 +35,18 @@ def _family_rows(families: tuple[SizedCase, ...], *, quick: bool, full: bool) ->
     seeds = SEEDS if full else SEEDS[:1]
     for family in families:
         cases = [replace(family, seed=seed) for seed in seeds]
-        ours = [_our_fit(case) for case in cases]
-        row = {"case": family.family, "seeds": str(len(seeds))} | _medians("ours", ours)
-        yield row if quick else row | _comparison(ours, cases)
+        row = {"case": family.family, "seeds": str(len(seeds))}
+        if quick:
+            yield row | _medians("ours", [_our_fit(case) for case in cases])
+            continue
+        try:
+            # In turns: what else the machine does changes from minute to minute.
+            pairs = [(_our_fit(case), _peer_fit(case)) for case in cases]
+        except subprocess.CalledProcessError as error:
+            yield row | {"peer s": error.stderr.strip().splitlines()[-1]}
+            continue
+        ours, peers = map(list, zip(*pairs, strict=True))
+        yield row | _medians("ours", ours) | _comparison(ours, peers)
 
 
 def _our_fit(case: SizedCase) -> Fit:
@@ -50,12 +59,12 @@ def _our_fit(case: SizedCase) -> Fit:
     return Fit(seconds, model.n_iter_, model.inertia_)
 
 
-def _comparison(ours: list[Fit], cases: list[SizedCase]) -> Row:
-    try:
-        answers = [json.loads(run_alone("peers/kmeans_constrained.py", case.name)) for case in cases]
-    except subprocess.CalledProcessError as error:
-        return {"peer s": error.stderr.strip().splitlines()[-1]}
-    peers = [Fit(answer["cpu_seconds"], answer["n_iter"], answer["sse"]) for answer in answers]
+def _peer_fit(case: SizedCase) -> Fit:
+    answer = json.loads(run_alone("peers/kmeans_constrained.py", case.name))
+    return Fit(answer["cpu_seconds"], answer["n_iter"], answer["sse"])
+
+
+def _comparison(ours: list[Fit], peers: list[Fit]) -> Row:
     ratios = [peer.seconds / own.seconds for own, peer in zip(ours, peers, strict=True)]
     excess = [own.sse / peer.sse - 1 for own, peer in zip(ours, peers, strict=True)]
     return _medians("peer", peers) | {
