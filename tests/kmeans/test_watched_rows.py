@@ -28,6 +28,8 @@ KINDS = {
     "sparse": lambda: sparse.csr_array(np.where(np.abs(blobs()) > 1.0, blobs(), 0.0)),
     "far from the origin": lambda: blobs() + 1e6,
     "far apart": lambda: blobs(spread=1e4),
+    "nearly beyond floats": lambda: 1e18 * blobs(),
+    "below floats": lambda: 1e-30 * blobs(),
     "heaps": lambda: np.round(blobs()),
     "equal rows": lambda: np.ones((N, 3)),
 }
@@ -82,7 +84,7 @@ def test_every_step_of_a_run_costs_what_it_costs_anew(kind, sizes, weighted, mon
         steps, answers = Steps(problem, n_threads=n_threads), []
         for centers, answer in lloyd_centers(steps, rows[:: N // K][:K].astype(np.float64), 30):
             fresh = Steps(problem).step(centers, None)
-            np.testing.assert_allclose(answer.cost, fresh.cost, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(answer.cost, fresh.cost, rtol=1e-9)
             assert answer.proven
             assert answer.lower_bound <= fresh.cost * (1 + 1e-12)
             assert problem.assignment_problem(fresh_costs(X, weights, centers)).is_feasible(answer.labels)
@@ -92,8 +94,8 @@ def test_every_step_of_a_run_costs_what_it_costs_anew(kind, sizes, weighted, mon
             answers.append(answer.labels)
         runs.append(answers)
     np.testing.assert_array_equal(*runs)
-    # Where all clusters cost the same any row may change.
-    assert (recorded.n_left_out > 0) == (kind != "equal rows")
+    # Where all clusters cost the same any row may change; so it seems where gaps are too small for floats.
+    assert (recorded.n_left_out > 0) == (kind not in ("equal rows", "below floats"))
 
 
 def fresh_costs(X, weights, centers):

@@ -70,6 +70,37 @@ std::optional<SizeBounds> roomFor(std::span<const std::int32_t> open, std::span<
     return room;
 }
 
+// What became of the rows that may change, and how much the others could save by changing too.
+struct Look {
+    TransportResult result;
+    double missing;
+};
+
+// Solves the problem of the rows that may change, in the room that the others leave. Nothing when they are
+// too many.
+template <typename Rows>
+std::optional<Look> lookAtOpenRows(const Rows& rows, const double* weight, const Points& centers,
+                                   const SizedQuestion& question, std::span<double> prices,
+                                   WatchedRows& watched, std::span<std::int32_t> labels) {
+    const double margin = marginPerRise * watched.usualRise();
+    const std::vector<std::int32_t> open = watched.rowsWithin(margin);
+    if (open.size() > rows.nRows / rowsPerOpen)
+        return std::nullopt;
+    const std::optional<SizeBounds> room = roomFor(open, labels, question);
+    if (!room)
+        return std::nullopt;
+    const std::vector<double> costs = costsOf(rows, weight, centers, open, question.nThreads);
+    std::vector<std::int32_t> openLabels(open.size());
+    TransportOptions options;
+    options.deadline = question.deadline;
+    options.trustPrices = true;
+    const TransportResult result =
+        solveTransport(costs, room->lower, room->upper, prices, openLabels, options);
+    for (std::size_t n = 0; n != open.size(); ++n)
+        labels[static_cast<std::size_t>(open[n])] = openLabels[n];
+    return Look{result, watched.settle(open, margin, costs, weight, prices, openLabels)};
+}
+
 // A step over rows that may change. Nothing when they are too many, or prices keep moving more and more rows.
 template <typename Rows>
 std::optional<TransportResult> stepOverOpenRows(const Rows& rows, const double* weight, const Points& centers,
@@ -79,23 +110,11 @@ std::optional<TransportResult> stepOverOpenRows(const Rows& rows, const double* 
     std::ranges::copy(watched.labels(), labels.begin());
     const std::vector<std::int32_t> before(labels.begin(), labels.end());
     watched.moveTo(weight, centers, prices);
-    for (int look = 0; look != mostLooks; ++look) {
-        const double margin = marginPerRise * watched.usualRise();
-        const std::vector<std::int32_t> open = watched.rowsWithin(margin);
-        if (open.size() > rows.nRows / rowsPerOpen)
+    for (int n = 0; n != mostLooks; ++n) {
+        const auto look = lookAtOpenRows(rows, weight, centers, question, prices, watched, labels);
+        if (!look)
             return std::nullopt;
-        const std::optional<SizeBounds> room = roomFor(open, labels, question);
-        if (!room)
-            return std::nullopt;
-        const std::vector<double> costs = costsOf(rows, weight, centers, open, question.nThreads);
-        std::vector<std::int32_t> openLabels(open.size());
-        TransportOptions options;
-        options.deadline = question.deadline;
-        options.trustPrices = true;
-        TransportResult result = solveTransport(costs, room->lower, room->upper, prices, openLabels, options);
-        const double missing = watched.settle(open, margin, costs, weight, prices, openLabels);
-        for (std::size_t n = 0; n != open.size(); ++n)
-            labels[static_cast<std::size_t>(open[n])] = openLabels[n];
+        const auto& [result, missing] = *look;
         if (missing > 0.0 && result.finished)
             continue;
         const ClusterSums sums = watched.sums();

@@ -201,7 +201,8 @@ std::vector<std::int32_t> WatchedRows::rowsWithin(double margin) const {
     std::size_t count = 0;
     for (std::size_t row = 0; row != gaps_.size(); ++row) {
         rows[count] = static_cast<std::int32_t>(row);
-        count += gaps_[row] <= limits[static_cast<std::size_t>(labels_[row])] ? 1U : 0U;
+        // Gaps too large for a float may have become no number: such a row is looked at.
+        count += gaps_[row] > limits[static_cast<std::size_t>(labels_[row])] ? 0U : 1U;
     }
     rows.resize(count);
     addFirstOfOthers(rows);

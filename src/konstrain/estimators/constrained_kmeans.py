@@ -58,8 +58,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     n_init : int or "auto", default="auto"
         Number of runs from different seeds; the best is kept. "auto": 1 for given centers, otherwise as many as a
         fixed amount of work allows, at most 100, ending early when 8 of them found the same best clustering. On
-        data so large that fewer are allowed, ends within 1e-5 of the best count as the same, and from 16 runs on
-        the search also ends once as many runs as led to the last gain have gained nothing more.
+        data so large that fewer are allowed, and under shares or several resources, ends within 1e-5 of the best
+        count as the same, and from 16 runs on the search also ends once as many runs as led to the last gain have
+        gained nothing more.
     max_iter : int, default=300
         Most iterations of one run.
     tol : float, default=1e-4
