@@ -422,3 +422,39 @@ def test_fixed_sizes_equal_a_matching_on_both_sides_of_the_auction(n_clusters, k
     check_assignment(problem, answer)
     assert answer.proven
     np.testing.assert_allclose(answer.cost, matching_cost(costs, lower, upper), rtol=1e-9)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("n_clusters", [31, 32, 60])
+@pytest.mark.parametrize("off", [1e-4, 1e-2, 0.1, 1.0, 30.0])
+def test_fixed_sizes_from_prices_that_are_off_equal_a_matching(n_clusters, off):
+    """From few rows out of place, which paths mend, to so many that an auction starts anew."""
+    rng = np.random.default_rng(n_clusters)
+    rows = rng.random((1000, 2))
+    problem = balanced(((rows[:, None] - rows[:n_clusters]) ** 2).sum(-1))
+    cold = transport.solve(problem)
+    spread = off * np.median(np.abs(cold.prices))
+    warm = transport.solve(problem, warm=with_prices(cold.prices + spread * rng.normal(size=n_clusters)))
+    check_assignment(problem, warm)
+    assert warm.proven
+    expected = matching_cost(problem.costs, *transport.count_bounds(problem))
+    np.testing.assert_allclose([cold.cost, warm.cost], expected, rtol=1e-9)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("n_clusters", [7, 60, 199, 200])
+@pytest.mark.parametrize("scale", [1e-200, 1e-60, 1e-30, 1e30, 1e39, 1e60, 1e200])
+@pytest.mark.parametrize("room", [0, 3])
+def test_costs_of_any_size_are_solved_and_proved(n_clusters, scale, room):
+    """Gaps between clusters are kept as floats, which end at 1e38: nothing but speed may depend on them."""
+    rng = np.random.default_rng(0)
+    costs, share = rng.random((1000, n_clusters)), 1000 // n_clusters
+    bounds = {"size_min": max(0, share - room), "size_max": share + 1 + room}
+    expected = transport.solve(AssignmentProblem.checked(costs, **bounds)).cost
+    problem = AssignmentProblem.checked(scale * costs, **bounds)
+    answer = transport.solve(problem)
+    assert answer.proven
+    np.testing.assert_allclose(answer.cost, scale * expected, rtol=1e-9)
+    warm = transport.solve(problem, warm=with_prices(answer.prices + 0.1 * scale * rng.normal(size=n_clusters)))
+    assert warm.proven
+    np.testing.assert_allclose(warm.cost, scale * expected, rtol=1e-9)

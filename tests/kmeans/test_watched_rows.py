@@ -28,7 +28,7 @@ KINDS = {
     "sparse": lambda: sparse.csr_array(np.where(np.abs(blobs()) > 1.0, blobs(), 0.0)),
     "far from the origin": lambda: blobs() + 1e6,
     "far apart": lambda: blobs(spread=1e4),
-    "nearly beyond floats": lambda: 1e18 * blobs(),
+    "beyond floats": lambda: 1e25 * blobs(),
     "below floats": lambda: 1e-30 * blobs(),
     "heaps": lambda: np.round(blobs()),
     "equal rows": lambda: np.ones((N, 3)),
@@ -94,8 +94,9 @@ def test_every_step_of_a_run_costs_what_it_costs_anew(kind, sizes, weighted, mon
             answers.append(answer.labels)
         runs.append(answers)
     np.testing.assert_array_equal(*runs)
-    # Where all clusters cost the same any row may change; so it seems where gaps are too small for floats.
-    assert (recorded.n_left_out > 0) == (kind not in ("equal rows", "below floats"))
+    # Where all clusters cost the same any row may change; so it may seem where gaps are no floats.
+    if kind not in ("equal rows", "below floats", "beyond floats"):
+        assert recorded.n_left_out > 0
 
 
 def fresh_costs(X, weights, centers):

@@ -29,8 +29,8 @@ private:
 };
 
 // For each row of the row-major matrix `costs` the first column with the least cost plus price. Also writes
-// how much the second-best column costs more (infinite when there is one column) unless `gaps` is empty, and
-// the number of rows per column.
+// how much the second-best column costs more unless `gaps` is empty (the largest float when that is more, or
+// there is one column), and the number of rows per column.
 PricedSums priceRows(std::span<const double> costs, std::span<const double> prices,
                      std::span<std::int32_t> labels, std::span<float> gaps, std::span<std::int64_t> sizes);
 

@@ -11,7 +11,9 @@ inline PricedSums priceFullSteps(RowsView rows, const double* offsets, RowsOut o
         const Best best = bestOfEightRows(values, rows.stride, rows.nColumns, offsets);
         priced += best.first;
         if (out.gaps != nullptr) {
-            const Doubles gap = best.second - best.first;
+            const Doubles most = all(static_cast<double>(std::numeric_limits<float>::max()));
+            const Doubles exact = best.second - best.first;
+            const Doubles gap = exact > most ? most : exact;
             for (std::size_t lane = 0; lane != 8; ++lane)
                 out.gaps[row + lane] = static_cast<float>(gap[lane]);
         }
