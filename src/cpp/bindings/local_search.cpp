@@ -69,14 +69,14 @@ auto searchLocally(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> 
 
 template <typename T>
 auto estimateRelocations(Matrix<T> means, Vector<double> weight, Vector<std::int32_t> labels,
-                         Matrix<double> centers, Matrix<double> costs, std::uint64_t seed) {
+                         Matrix<double> centers, Matrix<double> costs, std::uint64_t seed, double leastGain) {
     konstrain::RelocationEstimates result;
     {
         nb::gil_scoped_release release;
         const konstrain::BlockMeans blocks{means.data(), means.shape(0), means.shape(1)};
         result = konstrain::estimateRelocations({blocks, view<double>(weight), view<std::int32_t>(labels),
                                                  view<double>(centers), view<double>(costs)},
-                                                centers.shape(0), seed);
+                                                centers.shape(0), seed, leastGain);
     }
     return std::make_tuple(copyVector<double>(result.removal), copyVector<double>(result.gain),
                            copyVector<double>(result.halves));
@@ -95,7 +95,7 @@ template <typename T> void bindLocalSearchOf(nb::module_& m) {
         "Labels no move improves, their cost, the number of moves and (kind, p, q, delta, start, blocks) of "
         "each when records are kept.");
     m.def("estimate_relocations", &estimateRelocations<T>, "means"_a.noconvert(), "weight"_a.noconvert(),
-          "labels"_a.noconvert(), "centers"_a.noconvert(), "costs"_a.noconvert(), "seed"_a,
+          "labels"_a.noconvert(), "centers"_a.noconvert(), "costs"_a.noconvert(), "seed"_a, "least_gain"_a,
           "Cost of removing each cluster, gain of splitting each, centers of the two halves (flat).");
 }
 

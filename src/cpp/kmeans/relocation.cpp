@@ -29,9 +29,12 @@ public:
         result_.halves.assign(nClusters * 2 * d_, 0.0);
     }
 
-    RelocationEstimates run() {
+    RelocationEstimates run(double leastGain) {
         collectMembers();
         priceRemovals();
+        // A cut gains no more than the scatter it divides.
+        if (std::ranges::max(scatter_) - std::ranges::min(result_.removal) <= leastGain)
+            return std::move(result_);
         for (std::size_t cluster = 0; cluster != nClusters_; ++cluster) {
             drawSamples(members_[cluster]);
             for (int cut = 0; cut != nCuts; ++cut)
@@ -166,9 +169,9 @@ private:
 } // namespace
 
 RelocationEstimates estimateRelocations(const LabelledBlocks& blocks, std::size_t nClusters,
-                                        std::uint64_t seed) {
+                                        std::uint64_t seed, double leastGain) {
     assert(blocks.costs.size() == blocks.labels.size() * nClusters);
-    return Estimator(blocks, nClusters, seed).run();
+    return Estimator(blocks, nClusters, seed).run(leastGain);
 }
 
 } // namespace konstrain

@@ -25,8 +25,9 @@ struct LabelledBlocks {
     std::span<const double> costs;   // row-major, of each block at each center: weight times squared distance
 };
 
-// Looks at the costs once, and at up to 1000 blocks of each cluster some twenty times against two centers.
+// Looks at the costs once, and at up to 1000 blocks of each cluster some twenty times against two centers:
+// not where no cut could gain more than `leastGain` above the cheapest removal; gains are zero then.
 RelocationEstimates estimateRelocations(const LabelledBlocks& blocks, std::size_t nClusters,
-                                        std::uint64_t seed);
+                                        std::uint64_t seed, double leastGain);
 
 } // namespace konstrain

@@ -225,7 +225,7 @@ def relocation_candidates(
     >>> sorted(relocation_candidates(means, np.ones(4), labels, 3, 1)[0].ravel().tolist())
     [1.0, 50.0, 60.0]
     """
-    estimates = _Estimates.of(means, weight, labels, n_clusters, seed)
+    estimates = _Estimates.of(means, weight, labels, n_clusters, seed, least_gain=least_gain)
     return [estimates.centers_after([pair]) for pair in estimates.pairs(least_gain)[:n_candidates]]
 
 
@@ -264,7 +264,7 @@ def joint_relocations(
     >>> [sorted(centers.ravel().tolist()) for centers in proposals]
     [[1.0, 50.0, 60.0, 101.0, 150.0, 160.0], [1.0, 50.0, 60.0, 100.0, 101.0, 155.0]]
     """
-    estimates = _Estimates.of(means, weight, labels, n_clusters, seed, known)
+    estimates = _Estimates.of(means, weight, labels, n_clusters, seed, known, least_gain=0.0)
     chosen: list[tuple[int, int]] = []
     used: set[int] = set()
     for removed, split in estimates.pairs(0.0):
@@ -291,14 +291,24 @@ class _Estimates:
     neighbour: list[int]  # the nearest other center of each
 
     @classmethod
-    def of(cls, means: Any, weight: Any, labels: Any, n_clusters: int, seed: int, known: Any = None) -> "_Estimates":
+    def of(
+        cls,
+        means: Any,
+        weight: Any,
+        labels: Any,
+        n_clusters: int,
+        seed: int,
+        known: Any = None,
+        *,
+        least_gain: float,
+    ) -> "_Estimates":
         _check(means, weight, labels, n_clusters, None)
         if known is None:
             sums, weights = center_sums(means, weight, labels, n_clusters)
             centers = sums / np.where(weights > 0, weights, 1.0)[:, None]
             known = centers, block_costs(means, weight, centers)
         centers, costs = known
-        removal, gain, halves = _core.estimate_relocations(means, weight, labels, centers, costs, seed)
+        removal, gain, halves = _core.estimate_relocations(means, weight, labels, centers, costs, seed, least_gain)
         worth = gain[None, :] - removal[:, None]
         worth[:, gain <= 0] = -np.inf
         np.fill_diagonal(worth, -np.inf)
