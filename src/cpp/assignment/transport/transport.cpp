@@ -31,10 +31,13 @@ constexpr std::int64_t rowsPerMissing = 64;
 constexpr std::int64_t rowsPerMissingWarm = 8;
 // Looking at all rows again pays while it settles one row in so many.
 constexpr std::int64_t rowsPerSettled = 64;
-// A core that turned out too small grows by this factor, unless it settled all but one in so many of the rows
-// that were too many or too few: then another one of its size, around the new prices, may well settle the
+// A core that turned out too small grows by this factor: another look at all rows costs more than a larger
+// core.
+constexpr std::size_t coreGrowth = 4;
+// Where that would be most of the rows, by this one; not at all if it settled all but one in so many of the
+// rows that were too many or too few: another one of its size, around the new prices, may well settle the
 // rest.
-constexpr std::size_t coreGrowth = 2;
+constexpr std::size_t slowGrowth = 2;
 constexpr std::int64_t oneLeftOf = 2;
 
 // One problem of the nested sequence: all rows, or a sample of them with bounds to scale.
@@ -69,6 +72,7 @@ private:
     std::int64_t auction(std::span<double> prices, std::int64_t excess);
     std::int64_t easeCrowding(std::span<double> prices, std::int64_t excess);
     std::size_t coreRows(std::int64_t excess) const;
+    std::size_t growthAfter(std::size_t size, std::int64_t before, std::int64_t left) const;
     std::size_t listLength(std::size_t nCoreRows) const;
     TransportResult settle(std::span<double> prices, std::int64_t excess);
     TransportResult finish(std::span<double> prices, std::int64_t excess);
@@ -211,6 +215,13 @@ TransportResult Level::settle(std::span<double> prices, std::int64_t excess) {
     return finish(prices, excess);
 }
 
+// By how much a core of this size is to grow that left so much of the excess before it.
+std::size_t Level::growthAfter(std::size_t size, std::int64_t before, std::int64_t left) const {
+    if (coreGrowth * size < nRows() / 2)
+        return coreGrowth;
+    return oneLeftOf * left > before ? slowGrowth : 1;
+}
+
 // Moves rows along cheapest paths until the sizes are within bounds.
 TransportResult Level::finish(std::span<double> prices, std::int64_t excess) {
     result_ = {sums_.cost, sums_.priced - boundTerm(prices, lower_, upper_), true};
@@ -222,8 +233,7 @@ TransportResult Level::finish(std::span<double> prices, std::int64_t excess) {
         if (status != FlowSearch::Status::LeftTheCore)
             return giveUp(prices);
         const std::int64_t before = std::exchange(excess, label(prices));
-        if (oneLeftOf * excess > before)
-            growth *= coreGrowth;
+        growth *= growthAfter(growth * coreRows(excess), before, excess);
         result_ = {sums_.cost, sums_.priced - boundTerm(prices, lower_, upper_), true};
     }
     return result_;
