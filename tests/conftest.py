@@ -11,7 +11,11 @@ from hypothesis import HealthCheck, settings
 from checks import every_fit_checked
 
 # Deadlines off: the machine that runs the tests may be slow, and a timed assertion is not a test.
-settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+# Fewer where every example takes long, as under the sanitizers.
+EXAMPLES = int(os.environ.get("KONSTRAIN_EXAMPLES", "100"))
+settings.register_profile(
+    "default", deadline=None, derandomize=True, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("default")
 
 # A shell starts what it puts into the background with interrupts ignored, and children inherit that: tests of Ctrl-C

@@ -441,7 +441,6 @@ def test_fixed_sizes_from_prices_that_are_off_equal_a_matching(n_clusters, off):
     np.testing.assert_allclose([cold.cost, warm.cost], expected, rtol=1e-9)
 
 
-@pytest.mark.engine
 @pytest.mark.parametrize("n_clusters", [7, 60, 199, 200])
 @pytest.mark.parametrize("scale", [1e-200, 1e-60, 1e-30, 1e30, 1e39, 1e60, 1e200])
 @pytest.mark.parametrize("room", [0, 3])

@@ -70,9 +70,10 @@ def lloyd_centers(steps, centers, n_iter):
         centers = steps.centers_of(warm.labels, centers)
 
 
-@pytest.mark.engine
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize(
+    "sizes", [pytest.param(name, marks=pytest.mark.engine if name == "tight" else ()) for name in SIZES]
+)
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 def test_every_step_of_a_run_costs_what_it_costs_anew(kind, sizes, weighted, monkeypatch):
     X, rng = KINDS[kind](), np.random.default_rng(1)
