@@ -1,5 +1,6 @@
 """Files appear whole or not at all."""
 
+import gc
 import os
 import resource
 import signal
@@ -152,6 +153,8 @@ def _interrupted_after(n_lines: int, work: Callable[[], None]) -> bool:
         return count
 
     before = sys.gettrace()
+    # In a callback of the garbage collector, of which Hypothesis has one, an interrupt would be swallowed.
+    gc.disable()
     sys.settrace(count)
     try:
         work()
@@ -159,6 +162,7 @@ def _interrupted_after(n_lines: int, work: Callable[[], None]) -> bool:
         return True
     finally:
         sys.settrace(before)
+        gc.enable()
     return False
 
 
