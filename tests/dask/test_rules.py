@@ -27,8 +27,9 @@ BOUNDS = {
 }
 # Where every step is proved on the way, in memory and here.
 PROVED = ("counts of kinds",)
-# Where a step takes seconds: cut in one way only.
+# Where a step takes seconds: cut in one way only, and among the slow tests.
 SLOW = ("two attributes", "resources")
+KINDS = [pytest.param(kind, marks=pytest.mark.slow if kind in SLOW else ()) for kind in BOUNDS]
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["1 worker", "2 workers"])
@@ -106,7 +107,7 @@ def check_kept(labels, model, params, fit):
 
 
 @pytest.mark.usefixtures("_few_rows_here")
-@pytest.mark.parametrize("kind", BOUNDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_bounds_are_kept_over_all_rows_at_the_cost_in_memory(kind, cluster):
     X, params, fit = case(kind)
     given = {**params, "n_clusters": K, "init": X[:K], "max_iter": 3, "tol": 0, "local_search": False}
@@ -179,7 +180,7 @@ def test_rows_without_weight_keep_shares_too(cluster):
 
 @pytest.mark.usefixtures("_few_rows_here")
 @pytest.mark.filterwarnings("error::konstrain.exceptions.NotProvenWarning")
-@pytest.mark.parametrize("kind", ["share", "share and sizes", "share and links", "resources", "counts of kinds"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.values != ("two attributes",)])
 def test_a_proved_step_gives_the_labels_of_a_proved_step_in_memory(kind, cluster):
     X, params, fit = case(kind)
     local = quietly(konstrain.ConstrainedKMeans(K, init=X[:K], max_iter=3, time_limit=60), X)
