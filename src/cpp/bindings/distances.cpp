@@ -76,8 +76,7 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
         "moved"_a.noconvert(), "labels"_a.noconvert(), "sums"_a.noconvert(), "cluster_weight"_a.noconvert(),
         withoutGil,
         "Cheapest labels within bounds and sums of clusters, from prices of a similar step; returns cost, "
-        "bound, "
-        "whether it ended in time, and whether costs are written.");
+        "bound, whether it ended in time, and whether costs are written.");
     m.def(
         "own_costs",
         [](Parts... rows, Weight weights, Vector<std::int32_t> labels, Matrix<double> centers,

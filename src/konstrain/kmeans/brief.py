@@ -110,6 +110,8 @@ class _BriefSearch:
 
     def start_again(self, centers: NDArray[np.float64], best: Clustering) -> Clustering:
         """Run from the first centers with momentum at once, which the run before had only after an early look."""
+        if self.loop.steps.deadline.expired():
+            return best
         found = self.loop.run(centers)
         is_better = found.converged and is_lower(found.objective, best.objective)
         return replace(found, n_iter=best.n_iter + found.n_iter) if is_better else best

@@ -35,7 +35,7 @@ struct PricedRows {
 };
 
 // Labels of least total cost with between lower[j] and upper[j] rows in cluster j. Sums of bounds must allow
-// it.
+// it. A lower bound below zero is one that other rows, which are not asked about, more than fill.
 //
 // `costs` is row-major with one row per label. `prices` (one per cluster) is any start, best that of a
 // similar problem; on return it proves the result: reduced costs are cost plus price. When the deadline
