@@ -95,10 +95,6 @@ private:
     std::vector<double> row_;
 };
 
-double weightOf(const double* weight, std::size_t row) {
-    return weight == nullptr ? 1.0 : weight[row];
-}
-
 // Writes costs of a few rows at a time, straight to their place or, when there are more than caches hold,
 // through a buffer and past the caches. One per worker.
 template <typename Value> class CostWriter {

@@ -33,6 +33,11 @@ struct RowRange {
     std::size_t last;
 };
 
+// The weight of a row; no weights at all mean 1 each.
+inline double weightOf(const double* weight, std::size_t row) {
+    return weight == nullptr ? 1.0 : weight[row];
+}
+
 } // namespace konstrain
 
 // Applies a macro to each kind of rows that Python may hand in.

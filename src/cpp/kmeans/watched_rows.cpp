@@ -32,10 +32,6 @@ float above(double value) {
     return static_cast<float>(value + roundingShare * std::abs(value));
 }
 
-double weightOf(const double* weight, std::size_t row) {
-    return weight == nullptr ? 1.0 : weight[row];
-}
-
 // What is taken off the gap of a row in one cluster: by moves of centers no more than `perDistance` times the
 // row's distance to its old center, plus `always`, times its weight. `ownMove` is how far its own center
 // moved.
@@ -52,7 +48,7 @@ void widen(std::span<const Loss> losses, std::span<const std::int32_t> labels, c
            std::span<float> gaps, std::span<float> radii) {
     for (std::size_t row = 0; row != labels.size(); ++row) {
         const Loss& loss = losses[static_cast<std::size_t>(labels[row])];
-        const double w = weight == nullptr ? 1.0 : weight[row];
+        const double w = weightOf(weight, row);
         const double radius = radii[row];
         const double lost = w * (loss.perDistance * radius + loss.always) + loss.byPrices;
         const double gap = gaps[row] - lost;
