@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist worksteal
 SOURCES := $(shell find src/cpp tests/kernels CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: demo test test-slow lint format sanitize perf docs examples pictures clean
+.PHONY: demo test test-slow lint format sanitize odr perf docs examples pictures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/konstrain demo
@@ -31,6 +31,10 @@ format: $(VENV)/.installed
 # The engine tests against kernels built with asserts, address and undefined-behaviour checks.
 sanitize: $(VENV)/.installed
 	.ci/sanitize
+
+# The kernels linked with all their types at hand: a name that two files define differently is an error.
+odr: $(VENV)/.installed
+	.ci/odr
 
 # Without network: nothing is fetched, and a warning is an error.
 docs: $(VENV)/.installed

@@ -22,6 +22,9 @@
 namespace {
 
 using namespace konstrain;
+using namespace konstrain::constraints;
+using namespace konstrain::kmeans;
+using namespace konstrain::transport;
 
 std::vector<double> drawCosts(std::size_t size, Random& random) {
     std::vector<double> costs(size);

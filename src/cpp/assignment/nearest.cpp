@@ -40,7 +40,7 @@ double nearest(std::span<const double> costs, std::size_t nClusters, std::span<s
         return nearestShortRows(costs.data(), labels.size(), nClusters, labels.data());
     const std::vector<double> noPrices(nClusters, 0.0);
     std::vector<std::int64_t> sizes(nClusters);
-    return priceRows(costs, noPrices, labels, {}, sizes).cost;
+    return transport::priceRows(costs, noPrices, labels, {}, sizes).cost;
 }
 
 } // namespace konstrain

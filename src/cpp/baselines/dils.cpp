@@ -6,7 +6,7 @@
 
 #include "random.h"
 
-namespace konstrain {
+namespace konstrain::baselines {
 
 namespace {
 
@@ -131,4 +131,4 @@ DilsResult searchDually(const PairDistances& distances, const SignedLinks& links
     return Search(distances, links, nClusters, options).run();
 }
 
-} // namespace konstrain
+} // namespace konstrain::baselines

@@ -6,7 +6,7 @@
 #include "deadline.h"
 #include "dils_fitness.h"
 
-namespace konstrain {
+namespace konstrain::baselines {
 
 struct DilsOptions {
     std::int64_t maxEvaluations; // fitness values computed, at least 2
@@ -32,4 +32,4 @@ struct DilsResult {
 DilsResult searchDually(const PairDistances& distances, const SignedLinks& links, std::size_t nClusters,
                         const DilsOptions& options);
 
-} // namespace konstrain
+} // namespace konstrain::baselines

@@ -6,7 +6,7 @@
 
 #include "multiversion.h"
 
-namespace konstrain {
+namespace konstrain::baselines {
 
 namespace {
 
@@ -132,4 +132,4 @@ std::size_t DilsFitness::nDifferent(std::span<const std::int32_t> labels) const 
     return count;
 }
 
-} // namespace konstrain
+} // namespace konstrain::baselines

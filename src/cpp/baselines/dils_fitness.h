@@ -6,7 +6,7 @@
 
 #include "pair_distances.h"
 
-namespace konstrain {
+namespace konstrain::baselines {
 
 // Links between rows: repeated and contradicting pairs count each time they are given. `charge` is +1 for a
 // neighbour that must not share the cluster, -1 for one that must.
@@ -72,4 +72,4 @@ private:
     std::vector<std::int64_t> buffer_;
 };
 
-} // namespace konstrain
+} // namespace konstrain::baselines

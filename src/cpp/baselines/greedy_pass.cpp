@@ -6,7 +6,9 @@
 
 #include "infinity.h"
 
-namespace konstrain {
+namespace konstrain::baselines {
+
+using namespace linked;
 
 namespace {
 
@@ -87,4 +89,4 @@ std::int64_t pricedGreedyPass(std::span<const double> costs, std::size_t nCluste
     return nChanged;
 }
 
-} // namespace konstrain
+} // namespace konstrain::baselines

@@ -6,7 +6,7 @@
 
 #include "linked_assignment.h"
 
-namespace konstrain {
+namespace konstrain::baselines {
 
 // Links whose price depends on the cluster: row e of the row-major matrix `prices` holds what link e costs. A
 // cannot-link within cluster h costs prices[e][h]; a must-link between g and h costs prices[e][g] +
@@ -30,7 +30,7 @@ struct GreedyPass {
 // of links as in `LinkView`. A row for which every cluster is forbidden takes the nearest; with
 // `stopWhenStuck` the pass ends there instead, with that row and all later ones unlabelled.
 GreedyPass greedyPass(std::span<const double> costs, std::size_t nClusters,
-                      std::span<const std::int32_t> order, const LinkView& links, bool stopWhenStuck,
+                      std::span<const std::int32_t> order, const linked::LinkView& links, bool stopWhenStuck,
                       std::span<std::int32_t> labels);
 
 // The same for links whose price depends on the cluster; nothing is forbidden. Returns how many labels
@@ -39,4 +39,4 @@ std::int64_t pricedGreedyPass(std::span<const double> costs, std::size_t nCluste
                               std::span<const std::int32_t> order, const PricedLinks& links,
                               std::span<std::int32_t> labels);
 
-} // namespace konstrain
+} // namespace konstrain::baselines

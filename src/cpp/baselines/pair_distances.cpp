@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-namespace konstrain {
+namespace konstrain::baselines {
 
 namespace {
 
@@ -19,7 +19,7 @@ double squaredDistance(const double* a, const double* b, std::size_t n) {
 }
 
 // No two rows are further apart than twice the largest distance to the first one.
-double reach(const DenseRows<double>& rows) {
+double reach(const kmeans::DenseRows<double>& rows) {
     double largest = 0.0;
     for (std::size_t row = 1; row < rows.nRows; ++row)
         largest =
@@ -35,7 +35,7 @@ int bitsPerDistance(std::size_t nRows) {
 
 } // namespace
 
-PairDistances::PairDistances(const DenseRows<double>& rows) : rows_(rows) {
+PairDistances::PairDistances(const kmeans::DenseRows<double>& rows) : rows_(rows) {
     const double largest = reach(rows);
     if (largest > 0.0)
         unit_ = std::ldexp(1.0, std::ilogb(largest) + 1 - bitsPerDistance(rows.nRows));
@@ -62,4 +62,4 @@ void PairDistances::fill(std::size_t row, std::int64_t* distances) const {
     }
 }
 
-} // namespace konstrain
+} // namespace konstrain::baselines

@@ -5,7 +5,7 @@
 
 #include "row_views.h"
 
-namespace konstrain {
+namespace konstrain::baselines {
 
 // Euclidean distances between rows as whole numbers of a tiny unit, so that sums of them do not depend on the
 // order in which they are added up. The unit is a power of two, small enough that a distance is off by about
@@ -13,7 +13,7 @@ namespace konstrain {
 // pairs fits into 64 bits.
 class PairDistances {
 public:
-    explicit PairDistances(const DenseRows<double>& rows);
+    explicit PairDistances(const kmeans::DenseRows<double>& rows);
 
     std::size_t nRows() const { return rows_.nRows; }
     double unit() const { return unit_; }
@@ -23,9 +23,9 @@ public:
 private:
     void fill(std::size_t row, std::int64_t* distances) const;
 
-    DenseRows<double> rows_;
+    kmeans::DenseRows<double> rows_;
     double unit_ = 1.0;
     std::vector<std::int64_t> kept_;
 };
 
-} // namespace konstrain
+} // namespace konstrain::baselines

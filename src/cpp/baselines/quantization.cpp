@@ -6,7 +6,7 @@
 
 #include "infinity.h"
 
-namespace konstrain {
+namespace konstrain::baselines {
 
 namespace {
 
@@ -139,4 +139,4 @@ void lcvqePass(std::span<const double> costs, std::size_t nClusters, const PairV
     });
 }
 
-} // namespace konstrain
+} // namespace konstrain::baselines

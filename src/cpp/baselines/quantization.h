@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace konstrain {
+namespace konstrain::baselines {
 
 // Pairs of rows, flat: first, second, first, second, ...
 struct PairView {
@@ -24,4 +24,4 @@ void cvqePass(std::span<const double> costs, std::size_t nClusters, std::span<co
 void lcvqePass(std::span<const double> costs, std::size_t nClusters, const PairView& links,
                std::span<std::int32_t> labels);
 
-} // namespace konstrain
+} // namespace konstrain::baselines

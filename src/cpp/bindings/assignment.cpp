@@ -1,10 +1,8 @@
 #include "arrays.h"
-#include "auction.h"
 #include "bindings.h"
 #include "cliques.h"
 #include "deadline.h"
 #include "linked_assignment.h"
-#include "mending.h"
 #include "nearest.h"
 #include "priced_rows.h"
 #include "transport.h"
@@ -36,8 +34,9 @@ void bindPricedRows(nb::module_& m) {
             {
                 nb::gil_scoped_release release;
                 std::vector<std::int64_t> sizes(prices.size());
-                konstrain::priceRows(view<double>(costs), view<double>(prices),
-                                     {labels.data(), labels.size()}, {gaps.data(), gaps.size()}, sizes);
+                konstrain::transport::priceRows(view<double>(costs), view<double>(prices),
+                                                {labels.data(), labels.size()}, {gaps.data(), gaps.size()},
+                                                sizes);
             }
             return std::make_pair(labels, gaps);
         },
@@ -47,7 +46,7 @@ void bindPricedRows(nb::module_& m) {
 
 // An open component as arrays: blocks, costs (flat), links (first, second, weight), a feasible answer, value,
 // bound.
-auto describe(const konstrain::OpenComponent& component) {
+auto describe(const konstrain::linked::OpenComponent& component) {
     const auto& potts = component.potts;
     const std::span<const double> costs{potts.cost(0).data(), potts.nNodes() * potts.nColours()};
     auto first = makeVector<std::int32_t>(potts.links().size());
@@ -64,26 +63,22 @@ auto describe(const konstrain::OpenComponent& component) {
 }
 
 void bindLinkedAssignment(nb::module_& m) {
-    using konstrain::LinkedAssignment;
+    using konstrain::linked::LinkedAssignment;
     nb::class_<LinkedAssignment>(m, "LinkedAssignment",
                                  "Cheapest assignment of linked blocks without sizes; takes links up lazily.")
         .def(
             "__init__",
             [](LinkedAssignment* self, Matrix<double> costs, Vector<std::int64_t> indptr,
-               Vector<std::int32_t> indices, std::optional<Vector<double>> weights,
-               std::optional<Vector<double>> demand, std::optional<Vector<double>> prices,
-               std::size_t nodeLimit, std::size_t cliqueLimit, std::size_t classLimit, double timeLimit) {
+               Vector<std::int32_t> indices, std::optional<Vector<double>> weights, std::size_t nodeLimit,
+               std::size_t cliqueLimit, double timeLimit) {
                 new (self) LinkedAssignment(
-                    {view<double>(costs), costs.shape(1), viewOrEmpty<double>(demand),
-                     viewOrEmpty<double>(prices)},
+                    {view<double>(costs), costs.shape(1)},
                     {view<std::int64_t>(indptr), view<std::int32_t>(indices), viewOrEmpty<double>(weights)},
-                    {nodeLimit, cliqueLimit, classLimit, timeLimit});
+                    {nodeLimit, cliqueLimit, timeLimit});
             },
             "costs"_a.noconvert(), "indptr"_a.noconvert(), "indices"_a.noconvert(),
-            "weights"_a.noconvert().none(), "demand"_a.noconvert().none(), "prices"_a.noconvert().none(),
-            "node_limit"_a, "clique_limit"_a, "class_limit"_a, "time_limit"_a, nb::keep_alive<1, 2>(),
-            nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
-            nb::keep_alive<1, 7>())
+            "weights"_a.noconvert().none(), "node_limit"_a, "clique_limit"_a, "time_limit"_a,
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>())
         .def("run", &LinkedAssignment::run, nb::call_guard<nb::gil_scoped_release>(),
              "Advance until done, infeasible (`clash` is not empty) or components are `open`.")
         .def(
@@ -116,57 +111,13 @@ void bindLinkedAssignment(nb::module_& m) {
         .def_prop_ro("doubt", &LinkedAssignment::doubt);
 }
 
-void bindMending(nb::module_& m) {
-    const auto problemOf = [](const Matrix<double>& costs, const Vector<double>& demand,
-                              const Vector<double>& low, const Vector<double>& high,
-                              const Vector<std::int32_t>& movable) {
-        return konstrain::MendingProblem{view<double>(costs), view<double>(demand), view<double>(low),
-                                         view<double>(high), view<std::int32_t>(movable)};
-    };
-    m.def(
-        "mend_sizes",
-        [problemOf](Matrix<double> costs, Vector<double> demand, Vector<double> low, Vector<double> high,
-                    Vector<std::int32_t> movable, Vector<std::int32_t> start, double least,
-                    std::size_t mostPairs) {
-            auto labels = copyVector<std::int32_t>(view<std::int32_t>(start));
-            bool isMended = false;
-            {
-                nb::gil_scoped_release release;
-                konstrain::Mending mending(problemOf(costs, demand, low, high, movable),
-                                           {labels.data(), labels.size()});
-                isMended = mending.mendSizes(least, mostPairs);
-            }
-            return std::make_pair(labels, isMended);
-        },
-        "costs"_a.noconvert(), "demand"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
-        "movable"_a.noconvert(), "labels"_a.noconvert(), "least"_a, "most_pairs"_a,
-        "Labels whose sizes are mended by moves and exchanges of least cost, and whether they are.");
-    m.def(
-        "exchange_blocks",
-        [problemOf](Matrix<double> costs, Vector<double> demand, Vector<double> low, Vector<double> high,
-                    Vector<std::int32_t> movable, Vector<std::int32_t> start, double worth, bool isNonempty) {
-            auto labels = copyVector<std::int32_t>(view<std::int32_t>(start));
-            {
-                nb::gil_scoped_release release;
-                konstrain::Mending mending(problemOf(costs, demand, low, high, movable),
-                                           {labels.data(), labels.size()});
-                mending.makeCheaper(worth, isNonempty);
-            }
-            return labels;
-        },
-        "costs"_a.noconvert(), "demand"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
-        "movable"_a.noconvert(), "labels"_a.noconvert(), "worth"_a, "is_nonempty"_a,
-        "Labels that no move and no exchange within the sizes makes cheaper by more than `worth`.");
-}
-
-konstrain::TransportOptions transportOptions(double timeLimit, bool trustPrices, std::size_t listLength,
-                                             std::size_t coreRows, std::size_t sampleRows,
-                                             std::size_t auctionClusters) {
-    konstrain::TransportOptions options;
+konstrain::transport::TransportOptions transportOptions(double timeLimit, bool trustPrices,
+                                                        std::size_t listLength, std::size_t coreRows,
+                                                        std::size_t sampleRows) {
+    konstrain::transport::TransportOptions options;
     options.listLength = listLength;
     options.coreRows = coreRows;
     options.sampleRows = sampleRows;
-    options.auctionClusters = auctionClusters;
     options.trustPrices = trustPrices;
     options.deadline = konstrain::deadlineIn(timeLimit);
     return options;
@@ -177,45 +128,23 @@ void bindTransport(nb::module_& m) {
         "transport",
         [](Matrix<double> costs, Vector<std::int64_t> lower, Vector<std::int64_t> upper, Vector<double> start,
            double timeLimit, bool trustPrices, std::size_t listLength, std::size_t coreRows,
-           std::size_t sampleRows, std::size_t auctionClusters) {
+           std::size_t sampleRows) {
             auto labels = makeVector<std::int32_t>(costs.shape(0));
             auto prices = makeVector<double>(costs.shape(1));
             std::copy_n(start.data(), start.size(), prices.data());
-            const auto options =
-                transportOptions(timeLimit, trustPrices, listLength, coreRows, sampleRows, auctionClusters);
-            konstrain::TransportResult result;
+            const auto options = transportOptions(timeLimit, trustPrices, listLength, coreRows, sampleRows);
+            konstrain::transport::TransportResult result;
             {
                 nb::gil_scoped_release release;
-                result = konstrain::solveTransport(view<double>(costs), view<std::int64_t>(lower),
-                                                   view<std::int64_t>(upper), {prices.data(), prices.size()},
-                                                   {labels.data(), labels.size()}, options);
+                result = konstrain::transport::solveTransport(
+                    view<double>(costs), view<std::int64_t>(lower), view<std::int64_t>(upper),
+                    {prices.data(), prices.size()}, {labels.data(), labels.size()}, options);
             }
             return std::make_tuple(labels, prices, result.cost, result.bound, result.finished);
         },
         "costs"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "start"_a.noconvert(),
         "time_limit"_a, "trust_prices"_a, "list_length"_a = 0, "core_rows"_a = 0, "sample_rows"_a = 0,
-        "auction_clusters"_a = 0,
         "Labels of least cost with sizes in bounds, prices, cost, lower bound, whether it ended in time.");
-}
-
-void bindAuction(nb::module_& m) {
-    m.def(
-        "auction_prices",
-        [](Matrix<double> costs, Vector<std::int64_t> lower, Vector<double> start, bool isWarm,
-           double timeLimit) {
-            auto prices = makeVector<double>(costs.shape(1));
-            std::copy_n(start.data(), start.size(), prices.data());
-            konstrain::AuctionResult result;
-            {
-                nb::gil_scoped_release release;
-                result = konstrain::auctionPrices(view<double>(costs), view<std::int64_t>(lower),
-                                                  {prices.data(), prices.size()}, isWarm,
-                                                  konstrain::deadlineIn(timeLimit));
-            }
-            return std::make_tuple(prices, result.step, result.finished);
-        },
-        "costs"_a.noconvert(), "lower"_a.noconvert(), "start"_a.noconvert(), "is_warm"_a, "time_limit"_a,
-        "Prices that share rows out, what a row may pay too much at them, whether it came to an end.");
 }
 
 void bindCliques(nb::module_& m) {
@@ -255,6 +184,4 @@ void bindAssignment(nb::module_& m) {
     bindCliques(m);
     bindLinkedAssignment(m);
     bindTransport(m);
-    bindMending(m);
-    bindAuction(m);
 }

@@ -16,7 +16,7 @@ void bindGreedyPasses(nb::module_& m) {
            Vector<std::int32_t> indices, Vector<double> weights, bool stopWhenStuck,
            OutVector<std::int32_t> labels) {
             nb::gil_scoped_release release;
-            const auto [nChanged, nStuck, firstStuck] = konstrain::greedyPass(
+            const auto [nChanged, nStuck, firstStuck] = konstrain::baselines::greedyPass(
                 view<double>(costs), costs.shape(1), view<std::int32_t>(order),
                 {view<std::int64_t>(indptr), view<std::int32_t>(indices), view<double>(weights)},
                 stopWhenStuck, fill(labels));
@@ -33,11 +33,11 @@ void bindGreedyPasses(nb::module_& m) {
            Vector<std::int32_t> indices, Vector<std::int32_t> links, Matrix<double> prices,
            Vector<std::uint8_t> isMust, OutVector<std::int32_t> labels) {
             nb::gil_scoped_release release;
-            return konstrain::pricedGreedyPass(view<double>(costs), costs.shape(1), view<std::int32_t>(order),
-                                               {view<std::int64_t>(indptr), view<std::int32_t>(indices),
-                                                view<std::int32_t>(links), view<double>(prices),
-                                                view<std::uint8_t>(isMust)},
-                                               fill(labels));
+            return konstrain::baselines::pricedGreedyPass(
+                view<double>(costs), costs.shape(1), view<std::int32_t>(order),
+                {view<std::int64_t>(indptr), view<std::int32_t>(indices), view<std::int32_t>(links),
+                 view<double>(prices), view<std::uint8_t>(isMust)},
+                fill(labels));
         },
         "costs"_a.noconvert(), "order"_a.noconvert(), "indptr"_a.noconvert(), "indices"_a.noconvert(),
         "links"_a.noconvert(), "prices"_a.noconvert(), "is_must"_a.noconvert(), "labels"_a.noconvert(),
@@ -50,8 +50,9 @@ void bindQuantization(nb::module_& m) {
         [](Matrix<double> costs, Matrix<double> separation, Matrix<std::int32_t> mustLink,
            Matrix<std::int32_t> cannotLink, OutVector<std::int32_t> labels) {
             nb::gil_scoped_release release;
-            konstrain::cvqePass(view<double>(costs), costs.shape(1), view<double>(separation),
-                                {view<std::int32_t>(mustLink), view<std::int32_t>(cannotLink)}, fill(labels));
+            konstrain::baselines::cvqePass(view<double>(costs), costs.shape(1), view<double>(separation),
+                                           {view<std::int32_t>(mustLink), view<std::int32_t>(cannotLink)},
+                                           fill(labels));
         },
         "costs"_a.noconvert(), "separation"_a.noconvert(), "must_link"_a.noconvert(),
         "cannot_link"_a.noconvert(), "labels"_a.noconvert(),
@@ -61,9 +62,9 @@ void bindQuantization(nb::module_& m) {
         [](Matrix<double> costs, Matrix<std::int32_t> mustLink, Matrix<std::int32_t> cannotLink,
            OutVector<std::int32_t> labels) {
             nb::gil_scoped_release release;
-            konstrain::lcvqePass(view<double>(costs), costs.shape(1),
-                                 {view<std::int32_t>(mustLink), view<std::int32_t>(cannotLink)},
-                                 fill(labels));
+            konstrain::baselines::lcvqePass(view<double>(costs), costs.shape(1),
+                                            {view<std::int32_t>(mustLink), view<std::int32_t>(cannotLink)},
+                                            fill(labels));
         },
         "costs"_a.noconvert(), "must_link"_a.noconvert(), "cannot_link"_a.noconvert(), "labels"_a.noconvert(),
         "Settle broken links one after the other by the three moves of LCVQE.");

@@ -16,12 +16,13 @@ template <typename T> void bindBlockMeans(nb::module_& m) {
            Vector<std::int32_t> rows, Vector<double> weights,
            nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu> means) {
             auto scatter = makeVector<double>(indptr.size() - 1);
-            const konstrain::StridedRows<T> matrix{x.data(), x.stride(0), x.stride(1), x.shape(1)};
+            const konstrain::constraints::StridedRows<T> matrix{x.data(), x.stride(0), x.stride(1),
+                                                                x.shape(1)};
             {
                 nb::gil_scoped_release release;
-                konstrain::averageBlocks<T>(matrix, view<std::int64_t>(indptr), view<std::int32_t>(rows),
-                                            view<double>(weights), {means.data(), means.size()},
-                                            {scatter.data(), scatter.size()});
+                konstrain::constraints::averageBlocks<T>(
+                    matrix, view<std::int64_t>(indptr), view<std::int32_t>(rows), view<double>(weights),
+                    {means.data(), means.size()}, {scatter.data(), scatter.size()});
             }
             return scatter;
         },
@@ -36,10 +37,10 @@ template <typename T, typename Index> void bindBlockMeansSparse(nb::module_& m) 
         [](Vector<Index> xIndptr, Vector<Index> xIndices, Vector<T> xData, std::size_t nColumns,
            Vector<std::int64_t> indptr, Vector<std::int32_t> rows, Vector<double> weights) {
             auto scatter = makeVector<double>(indptr.size() - 1);
-            konstrain::SparseMeans<T> means;
+            konstrain::constraints::SparseMeans<T> means;
             {
                 nb::gil_scoped_release release;
-                means = konstrain::averageBlocksSparse<T, Index>(
+                means = konstrain::constraints::averageBlocksSparse<T, Index>(
                     view<Index>(xIndptr), view<Index>(xIndices), view<T>(xData), nColumns,
                     view<std::int64_t>(indptr), view<std::int32_t>(rows), view<double>(weights),
                     {scatter.data(), scatter.size()});
@@ -63,8 +64,9 @@ void bindBlocks(nb::module_& m) {
             std::int32_t nBlocks = 0;
             {
                 nb::gil_scoped_release release;
-                nBlocks = konstrain::mergeBlocks(view<std::int32_t>(pairs), view<std::int32_t>(groups),
-                                                 view<std::int32_t>(labels), {blockOf.data(), nRows});
+                nBlocks =
+                    konstrain::constraints::mergeBlocks(view<std::int32_t>(pairs), view<std::int32_t>(groups),
+                                                        view<std::int32_t>(labels), {blockOf.data(), nRows});
             }
             return std::make_pair(blockOf, nBlocks);
         },
@@ -77,8 +79,8 @@ void bindBlocks(nb::module_& m) {
             auto rows = makeVector<std::int32_t>(blockOf.size());
             {
                 nb::gil_scoped_release release;
-                konstrain::listRows(view<std::int32_t>(blockOf), {indptr.data(), indptr.size()},
-                                    {rows.data(), rows.size()});
+                konstrain::constraints::listRows(view<std::int32_t>(blockOf), {indptr.data(), indptr.size()},
+                                                 {rows.data(), rows.size()});
             }
             return std::make_pair(indptr, rows);
         },
@@ -87,11 +89,11 @@ void bindBlocks(nb::module_& m) {
         "build_links",
         [](std::size_t nNodes, Vector<std::int32_t> first, Vector<std::int32_t> second,
            Vector<double> weights) {
-            konstrain::LinkArrays links;
+            konstrain::constraints::LinkArrays links;
             {
                 nb::gil_scoped_release release;
-                links = konstrain::buildLinks(nNodes, view<std::int32_t>(first), view<std::int32_t>(second),
-                                              view<double>(weights));
+                links = konstrain::constraints::buildLinks(nNodes, view<std::int32_t>(first),
+                                                           view<std::int32_t>(second), view<double>(weights));
             }
             return std::make_tuple(adoptVector(std::move(links.indptr)),
                                    adoptVector(std::move(links.indices)),
@@ -114,7 +116,7 @@ void bindColoring(nb::module_& m) {
             std::vector<std::int32_t> clique;
             {
                 nb::gil_scoped_release release;
-                clique = konstrain::coloring::greedyClique(
+                clique = konstrain::constraints::greedyClique(
                     {view<std::int64_t>(indptr), view<std::int32_t>(indices)},
                     konstrain::deadlineIn(seconds));
             }
@@ -125,10 +127,10 @@ void bindColoring(nb::module_& m) {
     m.def(
         "color_components",
         [](Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std::int32_t nColors, double seconds) {
-            konstrain::coloring::ComponentVerdicts result;
+            konstrain::constraints::ComponentVerdicts result;
             {
                 nb::gil_scoped_release release;
-                result = konstrain::coloring::colorComponents(
+                result = konstrain::constraints::colorComponents(
                     {view<std::int64_t>(indptr), view<std::int32_t>(indices)}, nColors,
                     konstrain::deadlineIn(seconds));
             }
@@ -142,10 +144,10 @@ void bindColoring(nb::module_& m) {
         "shrink_uncolorable",
         [](Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Vector<std::int32_t> members,
            std::int32_t nColors, double seconds) {
-            konstrain::coloring::UncolorableSet result;
+            konstrain::constraints::UncolorableSet result;
             {
                 nb::gil_scoped_release release;
-                result = konstrain::coloring::shrinkUncolorable(
+                result = konstrain::constraints::shrinkUncolorable(
                     {view<std::int64_t>(indptr), view<std::int32_t>(indices)}, view<std::int32_t>(members),
                     nColors, konstrain::deadlineIn(seconds));
             }
@@ -157,7 +159,8 @@ void bindColoring(nb::module_& m) {
 
 template <typename T> void bindMagnitude(nb::module_& m) {
     m.def(
-        "largest_magnitude", [](Vector<T> values) { return konstrain::largestMagnitude(view<T>(values)); },
+        "largest_magnitude",
+        [](Vector<T> values) { return konstrain::constraints::largestMagnitude(view<T>(values)); },
         "values"_a.noconvert(), nb::call_guard<nb::gil_scoped_release>(),
         "The largest magnitude of all values; infinite or NaN as soon as one of them is.");
 }

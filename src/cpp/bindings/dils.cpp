@@ -4,8 +4,8 @@
 
 namespace {
 
-konstrain::SignedLinks readLinks(std::size_t nRows, const Matrix<std::int32_t>& mustLink,
-                                 const Matrix<std::int32_t>& cannotLink) {
+konstrain::baselines::SignedLinks readLinks(std::size_t nRows, const Matrix<std::int32_t>& mustLink,
+                                            const Matrix<std::int32_t>& cannotLink) {
     return {nRows, view<std::int32_t>(mustLink), view<std::int32_t>(cannotLink)};
 }
 
@@ -13,19 +13,19 @@ auto searchDually(Matrix<double> rows, std::size_t nClusters, Matrix<std::int32_
                   Matrix<std::int32_t> cannotLink, std::int64_t maxEvaluations, std::size_t segment,
                   std::int64_t maxNeighbours, double inheritance, double restartGap, std::uint64_t seed,
                   double timeLimit) {
-    konstrain::DilsResult result;
+    konstrain::baselines::DilsResult result;
     {
         nb::gil_scoped_release release;
-        const konstrain::DilsOptions options{maxEvaluations,
-                                             segment,
-                                             maxNeighbours,
-                                             inheritance,
-                                             restartGap,
-                                             seed,
-                                             konstrain::deadlineIn(timeLimit)};
-        const konstrain::PairDistances distances({rows.data(), rows.shape(0), rows.shape(1)});
+        const konstrain::baselines::DilsOptions options{maxEvaluations,
+                                                        segment,
+                                                        maxNeighbours,
+                                                        inheritance,
+                                                        restartGap,
+                                                        seed,
+                                                        konstrain::deadlineIn(timeLimit)};
+        const konstrain::baselines::PairDistances distances({rows.data(), rows.shape(0), rows.shape(1)});
         const auto links = readLinks(rows.shape(0), mustLink, cannotLink);
-        result = konstrain::searchDually(distances, links, nClusters, options);
+        result = konstrain::baselines::searchDually(distances, links, nClusters, options);
     }
     return std::make_tuple(adoptVector(std::move(result.labels)), result.fitness, result.nEvaluations,
                            result.nGenerations, result.nRestarts);
@@ -38,10 +38,10 @@ auto followDilsMoves(Matrix<double> rows, std::size_t nClusters, Matrix<std::int
     auto reached = makeVector<double>(moved.size());
     {
         nb::gil_scoped_release release;
-        const konstrain::PairDistances distances({rows.data(), rows.shape(0), rows.shape(1)});
+        const konstrain::baselines::PairDistances distances({rows.data(), rows.shape(0), rows.shape(1)});
         const auto links = readLinks(rows.shape(0), mustLink, cannotLink);
         const auto start = view<std::int32_t>(labels);
-        konstrain::DilsFitness fitness(distances, links, nClusters, {start.begin(), start.end()});
+        konstrain::baselines::DilsFitness fitness(distances, links, nClusters, {start.begin(), start.end()});
         for (std::size_t i = 0; i != moved.size(); ++i) {
             const auto row = static_cast<std::size_t>(moved.data()[i]);
             const auto goal = static_cast<std::size_t>(goals.data()[i]);

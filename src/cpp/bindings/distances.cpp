@@ -8,7 +8,7 @@
 
 namespace {
 
-konstrain::ClusterSums clusterSums(const OutMatrix<double>& sums, const OutVector<double>& weight) {
+konstrain::kmeans::ClusterSums clusterSums(const OutMatrix<double>& sums, const OutVector<double>& weight) {
     return {sums.data(), weight.data(), sums.shape(0), sums.shape(1)};
 }
 
@@ -21,8 +21,8 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
         "block_costs",
         [](Parts... rows, Weight weights, Matrix<double> centers, std::size_t nThreads,
            OutMatrix<double> out) {
-            konstrain::blockCosts(rowsOf(centers.shape(1), rows...), dataOrNull(weights),
-                                  rowsOf(centers.shape(1), centers), nThreads, out.data());
+            konstrain::kmeans::blockCosts(rowsOf(centers.shape(1), rows...), dataOrNull(weights),
+                                          rowsOf(centers.shape(1), centers), nThreads, out.data());
         },
         parts..., weight, "centers"_a.noconvert(), "n_threads"_a, "out"_a.noconvert(), withoutGil,
         "Weighted squared distance of each row to each center.");
@@ -30,9 +30,9 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
         "nearest_pass",
         [](Parts... rows, Weight weights, Matrix<double> centers, std::size_t nThreads,
            OutVector<std::int32_t> labels, OutMatrix<double> sums, OutVector<double> clusterWeight) {
-            return konstrain::nearestPass(rowsOf(centers.shape(1), rows...), dataOrNull(weights),
-                                          rowsOf(centers.shape(1), centers), nThreads,
-                                          {labels.data(), labels.size()}, clusterSums(sums, clusterWeight));
+            return konstrain::kmeans::nearestPass(
+                rowsOf(centers.shape(1), rows...), dataOrNull(weights), rowsOf(centers.shape(1), centers),
+                nThreads, {labels.data(), labels.size()}, clusterSums(sums, clusterWeight));
         },
         parts..., weight, "centers"_a.noconvert(), "n_threads"_a, "labels"_a.noconvert(),
         "sums"_a.noconvert(), "cluster_weight"_a.noconvert(), withoutGil,
@@ -41,9 +41,9 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
         "nearest_distances",
         [](Parts... rows, Matrix<double> centers, std::size_t nThreads, OutVector<std::int32_t> labels,
            OutVector<double> distances) {
-            konstrain::nearestDistances(rowsOf(centers.shape(1), rows...), rowsOf(centers.shape(1), centers),
-                                        nThreads, {labels.data(), labels.size()},
-                                        {distances.data(), distances.size()});
+            konstrain::kmeans::nearestDistances(
+                rowsOf(centers.shape(1), rows...), rowsOf(centers.shape(1), centers), nThreads,
+                {labels.data(), labels.size()}, {distances.data(), distances.size()});
         },
         parts..., "centers"_a.noconvert(), "n_threads"_a, "labels"_a.noconvert(), "distances"_a.noconvert(),
         withoutGil, "Labels of the nearest centers and the squared distances to them.");
@@ -51,8 +51,9 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
         "center_sums",
         [](Parts... rows, Weight weights, Vector<std::int32_t> labels, std::size_t nThreads,
            OutMatrix<double> sums, OutVector<double> clusterWeight) {
-            konstrain::sumClusters(rowsOf(sums.shape(1), rows...), dataOrNull(weights),
-                                   view<std::int32_t>(labels), nThreads, clusterSums(sums, clusterWeight));
+            konstrain::kmeans::sumClusters(rowsOf(sums.shape(1), rows...), dataOrNull(weights),
+                                           view<std::int32_t>(labels), nThreads,
+                                           clusterSums(sums, clusterWeight));
         },
         parts..., weight, "labels"_a.noconvert(), "n_threads"_a, "sums"_a.noconvert(),
         "cluster_weight"_a.noconvert(), withoutGil, "Weighted sum of the rows of each cluster.");
@@ -60,10 +61,10 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
         "sized_step",
         [](Parts... rows, Weight weights, Matrix<double> centers, Vector<std::int64_t> lower,
            Vector<std::int64_t> upper, OutVector<double> prices, std::size_t nThreads, double timeLimit,
-           konstrain::WatchedRows& watched, OutMatrix<double> costs, Vector<std::int32_t> moved,
+           konstrain::kmeans::WatchedRows& watched, OutMatrix<double> costs, Vector<std::int32_t> moved,
            OutVector<std::int32_t> labels, OutMatrix<double> sums, OutVector<double> clusterWeight) {
-            konstrain::SweptCosts swept{{costs.data(), costs.size()}, view<std::int32_t>(moved)};
-            const auto result = konstrain::sizedStep(
+            konstrain::kmeans::SweptCosts swept{{costs.data(), costs.size()}, view<std::int32_t>(moved)};
+            const auto result = konstrain::kmeans::sizedStep(
                 rowsOf(centers.shape(1), rows...), dataOrNull(weights), rowsOf(centers.shape(1), centers),
                 {view<std::int64_t>(lower), view<std::int64_t>(upper), nThreads,
                  konstrain::deadlineIn(timeLimit)},
@@ -81,17 +82,17 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
         "own_costs",
         [](Parts... rows, Weight weights, Vector<std::int32_t> labels, Matrix<double> centers,
            std::size_t nThreads) {
-            return konstrain::ownCosts(rowsOf(centers.shape(1), rows...), dataOrNull(weights),
-                                       view<std::int32_t>(labels), rowsOf(centers.shape(1), centers),
-                                       nThreads);
+            return konstrain::kmeans::ownCosts(rowsOf(centers.shape(1), rows...), dataOrNull(weights),
+                                               view<std::int32_t>(labels), rowsOf(centers.shape(1), centers),
+                                               nThreads);
         },
         parts..., weight, "labels"_a.noconvert(), "centers"_a.noconvert(), "n_threads"_a, withoutGil,
         "Sum of the weighted squared distances of the rows to the centers of their clusters.");
     m.def(
         "candidate_distances",
         [](Parts... rows, Matrix<double> points, std::size_t nThreads, OutMatrix<double> out) {
-            konstrain::candidateDistances(rowsOf(points.shape(1), rows...), rowsOf(points.shape(1), points),
-                                          nThreads, out.data());
+            konstrain::kmeans::candidateDistances(rowsOf(points.shape(1), rows...),
+                                                  rowsOf(points.shape(1), points), nThreads, out.data());
         },
         parts..., "points"_a.noconvert(), "n_threads"_a, "out"_a.noconvert(), withoutGil,
         "Squared distance of each point to each row.");
@@ -105,10 +106,10 @@ template <typename Value, typename Index> void bindSparseDistances(nb::module_& 
 } // namespace
 
 void bindDistances(nb::module_& m) {
-    nb::class_<konstrain::WatchedRows>(m, "WatchedRows",
-                                       "What is known of rows from one step under sizes to the next.")
+    nb::class_<konstrain::kmeans::WatchedRows>(m, "WatchedRows",
+                                               "What is known of rows from one step under sizes to the next.")
         .def(nb::init<>())
-        .def_prop_ro("is_active", &konstrain::WatchedRows::isActive,
+        .def_prop_ro("is_active", &konstrain::kmeans::WatchedRows::isActive,
                      "Whether the next step may leave rows out.");
     bindDistancesOf<Matrix<double>>(m, "rows"_a.noconvert());
     bindDistancesOf<Matrix<float>>(m, "rows"_a.noconvert());

@@ -8,9 +8,10 @@ std::size_t learnByProjections(OutMatrix<double> metric, Matrix<double> differen
                                Vector<std::int8_t> isShort, Vector<double> squaredLength,
                                Vector<double> slackPrice, std::size_t maxSweeps, double tolerance) {
     nb::gil_scoped_release release;
-    const konstrain::LengthGoals goals{view<double>(differences), view<std::int8_t>(isShort),
-                                       view<double>(squaredLength), view<double>(slackPrice)};
-    return konstrain::learnByProjections({metric.data(), metric.size()}, goals, maxSweeps, tolerance);
+    const konstrain::link_metrics::LengthGoals goals{view<double>(differences), view<std::int8_t>(isShort),
+                                                     view<double>(squaredLength), view<double>(slackPrice)};
+    return konstrain::link_metrics::learnByProjections({metric.data(), metric.size()}, goals, maxSweeps,
+                                                       tolerance);
 }
 
 } // namespace

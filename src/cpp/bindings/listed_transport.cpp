@@ -6,9 +6,9 @@
 
 namespace {
 
-konstrain::ListedOptions listedOptions(double timeLimit, bool isWarm, std::size_t nThreads,
-                                       std::size_t listLength) {
-    konstrain::ListedOptions options;
+konstrain::transport::ListedOptions listedOptions(double timeLimit, bool isWarm, std::size_t nThreads,
+                                                  std::size_t listLength) {
+    konstrain::transport::ListedOptions options;
     options.listLength = listLength;
     options.isWarm = isWarm;
     options.nThreads = nThreads;
@@ -16,20 +16,19 @@ konstrain::ListedOptions listedOptions(double timeLimit, bool isWarm, std::size_
     return options;
 }
 
-// Labels, prices, cost, bound, whether it ended in time. `source`: where costs come from, or all of them.
-template <typename Source>
-auto solve(Source&& source, std::size_t nRows, const Vector<std::int64_t>& lower,
+// Labels, prices, cost, bound, whether it ended in time.
+auto solve(konstrain::transport::CostSource& source, const Vector<std::int64_t>& lower,
            const Vector<std::int64_t>& upper, const Vector<double>& start,
-           const konstrain::ListedOptions& options) {
-    auto labels = makeVector<std::int32_t>(nRows);
+           const konstrain::transport::ListedOptions& options) {
+    auto labels = makeVector<std::int32_t>(source.nRows());
     auto prices = makeVector<double>(start.size());
     std::copy_n(start.data(), start.size(), prices.data());
-    konstrain::TransportResult result;
+    konstrain::transport::TransportResult result;
     {
         nb::gil_scoped_release release;
-        result = konstrain::solveListedTransport(source, view<std::int64_t>(lower), view<std::int64_t>(upper),
-                                                 {prices.data(), prices.size()},
-                                                 {labels.data(), labels.size()}, options);
+        result = konstrain::transport::solveListedTransport(
+            source, view<std::int64_t>(lower), view<std::int64_t>(upper), {prices.data(), prices.size()},
+            {labels.data(), labels.size()}, options);
     }
     return std::make_tuple(labels, prices, result.cost, result.bound, result.finished);
 }
@@ -39,8 +38,8 @@ void bindMatrix(nb::module_& m) {
         "listed_transport",
         [](Matrix<double> costs, Vector<std::int64_t> lower, Vector<std::int64_t> upper, Vector<double> start,
            double timeLimit, bool isWarm, std::size_t nThreads, std::size_t listLength) {
-            return solve(view<double>(costs), costs.shape(0), lower, upper, start,
-                         listedOptions(timeLimit, isWarm, nThreads, listLength));
+            konstrain::transport::MatrixCosts source(view<double>(costs), costs.shape(1));
+            return solve(source, lower, upper, start, listedOptions(timeLimit, isWarm, nThreads, listLength));
         },
         "costs"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "start"_a.noconvert(),
         "time_limit"_a, "is_warm"_a, "n_threads"_a, "list_length"_a,
@@ -54,9 +53,10 @@ template <typename... Parts, typename... Names> void bindRows(nb::module_& m, Na
         [](Parts... rows, std::optional<Vector<double>> weight, Matrix<double> centers,
            Vector<std::int64_t> lower, Vector<std::int64_t> upper, Vector<double> start, double timeLimit,
            bool isWarm, std::size_t nThreads, std::size_t listLength) {
-            const auto source = konstrain::costSource(rowsOf(centers.shape(1), rows...), dataOrNull(weight),
-                                                      rowsOf(centers.shape(1), centers), nThreads);
-            return solve(*source, source->nRows(), lower, upper, start,
+            const auto source =
+                konstrain::kmeans::costSource(rowsOf(centers.shape(1), rows...), dataOrNull(weight),
+                                              rowsOf(centers.shape(1), centers), nThreads);
+            return solve(*source, lower, upper, start,
                          listedOptions(timeLimit, isWarm, nThreads, listLength));
         },
         parts..., "weight"_a.noconvert().none(), "centers"_a.noconvert(), "lower"_a.noconvert(),

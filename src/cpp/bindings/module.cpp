@@ -9,10 +9,10 @@ NB_MODULE(_core, m) {
     bindDistances(m);
     bindLinkMetrics(m);
     bindListedTransport(m);
-    bindLocalSearch(m);
     bindPricing(m);
-    bindResources(m);
+    bindPriced(m);
     bindSdp(m);
+    bindSearch(m);
     bindSplitting(m);
     bindSuggest(m);
 }

@@ -2,23 +2,24 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "deadline.h"
+#include "signal_poll.h"
 
 namespace {
 
 // Capacities as rows of amounts with their limits, pair budgets as stacked square matrices with theirs.
-konstrain::ClusterRules clusterRules(const Matrix<double>& amounts, const Vector<double>& amountLimits,
-                                     const Matrix<double>& counts, const Vector<double>& countLimits,
-                                     const nb::object& question) {
+konstrain::exact::ClusterRules clusterRules(const Matrix<double>& amounts, const Vector<double>& amountLimits,
+                                            const Matrix<double>& counts, const Vector<double>& countLimits,
+                                            const nb::object& question) {
     const std::size_t n = amounts.shape(1);
-    std::vector<konstrain::Capacity> capacities;
+    std::vector<konstrain::exact::Capacity> capacities;
     for (std::size_t i = 0; i != amountLimits.size(); ++i)
         capacities.push_back(
             {{amounts.data() + i * n, amounts.data() + (i + 1) * n}, amountLimits.data()[i]});
-    std::vector<konstrain::PairBudget> budgets;
+    std::vector<konstrain::exact::PairBudget> budgets;
     for (std::size_t i = 0; i != countLimits.size(); ++i)
         budgets.push_back(
             {{counts.data() + i * n * n, counts.data() + (i + 1) * n * n}, countLimits.data()[i]});
-    konstrain::ClusterRules::Question ask;
+    konstrain::exact::ClusterRules::Question ask;
     if (!question.is_none())
         ask = [question](std::span<const std::int32_t> members, std::int32_t block) {
             nb::gil_scoped_acquire acquire;
@@ -27,27 +28,14 @@ konstrain::ClusterRules clusterRules(const Matrix<double>& amounts, const Vector
     return {n, std::move(capacities), std::move(budgets), std::move(ask)};
 }
 
-// Lets Ctrl-C through a long run without the GIL; asks Python only every now and then.
-auto signalPoll() {
-    return [last = std::chrono::steady_clock::now()]() mutable {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - last < std::chrono::milliseconds(50))
-            return;
-        last = now;
-        nb::gil_scoped_acquire acquire;
-        if (PyErr_CheckSignals() != 0)
-            throw nb::python_error();
-    };
-}
-
-auto priceExactly(const konstrain::PricingBlocks& self, Vector<double> profit, double cutoff,
+auto priceExactly(const konstrain::exact::PricingBlocks& self, Vector<double> profit, double cutoff,
                   std::int64_t nodeLimit, std::int64_t nodesAfterFind, double timeLimit, bool costless) {
-    konstrain::PricingLimits limits{nodeLimit, nodesAfterFind, {}, signalPoll()};
+    konstrain::exact::PricingLimits limits{nodeLimit, nodesAfterFind, {}, signalPoll()};
     limits.deadline = konstrain::deadlineIn(timeLimit);
-    konstrain::ExactPrice found;
+    konstrain::exact::ExactPrice found;
     {
         nb::gil_scoped_release release;
-        found = konstrain::priceExactly(self, view<double>(profit), cutoff, limits, costless);
+        found = konstrain::exact::priceExactly(self, view<double>(profit), cutoff, limits, costless);
     }
     return std::make_tuple(found.columns, found.bound, found.finished, found.nNodes);
 }
@@ -55,7 +43,7 @@ auto priceExactly(const konstrain::PricingBlocks& self, Vector<double> profit, d
 } // namespace
 
 void bindPricing(nb::module_& m) {
-    using konstrain::PricingBlocks;
+    using konstrain::exact::PricingBlocks;
     nb::class_<PricingBlocks>(m, "PricingBlocks", "Blocks and rules that clusters are priced from.")
         .def(
             "__init__",
@@ -71,13 +59,14 @@ void bindPricing(nb::module_& m) {
             "count_limits"_a.noconvert(), "question"_a.none())
         .def(
             "price_locally",
-            [](const PricingBlocks& self, Vector<double> profit, const std::vector<konstrain::Column>& starts,
-               double threshold, std::size_t limit, bool costless) {
-                std::vector<konstrain::Column> found;
+            [](const PricingBlocks& self, Vector<double> profit,
+               const std::vector<konstrain::exact::Column>& starts, double threshold, std::size_t limit,
+               bool costless) {
+                std::vector<konstrain::exact::Column> found;
                 {
                     nb::gil_scoped_release release;
-                    found = konstrain::priceLocally(self, view<double>(profit), starts, threshold, limit,
-                                                    costless);
+                    found = konstrain::exact::priceLocally(self, view<double>(profit), starts, threshold,
+                                                           limit, costless);
                 }
                 return found;
             },

@@ -5,13 +5,14 @@
 #include "row_views.h"
 
 template <typename Value>
-konstrain::DenseRows<Value> rowsOf(std::size_t nColumns, const Matrix<Value>& rows) {
+konstrain::kmeans::DenseRows<Value> rowsOf(std::size_t nColumns, const Matrix<Value>& rows) {
     return {rows.data(), rows.shape(0), nColumns};
 }
 
 template <typename Value, typename Index>
-konstrain::SparseRows<Value, Index> rowsOf(std::size_t nColumns, const Vector<Value>& values,
-                                           const Vector<Index>& columns, const Vector<Index>& starts) {
+konstrain::kmeans::SparseRows<Value, Index> rowsOf(std::size_t nColumns, const Vector<Value>& values,
+                                                   const Vector<Index>& columns,
+                                                   const Vector<Index>& starts) {
     return {values.data(), columns.data(), starts.data(), starts.size() - 1, nColumns};
 }
 

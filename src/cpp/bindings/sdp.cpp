@@ -5,21 +5,23 @@
 
 namespace {
 
-using SdpStars =
-    nb::ndarray<const std::int32_t, nb::shape<-1, konstrain::starWidth>, nb::c_contig, nb::device::cpu>;
+using SdpStars = nb::ndarray<const std::int32_t, nb::shape<-1, konstrain::exact::starWidth>, nb::c_contig,
+                             nb::device::cpu>;
 
 std::span<double> writable(const OutMatrix<double>& array) {
     return {array.data(), array.size()};
 }
 
-std::span<const konstrain::Star> starsOf(const SdpStars& stars) {
-    return {reinterpret_cast<const konstrain::Star*>(stars.data()), stars.shape(0)};
+std::span<const konstrain::exact::Star> starsOf(const SdpStars& stars) {
+    return {reinterpret_cast<const konstrain::exact::Star*>(stars.data()), stars.shape(0)};
 }
 
-konstrain::Polyhedron polyhedronOf(const Vector<std::int64_t>& start, const Vector<std::int32_t>& position,
-                                   const Vector<double>& coefficient, const Vector<std::int32_t>& diagonals,
-                                   const Vector<double>& limit, const Vector<std::int32_t>& forbidden,
-                                   const Vector<double>& low, const Vector<double>& high) {
+konstrain::exact::Polyhedron polyhedronOf(const Vector<std::int64_t>& start,
+                                          const Vector<std::int32_t>& position,
+                                          const Vector<double>& coefficient,
+                                          const Vector<std::int32_t>& diagonals, const Vector<double>& limit,
+                                          const Vector<std::int32_t>& forbidden, const Vector<double>& low,
+                                          const Vector<double>& high) {
     return {{view<std::int64_t>(start), view<std::int32_t>(position), view<double>(coefficient),
              view<std::int32_t>(diagonals), view<double>(limit)},
             view<std::int32_t>(forbidden),
@@ -28,10 +30,11 @@ konstrain::Polyhedron polyhedronOf(const Vector<std::int64_t>& start, const Vect
 }
 
 auto sdpCutRows(SdpStars stars, Vector<double> weight, Vector<std::int32_t> forbidden) {
-    konstrain::OwnedCutRows rows;
+    konstrain::exact::OwnedCutRows rows;
     {
         nb::gil_scoped_release release;
-        rows = konstrain::buildCutRows(starsOf(stars), view<double>(weight), view<std::int32_t>(forbidden));
+        rows = konstrain::exact::buildCutRows(starsOf(stars), view<double>(weight),
+                                              view<std::int32_t>(forbidden));
     }
     return std::make_tuple(copyVector<std::int64_t>(rows.start), copyVector<std::int32_t>(rows.position),
                            copyVector<double>(rows.coefficient), copyVector<double>(rows.norm));
@@ -39,15 +42,16 @@ auto sdpCutRows(SdpStars stars, Vector<double> weight, Vector<std::int32_t> forb
 
 auto sdpSeparate(Matrix<double> y, Vector<double> weight, SdpStars known, std::size_t mostOfAKind,
                  double leastViolation, double leastStarViolation, double starsBelow) {
-    konstrain::Separation found;
+    konstrain::exact::Separation found;
     {
         nb::gil_scoped_release release;
-        found = konstrain::separateCuts({view<double>(y), y.shape(0)}, view<double>(weight), starsOf(known),
-                                        {mostOfAKind, leastViolation, leastStarViolation, starsBelow});
+        found = konstrain::exact::separateCuts({view<double>(y), y.shape(0)}, view<double>(weight),
+                                               starsOf(known),
+                                               {mostOfAKind, leastViolation, leastStarViolation, starsBelow});
     }
-    auto members = makeVector<std::int32_t>(found.stars.size() * konstrain::starWidth);
+    auto members = makeVector<std::int32_t>(found.stars.size() * konstrain::exact::starWidth);
     for (std::size_t t = 0; t != found.stars.size(); ++t)
-        std::ranges::copy(found.stars[t], members.data() + t * konstrain::starWidth);
+        std::ranges::copy(found.stars[t], members.data() + t * konstrain::exact::starWidth);
     return std::make_tuple(members, found.worstTriangle);
 }
 
@@ -56,10 +60,10 @@ auto sdpProject(Vector<std::int64_t> start, Vector<std::int32_t> position, Vecto
                 Vector<double> low, Vector<double> high, Matrix<double> c, Vector<double> direction,
                 std::size_t nSweeps, OutMatrix<double> y, OutMatrix<double> z, OutMatrix<double> u,
                 OutVector<double> mu, OutMatrix<double> work) {
-    konstrain::StepSizes sizes{};
+    konstrain::exact::StepSizes sizes{};
     {
         nb::gil_scoped_release release;
-        sizes = konstrain::projectIterate(
+        sizes = konstrain::exact::projectIterate(
             polyhedronOf(start, position, coefficient, diagonals, limit, forbidden, low, high),
             view<double>(c), view<double>(direction), nSweeps, writable(y), writable(z), writable(u),
             {mu.data(), mu.size()}, writable(work));
@@ -71,10 +75,10 @@ auto sdpDualMatrix(Vector<std::int64_t> start, Vector<std::int32_t> position, Ve
                    Vector<std::int32_t> diagonals, Vector<double> limit, Vector<std::int32_t> forbidden,
                    Vector<double> low, Vector<double> high, Matrix<double> c, Matrix<double> u,
                    Vector<double> mu, double rho, OutMatrix<double> m) {
-    konstrain::DualMatrix result{};
+    konstrain::exact::DualMatrix result{};
     {
         nb::gil_scoped_release release;
-        result = konstrain::dualMatrix(
+        result = konstrain::exact::dualMatrix(
             polyhedronOf(start, position, coefficient, diagonals, limit, forbidden, low, high),
             view<double>(c), view<double>(u), view<double>(mu), rho, c.shape(0), writable(m));
     }
@@ -94,8 +98,8 @@ void bindSdp(nb::module_& m) {
         "sdp_shift",
         [](Matrix<double> z, Matrix<double> u, Matrix<double> c, double rho, OutMatrix<double> t) {
             nb::gil_scoped_release release;
-            konstrain::shiftIterate(view<double>(z), view<double>(u), view<double>(c), rho, c.shape(0),
-                                    writable(t));
+            konstrain::exact::shiftIterate(view<double>(z), view<double>(u), view<double>(c), rho, c.shape(0),
+                                           writable(t));
         },
         "z"_a.noconvert(), "u"_a.noconvert(), "c"_a.noconvert(), "rho"_a, "t"_a.noconvert(),
         "Lower triangle of z - u - c / rho into t.");

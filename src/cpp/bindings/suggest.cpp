@@ -7,9 +7,9 @@ namespace {
 void growForest(Matrix<double> rows, Vector<std::int32_t> classes, std::size_t nClasses, std::size_t nDrawn,
                 std::uint64_t seed, OutMatrix<std::int32_t> leaves) {
     nb::gil_scoped_release release;
-    const konstrain::LabeledRows data{view<double>(rows), view<std::int32_t>(classes), rows.shape(1),
-                                      nClasses};
-    konstrain::growForest(data, nDrawn, seed, {leaves.data(), leaves.size()});
+    const konstrain::suggest::LabeledRows data{view<double>(rows), view<std::int32_t>(classes), rows.shape(1),
+                                               nClasses};
+    konstrain::suggest::growForest(data, nDrawn, seed, {leaves.data(), leaves.size()});
 }
 
 } // namespace

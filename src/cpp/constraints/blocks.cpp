@@ -4,7 +4,7 @@
 #include <cassert>
 #include <numeric>
 
-namespace konstrain {
+namespace konstrain::constraints {
 
 namespace {
 
@@ -275,4 +275,4 @@ KONSTRAIN_BLOCK_MEANS_SPARSE(float, std::int32_t);
 KONSTRAIN_BLOCK_MEANS_SPARSE(float, std::int64_t);
 #undef KONSTRAIN_BLOCK_MEANS_SPARSE
 
-} // namespace konstrain
+} // namespace konstrain::constraints

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::constraints {
 
 // Merges rows into blocks and writes the block of each row; blocks are numbered in the order of their first
 // rows. `pairs` holds two rows after each other per must-link; `groups` and `labels` hold one code per row
@@ -58,4 +58,4 @@ SparseMeans<T> averageBlocksSparse(std::span<const Index> xIndptr, std::span<con
                                    std::span<const std::int64_t> indptr, std::span<const std::int32_t> rows,
                                    std::span<const double> weights, std::span<double> scatter);
 
-} // namespace konstrain
+} // namespace konstrain::constraints

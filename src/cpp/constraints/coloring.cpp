@@ -6,7 +6,7 @@
 #include "greedy_clique.h"
 #include "tabu_search.h"
 
-namespace konstrain::coloring {
+namespace konstrain::constraints {
 
 Verdict decideConnected(const ConflictView& graph, std::int32_t nColors, TimePoint end) {
     const std::vector<Node> clique = greedyClique(graph, end);
@@ -42,4 +42,4 @@ ComponentVerdicts colorComponents(const ConflictView& graph, std::int32_t nColor
     return result;
 }
 
-} // namespace konstrain::coloring
+} // namespace konstrain::constraints

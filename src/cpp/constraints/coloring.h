@@ -7,7 +7,7 @@
 #include "deadline.h"
 #include "dsatur.h"
 
-namespace konstrain::coloring {
+namespace konstrain::constraints {
 
 // Decides whether `nColors` colours suffice for a connected graph: by a clique that is too large, by DSATUR,
 // by a tabu search where DSATUR is lost, and by DSATUR to the end.
@@ -22,4 +22,4 @@ struct ComponentVerdicts {
 // pass of DSATUR; the exact search that may have to follow shares the time with all others.
 ComponentVerdicts colorComponents(const ConflictView& graph, std::int32_t nColors, TimePoint end);
 
-} // namespace konstrain::coloring
+} // namespace konstrain::constraints

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace konstrain::coloring {
+namespace konstrain::constraints {
 
 Induced Cutter::cut(std::span<const Node> members) {
     Induced part;
@@ -99,4 +99,4 @@ bool adjacent(const ConflictView& graph, Node a, Node b) {
     return std::binary_search(row.begin(), row.end(), b);
 }
 
-} // namespace konstrain::coloring
+} // namespace konstrain::constraints

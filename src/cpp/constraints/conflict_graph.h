@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace konstrain::coloring {
+namespace konstrain::constraints {
 
 using Node = std::int32_t;
 
@@ -66,4 +66,4 @@ Degeneracy degeneracy(const ConflictView& graph);
 
 bool adjacent(const ConflictView& graph, Node a, Node b);
 
-} // namespace konstrain::coloring
+} // namespace konstrain::constraints

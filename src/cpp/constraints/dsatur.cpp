@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace konstrain::coloring {
+namespace konstrain::constraints {
 
 void Dsatur::start(std::span<const Node> clique) {
     for (const Node v : clique)
@@ -82,4 +82,4 @@ bool Dsatur::advance(Step& step) {
     return false;
 }
 
-} // namespace konstrain::coloring
+} // namespace konstrain::constraints

@@ -10,7 +10,7 @@
 #include "conflict_graph.h"
 #include "deadline.h"
 
-namespace konstrain::coloring {
+namespace konstrain::constraints {
 
 enum class Verdict : std::int8_t { Undecided = -1, Uncolorable = 0, Colorable = 1 };
 
@@ -62,4 +62,4 @@ private:
     std::priority_queue<Entry> queue_;
 };
 
-} // namespace konstrain::coloring
+} // namespace konstrain::constraints

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace konstrain::coloring {
+namespace konstrain::constraints {
 
 std::vector<Node> greedyClique(const ConflictView& graph, TimePoint end) {
     const Degeneracy degrees = degeneracy(graph);
@@ -36,4 +36,4 @@ std::vector<Node> greedyClique(const ConflictView& graph, TimePoint end) {
     return best;
 }
 
-} // namespace konstrain::coloring
+} // namespace konstrain::constraints

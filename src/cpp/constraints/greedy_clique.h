@@ -5,9 +5,9 @@
 #include "conflict_graph.h"
 #include "deadline.h"
 
-namespace konstrain::coloring {
+namespace konstrain::constraints {
 
 // A large clique, ascending; not always the largest. When the time is over it returns what it has.
 std::vector<Node> greedyClique(const ConflictView& graph, TimePoint end);
 
-} // namespace konstrain::coloring
+} // namespace konstrain::constraints

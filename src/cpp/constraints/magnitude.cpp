@@ -7,7 +7,7 @@
 
 #include "multiversion.h"
 
-namespace konstrain {
+namespace konstrain::constraints {
 
 namespace {
 
@@ -39,4 +39,4 @@ double largestMagnitude(std::span<const float> values) {
     return static_cast<double>(std::bit_cast<float>(largestBits(values.data(), values.size())));
 }
 
-} // namespace konstrain
+} // namespace konstrain::constraints

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace konstrain::coloring {
+namespace konstrain::constraints {
 
 bool TabuSearch::finds(std::int64_t moves, TimePoint end) {
     fillGreedily();
@@ -92,4 +92,4 @@ void TabuSearch::recolor(Node node, std::int32_t color) {
     track(node);
 }
 
-} // namespace konstrain::coloring
+} // namespace konstrain::constraints

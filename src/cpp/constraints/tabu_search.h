@@ -9,7 +9,7 @@
 #include "deadline.h"
 #include "random.h"
 
-namespace konstrain::coloring {
+namespace konstrain::constraints {
 
 // Tabu search for a colouring (Hertz and de Werra 1987): move one node of a violated conflict at a time to
 // the colour that violates fewest, and forbid the way back for a while. Finds the colouring that constraints
@@ -46,4 +46,4 @@ private:
     std::vector<Node> place_; // in `inConflict_`, or -1
 };
 
-} // namespace konstrain::coloring
+} // namespace konstrain::constraints

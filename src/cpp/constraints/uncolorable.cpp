@@ -6,7 +6,7 @@
 
 #include "coloring.h"
 
-namespace konstrain::coloring {
+namespace konstrain::constraints {
 
 namespace {
 
@@ -137,4 +137,4 @@ UncolorableSet shrinkUncolorable(const ConflictView& graph, std::span<const Node
     return {current, irreducible};
 }
 
-} // namespace konstrain::coloring
+} // namespace konstrain::constraints

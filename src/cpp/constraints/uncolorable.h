@@ -7,7 +7,7 @@
 #include "conflict_graph.h"
 #include "deadline.h"
 
-namespace konstrain::coloring {
+namespace konstrain::constraints {
 
 struct UncolorableSet {
     std::vector<Node> members; // ascending
@@ -19,4 +19,4 @@ struct UncolorableSet {
 UncolorableSet shrinkUncolorable(const ConflictView& graph, std::span<const Node> members,
                                  std::int32_t nColors, TimePoint end);
 
-} // namespace konstrain::coloring
+} // namespace konstrain::constraints

@@ -1,6 +1,6 @@
 #include "cluster_rules.h"
 
-namespace konstrain {
+namespace konstrain::exact {
 
 bool ClusterRules::fitCapacities(std::span<const std::int32_t> members, std::int32_t block) const {
     for (const auto& capacity : capacities_) {
@@ -30,4 +30,4 @@ bool ClusterRules::fitBudgets(std::span<const std::int32_t> members, std::int32_
     return true;
 }
 
-} // namespace konstrain
+} // namespace konstrain::exact

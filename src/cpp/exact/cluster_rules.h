@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::exact {
 
 // What the blocks of a cluster may add up to: sum of `amount` over its members <= `limit`.
 struct Capacity {
@@ -52,4 +52,4 @@ private:
     Question question_;
 };
 
-} // namespace konstrain
+} // namespace konstrain::exact

@@ -4,7 +4,7 @@
 
 #include "pricing.h"
 
-namespace konstrain {
+namespace konstrain::exact {
 
 PricingBlocks::PricingBlocks(std::span<const double> means, std::size_t nFeatures,
                              std::span<const double> weight, std::span<const std::int64_t> indptr,
@@ -246,4 +246,4 @@ std::vector<Column> priceLocally(const PricingBlocks& blocks, std::span<const do
     return harvest.take();
 }
 
-} // namespace konstrain
+} // namespace konstrain::exact

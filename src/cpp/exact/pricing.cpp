@@ -18,7 +18,7 @@
 // candidate can have to the other newcomers; the paper counts nothing for them. Total weights at either end
 // whose bound is too high are out of the question for the whole subtree, which in turn shrinks the balls.
 
-namespace konstrain {
+namespace konstrain::exact {
 
 namespace {
 
@@ -570,4 +570,4 @@ ExactPrice priceExactly(const PricingBlocks& blocks, std::span<const double> pro
     return result;
 }
 
-} // namespace konstrain
+} // namespace konstrain::exact

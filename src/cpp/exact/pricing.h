@@ -9,7 +9,7 @@
 #include "cluster_rules.h"
 #include "deadline.h"
 
-namespace konstrain {
+namespace konstrain::exact {
 
 // Blocks to make clusters of. The reduced cost of a set X is
 //     g(X) = sum_{b in X} weight_b |mean_b - mean(X)|^2 - profit(X),
@@ -66,4 +66,4 @@ struct ExactPrice {
 ExactPrice priceExactly(const PricingBlocks& blocks, std::span<const double> profit, double cutoff,
                         const PricingLimits& limits, bool costless);
 
-} // namespace konstrain
+} // namespace konstrain::exact

@@ -8,7 +8,7 @@
 
 #include "multiversion.h"
 
-namespace konstrain {
+namespace konstrain::exact {
 
 namespace {
 
@@ -322,4 +322,4 @@ Separation separateCuts(LowerMatrix y, std::span<const double> weight, std::span
     return Separator(y, weight, set, options).run();
 }
 
-} // namespace konstrain
+} // namespace konstrain::exact

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::exact {
 
 // A star cut: sum_{j in T} Z_ij - sum_{j<l in T} Z_jl <= Z_ii with |T| from 1 (pair) over 2 (triangle) to 5.
 // The center i comes first, then T ascending, then -1 up to the end.
@@ -60,4 +60,4 @@ struct SeparationOptions {
 Separation separateCuts(LowerMatrix y, std::span<const double> weight, std::span<const Star> known,
                         const SeparationOptions& options);
 
-} // namespace konstrain
+} // namespace konstrain::exact

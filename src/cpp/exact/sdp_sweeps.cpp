@@ -7,7 +7,7 @@
 #include "infinity.h"
 #include "multiversion.h"
 
-namespace konstrain {
+namespace konstrain::exact {
 
 namespace {
 
@@ -211,4 +211,4 @@ DualMatrix dualMatrix(const Polyhedron& polyhedron, std::span<const double> c, s
     return result;
 }
 
-} // namespace konstrain
+} // namespace konstrain::exact

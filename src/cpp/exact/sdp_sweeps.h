@@ -5,7 +5,7 @@
 
 #include "sdp_cuts.h"
 
-namespace konstrain {
+namespace konstrain::exact {
 
 // What one projection step of the method of multipliers measures.
 struct StepSizes {
@@ -48,4 +48,4 @@ struct DualMatrix {
 DualMatrix dualMatrix(const Polyhedron& polyhedron, std::span<const double> c, std::span<const double> u,
                       std::span<const double> mu, double rho, std::size_t size, std::span<double> m);
 
-} // namespace konstrain
+} // namespace konstrain::exact

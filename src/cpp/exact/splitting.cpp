@@ -8,7 +8,7 @@
 
 #include "random.h"
 
-namespace konstrain {
+namespace konstrain::exact {
 
 namespace {
 
@@ -43,8 +43,11 @@ public:
             if (unbalanced() <= unbalancedShare * scatter_)
                 break;
             for (std::size_t sweep = 0; sweep != rules_.nSweeps; ++sweep)
-                for (std::size_t at = 0; at != free_.size(); ++at)
+                for (std::size_t at = 0; at != free_.size(); ++at) {
+                    if (isPast(rules_.deadline))
+                        return;
                     exchange(at, reach);
+                }
         }
     }
 
@@ -229,4 +232,4 @@ void dealRows(const SplitRows& rows, const SplitRules& rules, std::span<std::int
         ClusterDeal(rows, rules, cluster, part, rowsIn, random).run();
 }
 
-} // namespace konstrain
+} // namespace konstrain::exact

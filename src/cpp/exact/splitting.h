@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <span>
 
-namespace konstrain {
+#include "deadline.h"
+
+namespace konstrain::exact {
 
 // Rows (blocks) with what they count and the cluster each is in.
 struct SplitRows {
@@ -21,6 +23,8 @@ struct SplitRules {
     std::size_t nSweeps;
     std::size_t nPartners;
     std::uint64_t seed;
+    // When rows stop changing places; all of them are in a part by then.
+    TimePoint deadline = TimePoint::max();
 };
 
 // Deals rows out to parts that look like the whole: `part` holds -1 for rows to deal, and the part of rows
@@ -33,4 +37,4 @@ struct SplitRules {
 // their own means.
 void dealRows(const SplitRows& rows, const SplitRules& rules, std::span<std::int32_t> part);
 
-} // namespace konstrain
+} // namespace konstrain::exact

@@ -5,7 +5,7 @@
 #include "magnitude.h"
 #include "multiversion.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 namespace {
 
@@ -48,8 +48,8 @@ const double* BlockMeans::row(std::size_t block, std::span<double> buffer) const
 
 double BlockMeans::largest() const {
     const std::size_t n = nBlocks_ * nFeatures_;
-    return doubles_ != nullptr ? largestMagnitude(std::span(doubles_, n))
-                               : largestMagnitude(std::span(floats_, n));
+    return doubles_ != nullptr ? constraints::largestMagnitude(std::span(doubles_, n))
+                               : constraints::largestMagnitude(std::span(floats_, n));
 }
 
 KONSTRAIN_MULTIVERSION
@@ -62,4 +62,4 @@ void squaredDistances(const double* row, const double* centers, std::size_t nFea
     distancesToChosen(row, centers, nFeatures, chosen.data(), chosen.size(), out);
 }
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 // The mean of each block, one row each, in single or double precision. Whatever the precision of the rows,
 // everything made from them (sums, centers, distances) is in double precision.
@@ -34,4 +34,4 @@ double squaredDistance(const double* a, const double* b, std::size_t nFeatures);
 void squaredDistances(const double* row, const double* centers, std::size_t nFeatures,
                       std::span<const std::size_t> chosen, double* out);
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

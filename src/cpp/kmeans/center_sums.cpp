@@ -5,7 +5,7 @@
 
 #include "multiversion.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 namespace {
 
@@ -159,4 +159,4 @@ void moveRows(const Rows& rows, const double* weight, std::span<const std::int32
 KONSTRAIN_FOR_EACH_ROWS(KONSTRAIN_INSTANTIATE)
 #undef KONSTRAIN_INSTANTIATE
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

@@ -9,7 +9,7 @@
 #include "packed_points.h"
 #include "row_views.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 // Weighted sum of the rows of each cluster (one row of `sums` per cluster), and its weight.
 struct ClusterSums {
@@ -56,4 +56,4 @@ template <typename Rows>
 void moveRows(const Rows& rows, const double* weight, std::span<const std::int32_t> from,
               std::span<const std::int32_t> to, std::size_t nThreads, ClusterSums total);
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

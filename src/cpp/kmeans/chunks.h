@@ -9,7 +9,7 @@
 
 #include "row_views.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 // Lets the chunks of one sweep pass one after the other, so that sums over chunks are added in the same order
 // whatever the number of threads.
@@ -64,4 +64,4 @@ template <typename Work> void forEachChunk(const Chunks& chunks, std::size_t nWo
         thread.join();
 }
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

@@ -8,7 +8,7 @@
 
 #define KONSTRAIN_INLINE __attribute__((always_inline)) inline
 
-namespace konstrain::KONSTRAIN_TARGET {
+namespace konstrain::kmeans::KONSTRAIN_TARGET {
 
 using Lanes = double __attribute__((vector_size(KONSTRAIN_VECTOR_BYTES)));
 using Indices = std::int64_t __attribute__((vector_size(KONSTRAIN_VECTOR_BYTES)));
@@ -227,6 +227,6 @@ inline void sparseTerms(const Value* values, const Index* columns, std::size_t n
     std::memcpy(terms, sums, sizeof sums);
 }
 
-} // namespace konstrain::KONSTRAIN_TARGET
+} // namespace konstrain::kmeans::KONSTRAIN_TARGET
 
 #undef KONSTRAIN_INLINE

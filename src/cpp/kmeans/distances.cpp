@@ -14,7 +14,9 @@
 #define KONSTRAIN_KERNELS "distance_kernels.h"
 #include "for_each_fma_target.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
+
+using namespace transport;
 
 namespace {
 
@@ -674,4 +676,4 @@ void candidateDistances(const Rows& rows, const Points& points, std::size_t nThr
 KONSTRAIN_FOR_EACH_ROWS(KONSTRAIN_INSTANTIATE)
 #undef KONSTRAIN_INSTANTIATE
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

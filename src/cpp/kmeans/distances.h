@@ -17,7 +17,7 @@
 // Sparse rows: |c|^2 plus the sum of x (x - 2c) over a row's entries, with an absolute error of about 1e-16
 // |c|^2; below zero is cut off. A row with entries in more than half of the columns is treated like a dense
 // one.
-namespace konstrain {
+namespace konstrain::kmeans {
 
 // A C-ordered matrix of doubles: centers, or points to measure from.
 using Points = DenseRows<double>;
@@ -48,8 +48,8 @@ struct PricedPass {
 // Costs, cheapest clusters at prices and sums of these clusters in one sweep: dense rows come from memory
 // once. Equals `blockCosts`, `priceRows` and `sumClusters`, but for the order in which costs are added up.
 template <typename Rows>
-PricedSums pricedPass(const Rows& rows, const double* weight, const Points& centers,
-                      std::span<const double> prices, std::size_t nThreads, const PricedPass& out);
+transport::PricedSums pricedPass(const Rows& rows, const double* weight, const Points& centers,
+                                 std::span<const double> prices, std::size_t nThreads, const PricedPass& out);
 
 // Label of the first nearest center of each row, and the squared distance to it.
 template <typename Rows>
@@ -63,7 +63,7 @@ void candidateDistances(const Rows& rows, const Points& points, std::size_t nThr
 // What `blockCosts` writes, a few rows at a time, for up to `nWorkers` callers at once. Keeps references to
 // rows, weights and centers.
 template <typename Rows>
-std::unique_ptr<CostSource> costSource(const Rows& rows, const double* weight, const Points& centers,
-                                       std::size_t nWorkers);
+std::unique_ptr<transport::CostSource> costSource(const Rows& rows, const double* weight,
+                                                  const Points& centers, std::size_t nWorkers);
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

@@ -8,7 +8,7 @@
 #include "block_means.h"
 #include "chunks.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 namespace {
 
@@ -103,4 +103,4 @@ double ownCosts(const Rows& rows, const double* weight, std::span<const std::int
 KONSTRAIN_FOR_EACH_ROWS(KONSTRAIN_INSTANTIATE)
 #undef KONSTRAIN_INSTANTIATE
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

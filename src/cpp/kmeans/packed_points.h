@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 // Points packed side by side, one column after the other: a kernel reads the same column of `tileWidth`
 // points as vectors. 16 doubles are two registers of the widest vector unit.
@@ -73,4 +73,4 @@ private:
     AlignedDoubles values_;
 };
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

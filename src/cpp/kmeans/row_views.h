@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 // Rows of a C-ordered matrix, not owned.
 template <typename Value> struct DenseRows {
@@ -38,7 +38,7 @@ inline double weightOf(const double* weight, std::size_t row) {
     return weight == nullptr ? 1.0 : weight[row];
 }
 
-} // namespace konstrain
+} // namespace konstrain::kmeans
 
 // Applies a macro to each kind of rows that Python may hand in.
 #define KONSTRAIN_FOR_EACH_ROWS(MACRO)                                                                       \

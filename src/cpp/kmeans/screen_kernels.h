@@ -5,7 +5,7 @@
 
 #define KONSTRAIN_INLINE __attribute__((always_inline)) inline
 
-namespace konstrain::KONSTRAIN_TARGET {
+namespace konstrain::kmeans::KONSTRAIN_TARGET {
 
 using Floats = float __attribute__((vector_size(KONSTRAIN_VECTOR_BYTES)));
 using Counts = std::int32_t __attribute__((vector_size(KONSTRAIN_VECTOR_BYTES)));
@@ -203,6 +203,6 @@ inline std::size_t scoresUpTo(const float* scores, std::size_t nScores, float li
     return count;
 }
 
-} // namespace konstrain::KONSTRAIN_TARGET
+} // namespace konstrain::kmeans::KONSTRAIN_TARGET
 
 #undef KONSTRAIN_INLINE

@@ -12,7 +12,7 @@
 #define KONSTRAIN_KERNELS "screen_kernels.h"
 #include "for_each_fma_target.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 namespace {
 
@@ -118,4 +118,4 @@ std::size_t ScreenedCenters::keepLeast(const float* scores, double reach, std::i
 template double ScreenedCenters::shift(const double* row, float* to) const;
 template double ScreenedCenters::shift(const float* row, float* to) const;
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

@@ -7,7 +7,7 @@
 
 #include "row_views.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 // Rows, or centers, that a kernel reads side by side, and how many it asks for at least on the other side.
 inline constexpr std::size_t screenTile = 32;
@@ -66,4 +66,4 @@ private:
     std::vector<float> tiles_;  // side by side
 };
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

@@ -9,7 +9,9 @@
 #include "own_costs.h"
 #include "priced_bounds.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
+
+using namespace transport;
 
 namespace {
 
@@ -167,4 +169,4 @@ TransportResult sizedStep(const Rows& rows, const double* weight, const Points& 
 KONSTRAIN_FOR_EACH_ROWS(KONSTRAIN_INSTANTIATE)
 #undef KONSTRAIN_INSTANTIATE
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

@@ -7,7 +7,7 @@
 #include "transport.h"
 #include "watched_rows.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 // The bounds of a step, and when it is to end.
 struct SizedQuestion {
@@ -30,8 +30,9 @@ struct SweptCosts {
 // not looked at, and no costs are written where that leaves few of them. Else most rows are where they belong
 // at these prices, and nothing but costs of the few others is looked at after the first sweep.
 template <typename Rows>
-TransportResult sizedStep(const Rows& rows, const double* weight, const Points& centers,
-                          const SizedQuestion& question, std::span<double> prices, WatchedRows& watched,
-                          SweptCosts& swept, std::span<std::int32_t> labels, ClusterSums clusters);
+transport::TransportResult sizedStep(const Rows& rows, const double* weight, const Points& centers,
+                                     const SizedQuestion& question, std::span<double> prices,
+                                     WatchedRows& watched, SweptCosts& swept, std::span<std::int32_t> labels,
+                                     ClusterSums clusters);
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

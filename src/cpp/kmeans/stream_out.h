@@ -8,7 +8,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 // Copies doubles to memory that will not be read soon: past the caches where the machine can, which spares
 // reading the old contents first. Call `finishStreams` before another thread may look.
@@ -34,4 +34,4 @@ inline void finishStreams() {
 #endif
 }
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

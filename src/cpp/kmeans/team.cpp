@@ -2,7 +2,7 @@
 
 #include <system_error>
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 Team::Team(std::size_t nThreads) {
     others_.reserve(nThreads);
@@ -43,4 +43,4 @@ void Team::serve(std::size_t worker) {
     }
 }
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

@@ -7,7 +7,7 @@
 
 #include "chunks.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 // Threads for many short sweeps: `forEachChunk` starts them for each sweep, which takes as long as a sweep
 // over a few thousand rows, and leaves them where the first one runs. Here they are started once and wait
@@ -53,4 +53,4 @@ private:
     const void* task_ = nullptr;
 };
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

@@ -9,7 +9,9 @@
 #include "multiversion.h"
 #include "priced_rows.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
+
+using namespace transport;
 
 namespace {
 
@@ -264,4 +266,4 @@ double WatchedRows::cost() const {
     return cost >= leastLeft * largest_ ? cost : -1.0;
 }
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

@@ -7,7 +7,7 @@
 
 #include "distances.h"
 
-namespace konstrain {
+namespace konstrain::kmeans {
 
 // What is known of rows from one step under sizes to the next: their clusters, and how much dearer than its
 // own every other cluster is for a row at least, prices included. Centers that move and prices that change
@@ -72,4 +72,4 @@ private:
     std::size_t nToSkip_ = 0;  // sweeps to learn nothing from
 };
 
-} // namespace konstrain
+} // namespace konstrain::kmeans

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::link_metrics {
 
 namespace {
 
@@ -93,4 +93,4 @@ std::size_t learnByProjections(std::span<double> metric, const LengthGoals& goal
     return sweeps;
 }
 
-} // namespace konstrain
+} // namespace konstrain::link_metrics

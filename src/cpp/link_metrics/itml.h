@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace konstrain {
+namespace konstrain::link_metrics {
 
 // Links as information-theoretic metric learning (Davis et al. 2007) sees them: the difference of the two
 // rows, whether it should be short or long, the squared length aimed at, and how dear it is to miss.
@@ -22,4 +22,4 @@ struct LengthGoals {
 std::size_t learnByProjections(std::span<double> metric, const LengthGoals& goals, std::size_t maxSweeps,
                                double tolerance);
 
-} // namespace konstrain
+} // namespace konstrain::link_metrics

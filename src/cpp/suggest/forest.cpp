@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::suggest {
 namespace {
 
 struct Split {
@@ -172,4 +172,4 @@ void growForest(const LabeledRows& data, std::size_t nDrawn, std::uint64_t seed,
     }
 }
 
-} // namespace konstrain
+} // namespace konstrain::suggest

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace konstrain {
+namespace konstrain::suggest {
 
 // What a random forest (Breiman 2001) learns from: rows and the class of each.
 struct LabeledRows {
@@ -25,4 +25,4 @@ struct LabeledRows {
 void growForest(const LabeledRows& data, std::size_t nDrawn, std::uint64_t seed,
                 std::span<std::int32_t> leaves);
 
-} // namespace konstrain
+} // namespace konstrain::suggest

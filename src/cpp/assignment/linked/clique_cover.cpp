@@ -8,7 +8,7 @@
 
 #include "maximal_cliques.h"
 
-namespace konstrain {
+namespace konstrain::linked {
 
 namespace {
 
@@ -84,4 +84,4 @@ std::vector<std::vector<std::int32_t>> coverByCliques(const Potts& potts) {
     return all.empty() ? Cover(potts).run() : std::move(all);
 }
 
-} // namespace konstrain
+} // namespace konstrain::linked

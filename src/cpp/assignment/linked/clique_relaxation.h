@@ -8,7 +8,7 @@
 #include "deadline.h"
 #include "potts.h"
 
-namespace konstrain {
+namespace konstrain::linked {
 
 // What is left of a colouring problem with hard links once some nodes have their colours: the open nodes, the
 // cliques that their links form, and a price per clique and colour.
@@ -73,4 +73,4 @@ private:
         forced_; // open nodes that came down to one colour and have not told their neighbours
 };
 
-} // namespace konstrain
+} // namespace konstrain::linked

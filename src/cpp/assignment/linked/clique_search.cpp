@@ -7,7 +7,7 @@
 #include "component_search.h"
 #include "kempe_chains.h"
 
-namespace konstrain {
+namespace konstrain::linked {
 
 namespace {
 
@@ -97,17 +97,8 @@ void CliqueSearch::searchRoot(CliqueRelaxation& root) {
         complete(root);
     }
     rootBound_ = root.bound();
-    keepLeastCosts(root);
     if (!isClosed(root.bound()))
         branch(root, 0);
-}
-
-void CliqueSearch::keepLeastCosts(const CliqueRelaxation& root) {
-    leastCosts_.resize(potts_.nNodes());
-    for (std::size_t node = 0; node != leastCosts_.size(); ++node)
-        leastCosts_[node] = cheapest(potts_.cost(node)).cost;
-    for (std::size_t open = 0; open != root.nOpen(); ++open)
-        leastCosts_[root.node(open)] = cheapest(root.reduced(open)).cost;
 }
 
 void CliqueSearch::search(CliqueRelaxation& relaxation, std::size_t depth) {
@@ -180,4 +171,4 @@ void CliqueSearch::branch(CliqueRelaxation& relaxation, std::size_t depth) {
     }
 }
 
-} // namespace konstrain
+} // namespace konstrain::linked

@@ -9,7 +9,7 @@
 #include "deadline.h"
 #include "potts.h"
 
-namespace konstrain {
+namespace konstrain::linked {
 
 // Exact search for the best colouring where dense hard links make single links weak evidence: depth first,
 // with prices of cliques for bounds. A branching costs half a millisecond, many times what one of
@@ -23,11 +23,8 @@ public:
     // they are the best found, if any.
     double solve(std::span<std::int32_t> colours);
     bool gaveUp() const { return gaveUp_; }
-    std::size_t nodesLeft() const { return nodesLeft_; }
     // What all colourings cost at least.
     double bound() const { return rootBound_; }
-    // What each node costs at least at the prices of the root; empty when these were not needed.
-    const std::vector<double>& leastCosts() const { return leastCosts_; }
 
 private:
     void searchRoot(CliqueRelaxation& root);
@@ -38,7 +35,6 @@ private:
     void offer(std::span<const std::int32_t> colours);
     void complete(const CliqueRelaxation& relaxation);
     bool isClosed(double bound) const;
-    void keepLeastCosts(const CliqueRelaxation& root);
 
     const Potts& potts_;
     std::size_t nodesLeft_;
@@ -48,8 +44,7 @@ private:
     bool gaveUp_ = false;
     double value_ = infinity; // of the best colours
     double rootBound_ = -infinity;
-    std::vector<double> leastCosts_;
     std::vector<std::int32_t> best_;
 };
 
-} // namespace konstrain
+} // namespace konstrain::linked

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::linked {
 
 namespace {
 
@@ -105,4 +105,4 @@ Potts keepNeeded(const Potts& potts) {
     return narrowed;
 }
 
-} // namespace konstrain
+} // namespace konstrain::linked

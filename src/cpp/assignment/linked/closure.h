@@ -2,7 +2,7 @@
 
 #include "potts.h"
 
-namespace konstrain {
+namespace konstrain::linked {
 
 // The same problem with all colours forbidden that some optimum does without (persistency closure).
 //
@@ -13,4 +13,4 @@ namespace konstrain {
 // nothing changes.
 Potts keepNeeded(const Potts& potts);
 
-} // namespace konstrain
+} // namespace konstrain::linked

@@ -8,7 +8,7 @@
 #include "dual_ascent.h"
 #include "rectangular_assignment.h"
 
-namespace konstrain {
+namespace konstrain::linked {
 
 namespace {
 
@@ -368,4 +368,4 @@ double colourGreedily(const Potts& potts, std::span<std::int32_t> colours) {
     return total(potts, colours);
 }
 
-} // namespace konstrain
+} // namespace konstrain::linked

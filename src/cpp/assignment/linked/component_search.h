@@ -6,7 +6,7 @@
 
 #include "potts.h"
 
-namespace konstrain {
+namespace konstrain::linked {
 
 // Exact search for the best colouring of a small linked problem: persistency closure, elimination of leaves,
 // cliques by matching, otherwise branching with dual bounds; what falls apart is solved part by part.
@@ -36,4 +36,4 @@ double colourGreedily(const Potts& potts, std::span<std::int32_t> colours);
 // Total of colour costs and link prices.
 double total(const Potts& potts, std::span<const std::int32_t> colours);
 
-} // namespace konstrain
+} // namespace konstrain::linked

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::linked {
 
 namespace {
 
@@ -105,4 +105,4 @@ DualBound ascend(const Potts& potts, int maxSweeps) {
     return ascent.take();
 }
 
-} // namespace konstrain
+} // namespace konstrain::linked

@@ -4,7 +4,7 @@
 
 #include "potts.h"
 
-namespace konstrain {
+namespace konstrain::linked {
 
 // A lower bound on the best colouring, with the costs that prove it.
 struct DualBound {
@@ -24,4 +24,4 @@ struct DualBound {
 // allow.
 DualBound ascend(const Potts& potts, int maxSweeps);
 
-} // namespace konstrain
+} // namespace konstrain::linked

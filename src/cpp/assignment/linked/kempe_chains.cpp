@@ -7,7 +7,7 @@
 
 #include "component_search.h"
 
-namespace konstrain {
+namespace konstrain::linked {
 
 namespace {
 
@@ -95,4 +95,4 @@ void improveByChains(const Potts& potts, std::span<std::int32_t> colours, double
     Chains(potts, colours, least * std::abs(total(potts, colours))).improve();
 }
 
-} // namespace konstrain
+} // namespace konstrain::linked

@@ -4,33 +4,15 @@
 #include <cassert>
 #include <iterator>
 
-#include "class_search.h"
 #include "clique_search.h"
 #include "closure.h"
 #include "component_search.h"
 #include "dual_ascent.h"
 #include "nearest.h"
 
-namespace konstrain {
+namespace konstrain::linked {
 
-void PricedCosts::row(std::size_t block, std::span<double> out) const {
-    const auto cost = costs.subspan(block * nClusters, nClusters);
-    if (prices.empty()) {
-        std::ranges::copy(cost, out.begin());
-        return;
-    }
-    const double weight = demand.empty() ? 1.0 : demand[block];
-    for (std::size_t j = 0; j != nClusters; ++j)
-        out[j] = cost[j] + weight * prices[j];
-}
-
-double PricedCosts::at(std::size_t block, std::int32_t cluster) const {
-    const auto j = static_cast<std::size_t>(cluster);
-    const double cost = costs[block * nClusters + j];
-    return prices.empty() ? cost : cost + (demand.empty() ? 1.0 : demand[block]) * prices[j];
-}
-
-LinkedAssignment::LinkedAssignment(PricedCosts costs, LinkView links, SearchLimits limits)
+LinkedAssignment::LinkedAssignment(BlockCosts costs, LinkView links, SearchLimits limits)
     : costs_(costs), links_(links), limits_(limits), end_(deadlineIn(limits.seconds)),
       labels_(links.indptr.size() - 1) {}
 
@@ -38,7 +20,7 @@ void LinkedAssignment::run() {
     assert(open_.empty());
     if (!started_) {
         started_ = true;
-        takeCheapest();
+        ownCosts_ = nearest(costs_.costs, costs_.nClusters, labels_);
         slot_.assign(labels_.size(), untouched);
         collectAllBroken();
     }
@@ -60,20 +42,6 @@ void LinkedAssignment::run() {
         }
         if (!open_.empty())
             return;
-    }
-}
-
-void LinkedAssignment::takeCheapest() {
-    if (costs_.prices.empty()) {
-        ownCosts_ = nearest(costs_.costs, costs_.nClusters, labels_);
-        return;
-    }
-    std::vector<double> row(costs_.nClusters);
-    for (std::size_t block = 0; block != labels_.size(); ++block) {
-        costs_.row(block, row);
-        const Cheapest best = cheapest(row);
-        labels_[block] = best.colour;
-        ownCosts_ += best.cost;
     }
 }
 
@@ -160,7 +128,7 @@ Potts LinkedAssignment::makePotts(std::span<const std::int32_t> slots) {
     for (std::size_t i = 0; i != slots.size(); ++i) {
         const auto slot = static_cast<std::size_t>(slots[i]);
         position_[slot] = static_cast<std::int32_t>(i);
-        costs_.row(static_cast<std::size_t>(block_[slot]), potts.cost(i));
+        std::ranges::copy(costs_.row(static_cast<std::size_t>(block_[slot])), potts.cost(i).begin());
     }
     for (std::size_t i = 0; i != slots.size(); ++i)
         for (const Neighbour& neighbour : active_[static_cast<std::size_t>(slots[i])]) {
@@ -220,8 +188,8 @@ bool LinkedAssignment::takeUpAllOf(std::span<const std::int32_t> slots) {
         return false;
     // All that hangs together, if it is little: what is left out may be broken next, at the price of another
     // search.
-    for (auto more = withNeighbours(blocks);
-         more.size() <= StableSets::mostNodes && more.size() != blocks.size(); more = withNeighbours(blocks))
+    for (auto more = withNeighbours(blocks); more.size() <= mostWhole && more.size() != blocks.size();
+         more = withNeighbours(blocks))
         blocks = std::move(more);
     for (const std::int32_t block : blocks)
         takeUpWithin(block, blocks);
@@ -246,28 +214,12 @@ void LinkedAssignment::solveDense(std::span<const std::int32_t> slots) {
     });
     const Potts potts = keepNeeded(makePotts(slots));
     std::vector<std::int32_t> colours(slots.size());
-    const bool classesFollow = limits_.classBranchings != 0 && potts.nNodes() <= StableSets::mostNodes;
-    const std::size_t most = limits_.cliqueBranchings;
-    CliqueSearch search(potts, classesFollow ? std::min(most, beforeClasses) : most, end_);
+    CliqueSearch search(potts, limits_.cliqueBranchings, end_);
     const double value = search.solve(colours);
     if (!search.gaveUp())
         conclude(blocksOf(slots), colours, value);
-    else if (classesFollow)
-        solveByClasses(blocksOf(slots), potts, search, std::move(colours), value);
     else
         open_.push_back({blocksOf(slots), potts, std::move(colours), value, search.bound()});
-}
-
-void LinkedAssignment::solveByClasses(std::vector<std::int32_t> blocks, const Potts& potts,
-                                      const CliqueSearch& before, std::vector<std::int32_t> colours,
-                                      double value) {
-    ClassSearch search(potts, limits_.classBranchings, end_, colours, value);
-    value = search.solve(before.leastCosts(), colours);
-    if (search.gaveUp())
-        open_.push_back(
-            {std::move(blocks), potts, std::move(colours), value, std::max(before.bound(), search.bound())});
-    else
-        conclude(std::move(blocks), colours, value);
 }
 
 void LinkedAssignment::conclude(std::vector<std::int32_t> blocks, std::span<const std::int32_t> colours,
@@ -340,4 +292,4 @@ double LinkedAssignment::doubt() const {
     return sum;
 }
 
-} // namespace konstrain
+} // namespace konstrain::linked

@@ -7,9 +7,7 @@
 #include "deadline.h"
 #include "potts.h"
 
-namespace konstrain {
-
-class CliqueSearch;
+namespace konstrain::linked {
 
 // Links over all blocks in compressed rows; empty `weights` means that all are hard cannot-links.
 struct LinkView {
@@ -18,22 +16,23 @@ struct LinkView {
     std::span<const double> weights;
 };
 
-// Costs of blocks in clusters, `demand` times `prices` added where prices are given.
-struct PricedCosts {
+// Costs of blocks in clusters.
+struct BlockCosts {
     std::span<const double> costs; // row-major
     std::size_t nClusters;
-    std::span<const double> demand; // empty: 1 each
-    std::span<const double> prices; // empty: none
 
-    void row(std::size_t block, std::span<double> out) const;
-    double at(std::size_t block, std::int32_t cluster) const;
+    std::span<const double> row(std::size_t block) const {
+        return costs.subspan(block * nClusters, nClusters);
+    }
+    double at(std::size_t block, std::int32_t cluster) const {
+        return row(block)[static_cast<std::size_t>(cluster)];
+    }
 };
 
 // What may be spent on one component before it is left open.
 struct SearchLimits {
     std::size_t branchings;       // of the quick search
     std::size_t cliqueBranchings; // of the search by cliques, which follows where all links are hard
-    std::size_t classBranchings;  // of the search by classes, which follows where blocks are few enough
     double seconds;               // for everything together
 };
 
@@ -52,7 +51,7 @@ struct OpenComponent {
 // new is optimal for all links.
 class LinkedAssignment {
 public:
-    LinkedAssignment(PricedCosts costs, LinkView links, SearchLimits limits);
+    LinkedAssignment(BlockCosts costs, LinkView links, SearchLimits limits);
 
     // Advances until done, infeasible, or components are open. Call again after settling those.
     void run();
@@ -77,15 +76,13 @@ private:
     static constexpr std::int32_t untouched = -1;
     static constexpr std::size_t mostDense =
         1000; // blocks for the search by cliques, which is quadratic in them
+    static constexpr std::size_t mostWhole = 256; // blocks that are searched whole; more: more searches are
+                                                  // done once, and take longer
 
     // Branchings of the quick search before the search by cliques takes over, if it may: beyond these it is
     // the slower one on all conflicts we know.
     static constexpr std::size_t beforeCliques = 100;
-    // Branchings of the search by cliques before the search by classes takes over, if it may: those conflicts
-    // that take fewer are sooner done by the former.
-    static constexpr std::size_t beforeClasses = 40;
 
-    void takeCheapest();
     void collectAllBroken();
     void collectBrokenAt(std::int32_t block);
     void takeUp(std::int32_t first, std::int32_t second, double weight);
@@ -101,8 +98,6 @@ private:
     void takeUpWithin(std::int32_t block, std::span<const std::int32_t> blocks);
     std::vector<std::int32_t> withNeighbours(std::span<const std::int32_t> blocks) const;
     void solveDense(std::span<const std::int32_t> slots);
-    void solveByClasses(std::vector<std::int32_t> blocks, const Potts& potts, const CliqueSearch& before,
-                        std::vector<std::int32_t> colours, double value);
     void conclude(std::vector<std::int32_t> blocks, std::span<const std::int32_t> colours, double value);
     void apply(std::span<const std::int32_t> blocks, std::span<const std::int32_t> colours, double doubt);
     bool isHard() const { return links_.weights.empty(); }
@@ -110,7 +105,7 @@ private:
         return links_.weights.empty() ? infinity : links_.weights[entry];
     }
 
-    PricedCosts costs_;
+    BlockCosts costs_;
     LinkView links_;
     SearchLimits limits_;
     TimePoint end_;
@@ -133,4 +128,4 @@ private:
     std::vector<std::int32_t> clash_;
 };
 
-} // namespace konstrain
+} // namespace konstrain::linked

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-namespace konstrain {
+namespace konstrain::linked {
 
 namespace {
 
@@ -118,4 +118,4 @@ std::vector<std::vector<std::int32_t>> maximalCliques(const Potts& potts, std::s
     return MaximalCliques(potts, mostMembers).run();
 }
 
-} // namespace konstrain
+} // namespace konstrain::linked

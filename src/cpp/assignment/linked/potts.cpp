@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace konstrain {
+namespace konstrain::linked {
 
 void Potts::finish() {
     start_.assign(nNodes_ + 1, 0);
@@ -47,4 +47,4 @@ void chargeFixedNeighbour(std::span<double> cost, double weight, std::int32_t co
             cost[other] -= weight;
 }
 
-} // namespace konstrain
+} // namespace konstrain::linked

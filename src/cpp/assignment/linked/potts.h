@@ -7,7 +7,7 @@
 
 #include "infinity.h"
 
-namespace konstrain {
+namespace konstrain::linked {
 
 // One end of a link as seen from the other end. Positive weight: price of sharing a cluster (infinite:
 // forbidden); negative weight: minus the price of not sharing one.
@@ -79,4 +79,4 @@ inline double linkPrice(double weight, std::int32_t a, std::int32_t b) {
 // Adds to a node's costs what a link to a neighbour of fixed colour makes each colour cost.
 void chargeFixedNeighbour(std::span<double> cost, double weight, std::int32_t colour);
 
-} // namespace konstrain
+} // namespace konstrain::linked

@@ -2,7 +2,9 @@
 
 #define KONSTRAIN_INLINE __attribute__((always_inline)) inline
 
-namespace konstrain::KONSTRAIN_TARGET {
+namespace konstrain::transport::KONSTRAIN_TARGET {
+
+using namespace konstrain::KONSTRAIN_TARGET; // the lanes of this instruction set
 
 using Bytes = std::int8_t __attribute__((vector_size(8)));
 
@@ -42,6 +44,6 @@ inline std::size_t columnsUpTo(const double* costs, const double* prices, std::s
     return count;
 }
 
-} // namespace konstrain::KONSTRAIN_TARGET
+} // namespace konstrain::transport::KONSTRAIN_TARGET
 
 #undef KONSTRAIN_INLINE

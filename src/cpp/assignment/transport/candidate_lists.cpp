@@ -11,7 +11,7 @@
 #define KONSTRAIN_KERNELS "candidate_kernel.h"
 #include "for_each_target.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 namespace {
 
@@ -35,7 +35,7 @@ std::vector<double> paddedPrices(std::span<const double> prices) {
 
 } // namespace
 
-CandidateLists::CandidateLists(CostSource& source, std::size_t length, Team& team)
+CandidateLists::CandidateLists(CostSource& source, std::size_t length, kmeans::Team& team)
     : source_(source), length_(std::min(length, source.nClusters())), team_(team),
       scratch_(team.size(),
                {std::vector<double>(source.bufferSize()), std::vector<std::int32_t>(source.nClusters())}),
@@ -74,9 +74,9 @@ bool CandidateLists::rebase(std::span<const double> prices, TimePoint deadline) 
     const double rise = leastRise(prices);
     used_ -= std::min(rise, 0.0);
     std::vector<std::uint8_t> isDoubtful(nRows());
-    const Chunks chunks{nRows(), chunkRows};
+    const kmeans::Chunks chunks{nRows(), chunkRows};
     team_.forEachChunk(chunks, [&](std::size_t, std::size_t chunk) {
-        const RowRange range = chunks.rows(chunk);
+        const kmeans::RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row != range.last; ++row) {
             beyond_[row] += rise;
             isDoubtful[row] = leastOnList(row, prices) > beyond_[row] ? 1 : 0;
@@ -113,9 +113,9 @@ std::int32_t CandidateLists::cheapest(std::size_t row, std::span<const double> p
 }
 
 void CandidateLists::labelRows(std::span<const double> prices, std::span<std::int32_t> labels) const {
-    const Chunks chunks{nRows(), chunkRows};
+    const kmeans::Chunks chunks{nRows(), chunkRows};
     team_.forEachChunk(chunks, [&](std::size_t, std::size_t chunk) {
-        const RowRange range = chunks.rows(chunk);
+        const kmeans::RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row != range.last; ++row)
             labels[row] = cheapest(row, prices);
     });
@@ -129,7 +129,7 @@ void CandidateLists::shift(double amount) {
 bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<const double> prices,
                               TimePoint deadline) {
     const std::vector<double> padded = paddedPrices(prices);
-    const Chunks chunks{rows.size(), chunkRows};
+    const kmeans::Chunks chunks{rows.size(), chunkRows};
     std::atomic<bool> outOfTime{false};
     if (source_.makesShortlists())
         source_.setPrices(prices, reach_);
@@ -138,7 +138,7 @@ bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<cons
             outOfTime = true;
             return;
         }
-        const RowRange range = chunks.rows(chunk);
+        const kmeans::RowRange range = chunks.rows(chunk);
         for (std::size_t first = range.first; first < range.last; first += CostSource::mostRows) {
             const auto some = rows.subspan(first, std::min(CostSource::mostRows, range.last - first));
             if (source_.makesShortlists())
@@ -257,4 +257,4 @@ void CandidateLists::widen(std::size_t row) {
     beyond_[row] = infinity;
 }
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -10,7 +10,7 @@
 #include "deadline.h"
 #include "team.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // Costs of one row without prices, and the clusters they belong to.
 struct CandidateList {
@@ -27,11 +27,11 @@ struct CandidateList {
 // than `beyond`, below which no cluster off the list lies at the prices in force (`rebase` keeps that true).
 class CandidateLists {
 public:
-    CandidateLists(CostSource& source, std::size_t length, Team& team);
+    CandidateLists(CostSource& source, std::size_t length, kmeans::Team& team);
 
     std::size_t nRows() const { return source_.nRows(); }
     std::size_t nClusters() const { return source_.nClusters(); }
-    Team& team() const { return team_; }
+    kmeans::Team& team() const { return team_; }
     // Most clusters on a list, but for those with all clusters.
     std::size_t length() const { return length_; }
 
@@ -95,7 +95,7 @@ private:
 
     CostSource& source_;
     std::size_t length_;
-    Team& team_;
+    kmeans::Team& team_;
     std::vector<Scratch> scratch_; // one per worker
     std::unique_ptr<double[]> costs_;
     std::unique_ptr<std::int32_t[]> clusters_;
@@ -109,4 +109,4 @@ private:
     std::vector<double> basis_; // prices at which `beyond_` holds
 };
 
-} // namespace konstrain
+} // namespace konstrain::transport

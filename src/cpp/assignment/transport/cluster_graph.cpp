@@ -7,7 +7,7 @@
 #include "lane_width.h"
 #include "multiversion.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 namespace {
 
@@ -190,4 +190,4 @@ void ClusterGraph::move(std::int32_t row, std::size_t to) {
             showHead(to, to * stride_ + static_cast<std::size_t>(target));
 }
 
-} // namespace konstrain
+} // namespace konstrain::transport

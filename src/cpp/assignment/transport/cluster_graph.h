@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // A view of the rows that may change their cluster, and what is known about those that are not among them.
 struct CoreView {
@@ -83,4 +83,4 @@ private:
     std::vector<std::int32_t> found_;     // scratch
 };
 
-} // namespace konstrain
+} // namespace konstrain::transport

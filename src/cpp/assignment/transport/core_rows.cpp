@@ -5,7 +5,7 @@
 
 #include "infinity.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 namespace {
 
@@ -54,4 +54,4 @@ CoreRows chooseCoreRows(std::span<const double> costs, std::size_t nClusters,
     return core;
 }
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // The rows nearest to a change of cluster, copied together so that the search stays in cache.
 struct CoreRows {
@@ -22,4 +22,4 @@ CoreRows chooseCoreRows(std::span<const double> costs, std::size_t nClusters,
                         std::span<const std::int32_t> labels, std::span<const float> gaps,
                         std::size_t nWanted);
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -8,7 +8,7 @@
 #include "infinity.h"
 #include "lane_width.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // Some clusters of a row with its costs there. No other cluster costs less than `beyond`, price included.
 struct Shortlist {
@@ -87,4 +87,4 @@ private:
     std::span<const double> costs_;
 };
 
-} // namespace konstrain
+} // namespace konstrain::transport

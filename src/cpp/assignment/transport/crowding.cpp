@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::transport {
 
 std::int64_t countCrowded(std::span<const std::int64_t> sizes, std::span<const std::int64_t> upper) {
     std::int64_t count = 0;
@@ -86,4 +86,4 @@ double levelPrices(std::span<const std::int64_t> lower, std::span<const std::int
     return shift;
 }
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // How many rows do not fit into the clusters they prefer.
 std::int64_t countCrowded(std::span<const std::int64_t> sizes, std::span<const std::int64_t> upper);
@@ -26,4 +26,4 @@ double spreadTies(std::span<const double> costs, std::span<const double> prices,
 double levelPrices(std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,
                    std::size_t nRows, std::span<double> prices);
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace konstrain {
+namespace konstrain::transport {
 
 namespace {
 
@@ -43,4 +43,4 @@ void fitSizes(std::span<const double> costs, std::span<const std::int64_t> lower
         [&](std::size_t j) { return sizes[j] < lower[j]; });
 }
 
-} // namespace konstrain
+} // namespace konstrain::transport

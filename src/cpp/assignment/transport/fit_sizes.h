@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // Makes labels feasible in one sweep over the rows, each moved to the cheapest cluster that has room (or
 // needs rows). Fast and not optimal: the way out when time is over. `sizes` counts labels and is kept up to
@@ -12,4 +12,4 @@ void fitSizes(std::span<const double> costs, std::span<const std::int64_t> lower
               std::span<const std::int64_t> upper, std::span<std::int32_t> labels,
               std::span<std::int64_t> sizes);
 
-} // namespace konstrain
+} // namespace konstrain::transport

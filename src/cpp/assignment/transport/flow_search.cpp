@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // What the kernel works on; every array is `stride` long.
 struct SearchArrays {
@@ -14,12 +14,12 @@ struct SearchArrays {
     std::int64_t* parent;
 };
 
-} // namespace konstrain
+} // namespace konstrain::transport
 
 #define KONSTRAIN_KERNELS "flow_search_kernel.h"
 #include "for_each_target.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 namespace {
 
@@ -217,4 +217,4 @@ void FlowSearch::openSinkArcs(std::size_t cluster) {
     graph_.weights(sink())[cluster] = passed_[cluster] > lower_[cluster] ? 0.0 : infinity;
 }
 
-} // namespace konstrain
+} // namespace konstrain::transport

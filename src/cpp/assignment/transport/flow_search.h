@@ -8,7 +8,7 @@
 #include "cluster_graph.h"
 #include "deadline.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // Brings the sizes of clusters into their bounds along cheapest paths: successive shortest paths on prices
 // that keep reduced costs from going negative (Edmonds and Karp 1972).
@@ -71,4 +71,4 @@ std::int64_t startFlow(double price, std::int64_t size, std::int64_t lower, std:
 std::int64_t totalExcess(std::span<const double> prices, std::span<const std::int64_t> sizes,
                          std::span<const std::int64_t> lower, std::span<const std::int64_t> upper);
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -1,6 +1,8 @@
 // Included by flow_search.cpp once per instruction set; see for_each_target.h.
 
-namespace konstrain::KONSTRAIN_TARGET {
+namespace konstrain::transport::KONSTRAIN_TARGET {
+
+using namespace konstrain::KONSTRAIN_TARGET; // the lanes of this instruction set
 
 // Shortens distances along the arcs out of the closed node `from` and returns the nearest open node, or -1
 // when no open node is reachable.
@@ -33,4 +35,4 @@ inline std::int64_t relax(const SearchArrays& search, const double* weights, std
     return node;
 }
 
-} // namespace konstrain::KONSTRAIN_TARGET
+} // namespace konstrain::transport::KONSTRAIN_TARGET

@@ -7,7 +7,7 @@
 
 #include "flow_search.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 namespace {
 
@@ -348,4 +348,4 @@ void ListedPaths::moveRow(std::int32_t row, std::size_t to) {
     own_[number] = listed < infinity ? listed : own_[number] + viaWeight_[to];
 }
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -8,7 +8,7 @@
 #include "candidate_lists.h"
 #include "deadline.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // Brings the sizes of clusters into their bounds along cheapest paths, like `FlowSearch`, on lists instead of
 // a cost matrix: an arc leads from a cluster to another one that some row of the first has on its list.
@@ -113,4 +113,4 @@ private:
     std::vector<std::int32_t> arcTo_;
 };
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -4,7 +4,6 @@
 #include <cassert>
 #include <vector>
 
-#include "auction.h"
 #include "candidate_lists.h"
 #include "crowding.h"
 #include "flow_search.h"
@@ -13,7 +12,7 @@
 #include "priced_bounds.h"
 #include "share_prices.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 namespace {
 
@@ -36,11 +35,8 @@ constexpr double cooling = 1.6;
 constexpr double misplacedPerHeat = 0.12;
 // Paths are cheaper than a Newton step when there is one for so many rows.
 constexpr std::int64_t rowsPerPath = 1000;
-// How far from a cluster its arcs are known at first, in median gaps, or in errors of prices that are known.
+// How far from a cluster its arcs are known at first, in median gaps.
 constexpr double firstRadius = 0.25;
-constexpr double errorsPerRadius = 4.0;
-// How far lists reach where the error of prices is known.
-constexpr double errorsPerReach = 32.0;
 
 // Some rows of another source.
 class SampledCosts final : public CostSource {
@@ -82,7 +78,7 @@ private:
 
 // The median of what the second-cheapest cluster costs a row more than the cheapest, where that is not zero;
 // zero when it always is.
-double probeGap(CostSource& source, std::span<const double> prices, Team& team, TimePoint deadline) {
+double probeGap(CostSource& source, std::span<const double> prices, kmeans::Team& team, TimePoint deadline) {
     SampledCosts sample(source, std::max<std::size_t>(1, source.nRows() / probedRows));
     CandidateLists lists(sample, 2, team);
     if (!lists.makeAll(prices, infinity, deadline))
@@ -100,7 +96,7 @@ double probeGap(CostSource& source, std::span<const double> prices, Team& team, 
 class ListedLevel {
 public:
     ListedLevel(CostSource& source, std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,
-                Team& team, const ListedOptions& options)
+                kmeans::Team& team, const ListedOptions& options)
         : source_(source), lists_(source, options.listLength, team), lower_(lower), upper_(upper),
           sizes_(lower.size()), options_(options) {}
 
@@ -122,7 +118,7 @@ private:
     CostSource& source_;
     CandidateLists lists_;
     bool hasLists_ = false;
-    double gap_ = 0.0; // median gap, or the error of prices where that is known
+    double gap_ = 0.0; // median gap between the two cheapest clusters of a row
     std::span<const std::int64_t> lower_;
     std::span<const std::int64_t> upper_;
     std::vector<std::int64_t> sizes_;
@@ -130,8 +126,7 @@ private:
 };
 
 bool ListedLevel::makeLists(std::span<const double> prices, double reach) {
-    gap_ = options_.priceError > 0.0 ? options_.priceError
-                                     : probeGap(source_, prices, lists_.team(), options_.deadline);
+    gap_ = probeGap(source_, prices, lists_.team(), options_.deadline);
     hasLists_ = lists_.makeAll(prices, gap_ > 0.0 ? reach * gap_ : infinity, options_.deadline);
     return hasLists_;
 }
@@ -204,7 +199,7 @@ double ListedLevel::boundAt(std::span<const double> prices) const {
 }
 
 double ListedLevel::firstReach() const {
-    return (options_.priceError > 0.0 ? errorsPerRadius : firstRadius) * gap_;
+    return firstRadius * gap_;
 }
 
 TransportResult ListedLevel::finish(std::span<double> prices, std::span<std::int32_t> labels) {
@@ -269,7 +264,7 @@ TransportResult ListedLevel::giveUp(std::span<const double> prices, std::span<st
 
 // Prices of a sample, from none at all.
 void priceBySample(CostSource& source, std::span<const std::int64_t> lower,
-                   std::span<const std::int64_t> upper, std::span<double> prices, Team& team,
+                   std::span<const std::int64_t> upper, std::span<double> prices, kmeans::Team& team,
                    const ListedOptions& options) {
     SampledCosts sample(source, sampleRatio);
     const SizeBounds bounds = sampleBounds(lower, upper, source.nRows(), sample.nRows());
@@ -281,7 +276,7 @@ void priceBySample(CostSource& source, std::span<const std::int64_t> lower,
 
 // Newton steps from the prices given, if they are of use, or from those of a sample. False when time ran out.
 bool findPrices(CostSource& source, ListedLevel& level, std::span<const std::int64_t> lower,
-                std::span<const std::int64_t> upper, std::span<double> prices, Team& team,
+                std::span<const std::int64_t> upper, std::span<double> prices, kmeans::Team& team,
                 const ListedOptions& options) {
     const auto nRows = static_cast<std::int64_t>(source.nRows());
     dropIdlePrices(prices, lower, upper, source.nRows());
@@ -303,24 +298,10 @@ TransportResult solveListedTransport(CostSource& source, std::span<const std::in
                                      std::span<const std::int64_t> upper, std::span<double> prices,
                                      std::span<std::int32_t> labels, const ListedOptions& options) {
     assert(labels.size() == source.nRows() && prices.size() == source.nClusters());
-    Team team(options.nThreads);
+    kmeans::Team team(options.nThreads);
     ListedLevel level(source, lower, upper, team, options);
-    const bool inTime = options.priceError > 0.0
-                            ? level.makeLists(prices, errorsPerReach)
-                            : findPrices(source, level, lower, upper, prices, team, options);
+    const bool inTime = findPrices(source, level, lower, upper, prices, team, options);
     return inTime ? level.finish(prices, labels) : level.giveUp(prices, labels, -infinity);
 }
 
-TransportResult solveListedTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
-                                     std::span<const std::int64_t> upper, std::span<double> prices,
-                                     std::span<std::int32_t> labels, const ListedOptions& options) {
-    MatrixCosts source(costs, prices.size());
-    ListedOptions known = options;
-    if (areNearlyFixed(lower, upper)) {
-        known.priceError = auctionPrices(costs, lower, prices, options.isWarm, options.deadline).step;
-        levelPrices(lower, upper, labels.size(), prices);
-    }
-    return solveListedTransport(source, lower, upper, prices, labels, known);
-}
-
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -8,12 +8,11 @@
 #include "deadline.h"
 #include "transport.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 struct ListedOptions {
     std::size_t listLength = 32; // clusters that a row looks at
     bool isWarm = false;         // prices come from a similar problem
-    double priceError = 0.0; // how far prices are off, where that is known: they are then taken as they are
     std::size_t nThreads = 1;
     TimePoint deadline = TimePoint::max();
 };
@@ -24,9 +23,4 @@ TransportResult solveListedTransport(CostSource& source, std::span<const std::in
                                      std::span<const std::int64_t> upper, std::span<double> prices,
                                      std::span<std::int32_t> labels, const ListedOptions& options);
 
-// The same for costs that are all there, row-major: where sizes are fixed, an auction gives the prices.
-TransportResult solveListedTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
-                                     std::span<const std::int64_t> upper, std::span<double> prices,
-                                     std::span<std::int32_t> labels, const ListedOptions& options);
-
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace konstrain {
+namespace konstrain::transport {
 
 double boundTerm(std::span<const double> prices, std::span<const std::int64_t> lower,
                  std::span<const std::int64_t> upper) {
@@ -37,4 +37,4 @@ SizeBounds sampleBounds(std::span<const std::int64_t> lower, std::span<const std
     return bounds;
 }
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // What the bounds take off a sum of priced minima to make it a lower bound.
 double boundTerm(std::span<const double> prices, std::span<const std::int64_t> lower,
@@ -30,4 +30,4 @@ inline std::size_t sampledRow(std::size_t number, std::size_t ratio) {
     return number * ratio + (scrambled >> 61U) % ratio;
 }
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // What the kernels take and fill.
 struct RowsView {
@@ -21,12 +21,12 @@ struct RowsOut {
     std::int64_t* sizes;
 };
 
-} // namespace konstrain
+} // namespace konstrain::transport
 
 #define KONSTRAIN_KERNELS "priced_rows_kernel.h"
 #include "for_each_target.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 namespace {
 
@@ -101,4 +101,4 @@ PricedSums priceRows(std::span<const double> costs, std::span<const double> pric
     return RowPricer(prices).price(costs, labels, gaps, sizes);
 }
 
-} // namespace konstrain
+} // namespace konstrain::transport

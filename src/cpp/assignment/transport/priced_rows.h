@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace konstrain {
+namespace konstrain::transport {
 
 struct PricedSums {
     double cost = 0.0;   // of the chosen labels, without prices
@@ -34,4 +34,4 @@ private:
 PricedSums priceRows(std::span<const double> costs, std::span<const double> prices,
                      std::span<std::int32_t> labels, std::span<float> gaps, std::span<std::int64_t> sizes);
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -1,6 +1,8 @@
 // Included by priced_rows.cpp once per instruction set; see for_each_target.h.
 
-namespace konstrain::KONSTRAIN_TARGET {
+namespace konstrain::transport::KONSTRAIN_TARGET {
+
+using namespace konstrain::KONSTRAIN_TARGET; // the lanes of this instruction set
 
 // Eight rows per step; the caller sees to it that reading to a full chunk past each row is allowed.
 inline PricedSums priceFullSteps(RowsView rows, const double* offsets, RowsOut out) {
@@ -29,4 +31,4 @@ inline PricedSums priceFullSteps(RowsView rows, const double* offsets, RowsOut o
     return sums;
 }
 
-} // namespace konstrain::KONSTRAIN_TARGET
+} // namespace konstrain::transport::KONSTRAIN_TARGET

@@ -6,7 +6,7 @@
 
 #include "flow_search.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 namespace {
 
@@ -111,9 +111,9 @@ void SharePrices::measure(std::span<const double> prices, double temperature, do
         std::fill(worker.sizes.begin(), worker.sizes.end(), 0);
         worker.pairs.clear();
     }
-    const Chunks chunks{lists_.nRows(), chunkRows};
+    const kmeans::Chunks chunks{lists_.nRows(), chunkRows};
     lists_.team().forEachChunk(chunks, [&](std::size_t worker, std::size_t chunk) {
-        const RowRange range = chunks.rows(chunk);
+        const kmeans::RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row != range.last; ++row)
             measureRow(row, prices, workers_[worker]);
     });
@@ -284,4 +284,4 @@ void SharePrices::step(std::span<double> prices) {
     }
 }
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -7,7 +7,7 @@
 
 #include "candidate_lists.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // Sums over pairs of clusters, in whole numbers: the order of additions, and so the number of threads, does
 // not matter.
@@ -86,4 +86,4 @@ private:
     std::vector<double> direction_; // the step
 };
 
-} // namespace konstrain
+} // namespace konstrain::transport

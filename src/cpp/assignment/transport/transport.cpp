@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "auction.h"
 #include "cluster_graph.h"
 #include "core_rows.h"
 #include "crowding.h"
@@ -14,7 +13,7 @@
 #include "priced_bounds.h"
 #include "priced_rows.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 namespace {
 
@@ -22,13 +21,6 @@ namespace {
 constexpr std::size_t sampleRatio = 8;
 // Below this many rows per cluster a sample says too little about the prices to pay for itself.
 constexpr std::size_t rowsPerClusterForSamples = 400;
-// From this many clusters on an auction finds prices for fixed sizes sooner than raising those of crowded
-// clusters.
-constexpr std::size_t clustersForAuction = 32;
-// It pays where more than one row in so many is out of place; at prices of a similar problem, which paths
-// mend at less cost, only where many are.
-constexpr std::int64_t rowsPerMissing = 64;
-constexpr std::int64_t rowsPerMissingWarm = 8;
 // Looking at all rows again pays while it settles one row in so many.
 constexpr std::int64_t rowsPerSettled = 64;
 // A core that turned out too small grows by this factor: another look at all rows costs more than a larger
@@ -65,11 +57,9 @@ private:
 
     bool isOutOfTime() const { return isPast(options_.deadline); }
     bool isLargeForSamples() const;
-    bool isWorthAnAuction(std::int64_t excess) const;
     void priceBySample(std::span<double> prices);
     std::int64_t label(std::span<const double> prices);
     std::int64_t spread(std::span<const double> prices);
-    std::int64_t auction(std::span<double> prices, std::int64_t excess);
     std::int64_t easeCrowding(std::span<double> prices, std::int64_t excess);
     std::size_t coreRows(std::int64_t excess) const;
     std::size_t growthAfter(std::size_t size, std::int64_t before, std::int64_t left) const;
@@ -144,21 +134,6 @@ std::int64_t Level::spread(std::span<const double> prices) {
     return totalExcess(prices, sizes_, lower_, upper_);
 }
 
-bool Level::isWorthAnAuction(std::int64_t excess) const {
-    const std::size_t least = options_.auctionClusters != 0 ? options_.auctionClusters : clustersForAuction;
-    const std::int64_t perMissing = options_.trustPrices ? rowsPerMissingWarm : rowsPerMissing;
-    return nClusters() >= least && excess > static_cast<std::int64_t>(nRows()) / perMissing &&
-           areNearlyFixed(lower_, upper_);
-}
-
-// Takes the prices of an auction, if it comes to an end. Takes and returns the total excess.
-std::int64_t Level::auction(std::span<double> prices, std::int64_t excess) {
-    if (!auctionPrices(costs_, lower_, prices, options_.trustPrices, options_.deadline).finished)
-        return easeCrowding(prices, excess);
-    levelPrices(lower_, upper_, nRows(), prices);
-    return label(prices);
-}
-
 // Raises prices of crowded clusters as long as that is cheaper than moving rows one by one. Takes and returns
 // the total excess.
 std::int64_t Level::easeCrowding(std::span<double> prices, std::int64_t excess) {
@@ -207,8 +182,6 @@ TransportResult Level::settle(std::span<double> prices, std::int64_t excess) {
             priceBySample(prices);
             excess = label(prices);
         }
-    } else if (isWorthAnAuction(excess)) {
-        excess = auction(prices, excess);
     } else {
         excess = easeCrowding(prices, excess);
     }
@@ -315,4 +288,4 @@ TransportResult solveTransport(std::span<const double> costs, std::span<const st
     return Level(costs, lower, upper, labels, std::move(priced), options).solveLabelled(prices);
 }
 
-} // namespace konstrain
+} // namespace konstrain::transport

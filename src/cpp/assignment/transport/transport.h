@@ -8,16 +8,15 @@
 #include "deadline.h"
 #include "priced_rows.h"
 
-namespace konstrain {
+namespace konstrain::transport {
 
 // Zero means: choose by the size of the problem. Other values serve tests, which reach every path with small
 // problems that way.
 struct TransportOptions {
-    std::size_t listLength = 0;      // cheapest rows remembered per pair of clusters
-    std::size_t coreRows = 0;        // rows in the first core
-    std::size_t sampleRows = 0;      // smallest sample the prices are estimated on
-    std::size_t auctionClusters = 0; // fewest clusters for an auction
-    bool trustPrices = false;        // start with these prices even if they look bad on first sight
+    std::size_t listLength = 0; // cheapest rows remembered per pair of clusters
+    std::size_t coreRows = 0;   // rows in the first core
+    std::size_t sampleRows = 0; // smallest sample the prices are estimated on
+    bool trustPrices = false;   // start with these prices even if they look bad on first sight
     TimePoint deadline = TimePoint::max();
 };
 
@@ -50,4 +49,4 @@ TransportResult solveTransport(std::span<const double> costs, std::span<const st
                                std::span<const std::int64_t> upper, std::span<double> prices,
                                std::span<std::int32_t> labels, PricedRows priced, TransportOptions options);
 
-} // namespace konstrain
+} // namespace konstrain::transport

@@ -1,0 +1,56 @@
+#include "arrays.h"
+#include "bindings.h"
+#include "deadline.h"
+#include "newton_duals.h"
+#include "rule_repair.h"
+
+namespace {
+
+auto newtonDuals(Matrix<double> costs, Matrix<double> amounts, Matrix<double> weights, Matrix<double> low,
+                 Matrix<double> high, Matrix<double> start, bool isWarm, double timeLimit) {
+    const konstrain::priced::RuleProblem problem{
+        view<double>(costs),   costs.shape(1),    view<double>(amounts), amounts.shape(1),
+        view<double>(weights), view<double>(low), view<double>(high)};
+    auto duals = copyVector<double>(view<double>(start));
+    auto labels = makeVector<std::int32_t>(costs.shape(0));
+    double least = 0.0;
+    {
+        nb::gil_scoped_release release;
+        const konstrain::priced::PricedRows rows =
+            konstrain::priced::NewtonDuals(problem, konstrain::deadlineIn(timeLimit))
+                .find({duals.data(), duals.size()}, isWarm);
+        least = rows.least;
+        std::ranges::copy(rows.labels, labels.data());
+    }
+    return std::make_tuple(labels, duals, least);
+}
+
+auto repairLabels(Matrix<double> costs, Matrix<double> added, Matrix<double> low, Matrix<double> high,
+                  Matrix<double> duals, Vector<std::int32_t> movable, Vector<std::int32_t> start,
+                  double timeLimit) {
+    auto labels = copyVector<std::int32_t>(view<std::int32_t>(start));
+    bool isKept = false;
+    {
+        nb::gil_scoped_release release;
+        const konstrain::priced::RepairProblem problem{
+            view<double>(costs), costs.shape(1),     view<double>(added), added.shape(1),
+            view<double>(low),   view<double>(high), view<double>(duals), view<std::int32_t>(movable)};
+        konstrain::priced::RuleRepair repair(problem, {labels.data(), labels.size()});
+        isKept = repair.run(konstrain::deadlineIn(timeLimit));
+    }
+    return std::make_tuple(labels, isKept);
+}
+
+} // namespace
+
+void bindPriced(nb::module_& m) {
+    m.def(
+        "newton_duals", &newtonDuals, "costs"_a.noconvert(), "amounts"_a.noconvert(), "weights"_a.noconvert(),
+        "low"_a.noconvert(), "high"_a.noconvert(), "start"_a.noconvert(), "is_warm"_a, "time_limit"_a,
+        "Cheapest clusters at the best duals found, these duals (flat, clusters x rules), and what rows pay "
+        "at them.");
+    m.def("repair_labels", &repairLabels, "costs"_a.noconvert(), "added"_a.noconvert(), "low"_a.noconvert(),
+          "high"_a.noconvert(), "duals"_a.noconvert(), "movable"_a.noconvert(), "labels"_a.noconvert(),
+          "time_limit"_a,
+          "Labels with the movable rows moved until all rules are kept, and whether they are.");
+}

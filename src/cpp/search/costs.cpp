@@ -1,0 +1,115 @@
+#include "costs.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "multiversion.h"
+
+namespace konstrain::search {
+
+namespace {
+
+// Blocks that a pass handles at a time: their costs stay in the first-level cache.
+constexpr std::size_t chunk = 512;
+
+KONSTRAIN_MULTIVERSION void addSquares(const double* values, std::size_t n, double center, double* sums) {
+    for (std::size_t i = 0; i != n; ++i)
+        sums[i] += (values[i] - center) * (values[i] - center);
+}
+
+KONSTRAIN_MULTIVERSION void multiply(const double* factors, std::size_t n, double* values) {
+    for (std::size_t i = 0; i != n; ++i)
+        values[i] *= factors[i];
+}
+
+KONSTRAIN_MULTIVERSION void addScaled(const double* values, std::size_t n, double factor, double* sums) {
+    for (std::size_t i = 0; i != n; ++i)
+        sums[i] += factor * values[i];
+}
+
+} // namespace
+
+KONSTRAIN_MULTIVERSION void distancesToPacked(const double* point, std::span<const double> packed,
+                                              std::size_t nFeatures, std::size_t n, double* distances) {
+    for (std::size_t j = 0; j != n; ++j)
+        distances[j] = 0.0;
+    for (std::size_t t = 0; t != nFeatures; ++t) {
+        const double value = point[t];
+        const double* column = packed.data() + t * n;
+        for (std::size_t j = 0; j != n; ++j)
+            distances[j] += (value - column[j]) * (value - column[j]);
+    }
+}
+
+KONSTRAIN_MULTIVERSION void lowerTo(const double* values, std::size_t n, std::int32_t label, double* least,
+                                    std::int32_t* labels) {
+    for (std::size_t i = 0; i != n; ++i) {
+        const bool isLower = values[i] < least[i];
+        labels[i] = isLower ? label : labels[i];
+        least[i] = isLower ? values[i] : least[i];
+    }
+}
+
+KONSTRAIN_MULTIVERSION void lowerTo(const double* values, std::size_t n, double* least) {
+    for (std::size_t i = 0; i != n; ++i)
+        least[i] = values[i] < least[i] ? values[i] : least[i];
+}
+
+Costs::Costs(const Problem& problem)
+    : problem_(problem), byFeature_(problem.means.size()), costs_(problem.nBlocks * problem.nClusters) {
+    for (std::size_t block = 0; block != problem.nBlocks; ++block)
+        for (std::size_t t = 0; t != problem.nFeatures; ++t)
+            byFeature_[t * problem.nBlocks + block] = problem.mean(block)[t];
+}
+
+double Costs::refresh(std::span<const double> centers) {
+    const std::size_t n = problem_.nBlocks, nFeatures = problem_.nFeatures;
+    std::vector<std::size_t> moved;
+    for (std::size_t j = 0; j != problem_.nClusters; ++j) {
+        const auto now = centers.subspan(j * nFeatures, nFeatures);
+        if (centers_.empty() ||
+            !std::ranges::equal(now, std::span(centers_).subspan(j * nFeatures, nFeatures)))
+            moved.push_back(j);
+    }
+    centers_.assign(centers.begin(), centers.end());
+    for (std::size_t first = 0; first < n; first += chunk) {
+        const std::size_t length = std::min(chunk, n - first);
+        for (const std::size_t j : moved) {
+            double* costs = costs_.data() + j * n + first;
+            std::fill_n(costs, length, 0.0);
+            for (std::size_t t = 0; t != nFeatures; ++t)
+                addSquares(byFeature_.data() + t * n + first, length, centers[j * nFeatures + t], costs);
+            multiply(problem_.weight.data() + first, length, costs);
+        }
+    }
+    return static_cast<double>(n * moved.size()) * static_cast<double>(nFeatures + 2);
+}
+
+void Costs::addCharges(std::span<const double> duals, std::size_t cluster, std::size_t first,
+                       std::size_t last, double* reduced) const {
+    const std::size_t length = last - first;
+    std::copy_n(column(cluster) + first, length, reduced);
+    for (std::size_t rule = 0; rule != problem_.nRules; ++rule) {
+        const double dual = duals[cluster * problem_.nRules + rule];
+        if (dual != 0.0)
+            addScaled(problem_.amountsByRule.data() + rule * problem_.nBlocks + first, length, dual, reduced);
+    }
+}
+
+void Costs::findCheapest(std::span<const double> duals, std::span<double> least,
+                         std::span<std::int32_t> labels) const {
+    std::array<double, chunk> reduced;
+    std::ranges::fill(least, std::numeric_limits<double>::infinity());
+    std::ranges::fill(labels, 0);
+    for (std::size_t first = 0; first < problem_.nBlocks; first += chunk) {
+        const std::size_t last = std::min(first + chunk, problem_.nBlocks);
+        for (std::size_t j = 0; j != problem_.nClusters; ++j) {
+            addCharges(duals, j, first, last, reduced.data());
+            lowerTo(reduced.data(), last - first, static_cast<std::int32_t>(j), least.data() + first,
+                    labels.data() + first);
+        }
+    }
+}
+
+} // namespace konstrain::search

@@ -1,0 +1,410 @@
+#include "lloyd.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace konstrain::search {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+// Loads that miss a bound by less, in the rule's unit, are at it.
+constexpr double atBound = 1e-9;
+
+// Puts each block into its cheapest cluster at the duals. Blocks with links follow in their order: links
+// count against the labels of the moment where `withLinks`. Returns the violation of these labels.
+double labelBlocks(Context& context, State& state, bool withLinks) {
+    const Problem& problem = context.problem;
+    std::vector<double> least(problem.nBlocks);
+    std::vector<std::int32_t> cheapest(problem.nBlocks);
+    context.costs.findCheapest(state.duals, least, cheapest);
+    if (withLinks)
+        for (const std::size_t block : problem.linked)
+            cheapest[block] = state.labels[block];
+    state.labels.swap(cheapest);
+    if (withLinks) {
+        const double hard = context.params.hardPenalty * context.meanCost;
+        std::vector<double> costs(problem.nClusters);
+        for (const std::size_t block : problem.linked) {
+            for (std::size_t j = 0; j != problem.nClusters; ++j)
+                costs[j] = reducedCost(context, state, block, j);
+            forEachLink(problem, block, [&](Link link) {
+                costs[state.label(link.to)] += link.isHard() ? hard : link.penalty;
+            });
+            state.labels[block] = static_cast<std::int32_t>(std::ranges::min_element(costs) - costs.begin());
+        }
+    }
+    recountLoads(problem, state);
+    context.work += static_cast<double>(problem.nBlocks * problem.nClusters) *
+                    (static_cast<double>(problem.nRules) + 1.5);
+    return totalViolation(problem, state);
+}
+
+// How far a load is from where its dual wants it: beyond a broken bound, or short of the bound the dual is
+// for.
+double slackOf(const Problem& problem, const State& state, std::size_t at) {
+    const double load = state.load[at], dual = state.duals[at];
+    if (load > problem.high[at] || (dual > 0.0 && load >= problem.low[at]))
+        return load - problem.high[at];
+    if (load < problem.low[at] || dual < 0.0)
+        return load - problem.low[at];
+    return 0.0;
+}
+
+// Sign steps of all duals at once (as in RPROP): each has a step of its own, which grows while its rule stays
+// broken on the same side and shrinks when the side changes.
+class DualSteps {
+public:
+    DualSteps(const Context& context, std::size_t n) : context_(context), step_(n), last_(n) {}
+
+    void begin(bool isFirst) {
+        const Params& params = context_.params;
+        for (std::size_t at = 0; at != step_.size(); ++at) {
+            const double unit = context_.meanCost / context_.problem.unit[at % context_.problem.nRules];
+            step_[at] = isFirst ? params.firstStep * unit : std::max(step_[at], params.leastStep * unit);
+        }
+    }
+
+    // Moves each dual by one step; false where all bounds hold with their duals' loads at them.
+    bool take(State& state) {
+        const Problem& problem = context_.problem;
+        bool moved = false;
+        for (std::size_t at = 0; at != step_.size(); ++at) {
+            const double unit = problem.unit[at % problem.nRules];
+            const double slack = slackOf(problem, state, at);
+            if (!(std::abs(slack) > atBound * unit)) {
+                last_[at] *= 0.5;
+                continue;
+            }
+            const bool isBroken = state.load[at] > problem.high[at] || state.load[at] < problem.low[at];
+            moved |=
+                isBroken || (std::abs(slack) > unit && std::abs(slack) > 0.01 * std::abs(problem.high[at]));
+            if (slack * last_[at] > 0.0)
+                step_[at] *= context_.params.stepGrowth;
+            else if (slack * last_[at] < 0.0)
+                step_[at] *= context_.params.stepShrink;
+            last_[at] = slack;
+            const double before = state.duals[at], after = before + (slack > 0.0 ? step_[at] : -step_[at]);
+            // Between two different bounds a dual stops at zero first: perhaps neither binds.
+            const bool crosses = before * after < 0.0 && problem.high[at] > problem.low[at];
+            state.duals[at] = crosses ? 0.0 : after;
+        }
+        return moved;
+    }
+
+private:
+    const Context& context_;
+    std::vector<double> step_;
+    std::vector<double> last_;
+};
+
+// Exact coordinate steps: with all other duals fixed, a block is in cluster j up to its break-even dual.
+// Sorted, these give the dual at which the load meets the bound it breaks.
+class DualSweep {
+public:
+    explicit DualSweep(Context& context) : context_(context), problem_(context.problem) {}
+
+    void run(State& state, int nSweeps) {
+        const std::size_t n = problem_.nBlocks, k = problem_.nClusters;
+        reduced_.resize(n * k);
+        elsewhere_.resize(n);
+        for (std::size_t j = 0; j != k; ++j)
+            context_.costs.addCharges(state.duals, j, 0, n, reduced_.data() + j * n);
+        for (int sweep = 0; sweep != nSweeps; ++sweep) {
+            bool changed = false;
+            for (std::size_t j = 0; j != k; ++j)
+                changed |= setCluster(state, j);
+            if (!changed)
+                return;
+        }
+    }
+
+private:
+    bool setCluster(State& state, std::size_t cluster) {
+        const std::size_t n = problem_.nBlocks, k = problem_.nClusters;
+        std::ranges::fill(elsewhere_, infinity);
+        for (std::size_t j = 0; j != k; ++j)
+            if (j != cluster)
+                lowerTo(reduced_.data() + j * n, n, elsewhere_.data());
+        context_.work += static_cast<double>(n * k);
+        bool changed = false;
+        for (std::size_t rule = 0; rule != problem_.nRules; ++rule) {
+            const std::size_t at = cluster * problem_.nRules + rule;
+            const double before = state.duals[at], after = bestDual(before, cluster, rule);
+            if (after == before)
+                continue;
+            changed = true;
+            state.duals[at] = after;
+            for (std::size_t block = 0; block != n; ++block)
+                reduced_[cluster * n + block] += (after - before) * amountsOf(rule)[block];
+        }
+        return changed;
+    }
+
+    const double* amountsOf(std::size_t rule) const {
+        return problem_.amountsByRule.data() + rule * problem_.nBlocks;
+    }
+
+    double bestDual(double dual, std::size_t cluster, std::size_t rule) {
+        const std::size_t n = problem_.nBlocks, at = cluster * problem_.nRules + rule;
+        const double* amounts = amountsOf(rule);
+        const double* reduced = reduced_.data() + cluster * n;
+        const double low = problem_.low[at], high = problem_.high[at], unit = problem_.unit[rule];
+        double load = 0.0;
+        for (std::size_t block = 0; block != n; ++block)
+            load += reduced[block] < elsewhere_[block] ? amounts[block] : 0.0;
+        context_.work += static_cast<double>(n);
+        const bool keeps = load <= high + atBound * unit && load >= low - atBound * unit;
+        if (keeps && (dual == 0.0 || (dual > 0.0 ? high - load : load - low) <= unit))
+            return dual;
+        // The load falls as the dual rises: every block of this rule leaves, or one of negative amount
+        // enters, at its break-even dual.
+        events_.clear();
+        double most = 0.0;
+        for (std::size_t block = 0; block != n; ++block) {
+            const double amount = amounts[block];
+            if (amount == 0.0)
+                continue;
+            most += std::max(amount, 0.0);
+            const double without = reduced[block] - dual * amount;
+            events_.emplace_back((elsewhere_[block] - without) / amount, std::abs(amount));
+        }
+        std::ranges::sort(events_);
+        context_.work += 6.0 * static_cast<double>(n);
+        std::size_t next = 0;
+        load = most;
+        while (next != events_.size() && events_[next].first <= 0.0)
+            load -= events_[next++].second;
+        const double beyond = 1e-3 * context_.meanCost / unit;
+        if (load > high) {
+            while (next != events_.size() && load > high + atBound * unit)
+                load -= events_[next++].second;
+            return next == events_.size() ? events_.back().first + beyond : between(next);
+        }
+        if (load < low) {
+            while (next != 0 && load < low - atBound * unit)
+                load += events_[--next].second;
+            if (events_.empty())
+                return 0.0;
+            return next == 0 ? events_.front().first - beyond : between(next);
+        }
+        return 0.0;
+    }
+
+    double between(std::size_t next) const {
+        return next == 0 ? 0.0 : 0.5 * (events_[next - 1].first + events_[next].first);
+    }
+
+    Context& context_;
+    const Problem& problem_;
+    std::vector<double> reduced_;   // nClusters x nBlocks
+    std::vector<double> elsewhere_; // least reduced cost in other clusters
+    std::vector<std::pair<double, double>> events_;
+};
+
+// Gives each empty cluster the block that costs most where it is.
+void fillEmpty(const Context& context, State& state) {
+    const Problem& problem = context.problem;
+    if (!problem.nonempty)
+        return;
+    for (std::size_t cluster = 0; cluster != problem.nClusters; ++cluster) {
+        if (state.count[cluster] != 0)
+            continue;
+        std::size_t found = problem.nBlocks;
+        double most = -1.0;
+        for (std::size_t block = 0; block != problem.nBlocks; ++block) {
+            const double cost = context.costs.at(block, state.label(block));
+            if (state.count[state.label(block)] > 1 && cost > most) {
+                most = cost;
+                found = block;
+            }
+        }
+        if (found == problem.nBlocks)
+            return;
+        --state.count[state.label(found)];
+        ++state.count[cluster];
+        state.labels[found] = static_cast<std::int32_t>(cluster);
+    }
+}
+
+// Labels of least violation within some dual steps at the last centers; of equal ones the cheapest.
+void settleDuals(Context& context, State& state, DualSteps& steps, DualSweep& sweep) {
+    const Problem& problem = context.problem;
+    const double many = context.params.manyViolations * static_cast<double>(problem.nBlocks);
+    double least = infinity, cheapest = infinity;
+    std::vector<std::int32_t> labels = state.labels;
+    std::vector<double> duals = state.duals;
+    for (int step = 0; step != context.params.lastDualSteps && !context.expired(); ++step) {
+        double violated = labelBlocks(context, state, true);
+        if (2 * step == context.params.lastDualSteps && least > many) {
+            sweep.run(state, context.params.dualSweeps);
+            violated = labelBlocks(context, state, true);
+        }
+        double cost = 0.0;
+        for (std::size_t block = 0; block != problem.nBlocks; ++block)
+            cost += context.costs.at(block, state.label(block));
+        if (violated < least || (violated == least && cost < cheapest)) {
+            least = violated;
+            cheapest = cost;
+            labels = state.labels;
+            duals = state.duals;
+        }
+        if (!steps.take(state))
+            break;
+    }
+    state.labels = std::move(labels);
+    state.duals = std::move(duals);
+}
+
+// The Lagrangian at the duals, with labels and loads at its minimum. A dual of a bound that does not exist is
+// zero.
+double lagrangian(Context& context, State& state) {
+    const Problem& problem = context.problem;
+    double sum = 0.0;
+    for (std::size_t at = 0; at != state.duals.size(); ++at) {
+        const double bound = state.duals[at] > 0.0 ? problem.high[at] : problem.low[at];
+        state.duals[at] = std::isfinite(bound) ? state.duals[at] : 0.0;
+        if (state.duals[at] != 0.0)
+            sum -= state.duals[at] * bound;
+    }
+    std::vector<double> least(problem.nBlocks);
+    context.costs.findCheapest(state.duals, least, state.labels);
+    for (const double cost : least)
+        sum += cost;
+    recountLoads(problem, state);
+    return sum;
+}
+
+double movement(std::span<const double> before, std::span<const double> after) {
+    return squaredDistance(before.data(), after.data(), before.size());
+}
+
+} // namespace
+
+double reducedCost(const Context& context, const State& state, std::size_t block, std::size_t cluster) {
+    const Problem& problem = context.problem;
+    const double* amount = problem.amount(block);
+    const double* duals = state.duals.data() + cluster * problem.nRules;
+    double cost = context.costs.at(block, cluster);
+    for (std::size_t rule = 0; rule != problem.nRules; ++rule)
+        cost += duals[rule] * amount[rule];
+    return cost;
+}
+
+double lagrangianBound(Context& context, State state, double cost) {
+    const Problem& problem = context.problem;
+    context.work += context.costs.refresh(state.centers);
+    const std::vector<double> last = state.duals;
+    double best = lagrangian(context, state);
+    std::ranges::fill(state.duals, 0.0);
+    const double plain = lagrangian(context, state);
+    if (best > plain) {
+        state.duals = last;
+        lagrangian(context, state);
+    }
+    best = std::max(best, plain);
+    // Polyak's steps along the subgradient, the slack of each bound in the unit of its rule. The step towards
+    // the cost of the labels is halved when the bound stops rising.
+    double share = 1.0;
+    int nWithoutGain = 0;
+    std::vector<double> slack(state.duals.size());
+    for (int step = 0; step != context.params.boundSteps && best < cost; ++step) {
+        double length = 0.0;
+        for (std::size_t at = 0; at != slack.size(); ++at) {
+            slack[at] = slackOf(problem, state, at);
+            if (!std::isfinite(slack[at]))
+                slack[at] = 0.0;
+            length += (slack[at] / problem.unit[at % problem.nRules]) *
+                      (slack[at] / problem.unit[at % problem.nRules]);
+        }
+        if (!(length > 0.0))
+            break;
+        const double factor = share * (cost - best) / length;
+        for (std::size_t at = 0; at != slack.size(); ++at) {
+            const double unit = problem.unit[at % problem.nRules];
+            const double before = state.duals[at], after = before + factor * slack[at] / (unit * unit);
+            state.duals[at] = before * after < 0.0 && problem.high[at] > problem.low[at] ? 0.0 : after;
+        }
+        const double bound = lagrangian(context, state);
+        nWithoutGain = bound > best ? 0 : nWithoutGain + 1;
+        if (nWithoutGain == 3) {
+            share *= 0.5;
+            nWithoutGain = 0;
+        }
+        best = std::max(best, bound);
+    }
+    return best;
+}
+
+int lloyd(Context& context, State& state, const LoopLimits& limits) {
+    const Problem& problem = context.problem;
+    const Params& params = context.params;
+    const bool priced = limits.priced && problem.nRules != 0;
+    DualSteps steps(context, state.duals.size());
+    DualSweep sweep(context);
+    const double many = params.manyViolations * static_cast<double>(problem.nBlocks);
+    std::vector<std::int32_t> previous;
+    std::vector<double> centers;
+    int iteration = 0;
+    const int most = std::min(params.maxIterations, limits.maxIterations);
+    while (iteration != most) {
+        const bool isFirst = iteration++ == 0;
+        context.work += context.costs.refresh(state.centers);
+        if (isFirst && context.meanCost == 0.0) {
+            std::vector<double> least(problem.nBlocks);
+            const std::vector<double> none(state.duals.size());
+            context.costs.findCheapest(none, least, state.labels);
+            double total = 0.0;
+            for (const double cost : least)
+                total += cost;
+            context.meanCost = std::max(total / static_cast<double>(problem.nBlocks), 1e-300);
+        }
+        previous = state.labels;
+        centers = state.centers;
+        if (priced && isFirst)
+            sweep.run(state, params.dualSweeps);
+        steps.begin(isFirst);
+        const int nSteps = isFirst ? params.firstDualSteps : params.laterDualSteps;
+        for (int step = 1;; ++step) {
+            const double violated = labelBlocks(context, state, !isFirst || step > 1);
+            if (!priced)
+                break;
+            if (step == nSteps) {
+                if (violated > many) {
+                    sweep.run(state, 1);
+                    labelBlocks(context, state, true);
+                }
+                break;
+            }
+            if (!steps.take(state))
+                break;
+        }
+        fillEmpty(context, state);
+        recount(problem, state);
+        std::size_t nChanged = 0;
+        for (std::size_t block = 0; block != problem.nBlocks; ++block)
+            nChanged += previous[block] != state.labels[block];
+        const bool settled =
+            static_cast<double>(nChanged) < params.settledShare * static_cast<double>(problem.nBlocks);
+        if (!isFirst && (nChanged == 0 || (iteration > 3 && settled)))
+            break;
+        if (movement(centers, state.centers) <= limits.tolerance || context.expired())
+            break;
+        const double hopeless = iteration == 5 ? params.hopelessEarly : params.hopelessLate;
+        if ((iteration == 5 || iteration == 10) && std::isfinite(limits.best) &&
+            objective(problem, state) > (1.0 + hopeless) * limits.best)
+            return 0;
+    }
+    context.work += context.costs.refresh(state.centers);
+    if (priced)
+        settleDuals(context, state, steps, sweep);
+    else
+        labelBlocks(context, state, true);
+    recountLoads(problem, state);
+    fillEmpty(context, state);
+    recount(problem, state);
+    return iteration;
+}
+
+} // namespace konstrain::search

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+// Constrained k-means over blocks: minimise the sum of squares plus the penalties of broken soft links, where
+// every cluster keeps each rule (a sum of amounts) within its bounds and no hard cannot-link is broken.
+namespace konstrain::search {
+
+struct Problem {
+    std::size_t nBlocks;
+    std::size_t nFeatures;
+    std::size_t nClusters;
+    std::size_t nRules;
+    std::vector<double> means;   // nBlocks x nFeatures
+    std::vector<double> weight;  // nBlocks
+    std::vector<double> amounts; // nBlocks x nRules
+    std::vector<double> low;     // nClusters x nRules
+    std::vector<double> high;    // nClusters x nRules
+    // Neighbours of each block in compressed rows. A positive penalty is paid when both ends share a cluster
+    // (infinite: a hard cannot-link), a negative one, with its sign changed, when they do not.
+    std::vector<std::int64_t> linkStart; // empty without links
+    std::vector<std::int32_t> linkTo;
+    std::vector<double> linkPenalty;
+    bool nonempty;
+    std::vector<double> unit;          // nRules: mean of what blocks add to a rule, in magnitude
+    std::vector<double> amountsByRule; // nRules x nBlocks: the amounts once more, for passes over all blocks
+    std::vector<std::size_t> linked;   // blocks with links
+
+    const double* mean(std::size_t block) const { return means.data() + block * nFeatures; }
+    const double* amount(std::size_t block) const { return amounts.data() + block * nRules; }
+    bool hasLinks() const { return !linkTo.empty(); }
+    bool isLinked(std::size_t block) const { return hasLinks() && linkStart[block] != linkStart[block + 1]; }
+    // Fewest blocks that a cluster has to keep when one of them leaves.
+    std::int64_t leastCount() const { return nonempty ? 1 : 0; }
+};
+
+// A link as seen from one of its ends.
+struct Link {
+    std::size_t to;
+    double penalty;
+
+    bool isHard() const { return std::isinf(penalty); }
+};
+
+template <typename Visit> void forEachLink(const Problem& problem, std::size_t block, Visit visit) {
+    if (!problem.hasLinks())
+        return;
+    const auto end = static_cast<std::size_t>(problem.linkStart[block + 1]);
+    for (auto at = static_cast<std::size_t>(problem.linkStart[block]); at != end; ++at)
+        visit(Link{static_cast<std::size_t>(problem.linkTo[at]), problem.linkPenalty[at]});
+}
+
+// By how much a cluster misses its bounds, each rule in its own unit; `load(rule)` is what the cluster holds.
+template <typename Load> double violationOf(const Problem& problem, std::size_t cluster, Load load) {
+    // Loads are updated move by move: this share of a unit is rounding. `isFeasible` recounts without it.
+    constexpr double rounding = 1e-11;
+    double total = 0.0;
+    const std::size_t at = cluster * problem.nRules;
+    for (std::size_t rule = 0; rule != problem.nRules; ++rule) {
+        const double value = load(rule);
+        const double above = value - problem.high[at + rule];
+        const double below = problem.low[at + rule] - value;
+        const double miss = above > below ? above : below;
+        if (miss > rounding * problem.unit[rule])
+            total += miss / problem.unit[rule];
+    }
+    return total;
+}
+
+// Tunable numbers of the search. They were chosen on seven data sets and checked on others (perf/survey.py).
+struct Params {
+    // Lloyd iterations of a run; more of them rarely change the labels that repair and moves lead to.
+    int maxIterations = 25;
+    // A run of Lloyd's loop ends when fewer than this share of the labels change.
+    double settledShare = 1.0 / 500;
+    // Steps of the duals at the first centers, at later ones, and at the last ones: more steps, fewer
+    // violations that repair has to remove.
+    int firstDualSteps = 25;
+    int laterDualSteps = 6;
+    int lastDualSteps = 40;
+    // Sweeps of exact coordinate steps before these, and the violation per block that makes one more
+    // worthwhile.
+    int dualSweeps = 3;
+    double manyViolations = 0.03;
+    // A dual's step grows while its rule stays broken on the same side, and shrinks when the side changes.
+    double stepGrowth = 1.3;
+    double stepShrink = 0.5;
+    // First and least step, relative to the mean cost of a block.
+    double firstStep = 0.02;
+    double leastStep = 0.002;
+    // A run is given up whose objective is above the best by this share after 5 and after 10 iterations, or
+    // before repair and polish.
+    double hopelessEarly = 0.10;
+    double hopelessLate = 0.05;
+    double notWorthPolish = 0.03;
+    // Clusters, and blocks, of which the most promising is taken when a center is relocated: more of them,
+    // less variety.
+    int relocationTrials = 3;
+    // Blocks on each side of a pair of clusters among which swaps are sought.
+    std::size_t swapCandidates = 24;
+    // Passes of moves and swaps over all clusters.
+    int maxPasses = 12;
+    // Random moves out of violated clusters after which repair gives up.
+    int maxKicks = 40;
+    // Subgradient steps that raise the bound of the last step: more of them, smaller gaps.
+    int boundSteps = 100;
+    // What a broken hard link costs while labels are chosen, in mean costs of a block.
+    double hardPenalty = 20.0;
+};
+
+} // namespace konstrain::search

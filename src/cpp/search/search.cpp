@@ -1,0 +1,174 @@
+#include "search.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "polish.h"
+#include "repair.h"
+
+namespace konstrain::search {
+
+namespace {
+
+// Adds what passes over all blocks need.
+Problem withPasses(Problem problem) {
+    problem.amountsByRule.resize(problem.amounts.size());
+    for (std::size_t block = 0; block != problem.nBlocks; ++block) {
+        for (std::size_t rule = 0; rule != problem.nRules; ++rule)
+            problem.amountsByRule[rule * problem.nBlocks + block] = problem.amount(block)[rule];
+        if (problem.isLinked(block))
+            problem.linked.push_back(block);
+    }
+    return problem;
+}
+
+} // namespace
+
+Search::Search(Problem problem, Params params, std::uint64_t seed)
+    : problem_(withPasses(std::move(problem))),
+      context_{problem_, params, Costs(problem_), 0.0, 0.0, false, [] { return false; }}, random_(seed), best_(problem_) {
+    for (std::size_t at = problem_.nRules; at < problem_.low.size(); ++at)
+        boundsDiffer_ |= problem_.low[at] != problem_.low[at - problem_.nRules] ||
+                         problem_.high[at] != problem_.high[at - problem_.nRules];
+}
+
+void Search::begin(const RunLimits& limits) {
+    context_.expired = [&limits] {
+        if (limits.poll)
+            limits.poll();
+        return isPast(limits.deadline);
+    };
+}
+
+void Search::runFrom(std::span<const double> centers, bool priced, const RunLimits& limits) {
+    State state(problem_);
+    std::ranges::copy(centers, state.centers.begin());
+    run(state, priced, limits);
+}
+
+void Search::relocate(bool priced, const RunLimits& limits) {
+    State state = best_;
+    if (boundsDiffer_ && drawBelow(2, random_) == 0)
+        exchangeBounds(state);
+    else
+        moveCenter(state);
+    run(state, priced, limits);
+}
+
+// Where clusters have bounds of their own, which center has which bounds is part of the search.
+void Search::exchangeBounds(State& state) {
+    const std::size_t a = drawBelow(problem_.nClusters, random_), b = drawBelow(problem_.nClusters, random_);
+    std::swap_ranges(state.center(a, problem_), state.center(a, problem_) + problem_.nFeatures,
+                     state.center(b, problem_));
+    for (auto& label : state.labels)
+        if (label == static_cast<std::int32_t>(a) || label == static_cast<std::int32_t>(b))
+            label = static_cast<std::int32_t>(a + b) - label;
+}
+
+void Search::moveCenter(State& state) {
+    context_.work += context_.costs.refresh(state.centers);
+    const std::size_t cluster = drawCluster(state), block = drawBlock(state);
+    std::copy_n(problem_.mean(block), problem_.nFeatures, state.center(cluster, problem_));
+    std::fill_n(state.duals.begin() + static_cast<std::ptrdiff_t>(cluster * problem_.nRules), problem_.nRules,
+                0.0);
+}
+
+// Estimates leave the rules out: where there are any, each relocation is as good as another.
+int Search::nTrials() const {
+    return problem_.nRules == 0 ? context_.params.relocationTrials : 1;
+}
+
+// Of a few random clusters the one whose blocks would cost least more in their second cheapest cluster.
+std::size_t Search::drawCluster(const State& state) {
+    std::vector<double> loss(problem_.nClusters);
+    for (std::size_t block = 0; block != problem_.nBlocks; ++block) {
+        const std::size_t own = state.label(block);
+        double next = std::numeric_limits<double>::infinity();
+        for (std::size_t j = 0; j != problem_.nClusters; ++j)
+            if (j != own)
+                next = std::min(next, context_.costs.at(block, j));
+        loss[own] += std::max(0.0, next - context_.costs.at(block, own));
+    }
+    context_.work += static_cast<double>(problem_.nBlocks * problem_.nClusters);
+    std::size_t found = drawBelow(problem_.nClusters, random_);
+    for (int trial = 1; trial < nTrials(); ++trial) {
+        const std::size_t other = drawBelow(problem_.nClusters, random_);
+        if (loss[other] < loss[found])
+            found = other;
+    }
+    return found;
+}
+
+// Of a few blocks drawn by their cost the one whose mean would save most as a center.
+std::size_t Search::drawBlock(const State& state) {
+    std::vector<double> own(problem_.nBlocks);
+    double total = 0.0;
+    for (std::size_t block = 0; block != problem_.nBlocks; ++block)
+        total += own[block] = context_.costs.at(block, state.label(block));
+    std::size_t found = 0;
+    double most = -1.0;
+    for (int trial = 0; trial != nTrials(); ++trial) {
+        double drawn = drawUnit(random_) * total;
+        std::size_t block = 0;
+        while (block + 1 != problem_.nBlocks && (drawn -= own[block]) > 0.0)
+            ++block;
+        double saved = 0.0;
+        for (std::size_t other = 0; other != problem_.nBlocks; ++other) {
+            const double cost =
+                problem_.weight[other] *
+                squaredDistance(problem_.mean(other), problem_.mean(block), problem_.nFeatures);
+            saved += std::max(0.0, own[other] - cost);
+        }
+        context_.work += static_cast<double>(problem_.nBlocks * (problem_.nFeatures + 3));
+        if (saved > most) {
+            most = saved;
+            found = block;
+        }
+    }
+    return found;
+}
+
+void Search::improve(std::span<const std::int32_t> labels, const RunLimits& limits) {
+    begin(limits);
+    State state = best_;
+    std::ranges::copy(labels, state.labels.begin());
+    recount(problem_, state);
+    finish(state, 0, limits);
+}
+
+void Search::run(State& state, bool priced, const RunLimits& limits) {
+    begin(limits);
+    const double best = isFeasible() ? cost_ : std::numeric_limits<double>::infinity();
+    const int nIterations = lloyd(context_, state, {limits.maxIterations, limits.tolerance, priced, best});
+    if (nIterations == 0)
+        return;
+    if (isFeasible() && objective(problem_, state) > (1.0 + context_.params.notWorthPolish) * cost_)
+        return;
+    finish(state, nIterations, limits);
+}
+
+void Search::finish(State& state, int nIterations, const RunLimits& limits) {
+    double left = totalViolation(problem_, state);
+    if (left > 0.0)
+        left = repair(context_, state, random_);
+    const int nPasses = std::clamp(limits.maxIterations - nIterations, 0, context_.params.maxPasses);
+    const int nMade = polish(context_, state, nPasses);
+    if (left > 0.0)
+        left = repair(context_, state, random_);
+    // Loads were updated move by move; what counts is their sum.
+    if (search::isFeasible(problem_, state))
+        left = 0.0;
+    else if (left == 0.0)
+        left = std::numeric_limits<double>::min();
+    const double cost = objective(problem_, state);
+    if (left < violation_ || (left == violation_ && cost < cost_)) {
+        violation_ = left;
+        cost_ = cost;
+        nIterations_ = nIterations + nMade;
+        hasConverged_ = nIterations_ < limits.maxIterations && !context_.expired();
+        best_ = std::move(state);
+        context_.hasFeasible = isFeasible();
+    }
+}
+
+} // namespace konstrain::search

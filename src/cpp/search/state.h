@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "problem.h"
+
+namespace konstrain::search {
+
+// Labels with what they imply for each cluster, and the duals of the rules. Means and loads follow each move;
+// `recount` computes them anew, so that rounding does not add up.
+struct State {
+    std::vector<std::int32_t> labels; // nBlocks
+    std::vector<double> centers;      // nClusters x nFeatures
+    std::vector<double> weight;       // nClusters
+    std::vector<double> load;         // nClusters x nRules
+    std::vector<std::int64_t> count;  // nClusters: blocks
+    std::vector<double> duals;        // nClusters x nRules
+
+    State() = default;
+    explicit State(const Problem& problem);
+
+    std::size_t label(std::size_t block) const { return static_cast<std::size_t>(labels[block]); }
+    double* center(std::size_t cluster, const Problem& problem) {
+        return centers.data() + cluster * problem.nFeatures;
+    }
+    const double* center(std::size_t cluster, const Problem& problem) const {
+        return centers.data() + cluster * problem.nFeatures;
+    }
+};
+
+// Penalties that a block pays for its links if it is in a cluster: soft ones, relative to breaking all of its
+// soft must-links, and the number of broken hard ones.
+struct LinkCost {
+    double soft = 0.0;
+    double hard = 0.0;
+};
+
+// Sets means, weights, loads and counts from the labels; a cluster without weight keeps its center.
+void recount(const Problem& problem, State& state);
+// Only loads and counts.
+void recountLoads(const Problem& problem, State& state);
+void moveBlock(const Problem& problem, State& state, std::size_t block, std::size_t to);
+
+LinkCost linkCost(const Problem& problem, const State& state, std::size_t block, std::size_t cluster);
+// By how much these costs change when two blocks of different clusters change places.
+LinkCost swapLinks(const Problem& problem, const State& state, std::size_t first, std::size_t second);
+// What the soft links cost, and how many hard ones are broken.
+LinkCost allLinkCosts(const Problem& problem, const State& state);
+
+// Violation of one cluster's rules: as it is, with a block added (sign 1) or removed (-1), with one block in
+// and another out, and with two blocks added or removed.
+double violation(const Problem& problem, const State& state, std::size_t cluster);
+double violationWith(const Problem& problem, const State& state, std::size_t cluster, std::size_t block,
+                     double sign);
+double violationSwapped(const Problem& problem, const State& state, std::size_t cluster, std::size_t in,
+                        std::size_t out);
+double violationWithTwo(const Problem& problem, const State& state, std::size_t cluster, std::size_t first,
+                        std::size_t second, double sign);
+// Violation of all rules plus the number of broken hard links.
+double totalViolation(const Problem& problem, const State& state);
+// Whether loads, added up anew, keep every bound, no hard link is broken, and no cluster is empty that must
+// not be.
+bool isFeasible(const Problem& problem, const State& state);
+
+// Sum of squares about the means plus penalties of soft links.
+double objective(const Problem& problem, const State& state);
+
+double squaredDistance(const double* x, const double* y, std::size_t n);
+
+// What blocks that enter (positive sign) or leave a cluster change of its sum of squares: with W the weight
+// of the cluster, c its mean, and w, m, q the sums of sign * weight, of sign * weight * (x - c) and of sign *
+// weight * |x - c|^2, it is q - |m|^2 / (W + w). All terms are of the size of the cluster: no digits are lost
+// far from the origin.
+class Exchange {
+public:
+    Exchange(const Problem& problem, const State& state) : problem_(problem), state_(state) {}
+
+    void start(std::size_t cluster);
+    void add(std::size_t block, double sign);
+    double change() const;
+
+private:
+    const Problem& problem_;
+    const State& state_;
+    std::size_t cluster_ = 0;
+    double weight_ = 0.0;
+    double square_ = 0.0;
+    std::vector<double> moment_;
+};
+
+} // namespace konstrain::search
