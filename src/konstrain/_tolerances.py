@@ -24,26 +24,6 @@ SHARE_SUM = 1e-12
 # Taken off differences of costs that were rounded to single precision, relatively: a bit is 6e-8 of a number.
 SINGLE_GUARD = 1e-6
 
-# The linear program over prices of rules counts as solved up to this share of its value: steps of k-means that need
-# no proof look at no more than four digits of a gap, and a proof goes on from here by other means.
-SIFTED_RELATIVE = 1e-7
-# The same on the way, where centers follow shares: a tenth of the fall at which they rest.
-SHARED_RELATIVE = 1e-5
-
-# Labels that Newton steps and repair leave further than this above the bound of their rules are worth the linear
-# program and annealing, which take several times as long; with shares of one attribute gaps are far below it.
-POOR_GAP = 1e-2
-# The same where rows are so many that labels can be nearer, and searching for them ends when they are.
-FINE_GAP = 1e-3
-
-# Labels further than this above their bound are worth a linear program over counts of kinds, where kinds are few.
-COUNTED_GAP = 1e-4
-# Prices that such a program raises the bound by no more than this share of it with are good enough.
-COUNTED_RELATIVE = 1e-6
-
-# Counts this near to a whole number, relatively, are it: what products of shares and totals are rounded by.
-WHOLE = 1e-11
-
 # HiGHS' own feasibility and integrality tolerance in models scaled to unit costs; its default of 1e-6 would let a
 # "proved" answer be off in the seventh digit.
 HIGHS_FEASIBILITY = 1e-9

@@ -7,6 +7,8 @@ from konstrain._tolerances import DEMAND_RELATIVE, DEMAND_TERMS
 
 # Up to this, whole numbers and their sums are exact in double precision.
 LARGEST_EXACT = 2.0**53
+# Between these, demands can be squared and divide costs.
+USUAL_DEMAND = (1e-100, 1e100)
 
 
 def demand_rounding(demand: NDArray[np.float64] | None, n_terms: int) -> float:
@@ -33,3 +35,16 @@ def widened(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Lower and upper sizes, each moved outwards by this share of itself."""
     return low * (1.0 - rounding), high * (1.0 + rounding)
+
+
+def unit_exponent(demand: NDArray[np.float64]) -> int:
+    """Return the power of two that demands are divided by where prices per unit of them would overflow; else 0.
+
+    Examples
+    --------
+    >>> unit_exponent(np.array([3.0, 8.0])), unit_exponent(np.array([0.0, 2.0**-1000]))
+    (0, -999)
+    """
+    largest = float(demand.max(initial=0.0))
+    is_extreme = largest > 0 and not USUAL_DEMAND[0] <= largest <= USUAL_DEMAND[1]
+    return int(np.frexp(largest)[1]) if is_extreme else 0

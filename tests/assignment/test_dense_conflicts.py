@@ -1,4 +1,6 @@
-"""The searches by cliques and by classes, which follow where dense hard links are too much for the quick search."""
+"""The search by cliques, which follows where dense hard links are too much for the quick search."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +12,15 @@ from oracles import best_cost, check_assignment, check_engine
 from problems import random_costs, random_links
 
 
+def limited(monkeypatch, **limits):
+    """Set limits of the searches over a component."""
+    monkeypatch.setattr(linked, "PARAMS", replace(linked.PARAMS, **limits))
+
+
 @pytest.fixture
 def only_cliques(monkeypatch):
-    """Leave nothing that needs branching to the quick search, nor to the search by classes."""
-    monkeypatch.setattr(linked, "NODE_LIMIT", 0)
-    monkeypatch.setattr(linked, "CLASS_LIMIT", 0)
+    """Leave nothing that needs branching to the quick search."""
+    limited(monkeypatch, branchings=0)
 
 
 @pytest.fixture
@@ -25,19 +31,6 @@ def no_highs(monkeypatch):
         raise AssertionError(f"{component[0].size} blocks were left to HiGHS")
 
     monkeypatch.setattr(linked, "_settle", refuse)
-
-
-@pytest.fixture
-def only_classes(only_cliques, monkeypatch):
-    """Leave nothing that needs branching to the search by cliques either."""
-    monkeypatch.setattr(linked, "CLIQUE_LIMIT", 0)
-    monkeypatch.setattr(linked, "CLASS_LIMIT", 100_000)
-
-
-@pytest.fixture(params=["only_cliques", "only_classes"])
-def one_way(request):
-    """Each of the two searches alone."""
-    return request.getfixturevalue(request.param)
 
 
 def planted(rng, n_blocks, n_clusters, n_links):
@@ -56,7 +49,7 @@ def planted(rng, n_blocks, n_clusters, n_links):
     return AssignmentProblem(costs, LinkGraph.from_edges(n_blocks, u[chosen], v[chosen]))
 
 
-def test_either_search_equals_enumeration(one_way, no_highs):
+def test_search_by_cliques_equals_enumeration(only_cliques, no_highs):
     rng = np.random.default_rng(0)
     n_infeasible = 0
     for _ in range(600):
@@ -73,7 +66,7 @@ def test_either_search_equals_enumeration(one_way, no_highs):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_either_search_equals_highs_beyond_enumeration(one_way, no_highs, seed):
+def test_search_by_cliques_equals_highs_beyond_enumeration(only_cliques, no_highs, seed):
     problem = planted(np.random.default_rng(seed), 40, 6, 200)
     answer = linked.solve(problem)
     check_assignment(problem, answer)
@@ -85,12 +78,11 @@ def test_dense_conflicts_need_few_branchings(no_highs, monkeypatch, seed):
     # The quick search alone leaves these open after a thousand branchings.
     problem = planted(np.random.default_rng(seed), 120, 8, 800)
     quick = _core.LinkedAssignment(
-        problem.costs, problem.graph.indptr, problem.graph.indices, None, None, None, linked.NODE_LIMIT, 0, 0, 60.0
+        problem.costs, problem.graph.indptr, problem.graph.indices, None, linked.PARAMS.branchings, 0, 60.0
     )
     quick.run()
     assert quick.open()
-    monkeypatch.setattr(linked, "CLIQUE_LIMIT", 500)
-    monkeypatch.setattr(linked, "CLASS_LIMIT", 0)
+    limited(monkeypatch, clique_branchings=500)
     answer = linked.solve(problem)
     check_assignment(problem, answer)
     assert answer.proven
@@ -99,8 +91,7 @@ def test_dense_conflicts_need_few_branchings(no_highs, monkeypatch, seed):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_all_maximal_cliques_prune_what_a_cover_does_not(no_highs, monkeypatch, seed):
     # With prices for a cover of the links by cliques only, these take more than 400 branchings.
-    monkeypatch.setattr(linked, "CLIQUE_LIMIT", 400)
-    monkeypatch.setattr(linked, "CLASS_LIMIT", 0)
+    limited(monkeypatch, clique_branchings=400)
     problem = planted(np.random.default_rng(seed), 200, 12, 1900)
     answer = linked.solve(problem)
     check_assignment(problem, answer)
@@ -108,7 +99,7 @@ def test_all_maximal_cliques_prune_what_a_cover_does_not(no_highs, monkeypatch, 
 
 
 @pytest.mark.parametrize("n_pairs", [5, 12])
-def test_too_many_maximal_cliques_equal_highs(one_way, no_highs, n_pairs):
+def test_too_many_maximal_cliques_equal_highs(only_cliques, no_highs, n_pairs):
     # All linked but for disjoint pairs: two to the power of the number of pairs are the maximal cliques.
     u, v = np.triu_indices(2 * n_pairs, 1)
     linked_pairs = v - u != n_pairs
@@ -156,7 +147,7 @@ def test_dense_search_takes_up_all_that_hangs_together_if_it_is_little(n_far, is
     # 256 blocks are little. What is left out may be broken by the answer, and then all is searched again.
     problem = with_tail(planted(np.random.default_rng(0), 120, 8, 800), n_far)
     graph = problem.graph
-    search = _core.LinkedAssignment(problem.costs, graph.indptr, graph.indices, None, None, None, 0, 1, 0, 60.0)
+    search = _core.LinkedAssignment(problem.costs, graph.indptr, graph.indices, None, 0, 1, 60.0)
     search.run()
     taken = np.concatenate([component[0] for component in search.open()])
     assert (taken.size == problem.n_blocks) == is_whole
@@ -175,7 +166,7 @@ def test_equal_calls_give_equal_labels():
 def test_giving_up_hands_over_what_was_found():
     problem = planted(np.random.default_rng(0), 120, 8, 800)
     graph = problem.graph
-    search = _core.LinkedAssignment(problem.costs, graph.indptr, graph.indices, None, None, None, 0, 1, 0, 60.0)
+    search = _core.LinkedAssignment(problem.costs, graph.indptr, graph.indices, None, 0, 1, 60.0)
     search.run()
     ((blocks, costs, first, second, _, labels, value, bound),) = search.open()
     u, v, _ = graph.edges
@@ -186,16 +177,3 @@ def test_giving_up_hands_over_what_was_found():
     assert (labels[first] != labels[second]).all()
     np.testing.assert_allclose(chosen.sum(), value)
     assert 0.95 * value < bound <= linked.solve(problem).cost
-
-
-def test_giving_up_by_classes_hands_over_what_was_found():
-    problem = planted(np.random.default_rng(0), 120, 8, 800)
-    graph = problem.graph
-    search = _core.LinkedAssignment(problem.costs, graph.indptr, graph.indices, None, None, None, 0, 0, 1, 60.0)
-    search.run()
-    ((blocks, costs, first, second, _, labels, value, bound),) = search.open()
-    assert (labels[first] != labels[second]).all()
-    np.testing.assert_allclose(costs.reshape(blocks.size, -1)[np.arange(blocks.size), labels].sum(), value)
-    by_cliques = _core.LinkedAssignment(problem.costs, graph.indptr, graph.indices, None, None, None, 0, 1, 0, 60.0)
-    by_cliques.run()
-    assert by_cliques.open()[0][-1] < bound <= linked.solve(problem).cost

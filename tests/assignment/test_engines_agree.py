@@ -31,16 +31,13 @@ KINDS = {
     "amounts, sizes and cliques": {"resources": "amounts", "sizes": True, "links": "cliques", "demand": "integer"},
     "all at once": {"resources": "both", "sizes": True, "links": "soft", "demand": "real"},
 }
-RESOURCES = [kind for kind, asked in KINDS.items() if "resources" in asked]
 # Which kinds an engine meets; more than 2,000 problems each.
 MEETS = {
     "nearest": ["free"],
     "transport": ["sizes"],
     "matching": ["cliques"],
     "linked": ["cliques", "conflicts", "soft"],
-    "coupled": ["sizes", "sizes and cliques", "sizes and conflicts", "real demand", "everything"],
-    "disjoint": ["counts"],
-    "priced": RESOURCES,
+    "priced": [kind for kind, asked in KINDS.items() if "resources" in asked or "sizes" in asked],
     "milp": list(KINDS),
 }
 # The sanitizer build is slow and asks for fewer.
@@ -108,9 +105,7 @@ def test_every_kind_meets_the_engine_made_for_it():
     assert "linked" in chosen["conflicts"]
     assert "linked" in chosen["soft"]
     assert "transport" in chosen["sizes"]
-    assert "coupled" in chosen["everything"]
-    assert all("priced" in chosen[kind] for kind in RESOURCES if kind != "counts")
-    assert "disjoint" in chosen["counts"]
+    assert all("priced" in chosen[kind] for kind in MEETS["priced"] if kind != "sizes")
     assert "milp" not in set.union(*chosen.values())
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from konstrain import ConstrainedKMeans, InfeasibleError, check, describe
-from konstrain.assignment import AssignmentProblem, assign, coupled, milp, transport
+from konstrain.assignment import AssignmentProblem, assign, milp, priced, transport
 from konstrain.links import LinkGraph
 from oracles import all_labelings, best_cost
 from problems import random_problem
@@ -37,7 +37,7 @@ def test_the_case_that_was_called_proved(ends, best):
     costs = np.vstack([np.random.default_rng(3).random((12, 3)), [0.0, 1e9, 1e9]])
     links = LinkGraph.from_edges(13, *np.transpose(ends))
     problem = AssignmentProblem(costs, links, size_max=np.array([5.0, 4.0, 4.0]))
-    for engine in (coupled, milp):
+    for engine in (priced, milp):
         answer = engine.solve(problem)
         assert answer.proven
         assert answer.cost == pytest.approx(best, abs=1e-4), engine.name
@@ -53,7 +53,7 @@ def test_a_far_row_hides_nothing(links, demand, size):
         problem = random_problem(rng, links=links, sizes=True, demand=demand, max_labelings=700)
         problem = with_a_far_row(problem, rng, size * float(np.abs(problem.costs).max()))
         best = best_cost(problem)
-        for engine in (coupled, milp, transport):
+        for engine in (priced, milp, transport):
             if not engine.supports(problem):
                 continue
             if not np.isfinite(best):
@@ -112,7 +112,7 @@ def test_sizes_of_all_engines_are_judged_each_by_its_own_bound(largest, unit):
         fits = ((sizes >= low) & (sizes <= high)).all(axis=1)
         problem = AssignmentProblem(costs, None, whole * unit, low * unit, high * unit)
         verdicts.append(fits.any())
-        for engine in (coupled, milp):
+        for engine in (priced, milp):
             if not fits.any():
                 with pytest.raises(InfeasibleError):
                     engine.solve(problem)

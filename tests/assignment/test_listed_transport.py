@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,13 +21,13 @@ LENGTHS = [2, 5, 24, 1000]
 @pytest.fixture(params=[1, 10**9], ids=["lists", "matrix"])
 def either_way(request, monkeypatch):
     """Both sides of the switch, with lists so short that they must be made anew."""
-    monkeypatch.setattr(transport, "MANY_CLUSTERS", request.param)
-    monkeypatch.setattr(transport, "LIST_LENGTH", 2)
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=request.param))
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, list_length=2))
 
 
 @pytest.fixture
 def lists_always(monkeypatch):
-    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=1))
 
 
 def listed(costs, lower, upper, start=None, *, length=24, n_threads=1, time_limit=np.inf):
@@ -172,7 +173,7 @@ def test_where_lists_are_of_no_use_the_matrix_answers(monkeypatch):
     rng = np.random.default_rng(4)
     # At the right prices all clusters cost a row the same.
     problem = AssignmentProblem.checked(rng.random((2000, 1)) + rng.random((1, 80)), size_min=24, size_max=26)
-    monkeypatch.setattr(transport, "LIST_LENGTH", 2)
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, list_length=2))
     assert not listed(problem.costs, *transport.count_bounds(problem), length=2)[4]
     answer = transport.solve(problem)
     check_assignment(problem, answer)
@@ -200,7 +201,7 @@ def test_where_lists_give_up_under_fixed_sizes_the_matrix_answers(monkeypatch, k
     rng = np.random.default_rng(8)
     make, length = HOPELESS[kind]
     costs, sizes = make(rng), rng.permutation(np.repeat([small, 10 - small], 100))
-    monkeypatch.setattr(transport, "LIST_LENGTH", length)
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, list_length=length))
     assert transport.uses_lists(200)
     *_, finished = listed(costs, sizes, sizes, length=length)
     assert not finished

@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 
-from konstrain.assignment import AssignmentProblem, assign, assign_by, coupled, linked, milp
+from konstrain.assignment import AssignmentProblem, assign, assign_by, linked, milp, priced
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.links import LinkGraph
 from konstrain.stop import Deadline, Looks
@@ -51,7 +51,7 @@ def half_wrong(seed=0):
 
 def test_looks_end_the_solver_with_a_bound_and_are_gone_for_what_follows():
     problem, looks = half_wrong(), Looks(5)
-    answer = coupled.solve(problem, deadline=Deadline(None, looks=looks))
+    answer = priced.solve(problem, deadline=Deadline(None, looks=looks))
     check_assignment(problem, answer)
     assert not answer.proven
     assert answer.lower_bound > 0
@@ -96,10 +96,10 @@ def test_sizes_and_links_cut_short_give_labels_or_say_undecided():
     base = planted_colouring(200, 8, 6, seed=2)
     problem = AssignmentProblem(base.costs, base.links, None, np.full(8, 20.0), np.full(8, 30.0))
     with contextlib.suppress(UndecidedError):
-        check_assignment(problem, coupled.solve(problem, deadline=Deadline(0.2)))
+        check_assignment(problem, priced.solve(problem, deadline=Deadline(0.2)))
     tight = AssignmentProblem(base.costs, base.links, None, np.full(8, 25.0), np.full(8, 25.0))
     with pytest.raises(UndecidedError, match="raise time_limit"):
-        coupled.solve(tight, deadline=Deadline(0.0))
+        priced.solve(tight, deadline=Deadline(0.0))
 
 
 def test_conflicts_that_need_more_clusters_are_refused_with_their_blocks():

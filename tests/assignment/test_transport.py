@@ -17,7 +17,7 @@ from oracles import best_cost, check_assignment, cost_tolerance
 from problems import random_costs, random_problem
 
 # Each forces one path of the kernel that small problems would not take: short and long lists of candidates, cores
-# that turn out too small, prices estimated on samples of samples, prices from auctions.
+# that turn out too small, prices estimated on samples of samples.
 KERNEL_OPTIONS = [
     {},
     {"list_length": 1},
@@ -27,8 +27,6 @@ KERNEL_OPTIONS = [
     {"core_rows": 20, "list_length": 8},
     {"sample_rows": 1},
     {"sample_rows": 1, "core_rows": 4},
-    {"auction_clusters": 1},
-    {"auction_clusters": 1, "core_rows": 4, "list_length": 1},
 ]
 
 
@@ -372,34 +370,14 @@ def test_thousands_of_equal_rows_are_spread_not_moved_one_by_one(n_blocks, n_clu
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize(("n_blocks", "n_clusters"), [(30, 1), (64, 8), (90, 90), (700, 7), (2003, 31)])
-def test_prices_of_an_auction_prove_the_least_cost_up_to_a_step_per_row(n_blocks, n_clusters):
-    rng = np.random.default_rng(n_blocks)
-    points = rng.normal(size=(n_blocks, 3))
-    costs = ((points[:, None] - points[:n_clusters]) ** 2).sum(-1)
-    sizes = np.diff(np.linspace(0, n_blocks, n_clusters + 1).astype(np.int64))
-    least = matching_cost(costs, sizes, sizes)
-    for start, is_warm in ((np.zeros(n_clusters), False), (0.01 * rng.normal(size=n_clusters), True)):
-        prices, step, finished = _core.auction_prices(costs, sizes, start, is_warm=is_warm, time_limit=np.inf)
-        assert finished == (n_clusters > 1)  # a single cluster leaves nothing to bid for
-        if finished:
-            dual = (costs + prices).min(axis=1).sum() - prices @ sizes
-            assert least - n_blocks * step <= dual <= least + 1e-9 * least
-            assert 0 < step < 0.05 * np.median(np.diff(np.sort(costs + start, axis=1)[:, :2]))
-
-
-@pytest.mark.engine
 @pytest.mark.parametrize("far", [0.0, 1e6])
-def test_an_auction_without_end_leaves_the_prices_as_they_were(far):
-    # Clusters that all cost the same; two near ones for which rows outbid each other by little up to a third far off.
+def test_clusters_that_cost_the_same_or_are_far_off_are_proved(far):
+    # Clusters that all cost the same; two near ones that hardly differ, and a third far off.
     costs = np.zeros((40, 3))
     if far:
         costs[:, :2] = 1e-3 * np.random.default_rng(1).random((40, 2))
         costs[:, 2] = far
     sizes, start = np.array([13, 13, 14]), np.zeros(3)
-    prices, _, finished = _core.auction_prices(costs, sizes, start, is_warm=False, time_limit=np.inf)
-    assert not finished
-    np.testing.assert_array_equal(prices, start)
     problem = AssignmentProblem.checked(costs, size_min=sizes, size_max=sizes)
     for options in KERNEL_OPTIONS:
         check_kernel(costs, sizes, sizes, start, False, matching_cost(costs, sizes, sizes), **options)
@@ -409,7 +387,7 @@ def test_an_auction_without_end_leaves_the_prices_as_they_were(far):
 @pytest.mark.engine
 @pytest.mark.parametrize("n_clusters", [31, 32, 199, 200])
 @pytest.mark.parametrize("kind", ["rows", "equal rows", "whole numbers"])
-def test_fixed_sizes_equal_a_matching_on_both_sides_of_the_auction(n_clusters, kind):
+def test_fixed_sizes_equal_a_matching(n_clusters, kind):
     rng = np.random.default_rng(n_clusters)
     costs = rng.random((1000, n_clusters))
     if kind == "equal rows":
@@ -428,7 +406,7 @@ def test_fixed_sizes_equal_a_matching_on_both_sides_of_the_auction(n_clusters, k
 @pytest.mark.parametrize("n_clusters", [31, 32, 60])
 @pytest.mark.parametrize("off", [1e-4, 1e-2, 0.1, 1.0, 30.0])
 def test_fixed_sizes_from_prices_that_are_off_equal_a_matching(n_clusters, off):
-    """From few rows out of place, which paths mend, to so many that an auction starts anew."""
+    """From few rows out of place, which paths mend, to so many that prices are found anew."""
     rng = np.random.default_rng(n_clusters)
     rows = rng.random((1000, 2))
     problem = balanced(((rows[:, None] - rows[:n_clusters]) ** 2).sum(-1))

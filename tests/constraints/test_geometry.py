@@ -64,3 +64,10 @@ def test_too_many_pairs_are_refused_with_their_number(n_features, monkeypatch):
 def test_a_number_of_rows_has_no_distances():
     with pytest.raises(ValueError, match="distance limits need the rows themselves"):
         pairs_within_separation(5, 1.0)
+
+
+@pytest.mark.parametrize("limit", [None, "far", -1.0, np.nan, True, [1.0]])
+def test_a_limit_that_is_no_distance_is_refused(limit):
+    for find, name in ((pairs_beyond_diameter, "diameter_max"), (pairs_within_separation, "separation_min")):
+        with pytest.raises(ValueError, match=f"{name} must be a distance, a number not below 0, got "):
+            find([[0.0], [1.0]], limit)

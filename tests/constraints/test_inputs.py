@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
-from konstrain import Problem, check
+from konstrain import ConstrainedKMeans, Problem, check, choose_n_clusters, pairs_beyond_diameter
 from konstrain.constraints.inputs import read_links, read_rows
 
 PAIRS = [(0, 1), (2, 3), (0, 1)]
@@ -203,3 +203,50 @@ def test_inputs_stay_as_they_were():
     for array, copy in zip(given, before, strict=True):
         np.testing.assert_array_equal(array, copy)
         assert array.flags.writeable
+
+
+def masked(values, hidden):
+    return np.ma.array(values, mask=[i in hidden for i in range(len(values))])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"sample_weight": masked([1.0, 1.0, 99.0], {2})}, r"sample_weight\[2\] is masked; fill it in, or leave"),
+        ({"demand": masked([1.0, 7.0, 1.0], {1})}, r"demand\[1\] is masked"),
+        ({"demand": np.ma.array(np.ones((3, 2)), mask=[[0, 0], [0, 1], [0, 0]])}, r"demand\[1, 1\] is masked"),
+        ({"must_link": np.ma.array([[0, 1], [1, 2]], mask=[[0, 0], [0, 1]])}, r"must_link\[1, 1\] is masked"),
+        ({"size_min": masked([1.0, 1.0], {0})}, r"size_min\[0\] is masked"),
+        ({"must_link": pl.LazyFrame({"a": [0], "b": [1]})}, r"must_link is a LazyFrame, .* call .collect\(\)"),
+        ({"demand": pl.LazyFrame({"d": [1, 1, 1]})}, r"demand is a LazyFrame"),
+        ({"category": pl.LazyFrame({"d": list("abc")})}, r"category is a LazyFrame"),
+        ({"sample_weight": pl.LazyFrame({"d": [1, 1, 1]})}, r"sample_weight is a LazyFrame"),
+        ({"groups": pl.LazyFrame({"d": [1, 1, 1]})}, r"groups is a LazyFrame"),
+    ],
+)
+def test_values_that_are_hidden_or_not_there_yet_are_refused(given, words):
+    with pytest.raises(ValueError, match=words):
+        check(3, 2, **given)
+
+
+def test_masked_arrays_in_which_nothing_is_hidden_are_read():
+    assert check(3, 2, sample_weight=masked([1.0, 1.0, 9.0], {}), must_link=np.ma.array([[0, 1]])).n_blocks == 2
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (np.ma.array([[1.0], [2.0], [3.0]], mask=[[0], [1], [0]]), r"X\[1, 0\] is masked"),
+        (pl.LazyFrame({"x": [1.0, 2.0, 3.0]}), r"X is a LazyFrame, which holds no rows yet; call .collect\(\)"),
+    ],
+)
+def test_rows_that_are_hidden_or_not_there_yet_are_refused(X, words):
+    for ask in (
+        lambda: check(X, 2),
+        lambda: ConstrainedKMeans(2).fit(X),
+        lambda: ConstrainedKMeans(2).fit([[1.0], [2.0], [5.0]]).predict(X),
+        lambda: choose_n_clusters(X),
+        lambda: pairs_beyond_diameter(X, 1.0),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ask()

@@ -286,7 +286,7 @@ class TestRestarts:
             if progress.n_done == 2:
                 raise KeyboardInterrupt
 
-        with pytest.warns(RuntimeWarning, match="interrupted after 2 of 9 restarts"):
+        with pytest.warns(RuntimeWarning, match="interrupted after 2 runs"):
             model = fit(IRIS, n_init=9, callback=interrupt)
         check_fit(model, IRIS)
 
@@ -374,7 +374,7 @@ def test_an_unproved_step_is_said_aloud(monkeypatch):
     exact = Steps.step
     monkeypatch.setattr(Steps, "step", lambda *a: replace(exact(*a), proven=False))
     with pytest.warns(NotProvenWarning, match="was not proved optimal"):
-        fit(IRIS, size_max=60, n_init=1)
+        fit(IRIS, size_max=60, n_init=1, local_search=False)
 
 
 def test_broken_links_are_counted_by_kind():
@@ -412,6 +412,13 @@ def test_only_the_fitted_rows_can_be_certified():
     model = ConstrainedKMeans(3, n_init=1, random_state=0).fit(IRIS)
     with pytest.raises(ValueError, match="X has 50 rows, but the fit was to 150; give the rows it was fitted to"):
         model.certify(IRIS[:50])
+
+
+def test_a_certificate_prints_on_a_few_lines_without_the_labels():
+    certificate = ConstrainedKMeans(3, n_init=1, random_state=0).fit(IRIS).certify(IRIS, gap=0.5)
+    assert certificate.best_labels is not None
+    assert "labels" not in repr(certificate)
+    assert len(repr(certificate)) < 400
 
 
 @pytest.mark.parametrize("make", [np.asarray, csr_matrix], ids=["dense", "sparse"])

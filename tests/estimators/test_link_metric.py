@@ -165,6 +165,7 @@ def test_sparse_rows_are_refused():
         ConstrainedKMeans(3, metric="learned").fit(csr_array(WINE), **LINKS)
 
 
+@pytest.mark.filterwarnings("ignore::konstrain.exceptions.NotProvenWarning")
 def test_a_time_limit_of_nothing_still_gives_labels():
     model = ConstrainedKMeans(3, metric="learned", time_limit=0.0, random_state=0)
     model.fit(WINE, **LINKS)

@@ -43,7 +43,7 @@ def test_an_unproved_step_is_told_to_the_caller(monkeypatch, method):
     exact = Steps.step
     monkeypatch.setattr(Steps, "step", lambda *arguments: replace(exact(*arguments), proven=False))
     with pytest.warns(NotProvenWarning) as told:
-        getattr(ConstrainedKMeans(3, size_max=60, n_init=1, random_state=0), method)(IRIS)
+        getattr(ConstrainedKMeans(3, size_max=60, n_init=1, local_search=False, random_state=0), method)(IRIS)
     assert [warning.filename for warning in told] == [__file__]
 
 

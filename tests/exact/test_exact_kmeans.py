@@ -19,7 +19,7 @@ from konstrain.exact.solve import _is_for_columns
 from konstrain.exact.task import ProofTask
 from konstrain.exact.tree import FRUITLESS, Tree
 from konstrain.exceptions import NotProvenWarning
-from konstrain.kmeans.restarts import Run
+from konstrain.kmeans.search import Search
 from konstrain.stop import Deadline
 from oracles import all_labelings
 
@@ -231,13 +231,15 @@ class TestLimits:
     def test_an_interrupt_ends_everything_and_proves_nothing(self, during, monkeypatch):
         """Wherever it strikes, the part of the tree that was not looked at still counts."""
         X = np.random.default_rng(8).normal(size=(15, 2))
-        run, calls = Run.__call__, itertools.count()
+        first_centers, calls = Search._first_centers, itertools.count()
 
         def interrupted(*_):
             raise KeyboardInterrupt
 
         if during == "the first search":
-            monkeypatch.setattr(Run, "__call__", lambda *args: run(*args) if next(calls) < 2 else interrupted())
+            monkeypatch.setattr(
+                Search, "_first_centers", lambda *args: first_centers(*args) if next(calls) < 2 else interrupted()
+            )
         else:
             monkeypatch.setattr("konstrain.exact.solve._improve", interrupted)
         model = ExactKMeans(3, size_min=[3, 4, 5], size_max=[6, 6, 6], random_state=0)

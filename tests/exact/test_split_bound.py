@@ -160,6 +160,17 @@ def test_no_larger_parts_are_tried_where_there_is_no_time_for_them(monkeypatch):
     assert (proof.part_size, proof.n_nodes) == (20, 12)
 
 
+def test_parts_that_take_no_time_are_compared_without_a_warning(monkeypatch):
+    monkeypatch.setattr(split_bound, "PART_SIZES", (20, 60))
+
+    def run(task):
+        return PartAnswer(task.cost * 0.9, task.cost, is_finished=True, work=1.0, seconds=0.0, elapsed=0.0)
+
+    monkeypatch.setattr(PartTask, "run", run)
+    X = np.random.default_rng(0).uniform(size=(240, 2))
+    assert certify(X, 3, bound="parts", gap=0.01, time_limit=60).part_size in (20, 60)
+
+
 def test_parts_that_a_look_cut_short_are_taken_up_again(monkeypatch):
     monkeypatch.setattr(split_bound, "PART_SIZES", (20,))
     times = {}

@@ -5,8 +5,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 from konstrain import ConstrainedKMeans, NotProvenWarning
-from konstrain.assignment import AssignmentProblem, coupled, linked, milp, prove
-from konstrain.assignment.core_problem import solve_core
+from konstrain.assignment import AssignmentProblem, linked, milp, priced
+from konstrain.assignment.priced import Search
+from konstrain.assignment.priced.reduced import ReducedProblem
 from konstrain.constraints import Problem
 from konstrain.kmeans import last_step
 from konstrain.kmeans.last_step import prove_last_step
@@ -29,7 +30,7 @@ def soft_problem(seed, n=60, k=4):
 @pytest.mark.parametrize("seed", range(8))
 def test_soft_links_and_sizes_have_labels_however_little_time_there_is(seed):
     problem = soft_problem(seed)
-    answer = coupled.solve(problem, deadline=Deadline(0.0))
+    answer = priced.solve(problem, deadline=Deadline(0.0))
     assert problem.is_feasible(answer.labels)
     assert answer.lower_bound <= answer.cost
 
@@ -67,26 +68,26 @@ def test_an_interrupt_while_the_last_step_is_proved_keeps_the_clustering(monkeyp
 
 
 @pytest.mark.parametrize(("size_max", "status"), [(2.0, "optimal"), (1.0, "infeasible")])
-def test_a_core_without_a_choice_is_answered_without_the_solver(size_max, status):
+def test_reduced_problem_without_a_choice_is_solved_without_the_solver(size_max, status):
     problem = AssignmentProblem(np.eye(3, 2), None, None, np.zeros(2), np.full(2, size_max))
     allowed = np.array([[True, False], [True, False], [False, True]])
-    assert solve_core(problem, allowed, NO_DEADLINE, None).status == status
+    assert ReducedProblem(problem, allowed).solve(Search(problem, NO_DEADLINE)).status == status
 
 
 def test_an_interrupt_inside_the_first_run_keeps_the_labels_it_had(monkeypatch):
     X = np.random.default_rng(0).normal(size=(30, 2))
     taken, step = [], Steps.step
 
-    def interrupted_third_step(*arguments):
+    def interrupted_second_step(*arguments):
         taken.append(1)
-        if len(taken) == 3:
+        if len(taken) == 2:
             raise KeyboardInterrupt
         return step(*arguments)
 
-    monkeypatch.setattr(Steps, "step", interrupted_third_step)
+    monkeypatch.setattr(Steps, "step", interrupted_second_step)
     with pytest.warns(RuntimeWarning, match="interrupted after 0 of 4 restarts"):
-        model = ConstrainedKMeans(3, size_max=11, n_init=4, random_state=0).fit(X)
-    assert len(taken) == 3
+        model = ConstrainedKMeans(3, size_max=11, n_init=4, local_search=False, random_state=0).fit(X)
+    assert len(taken) == 2
     assert np.bincount(model.labels_).max() <= 11
 
 
@@ -104,7 +105,7 @@ def test_without_a_limit_the_last_proof_ends_after_the_same_work_and_tells_the_g
     X, links = wrong_answers(0)
     with set_to({"konstrain.kmeans.last_step.LAST_WORK": 20_000_000}):
         first, second = (
-            fit_not_proven(ConstrainedKMeans(3, 40, 60, n_init=1, random_state=0), X, links) for _ in range(2)
+            fit_not_proven(ConstrainedKMeans(3, 40, 60, local_search=False, init=X[:3]), X, links) for _ in range(2)
         )
     assert first.objective_ == second.objective_
     np.testing.assert_array_equal(first.labels_, second.labels_)
@@ -145,29 +146,29 @@ def test_on_the_way_soft_links_are_searched_with_few_branchings(monkeypatch):
     problem, asked, kernel = soft_problem(0), [], linked._core.LinkedAssignment
 
     def spy(*arguments):
-        asked.append(arguments[6])
+        asked.append(arguments[4])
         return kernel(*arguments)
 
     monkeypatch.setattr(linked._core, "LinkedAssignment", spy)
-    answer = coupled.solve(problem, deadline=NO_DEADLINE.brief(1.0, 7))
+    answer = priced.solve(problem, deadline=NO_DEADLINE.brief(1.0, 7))
     assert problem.is_feasible(answer.labels)
     assert set(asked) == {7}
     asked.clear()
     hard = AssignmentProblem(problem.costs, LinkGraph.from_edges(60, [0, 2], [1, 3]), None, None, np.full(4, 16.0))
-    coupled.solve(hard, deadline=NO_DEADLINE.brief(1.0, 7))
-    assert set(asked) <= {linked.NODE_LIMIT}
+    priced.solve(hard, deadline=NO_DEADLINE.brief(1.0, 7))
+    assert set(asked) <= {linked.PARAMS.branchings}
 
 
-def test_labels_that_break_soft_links_are_proved_in_one_core(monkeypatch):
-    asked = []
+def test_labels_that_break_soft_links_are_proved_in_one_reduced_problem(monkeypatch):
+    asked, solve = [], ReducedProblem.solve
 
     def spy(*arguments):
         asked.append(1)
-        return solve_core(*arguments)
+        return solve(*arguments)
 
-    monkeypatch.setattr(prove, "solve_core", spy)
+    monkeypatch.setattr(ReducedProblem, "solve", spy)
     problem = soft_problem(0)
-    with set_to({"konstrain.assignment.prove.FIRST_CORE": 1}):
-        answer = coupled.solve(problem, deadline=Deadline(None, looks=Looks(3)))
+    with set_to({"konstrain.assignment.priced.reduced.PARAMS.first_choices": 1}):
+        answer = priced.solve(problem, deadline=Deadline(None, looks=Looks(3)))
     assert problem.is_feasible(answer.labels)
     assert len(asked) == 1

@@ -1,5 +1,7 @@
 """Linked blocks taken out of a large problem answer as they do within it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ def test_a_step_over_the_linked_part_costs_what_the_whole_does(kind, seed, monke
     price = 1.0 if problem.has_soft_links else None
     centers = X[:3].copy()
     whole = Steps(problem, price).step(centers, None)
-    monkeypatch.setattr(linked_part, "MIN_COSTS", 0)
+    monkeypatch.setattr(linked_part, "PARAMS", replace(linked_part.PARAMS, min_costs=0))
     assert LinkedPart.of(problem, price) is not None
     part = Steps(problem, price).step(centers, None)
     assert part.cost == pytest.approx(whole.cost, rel=1e-12)
@@ -37,7 +39,7 @@ def test_a_cluster_that_links_empty_keeps_its_center(monkeypatch):
     weight[staying] += 5.0
     links = np.column_stack([leaving, staying, np.ones(300)])
     problem = Problem.build(X, 2, sample_weight=weight, must_link=links, nonempty=False)
-    monkeypatch.setattr(linked_part, "MIN_COSTS", 0)
+    monkeypatch.setattr(linked_part, "PARAMS", replace(linked_part.PARAMS, min_costs=0))
     steps, centers = Steps(problem, 1e6), np.array([[0.0], [11.0]])
     assert LinkedPart.of(problem, 1e6) is not None
     labels = steps.step(centers, None).labels

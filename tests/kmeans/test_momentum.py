@@ -104,22 +104,3 @@ def test_momentum_from_centers_far_away_is_not_lost_in_rounding(seed):
     far = 1e10 * rng.normal(size=(3, 2))
     ends = [Loop(function, Steps(problem)).run(far).inertia for function in (lloyd_with_momentum, lloyd)]
     assert ends[0] <= 1.2 * ends[1]
-
-
-@pytest.mark.parametrize("n_plain", [0, 1, 4, 100])
-def test_plain_iterations_are_those_of_lloyds_loop(n_plain):
-    """Steps up to that number, and the one that they lead to, start where Lloyd's own do, and then no longer."""
-    problem = next(problems(0))
-    seen = {}
-    for function in (lloyd, lloyd_with_momentum):
-        steps = Steps(problem)
-        places = seen[function] = []
-        step = steps.step
-        steps.step = lambda centers, warm, step=step, places=places: (
-            places.append(centers.copy()) or step(centers, warm)
-        )
-        Loop(function, steps, max_iter=8, n_plain=n_plain).run(problem.mean[:5].astype(float))
-    same = [np.allclose(one, other) for one, other in zip(*seen.values(), strict=True)]
-    # The first means have no move before them that could lead beyond.
-    n_same = min(8, max(n_plain + 1, 2))
-    assert same == [True] * n_same + [False] * (8 - n_same)

@@ -1,53 +1,21 @@
-"""Which loop, which way and how many restarts a problem gets."""
+"""Which loop and how many runs of it a problem gets."""
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from konstrain.constraints import Problem
 from konstrain.kmeans import plan
-from konstrain.kmeans.brief import run_briefly
 from konstrain.kmeans.lloyd import lloyd
 from konstrain.kmeans.momentum import lloyd_with_momentum
-from konstrain.kmeans.plan import deal_out_time, plan_restarts, plan_run
-from konstrain.kmeans.restarts import RestartPlan
+from konstrain.kmeans.plan import auto_runs, deal_out_time, plan_run
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
-from konstrain.kmeans.thorough import run_thoroughly
 from konstrain.stop import Deadline
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 DRAWN, GIVEN = Start(X, "k-means++"), Start(X, X[:4])
 FREE, SIZED = Problem.build(X, 4), Problem.build(X, 4, size_max=15)
 LINKED = Problem.build(X, 4, cannot_link=[(0, 1)])
-
-
-def way(problem, start, search="auto"):
-    return plan_run(Steps(problem), start, 0, search=search).way
-
-
-@pytest.mark.parametrize("problem", [FREE, SIZED, LINKED])
-def test_from_drawn_centers_the_search_is_thorough_unless_ruled_out(problem):
-    assert way(problem, DRAWN) is run_thoroughly
-    assert way(problem, DRAWN, search=True) is run_thoroughly
-    assert way(problem, DRAWN, search=False) is None
-
-
-def test_from_given_centers_it_is_brief_and_only_under_sizes():
-    assert way(SIZED, GIVEN) is run_briefly
-    assert way(FREE, GIVEN) is way(LINKED, GIVEN) is None
-    assert way(FREE, GIVEN, search=True) is run_thoroughly
-
-
-def test_large_problems_are_searched_only_when_asked_for(monkeypatch):
-    monkeypatch.setattr(plan, "SEARCH_LIMIT", FREE.n_blocks * FREE.n_clusters - 1)
-    assert way(FREE, DRAWN) is None
-    assert way(FREE, DRAWN, search=True) is run_thoroughly
-
-
-def test_sparse_rows_are_not_searched():
-    sparse = Problem.build(csr_array(X), 4, size_max=15)
-    assert way(sparse, DRAWN) is way(sparse, DRAWN, search=True) is None
 
 
 @pytest.mark.parametrize(
@@ -72,25 +40,18 @@ def test_the_price_of_soft_links_is_the_mean_cost_at_the_first_start_or_what_was
     assert plan_run(Steps(FREE), GIVEN, 0).loop.steps.violation_cost is None
 
 
-def test_restarts_are_one_from_given_centers_else_what_a_fixed_amount_of_work_allows(monkeypatch):
-    assert plan_restarts(FREE, GIVEN) == RestartPlan.exactly(1)
-    assert plan_restarts(FREE, DRAWN) == RestartPlan(plan.AUTO_MOST, plan.AUTO_AGREEING, plan.AUTO_MOST)
+def test_runs_are_one_from_given_centers_else_what_a_fixed_amount_of_work_allows(monkeypatch):
+    assert auto_runs(FREE, GIVEN) == 1
+    assert auto_runs(FREE, DRAWN) == plan.AUTO_RUNS
     work = 40 * 4 * 3 * plan.AUTO_ITERATIONS
-    for spent, n_restarts in ((7 * work, 7), (8 * work - 1, 7), (0, 1)):
+    for spent, n_runs in ((7 * work, 7), (8 * work - 1, 7), (0, 1)):
         monkeypatch.setattr(plan, "AUTO_WORK", spent)
-        dear = RestartPlan(n_restarts, plan.AUTO_AGREEING, plan.AUTO_LEAST, plan.AUTO_WORTH)
-        assert plan_restarts(FREE, DRAWN) == dear
-
-
-def test_restarts_under_resources_end_when_they_stop_paying_however_few_the_rows():
-    ruled = Problem.build(X, 4, size_max=[15.0, 30.0], demand=np.ones((40, 2)))
-    dear = RestartPlan(plan.AUTO_MOST, plan.AUTO_AGREEING, plan.AUTO_LEAST, plan.AUTO_WORTH)
-    assert plan_restarts(ruled, DRAWN) == dear
+        assert auto_runs(FREE, DRAWN) == n_runs
 
 
 def dealt(problem, n_runs):
     """Seconds of a thousand that all runs may take, and the part of these for a single one."""
-    run = deal_out_time(plan_run(Steps(problem, deadline=Deadline(1000.0)), DRAWN, 0), RestartPlan.exactly(n_runs))
+    run = deal_out_time(plan_run(Steps(problem, deadline=Deadline(1000.0)), DRAWN, 0), n_runs)
     return run.loop.steps.deadline.remaining(), run.time_share
 
 

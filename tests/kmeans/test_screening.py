@@ -102,11 +102,11 @@ def check_sized(rows, centers, start=None):
     mean = N_ROWS / n_clusters
     lower = np.full(n_clusters, int(0.7 * mean), dtype=np.int64)
     upper = np.full(n_clusters, int(np.ceil(1.4 * mean)), dtype=np.int64)
-    answer = sized_pass(rows, None, centers, (lower, upper), start, list_length=transport.LIST_LENGTH)
+    answer = sized_pass(rows, None, centers, (lower, upper), start, list_length=transport.PARAMS.list_length)
     labels, _, cost, bound, finished = answer
     for one, two in zip(
         answer,
-        sized_pass(rows, None, centers, (lower, upper), start, list_length=transport.LIST_LENGTH, n_threads=2),
+        sized_pass(rows, None, centers, (lower, upper), start, list_length=transport.PARAMS.list_length, n_threads=2),
         strict=True,
     ):
         np.testing.assert_array_equal(one, two)

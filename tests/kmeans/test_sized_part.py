@@ -1,6 +1,7 @@
 """Steps under sizes without a matrix of costs: the same answers as with one, in the memory they promise."""
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -9,10 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
-from konstrain import ConstrainedKMeans
+from konstrain import ConstrainedKMeans, _core
 from konstrain.assignment import transport
 from konstrain.constraints import Problem
+from konstrain.datasets import load
 from konstrain.kmeans import distances
 from konstrain.kmeans.sized_part import SizedPart
 from konstrain.kmeans.steps import Steps
@@ -40,7 +43,7 @@ def both_ways(monkeypatch, X, centers, **constraints):
     """One step on lists and the same on the matrix."""
     answers = []
     for many in (1, 10**9):
-        monkeypatch.setattr(transport, "MANY_CLUSTERS", many)
+        monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=many))
         steps = steps_of(X, len(centers), **constraints)
         assert steps._sized.uses_lists == (many == 1)
         answers.append(steps.step(centers, None))
@@ -139,7 +142,7 @@ def test_a_center_far_from_all_rows_takes_no_matrix(monkeypatch, high, weighted)
     centers = X[:50].copy()
     centers[7] += 1000.0
     expected = both_ways(monkeypatch, X, centers, **constraints)[1]
-    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=1))
     steps = steps_of(X, 50, **constraints)
     monkeypatch.setattr(steps, "costs", lambda *_: pytest.fail("the matrix was made"))
     answer = steps.step(centers, None)
@@ -253,7 +256,7 @@ def test_whole_fits_do_not_depend_on_lists_or_threads(monkeypatch):
     X = blobs(4000, 8, 60).astype(np.float32)
     fits = []
     for many in (1, 10**9):
-        monkeypatch.setattr(transport, "MANY_CLUSTERS", many)
+        monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=many))
         model = ConstrainedKMeans(
             60, size_min=40, size_max=90, init=X[:60], n_init=1, max_iter=10, local_search=False
         )
@@ -267,12 +270,12 @@ def test_whole_fits_do_not_depend_on_lists_or_threads(monkeypatch):
 
 @pytest.mark.parametrize("constraints", [{}, {"size_max": 90, "cannot_link": [(0, 1)]}], ids=["none", "links"])
 def test_other_problems_are_left_to_the_engines(monkeypatch, constraints):
-    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=1))
     assert SizedPart.of(Problem.build(blobs(300, 2, 5), 5, **constraints), None) is None
 
 
 def test_bounds_that_no_longer_bind_cost_one_sweep(monkeypatch):
-    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=1))
     X = blobs(2000, 3, 10)
     steps = steps_of(X, 10, size_min=1, size_max=1900)
     first = steps.step(X[:10].copy(), None)
@@ -286,7 +289,7 @@ def test_bounds_that_no_longer_bind_cost_one_sweep(monkeypatch):
 
 
 def test_no_time_still_gives_labels_within_bounds(monkeypatch):
-    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=1))
     X = blobs(3000, 3, 40)
     part = SizedPart.of(Problem.build(X, 40, size_min=70, size_max=80), None)
     answer, _ = part.step_by_lists(X[:40].copy(), None, None, Deadline(0.0), 1)
@@ -326,7 +329,7 @@ def test_memory_stays_within_what_the_docstring_says():
 
 
 def test_no_price_is_looked_for_when_time_is_up(monkeypatch):
-    monkeypatch.setattr(transport, "MANY_CLUSTERS", 1)
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=1))
     X = blobs(300, 3, 10)
     part = SizedPart.of(Problem.build(X, 10, size_min=20), None)
     monkeypatch.setattr(distances, "block_costs", lambda *_, **__: pytest.fail("costs were measured"))
@@ -364,3 +367,42 @@ def test_costs_at_centers_that_stay_are_not_computed_again(kind, n_moved, monkey
     np.testing.assert_allclose(answer.cost, steps_of(X, 7, **sizes).step(centers, None).cost, rtol=1e-9)
     for mine, plain in zip(steps._sums[1:], distances.center_sums(X, None, answer.labels, 7), strict=True):
         np.testing.assert_allclose(mine, plain, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_a_step_whose_prices_hide_the_last_digits_is_solved_from_all_costs(seed):
+    """Under equal sizes prices are known up to a common number; far from zero they round more than costs do."""
+    X = blobs(336, 7, 8, seed)
+    steps = steps_of(X, 8, size_min=42, size_max=42)
+    centers = X[:8].copy()
+    answer = steps.step(centers, None)
+    cost, answer = answer.cost, replace(answer, prices=answer.prices + 1e6)
+    for _ in range(4):
+        # The first two of these measure all rows; those after them leave out rows that will stay.
+        answer = steps.step(centers, answer)
+        assert answer.proven
+        np.testing.assert_allclose(answer.cost, cost, rtol=1e-6)
+        centers = centers + 1e-9
+
+
+def test_a_gap_above_rounding_is_not_closed_without_the_costs_of_all_rows(monkeypatch):
+    X = blobs(300, 3, 5)
+    part = SizedPart.of(Problem.build(X, 5, size_min=60, size_max=60), None)
+    labels, no_prices = np.repeat(np.arange(5, dtype=np.int32), 60), np.zeros(5)
+    sums = np.zeros((5, 3)), np.full(5, 60.0)
+    for bound, is_proven in ((1.0 - 1e-9, False), (1.0 - 1e-15, True)):
+        answer = (labels, no_prices, 1.0, bound, True)
+        monkeypatch.setattr(distances, "sized_step", lambda *_, answer=answer, **__: (answer, sums, False))
+        found, _, _ = part.step_from_prices(
+            X[:5].copy(), None, no_prices, np.empty((300, 5)), None, _core.WatchedRows(), NO_DEADLINE, 1
+        )
+        assert found.proven == is_proven
+        assert found.lower_bound == bound
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("KONSTRAIN_DATA" not in os.environ, reason="needs ecoli: name its folder in KONSTRAIN_DATA")
+def test_equal_sizes_on_ecoli():
+    rows = StandardScaler().fit_transform(load("ecoli").X)
+    model = ConstrainedKMeans(8, size_min=42, size_max=42, random_state=0).fit(rows)
+    assert model.cluster_sizes_.tolist() == [42.0] * 8

@@ -1,7 +1,20 @@
-"""Which block goes to which cluster: one question, several engines, each exact on what it supports."""
+"""Which block goes to which cluster: one problem, several engines, each exact on what it supports."""
 
 from konstrain.assignment.engines import ENGINES, assign, assign_by, choose
 from konstrain.assignment.problem import Assignment, AssignmentProblem, Engine
-from konstrain.assignment.resources import Resources
+from konstrain.assignment.rules import Rules
 
-__all__ = ["ENGINES", "Assignment", "AssignmentProblem", "Engine", "Resources", "assign", "assign_by", "choose"]
+# The name that rules had when sizes were none.
+Resources = Rules
+
+__all__ = [
+    "ENGINES",
+    "Assignment",
+    "AssignmentProblem",
+    "Engine",
+    "Resources",
+    "Rules",
+    "assign",
+    "assign_by",
+    "choose",
+]

@@ -2,14 +2,12 @@
 
 from typing import cast
 
-from konstrain.assignment import coupled, disjoint, linked, matching, milp, nearest, priced, transport
+from konstrain.assignment import linked, matching, milp, nearest, priced, transport
 from konstrain.assignment.problem import Assignment, AssignmentProblem, Engine
 from konstrain.stop import NO_DEADLINE, Deadline
 
 # Cheapest first. Each engine proves its answer on what it supports; the last one supports everything.
-ENGINES: tuple[Engine, ...] = cast(
-    "tuple[Engine, ...]", (nearest, transport, matching, linked, coupled, disjoint, priced, milp)
-)
+ENGINES: tuple[Engine, ...] = cast("tuple[Engine, ...]", (nearest, transport, matching, linked, priced, milp))
 
 
 def choose(problem: AssignmentProblem) -> Engine:

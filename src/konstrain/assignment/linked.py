@@ -1,7 +1,7 @@
 """Engine for links without sizes: links taken up as they break, in C++, and HiGHS for what that search gives up on.
 
 Cannot-links, soft links and both together are one case: leaving a link out is a relaxation, whatever breaking it
-costs. `coupled` asks the same search again and again, with prices for the sizes.
+costs. `priced` asks the same search again and again, with the duals of its rules added to the costs.
 """
 
 from collections.abc import Callable
@@ -21,16 +21,27 @@ from konstrain.stop import NO_DEADLINE, Deadline
 
 name = "linked"
 
-# Branchings the quick search may spend on one component before others take over: below this it is fastest, above it
-# linear programs prune better (measured on conflict graphs with two links per block and more). Where all links are
-# hard and blocks are not too many, the search by cliques takes over much sooner.
-NODE_LIMIT = 1000
-# Branchings of the quick search with soft links where work is counted, unless a deadline says how many.
-FEW_BRANCHINGS = 100
-# Branchings the search by cliques may spend before HiGHS takes over: about half a millisecond each.
-CLIQUE_LIMIT = 10_000
-# Branchings the search by classes may spend, which takes over sooner where blocks are few: some milliseconds each.
-CLASS_LIMIT = 1000
+
+@dataclass(frozen=True)
+class LinkedParams:
+    """Effort of the searches over one component of linked blocks.
+
+    Parameters
+    ----------
+    branchings : int
+        Of the quick search; larger: HiGHS is asked less often, and a hopeless search lasts longer.
+    few_branchings : int
+        The same with soft links where work is counted; larger: better labels, slower steps.
+    clique_branchings : int
+        Of the search by cliques, half a millisecond each; larger: HiGHS is asked less often.
+    """
+
+    branchings: int = 1000
+    few_branchings: int = 100
+    clique_branchings: int = 10_000
+
+
+PARAMS = LinkedParams()
 
 
 def supports(problem: AssignmentProblem) -> bool:
@@ -54,7 +65,7 @@ def solve(
 
 @dataclass(frozen=True, eq=False)
 class LinkedAnswer:
-    """Labels that keep every hard link, their cost (prices and penalties included) and a bound on it.
+    """Labels that keep every hard link, their cost (penalties included) and a bound on it.
 
     `slack` says per block how far its component's optimum lies above the sum of its blocks' cheapest costs: choosing
     another cluster for a block raises the total by at least its regret less this.
@@ -66,23 +77,18 @@ class LinkedAnswer:
     slack: Callable[[], NDArray[np.float64]]
 
 
-def solve_linked(
-    problem: AssignmentProblem, deadline: Deadline, prices: NDArray[np.float64] | None = None
-) -> LinkedAnswer:
-    """Assign linked blocks at least cost, sizes left aside; with prices, each block pays demand times price."""
+def solve_linked(problem: AssignmentProblem, deadline: Deadline) -> LinkedAnswer:
+    """Assign linked blocks at least cost, all rules left aside."""
     links = problem.graph
     if has_crowded_cliques(links, problem.n_clusters):
-        return match_cliques(problem, prices)
+        return match_cliques(problem)
     search = _core.LinkedAssignment(
         problem.costs,
         links.indptr,
         links.indices,
         links.weights,
-        problem.demand if prices is not None else None,
-        prices,
         _most_branchings(links, deadline),
-        CLIQUE_LIMIT,
-        CLASS_LIMIT,
+        PARAMS.clique_branchings,
         deadline.remaining(),
     )
     search.run()
@@ -106,8 +112,8 @@ def _most_branchings(links: LinkGraph, deadline: Deadline) -> int:
     worth theirs. With hard ones alone, what the quick search leaves open is not cheap either.
     """
     if links.is_hard or not deadline.counts_work:
-        return NODE_LIMIT
-    return min(NODE_LIMIT, deadline.max_nodes or FEW_BRANCHINGS)
+        return PARAMS.branchings
+    return min(PARAMS.branchings, deadline.max_nodes or PARAMS.few_branchings)
 
 
 def has_crowded_cliques(links: LinkGraph, n_clusters: int) -> bool:
@@ -120,10 +126,9 @@ def has_crowded_cliques(links: LinkGraph, n_clusters: int) -> bool:
     return 2 * largest > n_clusters and links.n_edges > 0 and links.is_hard and links.is_disjoint_cliques
 
 
-def match_cliques(problem: AssignmentProblem, prices: NDArray[np.float64] | None = None) -> LinkedAnswer:
-    """Match each clique at least cost, prices added, and send free blocks to their cheapest cluster."""
-    links = problem.graph
-    costs = problem.costs if prices is None else problem.costs_at(prices)
+def match_cliques(problem: AssignmentProblem) -> LinkedAnswer:
+    """Match each clique at least cost, and send free blocks to their cheapest cluster."""
+    links, costs = problem.graph, problem.costs
     labels, cost, clash = _core.match_cliques(costs, links.indptr, links.indices)
     if clash.size:
         raise clash_error(clash, problem.n_clusters)

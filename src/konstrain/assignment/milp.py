@@ -1,10 +1,8 @@
 """Engine for everything: the whole problem as one binary program in HiGHS. The referee, and the last resort."""
 
-import numpy as np
-
 from konstrain.assignment.model import AssignmentModel, links_of
-from konstrain.assignment.problem import Assignment, AssignmentProblem
-from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.assignment.problem import Assignment, AssignmentProblem, infeasible_combination
+from konstrain.exceptions import UndecidedError
 from konstrain.stop import NO_DEADLINE, Deadline
 
 name = "milp"
@@ -17,16 +15,7 @@ def supports(problem: AssignmentProblem) -> bool:
 
 def whole_model(problem: AssignmentProblem) -> AssignmentModel:
     """Write the problem down as it stands."""
-    low, high = problem.widened_bounds
-    return AssignmentModel(
-        costs=problem.costs,
-        links=links_of(problem.links),
-        demand=problem.demand,
-        low=low if problem.has_sizes else None,
-        high=high if problem.has_sizes else None,
-        at_least=np.ones(problem.n_clusters) if problem.nonempty else None,
-        resources=None if problem.resources is None else problem.resources.compared,
-    )
+    return AssignmentModel(problem.costs, links_of(problem.links), problem.rules_as_asked)
 
 
 def solve(
@@ -36,10 +25,7 @@ def solve(
     start = warm.labels if warm is not None and problem.is_feasible(warm.labels) else None
     answer = whole_model(problem).solve(deadline=deadline, start=start)
     if answer.status == "infeasible":
-        raise InfeasibleError(
-            f"no assignment of {problem.n_blocks} blocks to {problem.n_clusters} clusters keeps all links and sizes",
-            reason="combination",
-        )
+        raise infeasible_combination(problem)
     labels = answer.labels if answer.labels is not None else start
     if labels is None:
         raise UndecidedError(

@@ -10,11 +10,11 @@ from scipy.sparse import coo_array, csr_array
 
 from konstrain._highs import BinaryProgram, LinearProgram, solve_binary
 from konstrain._tolerances import SUM_RELATIVE
-from konstrain.assignment.resources import Resources
+from konstrain.assignment.rules import Rules
 from konstrain.links import Edges, LinkGraph
 from konstrain.stop import NO_DEADLINE, Deadline
 
-# Rounds of cuts for sizes that an answer breaks by less than HiGHS can see; a round or two is usual.
+# Rounds of cuts for sums that a solution breaks by less than HiGHS can see; a round or two is usual.
 MOST_CUT_ROUNDS = 100
 
 
@@ -37,26 +37,16 @@ class AssignmentModel:
         Infinite where a block may not go.
     links : tuple of three ndarrays or None
         First end, second end, weight (as in `LinkGraph`) of every link.
-    demand : ndarray of shape (n_blocks,) or None
-        None: 1 each.
-    low, high : ndarray of shape (n_clusters,) or None
-        Sizes, already widened by whatever rounding is to be forgiven.
-    at_least : ndarray of shape (n_clusters,) or None
-        How many blocks each cluster must receive, whatever their demand.
-    resources : Resources or None
-        Bounds on further sums, already widened too.
-    rules : tuple of csr_array and ndarray, or None
+    rules : Rules or None
+        Bounds on sums, compared with them as they are.
+    linear : tuple of csr_array and ndarray, or None
         Coefficients over blocks and clusters (clusters of a block side by side) and what each sum may be at most.
     """
 
     costs: NDArray[np.float64]
     links: Edges | None = None
-    demand: NDArray[np.float64] | None = None
-    low: NDArray[np.float64] | None = None
-    high: NDArray[np.float64] | None = None
-    at_least: NDArray[np.float64] | None = None
-    resources: Resources | None = None
-    rules: tuple[csr_array, NDArray[np.float64]] | None = None
+    rules: Rules | None = None
+    linear: tuple[csr_array, NDArray[np.float64]] | None = None
 
     def solve(self, *, deadline: Deadline = NO_DEADLINE, start: NDArray[np.int32] | None = None) -> ModelAnswer:
         """Solve to optimality or to the deadline; `start` is a feasible labelling, if one is known.
@@ -64,7 +54,7 @@ class AssignmentModel:
         HiGHS sees differences down to a billionth of the largest cost that it is given. So labels that it calls
         optimal tell which choices cost more than all of these labels together, and without those it is asked again.
         """
-        model = whole = self._within_sizes()
+        model = whole = self._within_rules()
         while True:
             answer = model._solve_once(deadline, start)
             if answer.labels is None or answer.status != "optimal":
@@ -77,11 +67,20 @@ class AssignmentModel:
                 return ModelAnswer(answer.labels, float(whole._least.sum()), "optimal")
             model = model._below(most)
 
-    def _within_sizes(self) -> "AssignmentModel":
-        """Rule out clusters that are too small for a block: what is left sets the scale of each cluster's size."""
-        if self.high is None or self.demand is None:
-            return self
-        return replace(self, costs=np.where(self.demand[:, None] <= self.high, self.costs, np.inf))
+    def _within_rules(self) -> "AssignmentModel":
+        """Rule out clusters that are too small for a block: what is left sets the scale of each rule."""
+        costs = self.costs
+        for r in self._counting_rules:
+            assert self.rules is not None
+            costs = np.where(self.rules.added[:, r, None] <= self.rules.high[:, r], costs, np.inf)
+        return replace(self, costs=costs)
+
+    @cached_property
+    def _counting_rules(self) -> NDArray[np.intp]:
+        """Rules that blocks only add to."""
+        if self.rules is None:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero((self.rules.added >= 0.0).all(axis=0))
 
     def _below(self, most: float) -> "AssignmentModel":
         """Rule out choices, and make links hard, whose cost alone exceeds what all of some labels pay in excess."""
@@ -95,7 +94,7 @@ class AssignmentModel:
         return replace(self, costs=costs, links=links)
 
     def _solve_once(self, deadline: Deadline, start: NDArray[np.int32] | None) -> ModelAnswer:
-        """Ask HiGHS, and again with a cut for each size that its answer breaks by less than HiGHS can see."""
+        """Ask HiGHS, and again with a cut for each rule that its solution breaks by less than HiGHS can see."""
         allowed = np.isfinite(self.costs)
         if not allowed.any(axis=1).all():
             return ModelAnswer(None, np.inf, "infeasible")
@@ -110,7 +109,7 @@ class AssignmentModel:
             if answer.x is None:
                 return ModelAnswer(None, bound, answer.status)
             labels = self._decode(answer.x, allowed)
-            cuts = self._size_cuts(labels, allowed)
+            cuts = self._cuts(labels, allowed)
             if cuts is None:
                 return ModelAnswer(labels, bound, answer.status)
             program = program.with_rows(*cuts.finish(program.cost.size))
@@ -135,41 +134,28 @@ class AssignmentModel:
         broken = np.where(weight > 0, labels[first] == labels[second], labels[first] != labels[second])
         return total + float(np.abs(weight[broken]).sum())
 
-    def _size_cuts(self, labels: NDArray[np.int32], allowed: NDArray[np.bool_]) -> "_Rows | None":
-        """Rows that exclude what is wrong with the sums of labels, in whole numbers; None when nothing is."""
-        variable = _numbered(allowed)
-        cuts = _Rows()
-        self._cut_sizes(cuts, labels, variable)
-        self._cut_resources(cuts, labels, variable)
-        return cuts if cuts.n_rows else None
-
-    def _cut_sizes(self, cuts: "_Rows", labels: NDArray[np.int32], variable: NDArray[np.int64]) -> None:
-        if self.low is None or self.high is None:
-            return
-        demand = np.ones(labels.size) if self.demand is None else self.demand
-        sizes = np.bincount(labels, weights=demand, minlength=self.costs.shape[1])
-        for j in np.flatnonzero((sizes > self.high) | (sizes < self.low)):
-            inside = np.flatnonzero(labels == j)
-            if sizes[j] > self.high[j]:
+    def _cuts(self, labels: NDArray[np.int32], allowed: NDArray[np.bool_]) -> "_Rows | None":
+        """Rows in whole numbers that exclude what is wrong with the sums of labels; None when nothing is."""
+        if self.rules is None:
+            return None
+        rules, variable, cuts = self.rules, _numbered(allowed), _Rows()
+        values = rules.values(labels)
+        for j, r in np.argwhere((values > rules.high) | (values < rules.low)):
+            inside, added = labels == j, rules.added[:, r]
+            if r not in self._counting_rules:
+                # Amounts of both signs may cancel: nothing less than just this cluster is excluded.
+                there = np.flatnonzero(variable[:, j] >= 0)
+                sign = np.where(inside[there], 1.0, -1.0)
+                cuts.add_one(variable[there, j], sign, -np.inf, float((sign > 0).sum()) - 1.0)
+            elif values[j, r] > rules.high[j, r]:
                 # The largest of these blocks that together are too much: not all of them.
-                largest = inside[np.argsort(-demand[inside], kind="stable")]
-                count = int(np.argmax(np.cumsum(demand[largest]) > self.high[j])) + 1
-                members, low, high = largest[:count], -np.inf, count - 1.0
+                largest = np.flatnonzero(inside)[np.argsort(-added[inside], kind="stable")]
+                count = int(np.argmax(np.cumsum(added[largest]) > rules.high[j, r])) + 1
+                cuts.add_one(variable[largest[:count], j], 1.0, -np.inf, count - 1.0)
             else:
                 # These blocks are too little: at least one more.
-                others = np.flatnonzero((variable[:, j] >= 0) & (labels != j))
-                members, low, high = others, 1.0, np.inf
-            cuts.add_one(variable[members, j], 1.0, low, high)
-
-    def _cut_resources(self, cuts: "_Rows", labels: NDArray[np.int32], variable: NDArray[np.int64]) -> None:
-        if self.resources is None:
-            return
-        values, low, high = self.resources.values(labels), self.resources.low, self.resources.high
-        for j in np.flatnonzero(((values > high) | (values < low)).any(axis=1)):
-            # Amounts of both signs may cancel: nothing less than just this cluster is excluded.
-            there = np.flatnonzero(variable[:, j] >= 0)
-            inside = labels[there] == j
-            cuts.add_one(variable[there, j], np.where(inside, 1.0, -1.0), -np.inf, float(inside.sum()) - 1.0)
+                cuts.add_one(variable[(variable[:, j] >= 0) & ~inside, j], 1.0, 1.0, np.inf)
+        return cuts if cuts.n_rows else None
 
     def relaxation(self) -> "Relaxation":
         """Let blocks be shared between clusters; without soft links, and every choice allowed."""
@@ -189,9 +175,9 @@ class AssignmentModel:
         rows = _Rows()
         block, _ = np.nonzero(allowed)
         rows.add(block, variable[allowed], 1.0, np.ones(self.costs.shape[0]), np.ones(self.costs.shape[0]))
-        self._add_sizes(rows, allowed, variable)
-        if self.rules is not None:
-            coefficients, high = self.rules
+        self._add_rules(rows, allowed, variable)
+        if self.linear is not None:
+            coefficients, high = self.linear
             rows.add_matrix(coefficients, variable.ravel(), high)
         penalties = self._add_links(rows, variable, excess.size)
         cost = np.concatenate([excess, penalties / scale])
@@ -199,30 +185,16 @@ class AssignmentModel:
         # Soft links make choices alike: most of them only move the price from one link to another.
         return BinaryProgram(cost, *rows.finish(cost.size), integer, is_even=penalties.size > 0)
 
-    def _add_sizes(self, rows: "_Rows", allowed: NDArray[np.bool_], variable: NDArray[np.int64]) -> None:
+    def _add_rules(self, rows: "_Rows", allowed: NDArray[np.bool_], variable: NDArray[np.int64]) -> None:
+        if self.rules is None:
+            return
         block, cluster = np.nonzero(allowed)
-        if self.low is not None and self.high is not None:
-            demand = np.ones(self.costs.shape[0]) if self.demand is None else self.demand
-            # In units of the largest demand that each cluster can take: HiGHS' tolerances are absolute here too.
-            unit = np.where(allowed, demand[:, None], 0.0).max(axis=0, initial=0.0)
-            unit[unit == 0.0] = 1.0
-            rows.add(cluster, variable[allowed], (demand[block] / unit[cluster]), self.low / unit, self.high / unit)
-        if self.at_least is not None:
-            rows.add(cluster, variable[allowed], 1.0, self.at_least, np.full(self.costs.shape[1], np.inf))
-        if self.resources is not None:
-            self._add_rules(self.resources, rows, allowed, variable)
-
-    def _add_rules(
-        self, asked: Resources, rows: "_Rows", allowed: NDArray[np.bool_], variable: NDArray[np.int64]
-    ) -> None:
-        block, cluster = np.nonzero(allowed)
-        for r in range(asked.n_rules):
-            added = asked.of_blocks[:, r]
-            # In units of the largest amount that each cluster can take, as sizes are.
+        for r in range(self.rules.n_rules):
+            added, low, high = self.rules.added[:, r], self.rules.low[:, r], self.rules.high[:, r]
+            # In units of the largest amount that each cluster can take: HiGHS' tolerances are absolute here too.
             unit = np.where(allowed, np.abs(added)[:, None], 0.0).max(axis=0, initial=0.0)
             unit[unit == 0.0] = 1.0
-            value = added[block] / unit[cluster]
-            rows.add(cluster, variable[allowed], value, asked.low[:, r] / unit, asked.high[:, r] / unit)
+            rows.add(cluster, variable[allowed], added[block] / unit[cluster], low / unit, high / unit)
 
     def _add_links(self, rows: "_Rows", variable: NDArray[np.int64], n_choices: int) -> NDArray[np.float64]:
         """Add one row per link and cluster it concerns; soft links get a variable that pays for breaking them."""

@@ -1,4 +1,4 @@
-"""The one question every engine answers, and the one form of the answer."""
+"""The assignment problem that every engine solves, and the one form of its solution."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain._tolerances import PROOF_RELATIVE, SUM_RELATIVE
-from konstrain.assignment.resources import Resources
+from konstrain.assignment.rules import Rules
+from konstrain.exceptions import InfeasibleError
 from konstrain.links import LinkGraph
 from konstrain.rounding import demand_rounding, widened
 from konstrain.stop import NO_DEADLINE, Deadline
@@ -34,7 +35,7 @@ class AssignmentProblem:
         Bounds on the sum of demands in each cluster.
     nonempty : bool
         Whether every cluster must receive at least one block.
-    resources : Resources or None
+    resources : Rules or None
         Bounds on further sums per cluster: several resources, shares of groups.
 
     Examples
@@ -51,7 +52,7 @@ class AssignmentProblem:
     size_min: NDArray[np.float64] | None = None
     size_max: NDArray[np.float64] | None = None
     nonempty: bool = False
-    resources: Resources | None = None
+    resources: Rules | None = None
 
     @classmethod
     def checked(
@@ -63,7 +64,7 @@ class AssignmentProblem:
         size_min: Any = None,
         size_max: Any = None,
         nonempty: bool = False,
-        resources: Resources | None = None,
+        resources: Rules | None = None,
     ) -> Self:
         """Make a problem from array-likes, refusing what no engine could answer."""
         costs = np.ascontiguousarray(costs, dtype=np.float64)
@@ -142,9 +143,28 @@ class AssignmentProblem:
         """The bounds as sizes are compared with them: each gives way by rounding at its own magnitude."""
         return widened(*self.bounds, self.demand_rounding)
 
-    def costs_at(self, prices: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Costs of blocks that also pay the price of their cluster for each unit of demand."""
-        return self.costs + (prices if self.demand is None else self.demand[:, None] * prices)
+    @cached_property
+    def rules(self) -> Rules:
+        """All that bounds sums per cluster as one, whole where sums are: resources, sizes, non-empty clusters."""
+        return self.rules_as_asked.tightened
+
+    @cached_property
+    def rules_as_asked(self) -> Rules:
+        """All that bounds sums per cluster as one: resources and shares, then sizes, then non-empty clusters."""
+        rules = Rules.none(*self.costs.shape) if self.resources is None else self.resources
+        ones = np.ones(self.n_blocks)
+        demand = ones if self.demand is None else self.demand
+        low, high = self.widened_bounds
+        least = float(demand.min(initial=np.inf))
+        if self.nonempty and 0.0 < least < np.inf:
+            low = np.maximum(low, least * (1.0 - self.demand_rounding))
+        has_low, has_high = low > 0.0, high < self.total_demand
+        if has_low.any() or has_high.any():
+            rules = rules.with_rule(demand, np.where(has_low, low, -np.inf), np.where(has_high, high, np.inf))
+        if self.nonempty and not 0.0 < least < np.inf:
+            # Blocks without demand fill a cluster too.
+            rules = rules.with_rule(ones, np.ones(self.n_clusters), np.full(self.n_clusters, np.inf))
+        return rules.compared
 
     def sizes(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
         """Sum of demands in each cluster."""
@@ -163,12 +183,7 @@ class AssignmentProblem:
 
     def is_feasible(self, labels: NDArray[np.int32]) -> bool:
         """Whether labels break no hard link and keep every size, resource and share within its bounds."""
-        sizes, (low, high) = self.sizes(labels), self.widened_bounds
-        if (sizes < low).any() or (sizes > high).any():
-            return False
-        if self.nonempty and not np.bincount(labels, minlength=self.n_clusters).all():
-            return False
-        if self.resources is not None and not self.resources.are_kept_by(labels):
+        if not self.rules.are_kept_by(labels):
             return False
         return self.links is None or bool(np.isfinite(self.links.penalty(labels)))
 
@@ -236,6 +251,23 @@ class Assignment:
         """How far the cost may be from the best possible, relative to the cost."""
         difference = max(0.0, self.cost - self.lower_bound)
         return 0.0 if self.proven or difference == 0.0 else difference / max(abs(self.cost), 1e-300)
+
+
+def infeasible_combination(problem: AssignmentProblem) -> InfeasibleError:
+    """Make the error for a problem that no labels solve, in the words of what it asks."""
+    total = problem.total_demand
+    low, high = problem.bounds
+    kept = ["all links"] if problem.has_links else []
+    kept += ["all sizes"] if (low > 0).any() or (high < total).any() else []
+    kept += ["all resources and shares"] if problem.has_resources else []
+    kept += ["every cluster filled"] if problem.nonempty or not kept else []
+    relax = {"all sizes": "relax a size bound", "all resources and shares": "relax a bound on resources or shares"}
+    remedies = [relax[kind] for kind in kept if kind in relax] + ["remove links where there are any"]
+    return InfeasibleError(
+        f"no assignment of {problem.n_blocks} blocks to {problem.n_clusters} clusters keeps {' and '.join(kept)}; "
+        f"{', or '.join(remedies)}",
+        reason="combination",
+    )
 
 
 def only_prices(prices: NDArray[np.float64] | None) -> Assignment:

@@ -10,11 +10,10 @@ With many clusters each block keeps a short list of the clusters that are cheape
 prices come from Newton steps on a smoothed dual over these lists, then paths over the lists end it. Blocks that may
 prefer a cluster off their list get a new one on the way, so the answer is proved against all clusters.
 
-Where sizes are fixed, up to one block, the first prices come from an auction (``auction.h``).
-
 Costs are used as they are, in double precision: nothing is scaled or rounded to integers.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,24 @@ from konstrain.stop import NO_DEADLINE, Deadline
 
 name = "transport"
 
-# From this many clusters on short lists of clusters per block are faster than the whole matrix: at 20,000 x 200 both
-# take as long, at 20,000 x 1,000 lists take a third. The one place that decides, for matrices and for rows.
-MANY_CLUSTERS = 200
-# Clusters on a list. Longer ones cost every pass, shorter ones are made anew more often.
-LIST_LENGTH = 24
+
+@dataclass(frozen=True)
+class TransportParams:
+    """When blocks have short lists of clusters instead of a row of costs.
+
+    Parameters
+    ----------
+    many_clusters : int
+        Fewest clusters for lists; larger: the matrix serves more clusters. At 20,000 x 200 both take as long.
+    list_length : int
+        Clusters on a list; larger: every pass takes longer, and lists are made anew less often.
+    """
+
+    many_clusters: int = 200
+    list_length: int = 24
+
+
+PARAMS = TransportParams()
 
 # What a kernel answers: labels, prices per block, cost, lower bound, whether it ended in time.
 KernelAnswer = tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool]
@@ -40,7 +52,7 @@ KernelAnswer = tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool]
 
 def uses_lists(n_clusters: int) -> bool:
     """Whether a step works on lists of clusters per block."""
-    return n_clusters >= MANY_CLUSTERS
+    return n_clusters >= PARAMS.many_clusters
 
 
 def supports(problem: AssignmentProblem) -> bool:
@@ -76,7 +88,8 @@ def count_bounds(problem: AssignmentProblem) -> tuple[NDArray[np.int64], NDArray
     lower = np.maximum(np.ceil(low / unit), 1.0 if problem.nonempty else 0.0)
     # Beyond the number of blocks both bounds say the same as one more; this also makes infinities integers.
     lower = np.minimum(lower, n_blocks + 1).astype(np.int64)
-    upper = np.clip(np.floor(high / unit), -1, n_blocks).astype(np.int64)
+    with np.errstate(over="ignore"):
+        upper = np.clip(np.floor(high / unit), -1, n_blocks).astype(np.int64)
     _refuse_impossible(lower, upper, n_blocks, unit)
     return lower, upper
 
@@ -176,7 +189,7 @@ def _kernel(
             time_limit=deadline.remaining(),
             is_warm=warm,
             n_threads=1,
-            list_length=LIST_LENGTH,
+            list_length=PARAMS.list_length,
         )
         if finished:
             return labels, prices, cost, bound, True

@@ -20,6 +20,7 @@ from konstrain.constraints.inputs import (
     read_resources,
     read_rows,
     read_sizes,
+    refuse_too_heavy,
 )
 from konstrain.constraints.pairs import representatives
 from konstrain.constraints.shares import Attribute, read_shares
@@ -84,6 +85,7 @@ class Constraints:
         shares = asked.get("share_min"), asked.get("share_max"), asked.get("share_tolerance")
         attributes = read_shares(asked.get("category"), *shares, n)
         weights = read_amounts("sample_weight", asked.get("sample_weight"), n)
+        refuse_too_heavy(X, weights)
         diameter = read_limit("diameter_max", asked.get("diameter_max"))
         separation = read_limit("separation_min", asked.get("separation_min"))
         if X is None and (diameter is not None or separation is not None):

@@ -73,15 +73,24 @@ def too_few_clusters(constraints: Constraints, witness: UncolorableRows) -> Find
 
 def combination(constraints: Constraints) -> Finding:
     """Say that sizes, resources, shares, blocks and conflicts are possible one by one but not together."""
+    has_sizes = constraints.size_min is not None or constraints.size_max is not None
     has_shares = any(attribute.is_bounded for attribute in constraints.attributes)
-    kinds = ["sizes"] if constraints.amounts is None else ["resources"]
-    kinds += ["shares"] * has_shares
-    relax = "size_min or size_max" + (", relax the shares" if has_shares else "")
+    kinds = ["all sizes"] * has_sizes + ["all resources"] * (constraints.amounts is not None)
+    kinds += ["all shares"] * has_shares + ["all conflicts"] * bool(constraints.cannot)
+    relax = ["relax size_min or size_max"] * (has_sizes or constraints.amounts is not None)
+    relax += ["relax the shares"] * has_shares
+    has_links = any((constraints.must, constraints.cannot, constraints.groups, constraints.labels))
+    relax += ["remove links"] * has_links
+    filled = " and leaves no cluster empty" if constraints.nonempty else ""
     message = (
-        f"no way to put the blocks into {constraints.n_clusters} clusters keeps all {', all '.join(kinds)} and all "
-        f"conflicts, though each of them alone could be kept; relax {relax}, or remove links."
+        f"no way to put the blocks into {constraints.n_clusters} clusters keeps {_and(kinds)}{filled}, though each "
+        f"of these alone is possible; {', or '.join(relax) or 'lower n_clusters'}."
     )
     return Finding("combination", message, None)
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]])) if words else "the blocks whole"
 
 
 def listed_rows(rows: Iterable[Any]) -> str:

@@ -37,9 +37,8 @@ def pairs_beyond_diameter(X: Any, diameter_max: float) -> NDArray[np.int32]:
     >>> pairs_beyond_diameter([[0.0], [1.0], [3.0]], 2.5).tolist()
     [[0, 2]]
     """
-    limit = read_limit("diameter_max", diameter_max)
+    limit = _limit("diameter_max", diameter_max)
     n_samples, X = _rows(X)
-    assert limit is not None
     if not is_sparse(X) and X.shape[1] <= _TREE_DIMENSIONS:
         tree = scipy.spatial.KDTree(X)
         within = (int(tree.count_neighbors(tree, limit)) - n_samples) // 2
@@ -81,9 +80,8 @@ def pairs_within_separation(X: Any, separation_min: float) -> NDArray[np.int32]:
     >>> pairs_within_separation([[0.0], [1.0], [3.0]], 2.0).tolist()
     [[0, 1]]
     """
-    limit = read_limit("separation_min", separation_min)
+    limit = _limit("separation_min", separation_min)
     n_samples, X = _rows(X)
-    assert limit is not None
     if not is_sparse(X) and X.shape[1] <= _TREE_DIMENSIONS:
         return _close_pairs_by_tree(X, limit)
     found: list[NDArray[np.int32]] = []
@@ -97,6 +95,13 @@ def pairs_within_separation(X: Any, separation_min: float) -> NDArray[np.int32]:
         count += found[-1].shape[0]
         _refuse_too_many("separation_min", limit, count, "is at least")
     return _sorted_pairs(found)
+
+
+def _limit(name: str, value: Any) -> float:
+    limit = read_limit(name, value)
+    if limit is None:
+        raise ValueError(f"{name} must be a distance, a number not below 0, got None")
+    return limit
 
 
 def _rows(X: Any) -> tuple[int, Any]:

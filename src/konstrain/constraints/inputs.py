@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from konstrain import _core
-from konstrain.constraints.tables import Column, is_sparse, link_columns
+from konstrain._sklearn import is_argument_of_fold
+from konstrain.constraints.tables import Column, is_sparse, link_columns, refuse_hidden, refuse_lazy
 
 # Row numbers are kept as int32 to halve the memory of a million pairs.
 MAX_ROWS = 2**31 - 2
@@ -58,6 +59,7 @@ def read_rows(X: Any) -> tuple[int, Any]:
         if not 0 < int(X) <= MAX_ROWS:
             raise ValueError(f"the number of rows must lie between 1 and {MAX_ROWS}, got {X}")
         return int(X), None
+    refuse_hidden("X", X)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
     return int(X.shape[0]), usable_rows(X)
 
@@ -75,13 +77,31 @@ def usable_rows(X: Any) -> Any:
     largest: float = _core.largest_magnitude(values.ravel(order="K"))
     if not math.isfinite(largest):
         _refuse_not_finite(X)
-    # Two rows differ by at most twice that in each feature, and 4 = 2^2.
-    if not largest <= math.sqrt(sys.float_info.max / 4.0 / max(1, X.shape[0] * X.shape[1])):
+    if not largest <= largest_value(X.shape[0] * X.shape[1]):
         row = _row_with(X, largest)
         raise ValueError(
             f"Input X has {largest:.3g} in row {row}, too large to be squared and summed; divide all rows by a number"
         )
     return X
+
+
+def largest_value(n_terms: float) -> float:
+    """Return the magnitude up to which differences of two values may be squared and so many squares summed."""
+    # Two values differ by at most twice that, and 4 = 2^2.
+    return math.sqrt(sys.float_info.max / 4.0 / max(1.0, n_terms))
+
+
+def refuse_too_heavy(X: Any, sample_weight: NDArray[np.float64] | None) -> None:
+    """Raise where weighted squared distances, summed over all rows, could exceed the largest number there is."""
+    # Rows that count 1 each have passed `usable_rows`.
+    if X is None or sample_weight is None or (total := float(sample_weight.sum())) <= X.shape[0]:
+        return
+    values = X.data if is_sparse(X) else X
+    if not _core.largest_magnitude(values.ravel(order="K")) <= largest_value(total * X.shape[1]):
+        raise ValueError(
+            f"sample_weight adds up to {total:.3g}: squared distances of rows, times their weights, are too large to "
+            "be summed; divide all weights by a number"
+        )
 
 
 def _row_with(X: Any, magnitude: float) -> int:
@@ -108,6 +128,11 @@ def read_links(name: str, value: Any, n_samples: int) -> Links:
     """Return the links of one kind with row numbers checked; self pairs of must-links are dropped."""
     if value is None:
         return Links(_no_pairs(), _no_pairs(), np.zeros(0))
+    if is_argument_of_fold(value, n_samples):
+        raise ValueError(
+            f"{name} names rows of X by number, and cross-validation fits folds in which these are other rows; "
+            "give partial labels as y, which go with their rows, or fit each setting to all rows"
+        )
     columns = link_columns(name, value, n_samples)
     pairs = _row_numbers(name, columns, n_samples)
     confidence = _confidences(name, columns[2], pairs) if len(columns) == 3 else None
@@ -147,7 +172,7 @@ def _row_numbers(name: str, columns: list[Column], n_samples: int) -> NDArray[np
 def _whole_numbers(name: str, columns: list[Column], side: int) -> NDArray[np.float64]:
     """Turn floats or objects into whole numbers, naming the first that is none."""
     column = columns[side]
-    if column.dtype.kind in "bSU":
+    if column.dtype.kind in "bcSU":
         raise ValueError(f"{name}[0] is {_pair(columns, 0)}: {_shown(column[0])} is not a row number")
     numbers_ = np.empty(column.size, dtype=np.float64)
     try:
@@ -174,6 +199,8 @@ def _shown(value: Any) -> str:
 
 
 def _confidences(name: str, column: Column, pairs: NDArray[np.int32]) -> NDArray[np.float64]:
+    # As objects complex numbers are refused like text; as they are, numpy drops their imaginary parts.
+    column = column.astype(object) if column.dtype.kind == "c" else column
     try:
         confidence: NDArray[np.float64] = np.array(column, dtype=np.float64)
     except (TypeError, ValueError):
@@ -192,6 +219,7 @@ def read_membership(name: str, value: Any, n_samples: int) -> Membership | None:
     """Return groups or labels as codes, rows without one (see `is_missing`) as -1; None when no row has one."""
     if value is None:
         return None
+    refuse_lazy(name, value)
     values = membership_values(value)
     if values.shape != (n_samples,):
         raise ValueError(f"{name} must have one value per row, shape ({n_samples},), got {values.shape}")
@@ -269,11 +297,23 @@ def read_amounts(name: str, value: Any, n_samples: int) -> NDArray[np.float64] |
     wrong = np.flatnonzero(~(np.isfinite(amounts) & (amounts >= 0)))
     if wrong.size:
         raise ValueError(f"{name}[{wrong[0]}] is {amounts[wrong[0]]}; it must be finite and not negative")
+    _refuse_infinite_sums(name, amounts)
     return amounts
 
 
+def _refuse_infinite_sums(name: str, amounts: NDArray[np.float64]) -> None:
+    with np.errstate(over="ignore"):
+        if not np.isfinite(amounts.sum(axis=0)).all():
+            raise ValueError(
+                f"{name} has values up to {amounts.max():.3g}, too large to be added up; divide all by a number"
+            )
+
+
 def _as_numbers(name: str, value: Any) -> NDArray[np.float64]:
+    refuse_hidden(name, value)
     try:
+        if np.asarray(value).dtype.kind == "c":
+            raise ValueError("they are complex; give real ones")
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers: {error}") from None
@@ -300,6 +340,7 @@ def read_resources(demand: Any, size_min: Any, size_max: Any, n_samples: int, n_
     if wrong.size:
         row, column = wrong[0]
         raise ValueError(f"demand[{row}, {column}] is {values[row, column]}; it must be finite and not negative")
+    _refuse_infinite_sums("demand", values)
     names = resource_names(demand, values.shape[1])
     return Amounts(values, *read_resource_bounds(size_min, size_max, n_clusters, len(names)), names)
 

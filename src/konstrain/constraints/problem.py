@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, csr_matrix, sparray
 
 from konstrain import _core
 from konstrain.assignment.problem import AssignmentProblem
-from konstrain.assignment.resources import Resources
+from konstrain.assignment.rules import Rules
 from konstrain.constraints.arguments import ConstraintArguments, shows_constraints
 from konstrain.constraints.closure import Blocks, Conflicts
 from konstrain.constraints.constraints import Constraints
@@ -21,7 +21,7 @@ from konstrain.constraints.shares import Attribute
 from konstrain.constraints.soft import SoftLinks
 from konstrain.constraints.tables import is_sparse
 from konstrain.links import LinkGraph
-from konstrain.rounding import demand_rounding, widened
+from konstrain.rounding import demand_rounding, unit_exponent, widened
 from konstrain.stop import Deadline
 
 
@@ -64,7 +64,7 @@ class Problem:
         Whether the conflicts are proved to leave room for n_clusters clusters; None: not decided in time.
     sample_weight : ndarray of float64, shape (n_samples,), or None
         Weight of each row, for methods that look inside blocks; None: 1 each.
-    resources : Resources or None
+    resources : Rules or None
         Bounds on several resources and on shares of groups, over blocks; sizes are not among them.
     rule_names : tuple of RuleName
         What each of its rules is about.
@@ -99,7 +99,7 @@ class Problem:
     nonempty: bool = True
     colorable: bool | None = True
     sample_weight: NDArray[np.float64] | None = None
-    resources: Resources | None = None
+    resources: Rules | None = None
     rule_names: tuple[RuleName, ...] = ()
     amounts: Amounts | None = None
     attributes: tuple[Attribute, ...] = ()
@@ -293,14 +293,28 @@ class Problem:
         """
         if violation_cost is None and self.has_soft_links:
             raise ValueError("there are soft links: give violation_cost, the price of breaking one of confidence 1")
+        demand, size_min, size_max = self._assigned_sizes
         return AssignmentProblem(
             costs=costs,
             links=self.links_at(violation_cost),
-            demand=None if self.has_unit_demand else self.demand,
-            size_min=self._block_bounds[0],
-            size_max=self._block_bounds[1],
+            demand=demand,
+            size_min=size_min,
+            size_max=size_max,
             nonempty=self.nonempty,
             resources=self.resources,
+        )
+
+    @cached_property
+    def rules(self) -> Rules | None:
+        """All bounded sums over clusters as rules: several resources and shares, then sizes; None without any."""
+        if self.size_min is None and self.size_max is None:
+            return self.resources
+        demand, low, high = self._assigned_sizes
+        rules = Rules.none(self.n_blocks, self.n_clusters) if self.resources is None else self.resources
+        return rules.with_rule(
+            np.ones(self.n_blocks) if demand is None else demand,
+            np.full(self.n_clusters, -np.inf) if low is None else low,
+            np.full(self.n_clusters, np.inf) if high is None else high,
         )
 
     @cached_property
@@ -312,6 +326,16 @@ class Problem:
         low = np.zeros(self.n_clusters) if self.size_min is None else self.size_min
         high = np.full(self.n_clusters, np.inf) if self.size_max is None else self.size_max
         return widened(low, high, demand_rounding(self.demand, self.n_samples))
+
+    @cached_property
+    def _assigned_sizes(self) -> tuple[NDArray[np.float64] | None, ...]:
+        """Demand of blocks and bounds on it as assignments get them: in a unit in which prices stay finite."""
+        given = (None if self.has_unit_demand else self.demand, *self._block_bounds)
+        exponent = unit_exponent(self.demand)
+        if exponent == 0:
+            return given
+        with np.errstate(over="ignore"):  # a bound far above all demands may become infinite
+            return tuple(None if values is None else np.ldexp(values, -exponent) for values in given)
 
     @cached_property
     def _block_bounds(self) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._tolerances import TOTAL_RELATIVE
-from konstrain.assignment.resources import Resources
+from konstrain.assignment.rules import Rules
 from konstrain.constraints.closure import Blocks
 from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.explain import listed_rows
@@ -72,7 +72,7 @@ def bounded_attributes(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ..
     return tuple(attribute for attribute in attributes if attribute.is_bounded)
 
 
-def rules_of(constraints: Constraints, blocks: Blocks) -> tuple[Resources | None, tuple[RuleName, ...]]:
+def rules_of(constraints: Constraints, blocks: Blocks) -> tuple[Rules | None, tuple[RuleName, ...]]:
     """Return the rules over blocks with their names; None where nothing of the kind is asked."""
     held = constraints.amounts
     table = RuleTable.of(constraints.n_clusters, held, constraints.attributes)
@@ -81,7 +81,7 @@ def rules_of(constraints: Constraints, blocks: Blocks) -> tuple[Resources | None
     columns = [] if held is None else [blocks.total(column) for column in held.values.T]
     for attribute in bounded_attributes(constraints.attributes):
         columns += [blocks.total((attribute.codes == v).astype(np.float64)) for v in range(len(attribute.values))]
-    return Resources(np.column_stack(columns), table.weights, table.low, table.high), table.names
+    return Rules(np.column_stack(columns), table.weights, table.low, table.high), table.names
 
 
 def _share_rules(attribute: Attribute) -> Iterator[tuple[int, float, str]]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from konstrain._tolerances import SHARE_SUM
 from konstrain.constraints.inputs import membership_values
+from konstrain.constraints.tables import refuse_lazy
 
 # Values named in a message.
 _SHOWN = 6
@@ -141,6 +142,7 @@ def bounded(
 
 def columns_of(category: Any) -> list[tuple[str, Any]]:
     """Names and values of the attributes, whatever table they come in."""
+    refuse_lazy("category", category)
     if isinstance(category, Mapping):
         return [(str(name), column) for name, column in category.items()]
     names = getattr(category, "column_names", None) or getattr(category, "columns", None)
@@ -150,6 +152,13 @@ def columns_of(category: Any) -> list[tuple[str, Any]]:
     if values.ndim == 2:
         return [(str(at), values[:, at]) for at in range(values.shape[1])]
     return [(str(getattr(category, "name", None) or "category"), values)]
+
+
+def plain_category(category: Any) -> dict[str, NDArray[Any]] | None:
+    """Return the attributes as arrays by name, whatever table they come in; None where there are none."""
+    if category is None:
+        return None
+    return {name: membership_values(column) for name, column in columns_of(category)}
 
 
 def _attribute(name: str, column: Any, n_samples: int) -> Attribute:

@@ -10,6 +10,36 @@ from scipy.sparse import issparse
 Column = NDArray[Any]
 
 
+def refuse_lazy(name: str, value: Any) -> None:
+    """Raise if this is a frame that holds no values yet."""
+    # Duck typing: polars need not be there.
+    if type(value).__name__ == "LazyFrame":
+        raise ValueError(f"{name} is a LazyFrame, which holds no rows yet; call .collect()")
+
+
+def refuse_hidden(name: str, value: Any) -> None:
+    """Raise if values are not to be read as they are: masked ones, or those of a frame that holds none yet."""
+    refuse_lazy(name, value)
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        at = np.argwhere(np.ma.getmaskarray(value))[0].tolist()
+        raise ValueError(f"{name}{at} is masked; fill it in, or leave its row out")
+
+
+def plain(value: Any) -> Any:
+    """Return a frame or a column of one as an array, and all else as it is: models keep no frames.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> plain(pl.DataFrame({"a": [1.0], "b": [2.0]})).tolist(), plain([1, 2])
+    ([[1.0, 2.0]], [1, 2])
+    """
+    columns = _frame_columns(value)
+    if columns is not None:
+        return np.column_stack(columns) if columns else np.zeros((0, 0))
+    return np.asarray(value) if hasattr(value, "to_numpy") else value
+
+
 def is_sparse(value: Any) -> bool:
     """Whether this is one of scipy's sparse matrices or arrays."""
     return bool(issparse(value))
@@ -22,6 +52,7 @@ def reusable(links: Any) -> Any:
 
 def link_columns(name: str, value: Any, n_samples: int) -> list[Column]:
     """Return the first, the second and perhaps a third column: rows, rows, confidences."""
+    refuse_hidden(name, value)
     if is_sparse(value):
         return _matrix_columns(name, value, n_samples)
     columns = _frame_columns(value)

@@ -30,8 +30,9 @@ from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.last_step import prove_last_step, work_limit
+from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.plan import deal_out_time
-from konstrain.kmeans.restarts import RestartPlan, Restarts, Run, draw_seeds
+from konstrain.kmeans.restarts import Restarts, Run, draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.weightless import place_weightless
@@ -64,6 +65,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     inertia_: float
     n_iter_: int
     n_violations_: int
+    step_gap_: float | None
     violations_: Violations
 
     def __init__(
@@ -195,10 +197,9 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         start = start_of(self, X)
         if start.is_given:
             warn_of_one_start(self)
-        plan = self._restart_plan(problem, start)
-        seeds = draw_seeds(check_random_state(self.random_state), plan.most)
+        seeds = draw_seeds(check_random_state(self.random_state), self._n_runs(problem, start))
         run = self._make_run(X, problem, start, deadline, seeds[0])
-        dealt = deal_out_time(run, plan)
+        dealt = deal_out_time(run, len(seeds))
         restarts = Restarts(
             dealt,
             dealt.loop.steps.deadline,
@@ -206,17 +207,21 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             verbose=int(self.verbose),
             callback=self.callback,
         )
-        return prove_last_step(run.loop, restarts.best(seeds, plan))
+        return prove_last_step(run.loop, self._after_loop(run.loop, restarts.best(seeds), seeds[0]))
+
+    def _after_loop(self, loop: Loop, best: Clustering, seed: int) -> Clustering:
+        """Return what follows the best run of the loop: nothing, unless an estimator overrides this."""
+        return best
 
     @abstractmethod
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
         """Say how one run goes: its loop, its steps, what follows."""
 
-    def _restart_plan(self, problem: Problem, start: Start) -> RestartPlan:
-        """How many restarts at most, and when fewer are enough."""
+    def _n_runs(self, problem: Problem, start: Start) -> int:
+        """Number of runs of the loop."""
         if self.n_init != "auto" and not start.is_given:
-            return RestartPlan.exactly(int(self.n_init))
-        return RestartPlan.exactly(1 if start.is_given or start.rule == "k-means++" else 10)
+            return int(self.n_init)
+        return 1 if start.is_given or start.rule == "k-means++" else 10
 
     def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
         self.labels_ = problem.expand(best.block_labels)
@@ -228,7 +233,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         self._n_features_out = self.cluster_centers_.shape[0]
         if not best.converged and best.n_iter >= self.max_iter:
             warn_not_converged(self.max_iter)
-        if not best.proven:
+        self.step_gap_ = 0.0 if best.proven else best.step_gap
+        if best.proven is False:
             limit = "time limit" if self.time_limit is not None else "limit on work that holds without a time_limit"
             gap = "" if best.step_gap is None else f" (at most {best.step_gap:.2g} of its cost could be saved)"
             warn_caller(

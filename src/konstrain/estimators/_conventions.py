@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
-from konstrain.constraints.inputs import is_missing, membership_values, read_links, usable_rows
+from konstrain.constraints.inputs import is_missing, largest_value, membership_values, read_links, usable_rows
+from konstrain.constraints.tables import refuse_hidden
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.start import Start
@@ -45,11 +46,12 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters)
-            Euclidean distances, or those of a learned metric, in the precision of X.
+            Euclidean distances, or those of a learned metric; in single precision where rows and centers are.
         """
         X, centers = self._validate_new(X), self._measured_centers()
         squared = distances.block_costs(X, None, centers, n_threads=default_threads())
-        return np.sqrt(squared, out=squared).astype(X.dtype, copy=False)
+        precision = np.result_type(X.dtype, self.cluster_centers_.dtype)
+        return np.sqrt(squared, out=squared).astype(precision, copy=False)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the weighted squared distances of rows to their nearest centers.
@@ -91,7 +93,11 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool = True) -> Any:
     """Check rows as scikit-learn asks, remembering their features when `reset`, and as the kernels need them."""
-    return usable_rows(validate_data(estimator, X, reset=reset, **estimator._accepted))
+    refuse_hidden("X", X)
+    with np.errstate(invalid="ignore"):
+        # scikit-learn adds up all values to find out whether each is finite: infinities of both signs make NaN.
+        checked = validate_data(estimator, X, reset=reset, **estimator._accepted)
+    return usable_rows(checked)
 
 
 def weight_of(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
@@ -103,19 +109,20 @@ def weight_of(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
 
 def start_of(estimator: Any, X: Any) -> Start:
     """Check where an estimator's `init` lets runs begin; centers that a callable draws are checked when drawn."""
-    init, shape = estimator.init, (estimator.n_clusters, X.shape[1])
+    init, k = estimator.init, estimator.n_clusters
     if isinstance(init, str):
         return Start(X, init)
     if callable(init):
         return Start(X, partial(_checked_draw, init))
-    return Start(X, estimator._measured(_checked_centers(init, *shape)))
+    return Start(X, estimator._measured(_checked_centers(init, k, X)))
 
 
 def _checked_draw(rule: Any, X: Any, n_clusters: int, *, random_state: Any) -> NDArray[np.float64]:
-    return _checked_centers(rule(X, n_clusters, random_state=random_state), n_clusters, X.shape[1])
+    return _checked_centers(rule(X, n_clusters, random_state=random_state), n_clusters, X)
 
 
-def _checked_centers(centers: Any, n_clusters: int, n_features: int) -> NDArray[np.float64]:
+def _checked_centers(centers: Any, n_clusters: int, X: Any) -> NDArray[np.float64]:
+    n_rows, n_features = X.shape
     checked: NDArray[np.float64] = check_array(centers, dtype=np.float64, order="C", copy=True, input_name="init")
     # The words of scikit-learn's KMeans, which those who pass centers know.
     if checked.shape[0] != n_clusters:
@@ -126,6 +133,13 @@ def _checked_centers(centers: Any, n_clusters: int, n_features: int) -> NDArray[
         raise ValueError(
             f"The shape of the initial centers {checked.shape} does not match the number of features of the data "
             f"{n_features}."
+        )
+    largest = float(np.abs(checked).max())
+    if not largest <= largest_value(n_rows * n_features):
+        center = int(np.argmax(np.abs(checked).max(axis=1)))
+        raise ValueError(
+            f"init has {largest:.3g} in center {center}: distances of rows from it are too large to be squared and "
+            "summed; give centers near the rows"
         )
     return checked
 

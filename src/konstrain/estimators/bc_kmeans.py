@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from konstrain._sklearn import Interval
 from konstrain._tolerances import BINARY, STANDSTILL
-from konstrain.assignment import Assignment, AssignmentProblem, choose, nearest, transport
+from konstrain.assignment import Assignment, AssignmentProblem, Rules, choose, nearest, transport
 from konstrain.assignment.milp import whole_model
 from konstrain.assignment.model import AssignmentModel, Relaxation
 from konstrain.constraints import Problem
@@ -291,7 +291,7 @@ class PenaltySteps(Steps):
     def model(self, question: AssignmentProblem) -> AssignmentModel:
         """The assignment as a binary program, with the further constraints."""
         model = whole_model(question)
-        return model if self.rules is None else replace(model, rules=(self.rules.matrix, self.rules.bound))
+        return model if self.rules is None else replace(model, linear=(self.rules.matrix, self.rules.bound))
 
     def alternate(self, question: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.int32] | None:
         """Alternate S-steps and V-steps until both rest; None when S is not binary there, or time is up."""
@@ -320,9 +320,20 @@ class PenaltySteps(Steps):
             return one_hot(self.solve(replace(question, costs=costs)).labels, question.n_clusters)
         if self._relaxation is None:
             # Bounds as given: the rounding that whole labels are forgiven would leave shares just off 0 and 1.
-            low, high = question.bounds
-            self._relaxation = replace(self.model(question), low=low, high=high).relaxation()
+            rules = rules_as_given(question)
+            self._relaxation = replace(self.model(question), rules=rules).relaxation()
         return self._relaxation.solve(costs, deadline=self.deadline)
+
+
+def rules_as_given(question: AssignmentProblem) -> Rules:
+    """Return sizes and non-empty clusters as rules whose bounds do not give way."""
+    ones = np.ones((question.n_blocks, 1))
+    demand = ones if question.demand is None else question.demand[:, None]
+    low, high = (bound[:, None] for bound in question.bounds)
+    rules = replace(Rules.of_amounts(demand, low, high), is_compared=True)
+    if not question.nonempty:
+        return rules
+    return rules.with_rule(ones[:, 0], np.ones(question.n_clusters), np.full(question.n_clusters, np.inf))
 
 
 def penalised_costs(

@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem
-from konstrain.constraints.shares import shares_by_group
-from konstrain.constraints.tables import reusable
+from konstrain.constraints.shares import plain_category, shares_by_group
+from konstrain.constraints.tables import plain, reusable
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._conventions import partial_labels_of
+from konstrain.estimators._conventions import partial_labels_of, start_of, warn_of_one_start
 from konstrain.estimators._learned import learned_metric, measured
 from konstrain.estimators._metric_guard import MetricChoice
 from konstrain.estimators.link_metric import KINDS, LinkMetric
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
-from konstrain.kmeans.plan import plan_restarts, plan_run
-from konstrain.kmeans.restarts import RestartPlan, Run
+from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.plan import auto_runs, plan_run
+from konstrain.kmeans.relocation import relocate_centers
+from konstrain.kmeans.restarts import Run, draw_seeds
 from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.search import Search, n_seeds, suits
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
@@ -33,10 +37,13 @@ if TYPE_CHECKING:
 
 
 class ConstrainedKMeans(BaseConstrainedKMeans):
-    """K-means that keeps must-links, cannot-links, cluster sizes and demands, each step solved exactly.
+    """K-means that keeps must-links, cannot-links, sizes, demands and shares, all at once.
 
-    Without constraints it is `sklearn.cluster.KMeans`: the same start gives the same labels. Soft links may break at
-    a price; everything can be combined.
+    One search for every mix of constraints: Lloyd's loop with dual prices for what couples rows within a cluster,
+    repair of what is still violated, exact moves and swaps, relocation of centers. Hard constraints always hold;
+    `step_gap_` is how far the last assignment may be from the best one at its centers, and `certify` proves how far
+    the clustering is from the best of all. Without constraints and from given centers it is `sklearn.cluster.KMeans`:
+    the same start gives the same labels.
 
     Parameters
     ----------
@@ -56,38 +63,38 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         ``callable(X, n_clusters, random_state=...)``. From 200 clusters on k-means++ chooses among the blocks that
         five rounds of k-means|| [2]_ have drawn, which takes a pass per round instead of one per cluster.
     n_init : int or "auto", default="auto"
-        Number of runs from different seeds; the best is kept. "auto": 1 for given centers, otherwise as many as a
-        fixed amount of work allows, at most 100, ending early when 8 of them found the same best clustering. On
-        data so large that fewer are allowed, and under shares or several resources, ends within 1e-5 of the best
-        count as the same, and from 16 runs on the search also ends once as many runs as led to the last gain have
-        gained nothing more.
+        Number of runs; the best is kept. The first four begin at centers drawn by `init`, further ones at the best
+        clustering with one center relocated. "auto": 1 from given centers, otherwise as many as a fixed amount of
+        work allows, ending early when runs stop gaining. More than 100 are split into independent searches.
     max_iter : int, default=300
-        Most iterations of one run.
+        Most iterations of one run: those of Lloyd's loop and passes of moves and swaps together.
     tol : float, default=1e-4
         Movement of the centers, relative to the mean variance of the features, below which a run ends.
     violation_cost : float or "auto", default="auto"
         What breaking a soft link of confidence 1 costs, in `fit` and in `predict`. "auto": the mean of all
         row-to-center costs at the first assignment, then fixed.
     local_search : bool or "auto", default="auto"
-        Whether runs go on, after Lloyd's loop, with moves, swaps, chains of conflicting blocks and relocation of
-        centers. "auto": unless X is sparse or very large, or centers were given; from given centers a brief search
-        of about as many iterations follows under size bounds. Unless this is False, centers of runs with links or
-        sizes have momentum, which takes fewer iterations and ends lower; without either the loop is Lloyd's own.
+        False: Lloyd's loop with an exact assignment in each step, and nothing else. True: the search described above,
+        also where "auto" leaves it out: from given centers where exact steps are fast (no constraints, links alone,
+        sizes alone), and for rows so many that one run of Lloyd's loop is all that is affordable. There, under
+        constraints, centers are relocated for about as many iterations as the loop took. Sparse rows are made dense
+        for the search, or refused where that is too much.
     metric : {"learned", "itml", "rca", "diagonal", "standard"} or None, default=None
         How distances are measured. None: plainly. "learned": as the links tell, by a `LinkMetric` that is learned in
         turn with the clusters; held-out links decide whether it is a full one, a weight per feature, features on one
         scale, or none at all. A kind of `LinkMetric` by name: that one, come what may. Links stay what they are:
         hard ones are kept. Needs dense X.
     time_limit : float or None, default=None
-        Seconds after which the best clustering so far is returned. The last assignment step is proved optimal; None:
-        no limit, but where sizes meet soft links or unequal demand that proof ends after a fixed amount of work.
-        A `NotProvenWarning` says when it did, and what could still be saved; a `time_limit` keeps a tenth for it.
+        Seconds after which the best clustering so far is returned. What is left of it after the search goes into the
+        proof of the last assignment step; a `NotProvenWarning` says when that was not enough. None: the search ends
+        by its budget of work, and a step whose proof would take a solver is not proved.
     n_jobs : int or None, default=None
-        Workers for restarts, in joblib's sense. The answer does not depend on it.
+        Workers for independent searches (`n_init` above 100) or runs of Lloyd's loop, in joblib's sense. The answer
+        does not depend on it.
     verbose : int, default=0
         1: progress on standard error.
     callback : callable or None, default=None
-        Told after each restart (`n_done`, `n_init`, `objective`, `best_objective`, `seconds`); ends the search by
+        Called after each run (`n_done`, `n_init`, `objective`, `best_objective`, `seconds`); ends the search by
         returning True.
     random_state : int, RandomState instance or None, default=None
         Seed of all randomness.
@@ -107,7 +114,10 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     violation_cost_ : float or None
         What breaking a soft link of confidence 1 costs; None where there are none.
     n_iter_ : int
-        Iterations of the best run.
+        Iterations of the best run, at most `max_iter`.
+    step_gap_ : float or None
+        By how much, relative to its cost, the last assignment may be above the best one at its centers: 0 where it is
+        proved optimal, otherwise from the bound that the duals of the rules give. None: time ended before any bound.
     violations_ : Violations
         Broken links by kind, counted from the labels.
     n_violations_ : int
@@ -220,18 +230,19 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
         beside = {"demand": demand, "category": category}
         self._fit(X, y, sample_weight, **links, **beside)
-        # What `certify` asks about again; copied, for the caller may change what was given.
+        # What `certify` asks about again; copied, for the caller may change what was given, and without frames.
         self._asked: dict[str, Any] = deepcopy(
             {
                 "n_clusters": self.n_clusters,
                 "partial_labels": partial_labels_of(y, len(self.labels_)),
-                "sample_weight": sample_weight,
+                "sample_weight": plain(sample_weight),
                 "size_min": self.size_min,
                 "size_max": self.size_max,
                 "violation_cost": self.violation_cost_,
                 **self._share_bounds(),
-                **links,
-                **beside,
+                **{name: plain(pairs) for name, pairs in links.items()},
+                "demand": plain(demand),
+                "category": plain_category(category),
             }
         )
         return self
@@ -326,8 +337,36 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         fitted: float | None = self.violation_cost_
         return super()._price_of_new_links(costs) if fitted is None else fitted
 
-    def _restart_plan(self, problem: Problem, start: Start) -> RestartPlan:
-        return plan_restarts(problem, start) if self.n_init == "auto" else super()._restart_plan(problem, start)
+    def _n_runs(self, problem: Problem, start: Start) -> int:
+        return auto_runs(problem, start) if self.n_init == "auto" else super()._n_runs(problem, start)
+
+    def _after_loop(self, loop: Loop, best: Clustering, seed: int) -> Clustering:
+        # Without constraints, users of scikit-learn's KMeans expect Lloyd's own run.
+        is_searched = self.local_search and not loop.steps.problem.is_free and not best.interrupted
+        return relocate_centers(loop, best, seed) if is_searched else best
+
+    def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
+        start = start_of(self, X)
+        if not suits(problem, start, self.local_search):
+            return super()._search(X, problem, deadline)
+        if start.is_given:
+            warn_of_one_start(self)
+        n_runs = 1 if start.is_given and self.local_search == "auto" else None
+        if self.n_init != "auto" and not start.is_given:
+            n_runs = int(self.n_init)
+        seeds = draw_seeds(check_random_state(self.random_state), n_seeds(n_runs))
+        loop = self._make_run(X, problem, start, deadline, seeds[0]).loop
+        search = Search(
+            loop.steps,
+            start,
+            max_iter=self.max_iter,
+            tol=loop.tol,
+            n_runs=n_runs,
+            n_jobs=self.n_jobs,
+            verbose=int(self.verbose),
+            callback=self.callback,
+        )
+        return search.best(seeds)
 
 
 def _mean_variance(X: Any) -> float:

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.assignment import Assignment
-from konstrain.assignment.fill import fill_empty
+from konstrain.assignment.priced.repair import fill_empty
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links
 from konstrain.estimators._base import BaseConstrainedKMeans

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
@@ -65,7 +65,7 @@ class Certificate:
     gap: float
     is_optimal: bool
     best_cost: float
-    best_labels: NDArray[np.int32] | None
+    best_labels: NDArray[np.int32] | None = field(repr=False)
     n_nodes: int
     seconds: float
     n_parts: int = 0

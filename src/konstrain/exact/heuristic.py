@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.constraints.problem import Problem
-from konstrain.exceptions import InfeasibleError, UndecidedError
+from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.distances import default_threads
-from konstrain.kmeans.plan import plan_restarts, plan_run
-from konstrain.kmeans.restarts import RestartPlan, Restarts, draw_seeds
+from konstrain.kmeans.plan import auto_runs, plan_run
+from konstrain.kmeans.restarts import Restarts, draw_seeds
 from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.search import Search, n_seeds, suits
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Deadline
@@ -26,7 +27,7 @@ def find_clustering(
     n_init: int | None = None,
     violation_cost: float | None = None,
 ) -> Clustering | None:
-    """Cluster a problem heuristically; None when no feasible labels turn up in time.
+    """Cluster a problem heuristically; None when no feasible labels are found in time.
 
     Parameters
     ----------
@@ -44,13 +45,20 @@ def find_clustering(
         Number of restarts; default: as many as `ConstrainedKMeans` makes by itself.
     violation_cost : float, optional
         What breaking a soft link of confidence 1 costs; needed when there are soft links.
+
+    Raises
+    ------
+    InfeasibleError
+        When no labels keep all constraints.
     """
     start = Start(X, "k-means++" if centers is None else centers)
-    plan = plan_restarts(problem, start) if n_init is None else RestartPlan.exactly(n_init)
-    seeds = draw_seeds(np.random.RandomState(seed), plan.most)
     steps = Steps(problem, deadline=deadline, n_threads=default_threads())
+    n_runs = auto_runs(problem, start) if n_init is None else n_init
+    seeds = draw_seeds(np.random.RandomState(seed), max(n_runs, n_seeds(n_init)))
     try:
         run = plan_run(steps, start, seeds[0], violation_cost=0.0 if violation_cost is None else violation_cost)
-        return Restarts(run, deadline).best(seeds, plan)
-    except (InfeasibleError, UndecidedError):
+        if suits(problem, start, "auto"):
+            return Search(run.loop.steps, start, n_runs=1 if start.is_given else n_init).best(seeds)
+        return Restarts(run, deadline).best(seeds[:n_runs])
+    except UndecidedError:
         return None

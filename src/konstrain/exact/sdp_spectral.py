@@ -4,6 +4,7 @@ Symmetric matrices are C-ordered with only the lower triangle filled; LAPACK see
 """
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,17 +13,25 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 from threadpoolctl import ThreadpoolController
 
-# Eigenpairs followed beyond the rank of the last projection, at least.
-SPARE_PAIRS = 6
-# Degree of the polynomial that separates the top of the spectrum from the rest.
-DEGREE = 5
-# Full decompositions: after so many iterations, and always for matrices so small that they cost nothing.
-RENEW_EVERY = 30
-FOLLOW_FROM = 60
-# From this size on, BLAS may use as many threads as it likes.
-THREADS_FROM = 1000
-# The spectrum may grow downwards between full decompositions by this share.
-FLOOR_MARGIN = 0.2
+
+@dataclass(frozen=True)
+class SpectralParams:
+    """Tunable numbers of the projection on the cone and of following its eigenvectors."""
+
+    # Eigenpairs followed beyond the rank of the last projection, at least.
+    spare_pairs: int = 6
+    # Degree of the polynomial that separates the top of the spectrum from the rest.
+    degree: int = 5
+    # Full decompositions: after so many iterations, and always for matrices so small that they cost nothing.
+    renew_every: int = 30
+    follow_from: int = 60
+    # From this size on, BLAS may use as many threads as it likes.
+    threads_from: int = 1000
+    # The spectrum may grow downwards between full decompositions by this share.
+    floor_margin: float = 0.2
+
+
+PARAMS = SpectralParams()
 
 
 @cache
@@ -36,7 +45,7 @@ def one_blas_thread(size: int) -> AbstractContextManager[Any]:
 
     On a machine with other work they wait very long: ten times as long was seen. Small products are not split anyway.
     """
-    if not FOLLOW_FROM <= size < THREADS_FROM:
+    if not PARAMS.follow_from <= size < PARAMS.threads_from:
         return nullcontext()
     return one_blas_thread_always()
 
@@ -109,7 +118,7 @@ class SpectralProjection:
 
     def factor(self, matrix: NDArray[np.float64], direction: NDArray[np.float64] | None) -> Any:
         """Return F with W = F F' for the lower triangle `matrix`, which is overwritten; no direction: any W u."""
-        if self._vectors is None or self._age >= RENEW_EVERY or matrix.shape[0] < FOLLOW_FROM:
+        if self._vectors is None or self._age >= PARAMS.renew_every or matrix.shape[0] < PARAMS.follow_from:
             return self._decompose(matrix, direction)
         if direction is not None:
             # u becomes an eigenvector in the part of the spectrum that the polynomial makes small.
@@ -137,9 +146,9 @@ class SpectralProjection:
         """Shares of the eigenvectors; keep those that count and some more to follow."""
         shares, _ = shares_at_total(values, self.trace)
         self.rank = int(np.count_nonzero(shares))
-        n_kept = self.rank + max(SPARE_PAIRS, self.rank // 4)
+        n_kept = self.rank + max(PARAMS.spare_pairs, self.rank // 4)
         is_full = values.size + 1 >= vectors.shape[0]
-        if values.size < self.rank + SPARE_PAIRS // 2 or (is_full and 2 * n_kept > values.size):
+        if values.size < self.rank + PARAMS.spare_pairs // 2 or (is_full and 2 * n_kept > values.size):
             self.forget()
         else:
             self._vectors = np.asfortranarray(vectors[:, : -n_kept - 1 : -1])
@@ -148,14 +157,14 @@ class SpectralProjection:
 
     def _follow(self, matrix: NDArray[np.float64]) -> tuple[Any, Any]:
         """Ritz pairs of the followed subspace after one polynomial step; None where it degenerated."""
-        lower, upper = self._floor - FLOOR_MARGIN * (self._edge - self._floor), self._edge
+        lower, upper = self._floor - PARAMS.floor_margin * (self._edge - self._floor), self._edge
         center, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
         shifted = matrix.T
         diagonal = matrix.reshape(-1)[:: matrix.shape[0] + 1]
         diagonal -= center
         previous = self._vectors
         current = blas.dsymm(1.0 / half, shifted, previous, lower=0)
-        for _ in range(DEGREE - 1):
+        for _ in range(PARAMS.degree - 1):
             # T_{n+1}(x) = 2 x T_n(x) - T_{n-1}(x)
             previous, current = (
                 current,

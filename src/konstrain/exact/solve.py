@@ -162,15 +162,15 @@ def _find_first_labels(task: ProofTask, limits: Limits, tree: Tree) -> None:
 def _improve(task: ProofTask, node: Node, limits: Limits, tree: Tree) -> NDArray[np.int32] | None:
     try:
         problem = task.problem_of(node.branch)
+        return _kmeans(task, problem, NODE_RESTARTS, limits.seed + 1, limits.deadline, tree)
     except InfeasibleError:
-        return None
-    return _kmeans(task, problem, NODE_RESTARTS, limits.seed + 1, limits.deadline, tree)
+        return None  # the further links of this node rule out every clustering
 
 
 def _kmeans(
     task: ProofTask, problem: Problem, n_init: int | None, seed: int, deadline: Deadline, tree: Tree
 ) -> NDArray[np.int32] | None:
-    """Labels of rows by `find_clustering`; None when no feasible ones turn up in time."""
+    """Labels of rows by `find_clustering`; None when no feasible ones are found in time."""
     best = find_clustering(task.X, problem, deadline, seed=seed, n_init=n_init, violation_cost=task.violation_cost)
     if best is None:
         return None

@@ -286,8 +286,8 @@ class _PartsSearch:
 
     def _worth(self, dealt: _Dealt) -> float:
         """What the bound would be at the end, as a share of the cost."""
-        seconds = max(self._expected_seconds(dealt), np.finfo(float).tiny)
-        return (1 - self._projected_gap(dealt)) * min(1.0, self._budget / seconds)
+        seconds, budget = self._expected_seconds(dealt), self._budget
+        return (1 - self._projected_gap(dealt)) * (1.0 if seconds <= budget else budget / seconds)
 
     def _reaches(self, dealt: _Dealt) -> bool:
         """Whether the projected gap is, beyond the error of a small sample, the one asked for."""

@@ -7,6 +7,7 @@ the rivals that are found then. Any deal gives a bound that holds; this one give
 Electric gain 0.7% instead of 1.9% (``perf/certificates.py shape``).
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,20 +19,28 @@ from konstrain.exact.splitting import Split, cluster_means
 from konstrain.kmeans.distances import block_costs
 from konstrain.stop import Deadline
 
-# Rivals are worth their time while parts gain more than this share of the gap asked for.
-WORTH_SHARE = 0.1
-# Deals against rivals at most, parts clustered after each, and restarts in each part.
-MOST_DEALS = 5
-N_LOOKED = 24
-N_RESTARTS = 2
-# Rivals resemble each other: so many of their principal directions are balanced, with this much of the spread that
-# the widest feature has.
-N_DIRECTIONS = 24
-SPREAD = 0.5
-# Directions in which rivals differ by less than this share of the first are rounding.
-LEAST_DIRECTION = 1e-9
-# Rows whose distances to rivals are held at a time.
-CHUNK = 65_536
+
+@dataclass(frozen=True)
+class RivalParams:
+    """Tunable numbers of the rivals that a deal into parts has to beat."""
+
+    # Rivals are worth their time while parts gain more than this share of the gap asked for.
+    worth_share: float = 0.1
+    # Deals against rivals at most, parts clustered after each, and restarts in each part.
+    most_deals: int = 5
+    n_looked: int = 24
+    n_restarts: int = 2
+    # Rivals resemble each other: so many of their principal directions are balanced, with this much of the spread
+    # that the widest feature has.
+    n_directions: int = 24
+    spread: float = 0.5
+    # Directions in which rivals differ by less than this share of the first are rounding.
+    least_direction: float = 1e-9
+    # Rows whose distances to rivals are held at a time.
+    chunk: int = 65_536
+
+
+PARAMS = RivalParams()
 
 
 class _Look(NamedTuple):
@@ -74,19 +83,20 @@ def deal_against_rivals(
     4
     """
     centers = cluster_means(problem, labels)
-    split = best = Split.deal(problem, labels, part_size, seed)
+    split = best = Split.deal(problem, labels, part_size, seed, deadline=deadline)
     whole, most = split.whole_cost, -np.inf
     rivals: list[NDArray[np.float64]] = []
-    for n_deals in range(MOST_DEALS + 1):
+    for n_deals in range(PARAMS.most_deals + 1):
         look = _look_at_parts(split, centers, deadline)
         kept = look.kept * float(split.costs.sum())
         if kept > most:
             best, most = split, kept
         rivals += look.rivals
-        is_enough = whole - kept <= WORTH_SHARE * gap * whole
-        if is_enough or not rivals or n_deals == MOST_DEALS or deadline.expired():
+        is_enough = whole - kept <= PARAMS.worth_share * gap * whole
+        if is_enough or not rivals or n_deals == PARAMS.most_deals or deadline.expired():
             break
-        split = Split.deal(problem, labels, part_size, seed, beside=_directions(problem, centers, labels, rivals))
+        beside = _directions(problem, centers, labels, rivals)
+        split = Split.deal(problem, labels, part_size, seed, beside, deadline)
     return best
 
 
@@ -94,13 +104,13 @@ def _look_at_parts(split: Split, centers: NDArray[np.float64], deadline: Deadlin
     """Cluster some parts, from the centers of the whole and from scratch."""
     cost = least = 0.0
     rivals = []
-    for part in range(min(N_LOOKED, split.n_parts)):
+    for part in range(min(PARAMS.n_looked, split.n_parts)):
         problem, own = split.part_problem(part), float(split.costs[part])
         if deadline.expired() or problem.n_blocks <= problem.n_clusters:
             break
         found = [
             find_clustering(problem.mean, problem, deadline, centers=start, n_init=n_init)
-            for start, n_init in ((centers, 1), (None, N_RESTARTS))
+            for start, n_init in ((centers, 1), (None, PARAMS.n_restarts))
         ]
         better = min((other for other in found if other is not None), key=lambda other: other.inertia, default=None)
         cost += own
@@ -117,7 +127,7 @@ def _directions(
     """Principal directions of what blocks cost with rivals beyond what they cost with us, as features."""
     rows = np.asarray(problem.mean, dtype=np.float64)
     weight = problem.weight / max(float(problem.weight.sum()), np.finfo(float).tiny)
-    chunks = [slice(begin, begin + CHUNK) for begin in range(0, len(rows), CHUNK)]
+    chunks = [slice(begin, begin + PARAMS.chunk) for begin in range(0, len(rows), PARAMS.chunk)]
     # Two passes over the rows, so that no matrix of rows by rivals is ever held.
     mean, square = np.zeros(len(rivals)), np.zeros((len(rivals),) * 2)
     for chunk in chunks:
@@ -125,9 +135,9 @@ def _directions(
         mean += weight[chunk] @ beyond
         square += beyond.T @ (weight[chunk, None] * beyond)
     variance, direction = np.linalg.eigh(square - np.outer(mean, mean))
-    kept = np.flatnonzero(variance > LEAST_DIRECTION * variance[-1])[-N_DIRECTIONS:]
+    kept = np.flatnonzero(variance > PARAMS.least_direction * variance[-1])[-PARAMS.n_directions :]
     widest = float(np.sqrt((weight @ (rows - weight @ rows) ** 2).max()))
-    turn = direction[:, kept] * (SPREAD * widest / np.sqrt(variance[kept]))
+    turn = direction[:, kept] * (PARAMS.spread * widest / np.sqrt(variance[kept]))
     return np.concatenate([(_beyond_own(rows[c], centers, labels[c], rivals) - mean) @ turn for c in chunks])
 
 

@@ -20,7 +20,9 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from konstrain import _core
 from konstrain._tolerances import SUM_RELATIVE
 from konstrain.constraints.problem import Problem
+from konstrain.kmeans.distances import center_sums, default_threads
 from konstrain.links import LinkGraph
+from konstrain.stop import NO_DEADLINE, Deadline
 
 # How often each row looks for a partner to change places with, and among how many: 1,000,000 rows take 8 s.
 N_SWEEPS = 2
@@ -67,8 +69,12 @@ class Split:
         part_size: int,
         seed: int,
         beside: NDArray[np.float64] | None = None,
+        deadline: Deadline = NO_DEADLINE,
     ) -> Self:
-        """Split a problem into parts of about this many blocks, alike in features and in numbers `beside` them."""
+        """Split a problem into parts of about this many blocks, alike in features and in numbers `beside` them.
+
+        After the deadline blocks no longer change places to make parts more alike.
+        """
         n_parts = -(-problem.n_blocks // part_size)
         part_of = _place_bundles(problem.conflicts, problem.n_blocks, n_parts, max(2, int(BUNDLE_SHARE * part_size)))
         rows = np.asarray(problem.mean, dtype=np.float64)
@@ -82,6 +88,7 @@ class Split:
             N_PARTNERS,
             seed,
             part_of,
+            time_limit=deadline.remaining(),
         )
         return cls(problem, labels, part_of, n_parts)
 
@@ -143,9 +150,8 @@ class Split:
         cell = self.part_of * np.int64(k) + self.labels
         weight = np.bincount(cell, problem.weight, self.n_parts * k).astype(np.float64)
         square = np.bincount(cell, problem.weight * (moved**2).sum(axis=1), weight.size).astype(np.float64)
-        divisor = np.where(weight > 0, weight, 1.0)
-        for feature in moved.T:
-            square -= np.bincount(cell, problem.weight * feature, weight.size) ** 2 / divisor
+        sums, _ = center_sums(moved, problem.weight, cell.astype(np.int32), weight.size, n_threads=default_threads())
+        square -= (sums**2).sum(axis=1) / np.where(weight > 0, weight, 1.0)
         within: NDArray[np.float64] = np.maximum(square, 0.0).reshape(-1, k).sum(axis=1)
         return within + self._scatter
 
@@ -250,11 +256,13 @@ def merge_equal(problem: Problem) -> tuple[Problem, NDArray[np.int64]]:
     """
     if problem.conflicts is not None or problem.size_max is not None or problem.size_min is not None:
         return problem, np.arange(problem.n_blocks)
-    means = np.asarray(problem.mean, dtype=np.float64)
-    distinct, of_block = np.unique(means, axis=0, return_inverse=True)
-    of_block = of_block.ravel()
-    if len(distinct) == problem.n_blocks:
+    # Zeros of both signs are equal, but not their bytes. Sorting wide rows takes ten times as long as hashing them.
+    means = np.asarray(problem.mean, dtype=np.float64) + 0.0
+    seen: dict[bytes, int] = {}
+    of_block = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in means])
+    if len(seen) == problem.n_blocks:
         return problem, np.arange(problem.n_blocks)
+    distinct = means[np.unique(of_block, return_index=True)[1]]
     weight, scatter, demand = (
         np.bincount(of_block, values).astype(np.float64, copy=False)
         for values in (problem.weight, problem.scatter, problem.demand)
@@ -265,9 +273,8 @@ def merge_equal(problem: Problem) -> tuple[Problem, NDArray[np.int64]]:
 def cluster_means(problem: Problem, labels: NDArray[np.int32]) -> NDArray[np.float64]:
     """Weighted mean of each cluster; of all blocks where a cluster has no weight."""
     k = problem.n_clusters
-    weight = np.bincount(labels, problem.weight, k)
-    mean = np.asarray(problem.mean, dtype=np.float64)
-    sums = np.column_stack([np.bincount(labels, problem.weight * feature, k) for feature in mean.T])
+    mean = np.ascontiguousarray(problem.mean, dtype=np.float64)
+    sums, weight = center_sums(mean, problem.weight, labels, k, n_threads=default_threads())
     everywhere = sums.sum(axis=0) / max(float(weight.sum()), np.finfo(float).tiny)
     means: NDArray[np.float64] = np.where(
         weight[:, None] > 0, sums / np.where(weight > 0, weight, 1.0)[:, None], everywhere

@@ -48,8 +48,13 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
             better = exact.clustering(answer.labels, means, 1, converged=True, proven=False, warm=answer)
             if not is_lower(better.objective, best.objective):
                 return replace(best, proven=answer.proven, step_gap=answer.gap)
+            rest = loop.after(best)
+            if rest.max_iter <= 0:
+                # The exact labels take the place of those of the last iteration.
+                best = replace(better, n_iter=best.n_iter, converged=False)
+                continue
             # The loop's own first step may miss what the exact one found: then that is where to go on.
-            further = loop.run(means, answer)
+            further = rest.run(means, answer)
         except UndecidedError:
             return best  # out of time within the step: what was found before stands, unproved
         except KeyboardInterrupt:

@@ -12,11 +12,19 @@ from konstrain.constraints import Problem
 from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 
-# Below this many costs, or above this share of linked blocks, one matrix for all blocks is as fast.
-MIN_COSTS = 100_000
-MAX_SHARE = 0.5
-# Sums follow moved blocks by addition and subtraction while more than this share of a cluster's weight stays.
-LITTLE_LEFT = 1e-3
+
+@dataclass(frozen=True)
+class LinkedPartParams:
+    """When only the linked part of a step goes to the engines."""
+
+    # Below this many costs, or above this share of linked blocks, one matrix for all blocks is as fast.
+    min_costs: int = 100_000
+    max_share: float = 0.5
+    # Sums follow moved blocks by addition and subtraction while more than this share of a cluster's weight stays.
+    little_left: float = 1e-3
+
+
+PARAMS = LinkedPartParams()
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +43,10 @@ class LinkedPart:
     def of(cls, problem: Problem, violation_cost: float | None) -> "LinkedPart | None":
         """Take the linked blocks out of a problem without sizes; None when that would not pay."""
         links = problem.links_at(violation_cost)
-        if links is None or links.n_edges == 0 or problem.n_blocks * problem.n_clusters < MIN_COSTS:
+        if links is None or links.n_edges == 0 or problem.n_blocks * problem.n_clusters < PARAMS.min_costs:
             return None
         blocks = np.flatnonzero(links.is_linked)
-        if blocks.size > MAX_SHARE * problem.n_blocks:
+        if blocks.size > PARAMS.max_share * problem.n_blocks:
             return None
         weight = np.ascontiguousarray(problem.weight[blocks])
         return cls(blocks, problem.mean[blocks], weight, links.restricted_to(blocks.astype(np.int32)))
@@ -88,7 +96,7 @@ class Settled:
         pull = (pull.toarray() if hasattr(pull, "toarray") else pull) * weight[:, None]
         lost = np.bincount(self.nearest[moved], weight, weights.size)
         # What is left of a cluster that loses nearly all its weight is rounding, or little more.
-        if ((lost > 0) & (weights - lost <= LITTLE_LEFT * weights)).any():
+        if ((lost > 0) & (weights - lost <= PARAMS.little_left * weights)).any():
             return False
         for sign, where in ((-1.0, self.nearest[moved]), (1.0, self.answer.labels[moved])):
             np.add.at(sums, where, sign * pull)

@@ -28,8 +28,6 @@ class Iterations:
         Most iterations.
     tol : float
         Squared movement of all centers together that counts as none; 0: only labels that stay end a loop.
-    n_plain : int
-        Iterations before centers may have momentum, in loops that give them any.
 
     Attributes
     ----------
@@ -44,7 +42,6 @@ class Iterations:
     deadline: Deadline
     max_iter: int = 300
     tol: float = 0.0
-    n_plain: int = 0
 
     def __post_init__(self) -> None:
         self.n_iter = 0
@@ -92,7 +89,7 @@ class Loop:
         The loop: `lloyd`, `lloyd_with_momentum`, or a paper's.
     steps : Steps
         What an iteration is made of; its deadline is the loop's.
-    max_iter, tol, n_plain
+    max_iter, tol
         As in `Iterations`.
     """
 
@@ -100,10 +97,13 @@ class Loop:
     steps: Steps
     max_iter: int = 300
     tol: float = 0.0
-    n_plain: int = 0
+
+    def after(self, clustering: Clustering) -> "Loop":
+        """Return the loop with the iterations that a clustering has left of `max_iter`; there may be none."""
+        return replace(self, max_iter=self.max_iter - clustering.n_iter)
 
     def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
         """Run from these centers; `warm` is the answer to a similar assignment step."""
-        iterations = Iterations(self.steps.deadline, self.max_iter, self.tol, self.n_plain)
+        iterations = Iterations(self.steps.deadline, self.max_iter, self.tol)
         found = self.function(self.steps, centers, iterations, warm)
         return replace(found, interrupted=True) if iterations.interrupted else found

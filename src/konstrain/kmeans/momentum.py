@@ -64,8 +64,7 @@ def lloyd_with_momentum(
         if best is None or is_lower(reached.objective, best.objective):
             settled = best is not None and iterations.has_settled(best.means, reached.means)
             converged, at_means = settled and at_means, settled
-            is_plain = best is None or settled or iterations.n_iter <= iterations.n_plain
-            centers = reached.means if best is None or is_plain else best.beyond(reached, momentum)
+            centers = reached.means if best is None or settled else best.beyond(reached, momentum)
             best = reached
         else:
             converged, at_means, centers = at_means, True, best.means

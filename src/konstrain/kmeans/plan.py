@@ -1,4 +1,4 @@
-"""What decides how a problem is searched: which loop, what follows it, how many restarts."""
+"""Runs of Lloyd's loop with exact steps: which loop, what soft links cost, how many runs, how long a step."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,29 +6,19 @@ from typing import Any
 import numpy as np
 
 from konstrain.constraints import Problem
-from konstrain.kmeans import local_search
-from konstrain.kmeans.brief import run_briefly
 from konstrain.kmeans.distances import block_costs
 from konstrain.kmeans.lloyd import lloyd
 from konstrain.kmeans.loop import Loop, LoopFunction
 from konstrain.kmeans.momentum import lloyd_with_momentum
-from konstrain.kmeans.restarts import RestartPlan, Run, Way
+from konstrain.kmeans.restarts import Run
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
-from konstrain.kmeans.thorough import run_thoroughly
 
-# "auto" spends about this many elementary steps (blocks x clusters x features x iterations) on restarts ...
+# Runs of Lloyd's loop that "auto" makes, unless they take more elementary steps (blocks x clusters x features x
+# iterations) than this: then fewer, one at least.
+AUTO_RUNS = 10
 AUTO_WORK = 2e8
 AUTO_ITERATIONS = 20
-# ... and at most so many restarts, ending early when this many agree on the best clustering.
-AUTO_MOST = 100
-AUTO_AGREEING = 8
-# Where fewer are allowed, runs are dear: after this many the search ends once it has stopped gaining this much. On
-# thousands of rows every run has an end of its own, and the good ones differ by about a millionth.
-AUTO_LEAST = 16
-AUTO_WORTH = 1e-5
-# Blocks x clusters beyond which local search and relocation cost more than they bring.
-SEARCH_LIMIT = 5_000_000
 # Branchings of the solver in one assignment step.
 STEP_NODES = 10
 # Where steps are cut short: part of the time limit for all runs, the rest is for the last proof, and part of what is
@@ -49,7 +39,7 @@ def plan_run(
     violation_cost: float | str = "auto",
     search: bool | str = "auto",
 ) -> Run:
-    """Choose the loop of a problem and what follows it.
+    """Choose the loop of a problem and its steps.
 
     Parameters
     ----------
@@ -64,7 +54,7 @@ def plan_run(
     violation_cost : float or "auto"
         The price of a soft link; see `ConstrainedKMeans`. The steps get a lower one where that makes no difference.
     search : bool or "auto"
-        Whether a search follows the loop; see `local_search` of `ConstrainedKMeans`.
+        `local_search` of `ConstrainedKMeans`: centers have momentum unless it is False.
     """
     problem = steps.problem
     # Good steps are enough on the way; who started the search proves the last one (`last_step.py`).
@@ -75,8 +65,7 @@ def plan_run(
         # A price beyond all that rows could cost changes nothing but that their costs are lost in rounding.
         enough = price if problem.links is None else problem.links.enough(price, _most_cost(problem))
         steps = replace(steps, violation_cost=enough)
-    function = choose_loop(problem, search)
-    return Run(Loop(function, steps, max_iter, tol), start, _choose_way(problem, start, search))
+    return Run(Loop(choose_loop(problem, search), steps, max_iter, tol), start)
 
 
 def is_plain(start: Start, search: bool | str) -> bool:
@@ -90,25 +79,21 @@ def choose_loop(problem: Any, search: bool | str) -> LoopFunction:
     return lloyd_with_momentum if search and not problem.is_free else lloyd
 
 
-def plan_restarts(problem: Problem, start: Start) -> RestartPlan:
-    """How many restarts "auto" means at most, and when fewer are enough."""
+def auto_runs(problem: Problem, start: Start) -> int:
+    """Return the number of runs of Lloyd's loop that "auto" means."""
     if start.is_given:
-        return RestartPlan.exactly(1)
+        return 1
     work = problem.n_blocks * problem.n_clusters * problem.mean.shape[1] * AUTO_ITERATIONS
-    most = int(np.clip(AUTO_WORK // work, 1, AUTO_MOST))
-    # Under shares and several resources runs are dear however few the rows.
-    if most == AUTO_MOST and problem.resources is None:
-        return RestartPlan(most, AUTO_AGREEING, least=most)
-    return RestartPlan(most, AUTO_AGREEING, AUTO_LEAST, AUTO_WORTH)
+    return int(np.clip(AUTO_WORK // work, 1, AUTO_RUNS))
 
 
-def deal_out_time(run: Run, plan: RestartPlan) -> Run:
+def deal_out_time(run: Run, n_runs: int) -> Run:
     """Leave time for other runs and for the last proof, where a single step could take all of it."""
     steps = run.loop.steps
     if not _are_cut_short(steps):
         return run
     loop = replace(run.loop, steps=replace(steps, deadline=steps.deadline.share(SEARCH_SHARE)))
-    return replace(run, loop=loop, time_share=RUN_SHARE if plan.most > 1 else 1.0)
+    return replace(run, loop=loop, time_share=RUN_SHARE if n_runs > 1 else 1.0)
 
 
 def _are_cut_short(steps: Steps) -> bool:
@@ -139,17 +124,3 @@ def _most_cost(problem: Problem) -> float:
     mean = problem.mean
     low, high = (np.asarray(end.toarray() if hasattr(end, "toarray") else end) for end in (mean.min(0), mean.max(0)))
     return float(problem.weight.sum() * ((high.astype(np.float64) - low) ** 2).sum())
-
-
-def _choose_way(problem: Problem, start: Start, search: bool | str) -> Way | None:
-    """How runs get from their start to a clustering; None: by the loop alone."""
-    if not search or not local_search.supports(problem.mean):
-        return None
-    if search != "auto":
-        return run_thoroughly
-    if problem.n_blocks * problem.n_clusters > SEARCH_LIMIT:
-        return None
-    if not start.is_given:
-        return run_thoroughly
-    # Without sizes Lloyd's run is what users of scikit-learn's KMeans expect from given centers.
-    return run_briefly if problem.has_bounds else None

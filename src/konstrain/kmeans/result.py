@@ -27,8 +27,8 @@ class Clustering:
         Assignment steps that led here.
     converged : bool
         Whether the labels stopped changing, or the centers moved less than the tolerance.
-    proven : bool
-        Whether every assignment step was solved to proved optimality.
+    proven : bool or None
+        Whether every assignment step was solved to proved optimality; None: no proof was asked for.
     assignment : Assignment or None
         The last assignment step, a start for further ones.
     step_gap : float or None
@@ -45,7 +45,7 @@ class Clustering:
     objective: float
     n_iter: int
     converged: bool
-    proven: bool = True
+    proven: bool | None = True
     assignment: Assignment | None = None
     step_gap: float | None = None
     n_violations: int = 0

@@ -1,14 +1,13 @@
 """Steps under sizes alone: one sweep from the last step's prices; for many clusters lists, and no matrix of costs."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._core import WatchedRows
-from konstrain._tolerances import PROOF_RELATIVE
-from konstrain.assignment import Assignment, AssignmentProblem, transport
-from konstrain.assignment.problem import start_prices
+from konstrain._tolerances import PROOF_RELATIVE, SUM_RELATIVE
+from konstrain.assignment import Assignment, transport
 from konstrain.constraints import Problem
 from konstrain.kmeans import distances
 from konstrain.stop import Deadline
@@ -27,14 +26,17 @@ class SizedPart:
     ----------
     problem : Problem
         Blocks and bounds.
-    question : AssignmentProblem
-        The question of a step but for its costs, which are never all there.
+    violation_cost : float or None
+        Cost of breaking a soft link of confidence 1, by which no two blocks are linked.
+    unit : float
+        Demand of each block.
     bounds : pair of ndarrays of int64, shape (n_clusters,)
         Fewest and most blocks of each cluster.
     """
 
     problem: Problem
-    question: AssignmentProblem
+    violation_cost: float | None
+    unit: float
     bounds: tuple[NDArray[np.int64], NDArray[np.int64]]
 
     @classmethod
@@ -42,15 +44,24 @@ class SizedPart:
         """Take up a problem with sizes; None when something else matters."""
         if not problem.has_bounds:
             return None
-        # One number in the shape of all costs: the bounds are counted from the rest.
+        # One number in the shape of all costs. Bounds are counted without costs, and nothing else gets this problem.
         costs = np.broadcast_to(np.zeros(1), (problem.n_blocks, problem.n_clusters))
-        question = problem.assignment_problem(costs, violation_cost)
-        return cls(problem, question, transport.count_bounds(question)) if transport.supports(question) else None
+        sizes = problem.assignment_problem(costs, violation_cost)
+        if not transport.supports(sizes):
+            return None
+        return cls(problem, violation_cost, transport.unit_of(sizes), transport.count_bounds(sizes))
 
     @property
     def uses_lists(self) -> bool:
         """Whether clusters are so many that lists are faster than a matrix of costs."""
         return transport.uses_lists(self.problem.n_clusters)
+
+    def start_prices(self, warm: Assignment | None) -> NDArray[np.float64] | None:
+        """Return the prices per block of a similar step; None unless there is a finite one for each cluster."""
+        if warm is None or warm.prices is None or warm.prices.shape != self.bounds[0].shape:
+            return None
+        prices = np.ascontiguousarray(warm.prices, dtype=np.float64) * self.unit
+        return prices if np.isfinite(prices).all() else None
 
     def step_from_prices(
         self,
@@ -63,27 +74,38 @@ class SizedPart:
         deadline: Deadline,
         n_threads: int,
     ) -> tuple[Assignment, Sums, bool]:
-        """Solve one step from prices of a similar one; says whether columns of costs that moved were filled for it.
+        """Solve one step from prices per block of a similar one.
 
-        They are not where few of the rows that are watched may change their cluster.
+        Returns whether columns of costs that moved were filled for it, too. They are not where few of the rows that
+        are watched may change their cluster.
         """
-        unit = transport.unit_of(self.question)
         answer, (sums, weights), are_written = distances.sized_step(
             self.problem.mean,
             weight,
             centers,
             self.bounds,
-            prices * unit,
+            prices,
             costs,
             moved=moved,
             watched=watched,
             time_limit=deadline.remaining(),
             n_threads=n_threads,
         )
-        # Without costs of all blocks a proof is judged by what they cost together, as over lists.
-        question = replace(self.question, costs=costs) if are_written else self.question
-        judged = transport.judged(question, answer)
+        if are_written:
+            judged = transport.judged(self.problem.assignment_problem(costs, self.violation_cost), answer)
+        else:
+            judged = self._judged_without_costs(answer)
         return judged, (judged.labels, sums, weights), are_written
+
+    def _judged_without_costs(self, answer: transport.KernelAnswer) -> Assignment:
+        """Make an assignment of a kernel's answer, proved where cost and bound differ by rounding of their sum only.
+
+        What exceeds the least costs of the blocks cannot be told from their sum: a gap above rounding stays open.
+        """
+        labels, prices, cost, bound, finished = answer
+        proven = finished and cost - bound <= SUM_RELATIVE * self.problem.n_blocks * abs(cost)
+        lower_bound = min(bound, cost) if np.isfinite(bound) else -np.inf
+        return Assignment(labels, cost, lower_bound, proven, transport.name, prices / self.unit)
 
     def step_by_lists(
         self,
@@ -94,14 +116,13 @@ class SizedPart:
         n_threads: int,
     ) -> tuple[Assignment, Sums | None] | None:
         """Solve one step over lists, with the sums of its clusters where they are known; None: it takes a matrix."""
-        unit = transport.unit_of(self.question)
-        start = start_prices(self.question, warm)
+        start = self.start_prices(warm)
         if start is not None and not start.any():
             # No bound was in the way last time: look first whether one is now.
             found = self._nearest(centers, weight, n_threads)
             if found is not None:
                 return found
-        answer = self._by_lists(centers, weight, None if start is None else start * unit, deadline, n_threads)
+        answer = self._by_lists(centers, weight, start, deadline, n_threads)
         if not answer[-1] and not deadline.expired():
             reaching = self._prices_that_reach_all(centers, weight, answer[1], deadline, n_threads)
             if reaching is not None:
@@ -115,7 +136,7 @@ class SizedPart:
         if finished and not proven:
             return None  # prices so large that the costs' last digits drown: the engine starts over without them
         lower_bound = min(bound, cost)
-        return Assignment(labels, cost, lower_bound, proven, transport.name, prices / unit), None
+        return Assignment(labels, cost, lower_bound, proven, transport.name, prices / self.unit), None
 
     def _by_lists(
         self,
@@ -132,7 +153,7 @@ class SizedPart:
             centers,
             self.bounds,
             start,
-            list_length=transport.LIST_LENGTH,
+            list_length=transport.PARAMS.list_length,
             time_limit=deadline.remaining(),
             n_threads=n_threads,
         )

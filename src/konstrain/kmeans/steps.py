@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from konstrain._core import WatchedRows
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
-from konstrain.assignment.problem import start_prices
 from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans import distances
@@ -81,7 +80,7 @@ class Steps:
                 return None
             answer, self._sums = found
             return answer
-        prices = start_prices(sized.question, warm)
+        prices = sized.start_prices(warm)
         if prices is None:
             return None
         moved = None
@@ -218,16 +217,16 @@ class Steps:
         if self.violation_cost is None:
             return 0.0
         links = self.problem.links_at(self.violation_cost)
-        return self._constant_penalty + (links.penalty(labels) if links is not None else 0.0)
+        return self.constant_penalty + (links.penalty(labels) if links is not None else 0.0)
 
     @property
-    def _constant_penalty(self) -> float:
+    def constant_penalty(self) -> float:
         """What broken soft links cost in every clustering, and no assignment step counts."""
         return self.problem.constant_penalty * (self.violation_cost or 0.0)
 
     def cost_of(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
         """What labels cost in an assignment step at these centers, broken soft links included."""
-        return self._own_cost(labels, centers) + self.penalty(labels) - self._constant_penalty
+        return self._own_cost(labels, centers) + self.penalty(labels) - self.constant_penalty
 
     def cluster_weights(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
         """Total weight of each cluster."""

@@ -1,11 +1,13 @@
-"""What labels and bound decide together stays where it is: nothing better is lost, and little remains."""
+"""Variables fixed by reduced costs: nothing better is lost, and little stays open."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from konstrain.assignment import coupled, decided, milp
-from konstrain.assignment.decided import Undecided
-from konstrain.assignment.lagrangian import Lagrangian
+from konstrain.assignment import milp, priced
+from konstrain.assignment.priced import Search, reduced
+from konstrain.assignment.priced.reduced import OpenBlocks
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.links import LinkGraph
 from konstrain.stop import NO_DEADLINE
@@ -13,9 +15,8 @@ from oracles import best_cost, check_assignment, cost_tolerance
 
 
 @pytest.fixture(autouse=True)
-def decide_always(monkeypatch):
-    monkeypatch.setattr(decided, "MIN_BLOCKS", 0)
-    monkeypatch.setattr(decided, "MOST_LEFT", 1.0)
+def fix_always(monkeypatch):
+    monkeypatch.setattr(reduced, "PARAMS", replace(reduced.PARAMS, least_blocks=0, most_open=1.0))
 
 
 def coupled_problem(rng, n, k, kind):
@@ -35,7 +36,7 @@ def coupled_problem(rng, n, k, kind):
 
 def searched(problem):
     """Return a search that has labels, though not always the best ones."""
-    search = Lagrangian(problem, NO_DEADLINE)
+    search = Search(problem, NO_DEADLINE)
     search.run(None)
     search.repair(search.best)
     return search
@@ -43,8 +44,8 @@ def searched(problem):
 
 @pytest.mark.engine
 @pytest.mark.parametrize("kind", ["free", "links", "demand"])
-def test_no_better_labels_have_a_decided_block_elsewhere(kind, seed):
-    n_decided = 0
+def test_no_better_labels_have_a_fixed_block_elsewhere(kind, seed):
+    n_fixed = 0
     rng = np.random.default_rng(seed)
     for _ in range(30):
         problem = coupled_problem(rng, int(rng.integers(6, 10)), int(rng.integers(2, 4)), kind)
@@ -52,16 +53,16 @@ def test_no_better_labels_have_a_decided_block_elsewhere(kind, seed):
         if not np.isfinite(best):
             continue
         search = searched(problem)
-        remaining = Undecided.of(search) if search.labels is not None else None
+        remaining = OpenBlocks.of(search) if search.labels is not None else None
         if remaining is None:
             continue
-        n_decided += problem.n_blocks - remaining.blocks.size
+        n_fixed += problem.n_blocks - remaining.blocks.size
         if remaining.blocks.size:
-            found = best_cost(remaining.problem) + remaining.cost
+            found = best_cost(remaining.problem) + remaining.fixed_cost
         else:
             found = search.cost
         assert min(found, search.cost) == pytest.approx(best, abs=cost_tolerance(problem))
-    assert n_decided > 20
+    assert n_fixed > 20
 
 
 @pytest.mark.engine
@@ -70,7 +71,7 @@ def test_the_answer_is_that_of_the_whole(kind, seed):
     rng = np.random.default_rng(seed)
     for _ in range(15):
         problem = coupled_problem(rng, int(rng.integers(30, 60)), int(rng.integers(2, 5)), kind)
-        answer = coupled.solve(problem)
+        answer = priced.solve(problem)
         check_assignment(problem, answer)
         assert answer.proven
         assert answer.cost == pytest.approx(milp.solve(problem).cost, abs=cost_tolerance(problem))
@@ -79,7 +80,7 @@ def test_the_answer_is_that_of_the_whole(kind, seed):
 def test_links_to_a_block_that_may_move_keep_the_others_of_their_chain(seed):
     rng = np.random.default_rng(seed)
     problem = coupled_problem(rng, 60, 3, "links")
-    remaining = Undecided.of(searched(problem))
+    remaining = OpenBlocks.of(searched(problem))
     u, v, _ = problem.graph.edges
     is_open = np.isin(np.arange(60), remaining.blocks)
     assert (is_open[u] == is_open[v]).all()
@@ -88,12 +89,12 @@ def test_links_to_a_block_that_may_move_keep_the_others_of_their_chain(seed):
 
 def test_nothing_is_left_out_of_small_problems_of_soft_links_and_where_most_remains(monkeypatch):
     problem = coupled_problem(np.random.default_rng(0), 60, 3, "links")
-    assert Undecided.of(searched(problem)) is not None
+    assert OpenBlocks.of(searched(problem)) is not None
     with monkeypatch.context() as patch:
-        patch.setattr(decided, "MOST_LEFT", 0.0)
-        assert Undecided.of(searched(problem)) is None
+        patch.setattr(reduced, "PARAMS", replace(reduced.PARAMS, most_open=0.0))
+        assert OpenBlocks.of(searched(problem)) is None
     with monkeypatch.context() as patch:
-        patch.setattr(decided, "MIN_BLOCKS", 61)
-        assert Undecided.of(searched(problem)) is None
+        patch.setattr(reduced, "PARAMS", replace(reduced.PARAMS, least_blocks=61))
+        assert OpenBlocks.of(searched(problem)) is None
     soft = LinkGraph.from_edges(60, [0], [1], [0.5])
-    assert Undecided.of(searched(AssignmentProblem(problem.costs, links=soft, size_max=np.full(3, 25.0)))) is None
+    assert OpenBlocks.of(searched(AssignmentProblem(problem.costs, links=soft, size_max=np.full(3, 25.0)))) is None

@@ -1,0 +1,287 @@
+"""The proof: variables fixed by their reduced costs, and HiGHS on what stays open.
+
+What a block pays at the best duals above its cheapest cluster is what the bound rises by if it goes there. Where that
+is more than the gap to the labels known, no better labels put it there. A first small problem of the choices of least
+reduced cost improves the labels, a second one holds every choice that could still be part of something better, so its
+optimum is the optimum. Balas and Zemel (1980) solve large knapsack problems that way.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from konstrain._tolerances import PROOF_RELATIVE
+from konstrain.assignment.model import AssignmentModel, ModelAnswer, links_of
+from konstrain.assignment.priced.search import Search
+from konstrain.assignment.problem import AssignmentProblem, infeasible_combination
+from konstrain.links import Edges, paid
+
+Reals = NDArray[np.float64]
+Labels = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ReducedParams:
+    """What the reduced problems hold.
+
+    Parameters
+    ----------
+    first_choices : int
+        Choices of least reduced cost in the first one; larger: better labels from it, and a longer run of HiGHS.
+    growth : int
+        Factor by which it grows while no labels are known; larger: fewer and longer runs.
+    most_choices : int
+        Choices beyond one per block up to which a proof is tried where branchings are limited.
+    least_blocks, most_open : int, float
+        Steps of the duals leave out fixed blocks of larger problems, if no more than this share is open.
+    """
+
+    first_choices: int = 200
+    growth: int = 8
+    most_choices: int = 300
+    least_blocks: int = 1000
+    most_open: float = 0.5
+
+
+PARAMS = ReducedParams()
+
+
+def close(search: Search) -> float:
+    """Close the gap between labels and bound; returns the best bound reached."""
+    if search.is_closed():
+        return search.bound
+    if search.deadline.is_brief and search.labels is not None:
+        # A proof is not asked for; a few steps of the duals where labels are far from their bound.
+        if search.blocks.tied.size and not search.has_soft_links and search.is_far_off():
+            search.climb()
+        return search.bound
+    part = OpenBlocks.of(search)
+    if part is None:
+        return _close_whole(search)
+    inner = part.searched_from(search)
+    known, bound = search.cost, part.fixed_cost + _close_whole(inner)
+    assert inner.labels is not None
+    search.offer(part.joined(inner.labels))
+    # What was left out costs at least as much as the labels known then.
+    return max(search.bound, min(bound, known))
+
+
+def _close_whole(search: Search) -> float:
+    """Raise the bound by better duals, then prove by HiGHS."""
+    if search.best is not None and search.blocks.tied.size:
+        search.climb()
+    return search.bound if search.is_closed() else prove(search)
+
+
+def prove(search: Search) -> float:
+    """Improve labels and prove them by reduced problems; returns the best bound reached."""
+    deadline, n_blocks = search.deadline, search.problem.n_blocks
+    reduced_costs = search.reduced_costs()
+    allowed = _worth_trying(search, reduced_costs)
+    # Reduced costs do not see what soft links cost: with these the second problem takes hardly longer than the first.
+    has_soft_labels = search.labels is not None and search.has_soft_links
+    if allowed.sum() > n_blocks + PARAMS.first_choices and not has_soft_labels:
+        _improve(search, reduced_costs)
+        if search.is_closed() or deadline.expired() or (deadline.is_brief and search.labels is not None):
+            return search.bound
+        allowed = _worth_trying(search, reduced_costs)
+        is_limited = deadline.max_nodes is not None and search.labels is not None
+        if is_limited and allowed.sum() > n_blocks + PARAMS.most_choices:
+            return search.bound
+    answer = _try(search, allowed)
+    if answer.status == "infeasible" and search.labels is None:
+        raise infeasible_combination(search.problem)
+    # What the reduced problem leaves out costs at least as much as the labels known when it was made.
+    return max(search.bound, min(answer.bound, search.cost))
+
+
+def _improve(search: Search, reduced_costs: Reals) -> None:
+    """Find better labels among the choices of least reduced cost; among more of them while there are no labels."""
+    n_choices = PARAMS.first_choices
+    while n_choices < reduced_costs.size and not search.deadline.expired():
+        _try(search, _cheapest_choices(search, reduced_costs, n_choices))
+        if search.labels is not None:
+            return
+        n_choices *= PARAMS.growth
+
+
+def _cheapest_choices(search: Search, reduced_costs: Reals, n_choices: int) -> Flags:
+    """Allow the choices of least reduced cost beside the labels known so far."""
+    assert search.best is not None
+    allowed = np.zeros(reduced_costs.shape, dtype=bool)
+    for labels in (search.best.relaxed.labels, search.labels):
+        if labels is not None:
+            allowed[np.arange(labels.size), labels] = True
+    others = np.where(allowed, np.inf, reduced_costs).ravel()
+    allowed.ravel()[np.argpartition(others, n_choices)[:n_choices]] = True
+    return allowed
+
+
+def _worth_trying(search: Search, reduced_costs: Reals) -> Flags:
+    """Allow every choice that labels cheaper than the known ones could make."""
+    if search.labels is None:
+        return np.ones(reduced_costs.shape, dtype=bool)
+    allowed: Flags = reduced_costs <= _reach(search)[:, None]
+    allowed[np.arange(reduced_costs.shape[0]), search.labels] = True
+    return allowed
+
+
+def _reach(search: Search) -> Reals:
+    """Return the reduced cost of each block beyond which no labels cheaper than the known ones go."""
+    assert search.best is not None
+    gap = search.cost - search.best.bound
+    # A little more than can matter: the sums behind gap and slack are rounded.
+    rounding = 4 * search.problem.rounding(search.cost) + PROOF_RELATIVE * abs(gap)
+    return gap + search.best.relaxed.slack() + rounding
+
+
+def _try(search: Search, allowed: Flags) -> ModelAnswer:
+    answer = ReducedProblem(search.problem, allowed).solve(search)
+    if answer.labels is not None:
+        search.offer(answer.labels)
+    return answer
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedProblem:
+    """The problem over the allowed clusters of each block; blocks with a single one left are fixed beforehand."""
+
+    problem: AssignmentProblem
+    allowed: Flags
+
+    def solve(self, search: Search) -> ModelAnswer:
+        """Solve it by HiGHS from the labels that a search knows; returns labels of all blocks."""
+        problem = self.problem
+        costs = np.where(self.allowed[self.open], problem.costs[self.open], np.inf)
+        links, constant = self._charge_links(costs)
+        constant += float(problem.costs[self.fixed, self.labels[self.fixed]].sum())
+        if not np.isfinite(constant):
+            return ModelAnswer(None, np.inf, "infeasible")
+        if not self.open.size:
+            is_feasible = problem.is_feasible(self.labels)
+            return ModelAnswer(
+                self.labels if is_feasible else None, constant, "optimal" if is_feasible else "infeasible"
+            )
+        fixed = np.flatnonzero(self.fixed)
+        others = problem.rules.of(fixed).sums(self.labels[fixed])
+        model = AssignmentModel(costs, links, problem.rules.restricted_to(self.open, others))
+        start = None if search.labels is None else search.labels[self.open]
+        answer = model.solve(deadline=search.deadline, start=start)
+        if answer.labels is None:
+            return ModelAnswer(None, constant + answer.bound, answer.status)
+        labels = self.labels.copy()
+        labels[self.open] = answer.labels
+        return ModelAnswer(labels, constant + answer.bound, answer.status)
+
+    @cached_property
+    def fixed(self) -> Flags:
+        """Whether each block has a single cluster left."""
+        is_single: Flags = self.allowed.sum(axis=1) == 1
+        return is_single
+
+    @cached_property
+    def open(self) -> NDArray[np.intp]:
+        """The blocks that have a choice, in the order of the model."""
+        return np.flatnonzero(~self.fixed)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Cluster of each fixed block."""
+        only: Labels = self.allowed.argmax(axis=1).astype(np.int32)
+        return only
+
+    def _charge_links(self, costs: Reals) -> tuple[Edges | None, float]:
+        """Move links with a fixed end into costs (in place); returns the links between open blocks and a constant."""
+        edges = links_of(self.problem.links)
+        if edges is None:
+            return None, 0.0
+        u, v, w = edges
+        fixed, labels = self.fixed, self.labels
+        both = fixed[u] & fixed[v]
+        constant = paid(w[both], labels[u[both]] == labels[v[both]])
+        position = np.full(self.problem.n_blocks, -1, dtype=np.int32)
+        position[self.open] = np.arange(self.open.size, dtype=np.int32)
+        for free, other in ((u, v), (v, u)):
+            half = ~fixed[free] & fixed[other]
+            row, cluster, weight = position[free[half]], labels[other[half]], w[half]
+            positive = weight > 0
+            np.add.at(costs, (row[positive], cluster[positive]), weight[positive])
+            # Not following a soft must-link costs everywhere but in the fixed end's cluster.
+            np.add.at(costs, row[~positive], -weight[~positive, None])
+            np.add.at(costs, (row[~positive], cluster[~positive]), weight[~positive])
+        inside = ~fixed[u] & ~fixed[v]
+        return (position[u[inside]], position[v[inside]], w[inside]), constant
+
+
+@dataclass(frozen=True, eq=False)
+class OpenBlocks:
+    """The blocks of a large problem that better labels may move, as a problem of its own.
+
+    Parameters
+    ----------
+    problem : AssignmentProblem
+        The open blocks, within the rules that the fixed ones leave them.
+    blocks : ndarray of int64
+        Which blocks these are.
+    labels : ndarray of int32, shape (n_blocks of the whole,)
+        The labels known; no better ones have a fixed block elsewhere.
+    fixed_cost : float
+        What the fixed blocks cost.
+    """
+
+    problem: AssignmentProblem
+    blocks: NDArray[np.intp]
+    labels: Labels
+    fixed_cost: float
+
+    @classmethod
+    def of(cls, search: Search) -> Self | None:
+        """Fix what no better labels move; None when there are no labels yet, or when that would not pay."""
+        problem, labels = search.problem, search.labels
+        if labels is None or problem.n_blocks < PARAMS.least_blocks or search.has_soft_links:
+            return None
+        allowed = _worth_trying(search, search.reduced_costs())
+        is_open = _whole_components(problem, allowed.sum(axis=1) > 1)
+        if is_open.sum() > PARAMS.most_open * problem.n_blocks:
+            return None
+        blocks, fixed = np.flatnonzero(is_open), np.flatnonzero(~is_open)
+        others = problem.rules.of(fixed).sums(labels[fixed])
+        part = AssignmentProblem(
+            np.ascontiguousarray(problem.costs[blocks]),
+            problem.graph.restricted_to(blocks.astype(np.int32)),
+            resources=problem.rules.restricted_to(blocks, others),
+        )
+        return cls(part, blocks, labels, float(problem.own_costs(labels)[fixed].sum()))
+
+    def searched_from(self, search: Search) -> Search:
+        """Begin a search among the open blocks where the search of the whole has come to."""
+        assert search.best is not None
+        inner = Search(self.problem, search.deadline)
+        inner.offer(self.labels[self.blocks])
+        inner.evaluate(search.best.duals)
+        return inner
+
+    def joined(self, labels: Labels) -> Labels:
+        """Return the labels of the whole, given those of the open blocks."""
+        whole = self.labels.copy()
+        whole[self.blocks] = labels
+        return whole
+
+
+def _whole_components(problem: AssignmentProblem, is_open: Flags) -> Flags:
+    """Open every block that is linked, over however many others, with one that is."""
+    if not problem.has_links:
+        return is_open
+    graph = problem.graph
+    shape = (problem.n_blocks, problem.n_blocks)
+    neighbours = csr_array((np.ones(graph.indices.size, dtype=np.int8), graph.indices, graph.indptr), shape=shape)
+    n_components, component = connected_components(neighbours, directed=False)
+    has_open = np.bincount(component[is_open], minlength=n_components) > 0
+    opened: Flags = has_open[component]
+    return opened

@@ -1,0 +1,110 @@
+"""Repair: labels that keep all rules, from labels that nearly do."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain import _core
+from konstrain.assignment.problem import AssignmentProblem
+from konstrain.assignment.rules import Rules
+from konstrain.stop import Deadline
+
+
+def repaired(
+    costs: NDArray[np.float64],
+    rules: Rules,
+    labels: NDArray[np.int32],
+    duals: NDArray[np.float64],
+    deadline: Deadline,
+    movable: NDArray[np.intp] | None = None,
+) -> NDArray[np.int32] | None:
+    """Move and exchange blocks until every rule is kept, then as long as that lowers the cost.
+
+    Parameters
+    ----------
+    costs : ndarray of float64, shape (n_blocks, n_clusters)
+        Cost of each block in each cluster.
+    rules : Rules
+        Bounds as sums are compared with them.
+    labels : ndarray of int32, shape (n_blocks,)
+        Where to begin; not changed.
+    duals : ndarray of float64, shape (n_clusters, n_rules)
+        Blocks of least reduced cost at these move first.
+    deadline : Deadline
+        When to give up.
+    movable : ndarray of int or None
+        The blocks that may move; None: all.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_blocks,), or None
+        None when no labels that keep all rules were found.
+
+    Examples
+    --------
+    >>> rules = Rules.of_amounts([[3.0], [2.0], [4.0]], low=[[0.0], [0.0]], high=[[7.0], [7.0]])
+    >>> costs = np.array([[0.0, 5.0], [0.0, 1.0], [0.0, 9.0]])
+    >>> repaired(costs, rules, np.zeros(3, dtype=np.int32), np.zeros((2, 1)), Deadline(None))
+    array([0, 1, 0], dtype=int32)
+    """
+    unit, (low, high) = rules.units, rules.widened
+    may_move = np.arange(labels.size) if movable is None else movable
+    found, is_kept = _core.repair_labels(
+        costs,
+        rules.added / unit,
+        np.ascontiguousarray(low / unit),
+        np.ascontiguousarray(high / unit),
+        np.ascontiguousarray(duals * unit),
+        may_move.astype(np.int32),
+        labels,
+        time_limit=deadline.remaining(),
+    )
+    return found if is_kept and rules.are_kept_by(found) else None
+
+
+def with_soft_links(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Costs of blocks with what their soft links would add, if all others stayed where labels have them."""
+    if problem.links is None or problem.links.is_hard:
+        return problem.costs
+    costs = problem.costs.copy()
+    u, v, w = problem.links.edges
+    soft = np.isfinite(w)
+    for block, other in ((u[soft], v[soft]), (v[soft], u[soft])):
+        # A negative weight is paid everywhere but in the other's cluster.
+        np.add.at(costs, block, -np.minimum(w[soft], 0.0)[:, None])
+        np.add.at(costs, (block, labels[other]), w[soft])
+    return costs
+
+
+def fill_empty(labels: NDArray[np.int32], rise: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Move the cheapest block to each empty cluster, where alone it breaks no cannot-link.
+
+    Parameters
+    ----------
+    labels : ndarray of int32, shape (n_blocks,)
+        Cluster of each block.
+    rise : ndarray of float64, shape (n_blocks, n_clusters)
+        What moving a block to a cluster costs.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_blocks,)
+        `labels` itself when no cluster is empty. A cluster stays empty when no other can spare a block.
+
+    Examples
+    --------
+    >>> fill_empty(np.array([0, 0, 1], dtype=np.int32), np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]))
+    array([0, 2, 1], dtype=int32)
+    """
+    counts = np.bincount(labels, minlength=rise.shape[1])
+    empty = np.flatnonzero(counts == 0)
+    if not empty.size:
+        return labels
+    filled = labels.copy()
+    for cluster in empty:
+        # Not the only block of another cluster: that one would be empty instead.
+        block = int(np.where(counts[filled] > 1, rise[:, cluster], np.inf).argmin())
+        if counts[filled[block]] > 1:
+            counts[filled[block]] -= 1
+            counts[cluster] = 1
+            filled[block] = cluster
+    return filled

@@ -1,0 +1,60 @@
+"""Certificates of labels and problems: what `certify` says beyond the bounds themselves."""
+
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from konstrain import ConstrainedKMeans, InfeasibleError, certify, check
+
+ROWS = [[float(i)] for i in range(6)]
+# Problems whose constraints can each be kept alone, but not together.
+IMPOSSIBLE = {
+    "shares": (2, {"must_link": [(0, 1)], "category": list("aabbbb"), "share_min": {"a": 0.25}}),
+    "sizes": (3, {"must_link": [(0, 1), (1, 2)], "cannot_link": [(3, 4), (4, 5), (3, 5)], "size_min": 2}),
+    "resources": (2, {"demand": np.array([[1, 1]] * 4 + [[9, 1], [1, 9]]), "size_max": np.full((2, 2), 9.0)}),
+}
+
+
+@pytest.mark.parametrize("bound", ["auto", "sdp", "parts"])
+@pytest.mark.parametrize("kind", IMPOSSIBLE)
+def test_constraints_that_cannot_be_kept_together_are_called_infeasible(kind, bound):
+    n_clusters, asked = IMPOSSIBLE[kind]
+    with pytest.raises(InfeasibleError):
+        certify(ROWS, n_clusters, bound=bound, **asked)
+
+
+def said_by_check(n_clusters, **asked):
+    return check(ROWS, n_clusters, **asked).findings[0].message
+
+
+def said_by_fit(n_clusters, share_min, **asked):
+    with pytest.raises(InfeasibleError) as error:
+        ConstrainedKMeans(n_clusters, share_min=share_min).fit(ROWS, **asked)
+    return str(error.value)
+
+
+def said_by_certify(n_clusters, **asked):
+    with pytest.raises(InfeasibleError) as error:
+        certify(ROWS, n_clusters, **asked)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("say", [said_by_check, said_by_fit, said_by_certify])
+def test_an_infeasible_combination_names_only_what_was_asked(say):
+    n_clusters, asked = IMPOSSIBLE["shares"]
+    message = say(n_clusters, **asked)
+    assert "share" in message
+    assert "link" in message
+    assert "size" not in message
+    assert "conflict" not in message
+
+
+def test_many_features_leave_the_time_limit_as_it_is():
+    X = sparse.random(1500, 3000, density=0.01, format="csr", random_state=0)
+    began = time.process_time()
+    certificate = certify(X, 5, time_limit=0.3)
+    # Making parts alike and looking for equal rows took 2.7 s, whatever the limit.
+    assert time.process_time() - began < 2.0
+    assert certificate.lower_bound <= certificate.cost
