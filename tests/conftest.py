@@ -1,14 +1,17 @@
-"""Shared fixtures: the checker of fits, the seed, the data folder beside the checkout, Hypothesis profiles."""
+"""Shared fixtures: the checker of fits, the seed, data beside the checkout, a browser; Hypothesis profiles."""
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from checks import every_fit_checked
+from studio_page import FLAGS
 
 # Deadlines off: the machine that runs the tests may be slow, and a timed assertion is not a test.
 # Fewer where every example takes long, as under the sanitizers.
@@ -58,3 +61,16 @@ def data_folder() -> Path:
             "needs ../shared/data, which is not beside this checkout; or say where it is by KONSTRAIN_TEST_DATA"
         )
     return DATA
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Start Chromium, without a window and anything it does on its own; skip by name where there is none."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'konstrain[browser]'")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("needs the browser Chromium: apt-get install chromium")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()

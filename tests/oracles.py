@@ -34,7 +34,7 @@ def best_cost(problem: AssignmentProblem) -> float:
         if problem.nonempty:
             fits &= inside.any(axis=1)
         if problem.resources is not None:
-            sums = inside @ problem.resources.amounts @ problem.resources.rules.T
+            sums = inside @ problem.resources.amounts @ problem.resources.weights.T
             least, most = (bounds[j] for bounds in problem.resources.widened)
             fits &= ((sums >= least) & (sums <= most)).all(axis=1)
         cost = np.where(fits, cost, np.inf)
@@ -110,5 +110,9 @@ def costs_of_all_labelings(problem, violation_cost=None):
             is_allowed &= size >= problem.size_min[j] - 1e-9
         if problem.size_max is not None:
             is_allowed &= size <= problem.size_max[j] + 1e-9
+        if problem.resources is not None:
+            held = inside @ problem.resources.added
+            low, high = (bounds[j] for bounds in problem.resources.widened)
+            is_allowed &= ((held >= low) & (held <= high)).all(axis=1)
         cost[~is_allowed] = np.inf
     return labelings, cost

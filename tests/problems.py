@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from konstrain.assignment import AssignmentProblem, Resources
+from konstrain.assignment import AssignmentProblem, Rules
 from konstrain.links import LinkGraph
 
 
@@ -47,7 +47,7 @@ def random_sizes(
     return (None if rng.random() < 0.2 else low), (None if rng.random() < 0.2 else high)
 
 
-def random_amounts(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> Resources:
+def random_amounts(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> Rules:
     """Two or three resources, whole or real, with bounds around their means: loose, tight, one-sided, impossible."""
     n_resources = int(rng.integers(2, 4))
     amounts = rng.random((n_blocks, n_resources)) * 3
@@ -59,10 +59,10 @@ def random_amounts(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> 
     high = np.maximum(low, mean * (1 + rng.random(shape) * rng.choice([0.2, 1.0, 2.0])))
     low[rng.random(shape) < 0.3] = -np.inf
     high[rng.random(shape) < 0.3] = np.inf
-    return Resources.of_amounts(amounts, low, high)
+    return Rules.of_amounts(amounts, low, high)
 
 
-def random_shares(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> Resources:
+def random_shares(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> Rules:
     """One or two attributes of two or three values, blocks of one to three rows, shares from both sides."""
     rows_of = rng.integers(1, 4, n_blocks) if rng.random() < 0.3 else np.ones(n_blocks, dtype=int)
     amounts, rules = [], []
@@ -81,10 +81,10 @@ def random_shares(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> R
                 (one - share / (1 - width) * whole, -np.inf, 0.0),
             ]
     low, high = (np.tile([rule[side] for rule in rules], (n_clusters, 1)) for side in (1, 2))
-    return Resources(np.column_stack(amounts), np.array([rule[0] for rule in rules]), low, high)
+    return Rules(np.column_stack(amounts), np.array([rule[0] for rule in rules]), low, high)
 
 
-def random_counts(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> Resources:
+def random_counts(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> Rules:
     """Disjoint categories, some blocks of none, and how many of each a cluster holds."""
     n_categories = int(rng.integers(1, 4))
     category = rng.integers(-1, n_categories, n_blocks)
@@ -93,19 +93,19 @@ def random_counts(rng: np.random.Generator, n_blocks: int, n_clusters: int) -> R
     low = np.floor(mean * rng.random((n_clusters, n_categories)))
     high = np.ceil(mean * (1 + rng.random((n_clusters, n_categories)))) + rng.integers(0, 2)
     low[rng.random(low.shape) < 0.3] = -np.inf
-    return Resources.of_amounts(amounts, low, high)
+    return Rules.of_amounts(amounts, low, high)
 
 
-def random_resources(rng: np.random.Generator, kind: str, n_blocks: int, n_clusters: int) -> Resources:
+def random_resources(rng: np.random.Generator, kind: str, n_blocks: int, n_clusters: int) -> Rules:
     """Bounds on "amounts", on "shares", on "both", or on "counts" of disjoint categories."""
     if kind != "both":
         make = {"amounts": random_amounts, "shares": random_shares, "counts": random_counts}[kind]
         return make(rng, n_blocks, n_clusters)
     first, second = random_amounts(rng, n_blocks, n_clusters), random_shares(rng, n_blocks, n_clusters)
-    (m, a), (n, b) = first.rules.shape, second.rules.shape
-    rules = np.block([[first.rules, np.zeros((m, b))], [np.zeros((n, a)), second.rules]])
+    (m, a), (n, b) = first.weights.shape, second.weights.shape
+    rules = np.block([[first.weights, np.zeros((m, b))], [np.zeros((n, a)), second.weights]])
     low, high = np.hstack([first.low, second.low]), np.hstack([first.high, second.high])
-    return Resources(np.hstack([first.amounts, second.amounts]), rules, low, high)
+    return Rules(np.hstack([first.amounts, second.amounts]), rules, low, high)
 
 
 def random_problem(

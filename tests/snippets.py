@@ -41,8 +41,13 @@ def snippets_of(page: Path) -> list[Snippet]:
 
 
 def run_page(page: Path, folder: Path) -> list[Snippet]:
-    """Run the blocks of a page in a folder that holds the sample files, names carried over; return those that ran."""
-    shutil.copytree(SAMPLES, folder, dirs_exist_ok=True)
+    """Run the blocks of a page where its reader stands, names carried over; return those that ran.
+
+    Who reads a page of the checkout stands there, who reads one of the site has the sample files beside them. The
+    folder is the current one; `cd` on a page leads on from there.
+    """
+    where = folder / SAMPLES.relative_to(ROOT) if page.parent == ROOT else folder
+    shutil.copytree(SAMPLES, where, dirs_exist_ok=True)
     names: dict[str, object] = {"__name__": "__main__"}
     ran = []
     for snippet in snippets_of(page):
@@ -78,7 +83,7 @@ def _run_console(snippet: Snippet, names: dict[str, object], folder: Path) -> No
         program, *arguments = shlex.split(command, comments=True)
         where = f"{snippet.place}: {command}"
         if program == "konstrain":
-            _run_command(arguments, command, printed, folder, where)
+            _run_command(arguments, command, printed, Path.cwd(), where)
         else:
             KNOWN[program](arguments, where)
 
@@ -115,10 +120,21 @@ def _check_install(arguments: list[str], where: str) -> None:
     assert set(filter(None, (asked[1] or "").split(","))) <= set(extras), where
 
 
+def _go(arguments: list[str], where: str) -> None:
+    os.chdir(*arguments)
+
+
+def _check_activated(arguments: list[str], where: str) -> None:
+    """Look whether what is to be activated is what `make` sets up."""
+    made = re.search(r"^VENV *:= *(\S+)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    assert made
+    assert arguments == [f"{made[1]}/bin/activate"], where
+
+
 def _check_target(arguments: list[str], where: str) -> None:
     rules = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     assert set(arguments) <= set(rules), where
 
 
 RUN = {"python": _run_python, "pycon": _run_session, "diff": _run_changed_lines, "console": _run_console}
-KNOWN = {"pip": _check_install, "make": _check_target}
+KNOWN = {"pip": _check_install, "make": _check_target, "cd": _go, "source": _check_activated}

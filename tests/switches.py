@@ -5,33 +5,31 @@ Kernels have switches of their own, which no test can set; problems of sizes on 
 """
 
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from importlib import import_module
 from unittest.mock import patch
 
 ALWAYS, NEVER = 0, 10**12
 
 # What may change the answer of a k-means search, though never whether it is right: effort and order of the search.
 SEARCH = {
-    "konstrain.kmeans.plan.SEARCH_LIMIT": (ALWAYS, NEVER),
+    "konstrain.kmeans.search.PARAMS.n_starts": (1, 10),
+    "konstrain.kmeans.search.PARAMS.work": (0.0, 1e4),
+    "konstrain.kmeans.search.PARAMS.least_work": (0.0, 1e8),
+    "konstrain.kmeans.search.PARAMS.most_work": (0.0, 1e8),
+    "konstrain.kmeans.search.PARAMS.least_runs": (1, 20),
+    "konstrain.kmeans.search.PARAMS.patience": (0, 40),
+    "konstrain.kmeans.search.PARAMS.most_cells": (ALWAYS, NEVER),
+    "konstrain.kmeans.search.PARAMS.runs_per_search": (1, 1000),
+    "konstrain.kmeans.search.PARAMS.exact_steps": (ALWAYS, 100),
     "konstrain.kmeans.plan.STEP_NODES": (1, 1000),
     "konstrain.kmeans.steps.PATIENT_LOOKS": (1, 100),
     "konstrain.kmeans.plan.AUTO_WORK": (1.0, 1e7),
-    "konstrain.kmeans.plan.AUTO_LEAST": (1, 100),
     "konstrain.kmeans.start.MANY_CLUSTERS": (1, NEVER),
+    "konstrain.kmeans.relocation.MOST_COSTS": (ALWAYS, NEVER),
+    "konstrain.kmeans.relocation.HALVING_STEPS": (1, 20),
     "konstrain.kmeans.start.ROUNDS": (1, 20),
     "konstrain.kmeans.start.OVERSAMPLING": (0.1, 10.0),
-    "konstrain.kmeans.thorough.SMALL_PROBLEM": (ALWAYS, NEVER),
-    "konstrain.kmeans.thorough.RELOCATE_ANYWAY": (ALWAYS, NEVER),
-    "konstrain.kmeans.thorough.RULED_SEARCH": (ALWAYS, NEVER),
-    "konstrain.kmeans.thorough.ROUGH_GAP": (-1.0, 1e9),
-    "konstrain.kmeans.relaxed.RELOCATIONS": (ALWAYS, 100),
-    "konstrain.kmeans.relaxed.MOST_STEPS": (ALWAYS, 1000),
-    "konstrain.kmeans.relaxed.ALL_STEPS": (1, NEVER),
-    "konstrain.kmeans.relaxed.PATIENCE": (0.0, 1e9),
-    "konstrain.kmeans.brief.EARLY_LOOK": (1, 50),
-    "konstrain.kmeans.brief.LITTLE_EXPLAINED": (0.0, 1.0),
-    "konstrain.kmeans.brief.CLEARLY_MORE": (0.0, float("inf")),
-    "konstrain.kmeans.brief.LITTLE_ROOM": (0.0, 1e9),
-    "konstrain.kmeans.brief.FEW_AT_ONCE": (0.0, 1.0),
     "konstrain.kmeans.momentum.MOST_CANCELLED": (-1.0, 2.0),
     "konstrain.kmeans.restarts.BATCH": (1, 50),
     "konstrain.kmeans.last_step.LAST_WORK": (1, NEVER),
@@ -40,58 +38,32 @@ SEARCH = {
 }
 # What may not change anything but the time it takes.
 SAME = {
-    "konstrain.kmeans.linked_part.MIN_COSTS": (ALWAYS, NEVER),
-    "konstrain.kmeans.linked_part.MAX_SHARE": (-1.0, 2.0),
-    "konstrain.kmeans.linked_part.LITTLE_LEFT": (-1.0, 2.0),
+    "konstrain.kmeans.linked_part.PARAMS.min_costs": (ALWAYS, NEVER),
+    "konstrain.kmeans.linked_part.PARAMS.max_share": (-1.0, 2.0),
+    "konstrain.kmeans.linked_part.PARAMS.little_left": (-1.0, 2.0),
     "konstrain.kmeans.plan.CHUNK": (1, NEVER),
     "konstrain.kmeans.sized_part.CHUNK": (1, NEVER),
     "konstrain.constraints.packing._MAX_STEPS": (ALWAYS, NEVER),
 }
 # Inside the assignment engines: labels may differ where several are best, costs may not.
 ENGINES = {
-    "konstrain.assignment.linked.NODE_LIMIT": (1, 100_000),
-    "konstrain.assignment.linked.FEW_BRANCHINGS": (1, 100_000),
-    "konstrain.assignment.linked.CLIQUE_LIMIT": (1, 100_000),
-    "konstrain.assignment.linked.CLASS_LIMIT": (0, 100_000),
-    "konstrain.assignment.prove.FIRST_CORE": (1, NEVER),
-    "konstrain.assignment.priced.MOST_CHOICES": (ALWAYS, NEVER),
-    "konstrain.assignment.priced.FEW_NODES": (ALWAYS, NEVER),
-    "konstrain.assignment.free_blocks.POOR_GAP": (0.0, 1e9),
-    "konstrain.assignment.free_blocks.MOST_SIFTED": (ALWAYS, NEVER),
-    "konstrain.assignment.free_blocks.FEW_KINDS": (ALWAYS, NEVER),
-    "konstrain.assignment.free_blocks.COUNTED_GAP": (0.0, 1e9),
-    "konstrain.assignment.counted.MOST_PAIRS": (ALWAYS, NEVER),
-    "konstrain.assignment.counted.BLOCKS_PER_KIND": (ALWAYS, NEVER),
-    "konstrain.assignment.counted.MOST_PROGRAMS": (1, 20),
-    "konstrain.assignment.counted.ENOUGH": (0.0, 1.0),
-    "konstrain.assignment.counted.WITHIN_REACH": (0.0, 1e9),
-    "konstrain.assignment.dearest_total.MOST_TOTALS": (ALWAYS, NEVER),
-    "konstrain.assignment.dearest_total.MOST_COUNTED": (1, 100),
-    "konstrain.assignment.whole_bound.MOST_MOVED": (1, NEVER),
-    "konstrain.assignment.whole_totals.DRIFT": (1, 50),
-    "konstrain.assignment.sifting.CHOICES_PER_PRICE": (1, NEVER),
-    "konstrain.assignment.sifting.FIRST_DEAREST": (0.1, 1000.0),
-    "konstrain.assignment.sifting.ROOM": (1.1, 10.0),
-    "konstrain.assignment.sifting.DEARER": (2.0, 100.0),
-    "konstrain.assignment.sifting.MOST_PROGRAMS": (1, 100),
-    "konstrain.assignment.lagrangian.MAX_STEPS": (1, 200),
-    "konstrain.assignment.lagrangian.FEW_STEPS": (1, 50),
-    "konstrain.assignment.lagrangian.FAR_OFF": (0.0, 1e9),
-    "konstrain.assignment.lagrangian.REPAIR_EVERY": (1, 1000),
-    "konstrain.assignment.lagrangian.MAX_START_ENTRIES": (1, NEVER),
-    "konstrain.assignment.lagrangian.MOST_UNITS": (ALWAYS, 1000),
-    "konstrain.assignment.lagrangian.MOSTLY_FREE": (0.0, 2.0),
-    "konstrain.assignment.decided.MIN_BLOCKS": (ALWAYS, NEVER),
-    "konstrain.assignment.decided.MOST_LEFT": (0.0, 2.0),
+    "konstrain.assignment.linked.PARAMS.branchings": (1, 100_000),
+    "konstrain.assignment.linked.PARAMS.few_branchings": (1, 100_000),
+    "konstrain.assignment.linked.PARAMS.clique_branchings": (1, 100_000),
     "konstrain.assignment.model.MOST_CUT_ROUNDS": (50, 100),
-    "konstrain.assignment.narrow.MIN_COSTS": (ALWAYS, NEVER),
-    "konstrain.assignment.narrow.MIN_EVEN": (0.0, 2.0),
-    "konstrain.assignment.narrow.PER_MISPLACED": (ALWAYS, NEVER),
-    "konstrain.assignment.narrow.LEAST_NEAR": (0.0, 0.5),
-    "konstrain.assignment.narrow.MOST_NEAR": (0.1, 0.9),
-    "konstrain.assignment.mend.MOST_PAIRS": (ALWAYS, NEVER),
-    "konstrain.assignment.mend.MOST_CHEAPER_PAIRS": (ALWAYS, NEVER),
-    "konstrain.assignment.transport.MANY_CLUSTERS": (1, NEVER),
+    "konstrain.assignment.priced.duals.PARAMS.counted_share": (0.0, 2.0),
+    "konstrain.assignment.priced.duals.PARAMS.first_costs": (1, NEVER),
+    "konstrain.assignment.priced.duals.PARAMS.units_per_block": (ALWAYS, 1000),
+    "konstrain.assignment.priced.search.PARAMS.rounds": (1, 100),
+    "konstrain.assignment.priced.search.PARAMS.steps": (1, 200),
+    "konstrain.assignment.priced.search.PARAMS.few_steps": (1, 50),
+    "konstrain.assignment.priced.search.PARAMS.far_off": (0.0, 1e9),
+    "konstrain.assignment.priced.search.PARAMS.repair_every": (1, 1000),
+    "konstrain.assignment.priced.reduced.PARAMS.first_choices": (1, NEVER),
+    "konstrain.assignment.priced.reduced.PARAMS.most_choices": (ALWAYS, NEVER),
+    "konstrain.assignment.priced.reduced.PARAMS.least_blocks": (ALWAYS, NEVER),
+    "konstrain.assignment.priced.reduced.PARAMS.most_open": (0.0, 2.0),
+    "konstrain.assignment.transport.PARAMS.many_clusters": (1, NEVER),
 }
 # Inside the proofs: bounds may be better or worse, but never above the optimum.
 PROOFS = {
@@ -99,8 +71,8 @@ PROOFS = {
     "konstrain.exact.solve.FEW_BLOCKS_PER_CLUSTER": (ALWAYS, NEVER),
     "konstrain.exact.solve.RACE_NODES": (1, 50_000),
     "konstrain.exact.solve.MANY_CLUSTERS": (1, NEVER),
-    "konstrain.exact.sdp_spectral.FOLLOW_FROM": (4, NEVER),
-    "konstrain.exact.sdp_spectral.RENEW_EVERY": (1, 1000),
+    "konstrain.exact.sdp_spectral.PARAMS.follow_from": (4, NEVER),
+    "konstrain.exact.sdp_spectral.PARAMS.renew_every": (1, 1000),
     "konstrain.exact.sdp_bound.MANY_CLUSTERS": (1, NEVER),
 }
 # Over a cluster: from given centers labels are those of a fit in memory, whatever comes to the client and when.
@@ -136,10 +108,21 @@ REMOTE_START = {
 SWITCHES = {**SEARCH, **SAME, **ENGINES, **PROOFS, **REMOTE, **REMOTE_START}
 
 
+def owner_of(name):
+    """The module of a switch, the name in it, and the field where that is a dataclass of parameters."""
+    module, constant = name.rsplit(".", 1)
+    if not module.endswith(".PARAMS"):
+        return import_module(module), constant, None
+    return import_module(module.removesuffix(".PARAMS")), "PARAMS", constant
+
+
 @contextmanager
 def set_to(values):
     """Set switches, given by their names, for a while."""
     with ExitStack() as stack:
         for name, value in values.items():
-            stack.enter_context(patch(name, value))
+            module, constant, field = owner_of(name)
+            if field is not None:
+                value = replace(getattr(module, constant), **{field: value})
+            stack.enter_context(patch.object(module, constant, value))
         yield

@@ -2,9 +2,11 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
+from matplotlib import pyplot as plt
 
 from konstrain.assignment.engines import ENGINES
 from konstrain.methods import METHODS
@@ -121,3 +123,72 @@ def test_pages_that_fetch_something_from_elsewhere_are_found(html, needs_network
     import offline_math
 
     assert bool(offline_math.FETCHED.search(html)) == needs_network
+
+
+def test_the_number_of_an_equation_is_on_screen_at_any_width(chromium, tmp_path):
+    style = (DOCS / "_static" / "equations.css").read_text()
+    wide = '<span style="display: inline-block; width: 1500px">f(a) = ...</span>'
+    block = f'<div class="math-block"><div class="math">{wide}</div><span class="eqno">(1)</span></div>'
+    (tmp_path / "page.html").write_text(f"<style>body {{ margin: 8px }} {style}</style>{block}")
+    for width in (320, 800, 1280):
+        page = chromium.new_page(viewport={"width": width, "height": 300})
+        page.goto((tmp_path / "page.html").as_uri())
+        box = page.locator(".eqno").bounding_box()
+        assert box["x"] + box["width"] <= width
+        assert page.evaluate("() => document.documentElement.scrollWidth") == width
+        page.close()
+
+
+def test_the_tour_shows_every_picture_that_it_draws():
+    text = (DOCS / "tour.md").read_text()
+    drawn = re.findall(r"^>>> ax = plot_\w+\(", text, flags=re.MULTILINE)
+    assert len(drawn) == 2
+    assert re.findall(r"^!\[.+\]\(pictures/(tour_\d)\.png\)$", text, flags=re.MULTILINE) == ["tour_1", "tour_2"]
+
+
+def test_every_example_has_a_picture_for_the_gallery():
+    scripts = sorted((DOCS.parent / "examples").glob("[!_]*.py"))
+    assert len(scripts) > 15
+    assert [path.name for path in scripts if "plt.subplots(" not in path.read_text()] == []
+
+
+def test_a_thumbnail_is_the_last_panel_of_a_picture(tmp_path, monkeypatch):
+    pytest.importorskip("sphinx_gallery")
+    monkeypatch.syspath_prepend(DOCS)
+    import thumbnails
+
+    _, (left, right) = plt.subplots(1, 2, figsize=(8, 4))
+    left.set_facecolor("red")
+    right.set_facecolor("blue")
+    right.text(0.9, 0.5, "a text that reaches beyond the figure")
+    monkeypatch.setattr(thumbnails, "matplotlib_scraper", lambda *_: "")
+    thumbnails.scrape(None, {"src_file": "examples/two.py"}, {})
+    images = tmp_path / "gallery" / "images"
+    (images / "thumb").mkdir(parents=True)
+    plt.savefig(images / "sphx_glr_two_001.png")
+    plt.close("all")
+    thumbnails.crop(SimpleNamespace(srcdir=tmp_path))
+    small = plt.imread(images / "thumb" / "sphx_glr_two_thumb.png")
+    assert small.shape[:2] == thumbnails.SIZE[::-1]
+    is_red, is_blue = ((small[:, :, :3] == color).all(axis=2).mean() for color in ([1, 0, 0], [0, 0, 1]))
+    assert is_red == 0 < 0.4 < is_blue
+    # Nothing from outside the figure, which would be black.
+    assert small[:, -1].min() > 0.5
+
+
+def test_the_page_on_performance_is_short_and_begins_with_a_chart_of_its_table(monkeypatch):
+    text = (DOCS / "performance.md").read_text()
+    assert len(text.splitlines()) < 50
+    assert 0 < text.index("![") < text.index("| what |")
+    assert "{include}" not in text
+    monkeypatch.syspath_prepend(DOCS.parent / "perf")
+    import summary
+
+    assert len(summary.rows()) == len(re.findall(r"^\| .* \| .* \| .* \| .* \| .* \|$", text, flags=re.MULTILINE)) - 1
+    # Every ratio is in the tables that it comes from, or is the reciprocal of one that is there.
+    tables = (DOCS.parent / "perf" / "README.md").read_text().replace(",", "")
+    numbers = {float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", tables)}
+    for what, _, *ratios in summary.rows():
+        for ratio in ratios:
+            near = (number for number in numbers if number and float(f"{1 / number:.2g}") == ratio)
+            assert ratio in numbers or next(near, None), f"{what}: {ratio}"

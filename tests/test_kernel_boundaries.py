@@ -12,8 +12,8 @@ INDPTR = np.array([0, 1, 2, 2, 2], dtype=np.int64)
 INDICES = np.array([1, 0], dtype=np.int32)
 
 
-def linked(costs=COSTS, indptr=INDPTR, indices=INDICES, weights=None, demand=None, prices=None):
-    search = _core.LinkedAssignment(costs, indptr, indices, weights, demand, prices, 100, 100, 100, 1.0)
+def linked(costs=COSTS, indptr=INDPTR, indices=INDICES, weights=None):
+    search = _core.LinkedAssignment(costs, indptr, indices, weights, 100, 100, 1.0)
     search.run()
     return search.labels
 

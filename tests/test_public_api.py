@@ -72,9 +72,17 @@ def test_examples_run_and_draw_what_they_say(script, capsys, monkeypatch, tmp_pa
     assert ("plt.show()" in script.read_text()) == bool(drawn)
 
 
-def test_pictures_of_pages_come_from_examples():
-    """All but photographs of the page: under the name of a script, or under the label of one of its figures."""
+def test_pictures_of_pages_come_from_examples(monkeypatch):
+    """Under the name of a script, under the label of one of its figures, or drawn by a page itself.
+
+    All but photographs of the page, and the chart that `perf/summary.py` draws.
+    """
+    monkeypatch.syspath_prepend(EXAMPLES)
+    from _draw import PAGES
+
     scripts = {path.stem: path.read_text() for path in EXAMPLES.glob("[!_]*.py")}
+    scripts |= {f"{page.stem}_{n}": "" for page in PAGES for n in range(1, page.read_text().count(">>> ax = ") + 1)}
+    scripts["performance"] = ""
     pictures = {path.stem for path in (DOCS / "pictures").glob("*.png") if not path.stem.startswith("studio_")}
     assert {
         name for name in pictures if name not in scripts and f'num="{name}"' not in "".join(scripts.values())

@@ -1,6 +1,7 @@
 """The report about a clustering: numbers recomputed directly, prices by solving without the constraint."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -207,3 +208,16 @@ def test_binding_sizes_are_told_whatever_the_unit(scale):
     model = ConstrainedKMeans(3, size_min=48, random_state=0).fit(IRIS * scale)
     tight = describe(IRIS * scale, model.labels_, 3, size_min=48)
     assert [(bound.side, bound.bound) for bound in tight.binding_sizes] == [("min", 48.0)]
+
+
+def test_links_that_were_not_looked_at_are_not_more_than_none():
+    X = load_iris().data
+    links = {"must_link": [(0, 60), (1, 70)], "cannot_link": [(2, 3)]}
+    report = describe(X, ConstrainedKMeans(3, random_state=0).fit(X, **links).labels_, 3, **links)
+    listed = report.to_text()
+    assert "without it" in listed
+    silent = replace(report, binding_links=(), unpriced_links=298).to_text()
+    assert "more may cost something" not in silent
+    assert "  (298 links may cost something and were not looked at; no other does)" in silent
+    some = replace(report, unpriced_links=298).to_text()
+    assert "  (298 more may cost something; only the likeliest were looked at)" in some

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -35,6 +36,20 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+class FirstRowsTogether(ClusterMixin, BaseEstimator):
+    """Links the first two rows that it is given."""
+
+    def __init__(self, n_clusters=2):
+        self.n_clusters = n_clusters
+
+    def fit(self, X, y=None):
+        self.model_ = ConstrainedKMeans(self.n_clusters, random_state=0, n_init=1).fit(X, must_link=[(0, 1)])
+        return self
+
+    def score(self, X, y=None):
+        return self.model_.score(X)
+
+
 def test_a_pipeline_with_a_scaler_passes_links_through():
     with config_context(enable_metadata_routing=True):
         model = ConstrainedKMeans(3, random_state=0).set_fit_request(must_link=True, cannot_link=True, demand=True)
@@ -46,7 +61,8 @@ def test_a_pipeline_with_a_scaler_passes_links_through():
 
 
 def test_grid_search_over_the_number_of_clusters():
-    search = GridSearchCV(ConstrainedKMeans(size_min=5, random_state=0, n_init=2), {"n_clusters": [2, 3, 4]}, cv=3)
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(ConstrainedKMeans(size_min=5, random_state=0), {"n_clusters": [2, 3, 4]}, cv=folds)
     search.fit(IRIS)
     assert search.best_params_["n_clusters"] == 4
 
@@ -115,3 +131,60 @@ def test_the_rows_are_never_changed():
     X = IRIS.copy()
     ConstrainedKMeans(3, random_state=0, n_init=2).fit(X, must_link=[(0, 149)])
     np.testing.assert_array_equal(X, IRIS)
+
+
+@pytest.mark.parametrize("fitted", [np.float32, np.float64])
+@pytest.mark.parametrize("given", [np.float32, np.float64])
+def test_transform_has_the_precision_that_kmeans_has(fitted, given):
+    ours = ConstrainedKMeans(3, init=IRIS[:3]).fit(IRIS.astype(fitted)).transform(IRIS.astype(given))
+    theirs = KMeans(3, init=IRIS[:3], n_init=1).fit(IRIS.astype(fitted)).transform(IRIS.astype(given))
+    assert ours.dtype == theirs.dtype
+
+
+LINKS_OF_FOLDS = {
+    "pairs": [(0, 1), (2, 99)],
+    "as many pairs as rows": np.column_stack([np.zeros(150, dtype=int), np.arange(150) % 2]),
+    "sparse": csr_array(([True], ([0], [1])), shape=(150, 150)),
+}
+
+
+@pytest.mark.parametrize("links", LINKS_OF_FOLDS)
+@pytest.mark.parametrize("in_pipeline", [False, True], ids=["alone", "pipeline"])
+def test_links_by_row_number_are_refused_in_cross_validation(links, in_pipeline):
+    """Row numbers of X are those of other rows in a fold."""
+    model, name = ConstrainedKMeans(3, random_state=0, n_init=1), "must_link"
+    if in_pipeline:
+        model, name = make_pipeline(StandardScaler(), model), "constrainedkmeans__must_link"
+    search = GridSearchCV(model, {}, cv=3, error_score="raise")
+    with pytest.raises(ValueError, match=r"must_link names rows of X .* folds .* give partial labels as y"):
+        search.fit(IRIS, **{name: LINKS_OF_FOLDS[links]})
+
+
+def test_links_are_refused_in_cross_validation_with_metadata_routing():
+    with config_context(enable_metadata_routing=True):
+        model = ConstrainedKMeans(3, random_state=0, n_init=1).set_fit_request(cannot_link=True)
+        with pytest.raises(ValueError, match="cannot_link names rows of X"):
+            cross_validate(model, IRIS, params={"cannot_link": [(0, 1)]}, cv=3, error_score="raise")
+
+
+def test_partial_labels_and_demand_go_with_their_rows_into_folds():
+    known = np.full(150, -1)
+    known[::10] = load_iris().target[::10]
+    search = GridSearchCV(ConstrainedKMeans(size_max=60.0, random_state=0, n_init=1), {"n_clusters": [3, 4]}, cv=3)
+    search.fit(IRIS, known, demand=np.ones(150))
+    labels = search.best_estimator_.labels_
+    assert all(len(np.unique(labels[known == label])) == 1 for label in range(3))
+
+
+def test_an_estimator_that_makes_links_of_its_own_rows_is_cross_validated():
+    search = GridSearchCV(FirstRowsTogether(), {"n_clusters": [2, 3]}, cv=3, error_score="raise").fit(IRIS)
+    assert search.best_params_["n_clusters"] == 3
+
+
+def test_a_fold_of_all_rows_takes_links():
+    everything = np.arange(150)
+    search = GridSearchCV(
+        ConstrainedKMeans(random_state=0, n_init=1), {"n_clusters": [2, 3]}, cv=[(everything, everything)]
+    )
+    labels = search.fit(IRIS, must_link=[(0, 149)]).best_estimator_.labels_
+    assert labels[0] == labels[149]

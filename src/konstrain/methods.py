@@ -6,6 +6,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
+from konstrain._words import did_you_mean
+
 # What a method can be told; the first group belongs to `fit`, the second to the constructor.
 TO_FIT = ("must_link", "cannot_link", "demand", "sample_weight", "category")
 TO_CONSTRUCTOR = (
@@ -245,4 +247,5 @@ def get_method(name: str) -> Method:
     try:
         return METHODS[name]
     except KeyError:
-        raise ValueError(f"there is no method {name!r}; there are: {', '.join(METHODS)}") from None
+        words = f"there is no method {name!r}; there are: {', '.join(METHODS)}{did_you_mean(name, METHODS)}"
+        raise ValueError(words) from None

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from konstrain.constraints.inputs import read_links
+from konstrain.constraints.inputs import read_amounts, read_links, read_rows
+from konstrain.constraints.tables import refuse_hidden
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,20 @@ def count_violations(labels: Any, *, must_link: Any = None, cannot_link: Any = N
     >>> count_violations([0, 0, 1], must_link=[(0, 2)], cannot_link=[(0, 1), (1, 2)])
     Violations(must_link=1, cannot_link=1)
     """
-    labels = np.asarray(labels)
+    labels = read_labels(labels)
     must = read_links("must_link", must_link, labels.size)
     cannot = read_links("cannot_link", cannot_link, labels.size)
     return Violations(int(are_apart(labels, must.pairs).sum()), int((~are_apart(labels, cannot.pairs)).sum()))
+
+
+def read_labels(labels: Any, n_samples: int | None = None) -> NDArray[Any]:
+    """Return labels as an array; raises unless there is one for each row."""
+    refuse_hidden("labels", labels)
+    found = np.asarray(labels)
+    if found.ndim != 1 or n_samples not in (None, found.size):
+        wanted = "one-dimensional" if n_samples is None else f"of shape ({n_samples},), one for each row"
+        raise ValueError(f"labels must be {wanted}, got shape {found.shape}")
+    return found
 
 
 def are_apart(labels: NDArray[Any], pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -76,7 +87,7 @@ def touched_rows(n_samples: int, *, must_link: Any = None, cannot_link: Any = No
     >>> touched_rows(4, must_link=[(0, 2)]).tolist()
     [True, False, True, False]
     """
-    touched = np.zeros(n_samples, dtype=np.bool_)
+    touched = np.zeros(read_rows(n_samples)[0], dtype=np.bool_)
     for name, pairs in (("must_link", must_link), ("cannot_link", cannot_link)):
         touched[read_links(name, pairs, n_samples).pairs] = True
     return touched
@@ -102,8 +113,9 @@ def sum_of_squares(X: Any, labels: Any, sample_weight: Any = None) -> float:
     3.0
     """
     X = csr_array(X) if issparse(X) else np.asarray(X, dtype=np.float64)
-    labels = np.asarray(labels)
-    weight = np.ones(labels.size) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    labels = read_labels(labels, X.shape[0])
+    weight = read_amounts("sample_weight", sample_weight, labels.size)
+    weight = np.ones(labels.size) if weight is None else weight
     total = 0.0
     for label in np.unique(labels[weight > 0]):
         members = np.flatnonzero((labels == label) & (weight > 0))
@@ -141,7 +153,8 @@ def mean_silhouette(X: Any, labels: Any, *, seed: int = 0) -> float | None:
     >>> round(mean_silhouette(np.array([[0.0], [1.0], [9.0], [10.0]]), [0, 0, 1, 1]), 3)
     0.889
     """
-    X, labels = np.asarray(X, dtype=np.float64), np.asarray(labels)
+    X = np.asarray(X, dtype=np.float64)
+    labels = read_labels(labels, len(X))
     if len(X) > SILHOUETTE_ROWS:
         drawn = np.random.default_rng(seed).choice(len(X), SILHOUETTE_ROWS, replace=False)
         X, labels = X[drawn], labels[drawn]

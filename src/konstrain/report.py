@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 
 from konstrain._words import counted
 from konstrain.assignment import Assignment, assign_by
-from konstrain.assignment.lagrangian import Lagrangian
+from konstrain.assignment.priced import bound_at
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import read_links, usable_rows
 from konstrain.constraints.tables import reusable
@@ -33,6 +33,8 @@ PRICED_COSTS = 5_000_000
 NO_SAVING = 1e-9
 # Relative gap of an assignment up to which the prices of its resources and shares are told.
 SMALL_GAP = 1e-2
+# How rules about shares begin; all others are about resources.
+SHARE = "share of "
 # What the column of sizes is called, by what sizes count.
 _SIZE_TITLES = {"row": "rows", "unit of demand": "demand"}
 
@@ -181,10 +183,15 @@ class Report:
             price = f"keeping it would add {link.price:.4g}" if link.broken else f"without it {link.price:.4g} less"
             yield f"  {link.kind.replace('_', '-')} {a}, {b}{' (broken)' if link.broken else ''}: {price}"
         if self.unpriced_links:
-            yield f"  ({self.unpriced_links} more may cost something; only the likeliest were looked at)"
+            yield self._unpriced_line()
         if self.binding_sizes or self.binding_links or self.binding_rules:
             yield ""
             yield "Prices are in SSE, with the centers where they are; once these move, more may be saved."
+
+    def _unpriced_line(self) -> str:
+        if self.binding_links:
+            return f"  ({self.unpriced_links} more may cost something; only the likeliest were looked at)"
+        return f"  ({counted(self.unpriced_links, 'link')} may cost something and were not looked at; no other does)"
 
     def _size_lines(self) -> Iterator[str]:
         notes = dict.fromkeys(self.wrong_sizes, "out of bounds")
@@ -199,7 +206,7 @@ class Report:
             yield f"{j:>7}{sizes}  {notes.get(j, '')}".rstrip()
 
     def _held_lines(self, held: HeldRule) -> Iterator[str]:
-        is_share = held.about.startswith("share of ")
+        is_share = held.about.startswith(SHARE)
         notes = {}
         for rule in self.binding_rules:
             if rule.about == held.about:
@@ -464,7 +471,7 @@ class _Prices:
         costs = distances.block_costs(self._problem.mean, self._problem.weight, self._centers)
         question = self._problem.assignment_problem(costs)
         try:
-            bound = Lagrangian(question, self._deadline).evaluate(prices).bound
+            bound = bound_at(question, prices, self._deadline)
         except UndecidedError:
             return True
         return not question.closes_gap(self._answer.cost, bound)
@@ -534,7 +541,7 @@ def _held(plain: Problem, labels: NDArray[np.int32]) -> Iterator[HeldRule]:
         for v in range(len(attribute.values)):
             low, high = (np.full(plain.n_clusters, bound[v]) for bound in (attribute.low, attribute.high))
             yield HeldRule(
-                f"share of {attribute.words(v)}",
+                f"{SHARE}{attribute.words(v)}",
                 tuple(shares[:, v].tolist()),
                 tuple(low.tolist()) if attribute.low[v] > 0 else None,
                 tuple(high.tolist()) if attribute.high[v] < 1 else None,

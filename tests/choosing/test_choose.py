@@ -53,8 +53,31 @@ def test_shares_are_kept_and_numbers_that_cannot_keep_them_left_out(monkeypatch)
     for fitted in fits:
         for j in range(fitted.n_clusters):
             assert 0.7 <= np.mean(sex[fitted.labels_ == j] == "F") <= 0.8
-    with pytest.raises(ValueError, match="allow none of the numbers asked for"):
+    with pytest.raises(ValueError, match="none of 4 to 6 clusters is left to try: the constraints allow 1 to 3"):
         choose_n_clusters(X, 4, 6, **bounds)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_largest_number_under_shares_is_the_last_that_check_allows(seed):
+    rng = np.random.default_rng(seed)
+    n = 12
+    given = {
+        "category": [*rng.choice(list("ab"), n, p=[0.3, 0.7]).tolist(), "a", "b"],
+        "share_min": {"a": float(rng.choice([0.1, 0.2, 0.3])), "b": 0.2},
+        "must_link": [tuple(rng.choice(n, 2, replace=False).tolist()) for _ in range(rng.integers(0, 4))],
+        "size_min": int(rng.integers(0, 4)),
+    }
+    feasible = [k for k in range(1, n + 3) if check(n + 2, k, **given).feasible is not False]
+    if feasible:
+        assert feasible == list(range(1, most_clusters(n + 2, **given) + 1))
+
+
+def test_the_numbers_under_shares_that_are_said_to_be_allowed_are_those_that_check_allows():
+    X = clouds(3)
+    bounds = {"category": ["a", "b"] * 30, "share_min": 0.3}
+    choice = choose_n_clusters(X, 2, 3, **bounds)
+    assert (choice.least, choice.most) == (1, 30)
+    assert check(60, 31, **bounds).feasible is False
 
 
 @pytest.mark.parametrize("by", ["silhouette", "stability"])

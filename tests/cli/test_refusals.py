@@ -1,5 +1,7 @@
 """What is wrong with input gives one line, the right exit code and no file."""
 
+import socket
+
 import pytest
 
 from command_line import konstrain
@@ -199,3 +201,54 @@ def test_pictures_without_matplotlib_name_what_to_install(tmp_path, monkeypatch)
         FileError, match=r"pictures need matplotlib; install it with: pip install 'konstrain\[plot\]'"
     ):
         pictures.refuse_undrawable(tmp_path / "p.png")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_answers_are_not_replaced_by_new_questions(tmp_path, delimiter):
+    (tmp_path / "data.csv").write_text(ROWS)
+    ask = ("suggest", "data.csv", "--id", "name", "-k", 2, "--ask", 1, "-o", "ask.csv")
+    text = "a,b,answer\nanna,bert,\nanna,carl,{}\n".replace(",", delimiter)
+    (tmp_path / "ask.csv").write_text(text.format("must"))
+    done = konstrain(*ask, folder=tmp_path)
+    assert done.code == 2
+    assert "ask.csv holds answers; add to it with --append, or write to another file" in done.err
+    assert (tmp_path / "ask.csv").read_text() == text.format("must")
+    (tmp_path / "ask.csv").write_text(text.format(""))
+    assert konstrain(*ask, folder=tmp_path).code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("predict", "data.csv", "--model", "m.joblib", "--must-link", "ml.csv", "-o", "ml.csv"),
+        ("fit", "data.csv", "-k", 2, "--certify", 1, "--resume", "ml.csv", "-o", "ml.csv"),
+        ("certify", "data.csv", "labels.csv", "--resume", "ml.csv", "--better", "ml.csv"),
+    ],
+    ids=["links of new rows", "finished parts", "finished parts of a proof"],
+)
+def test_no_result_replaces_a_file_that_the_command_reads(tmp_path, arguments):
+    (tmp_path / "data.csv").write_text(ROWS)
+    (tmp_path / "ml.csv").write_text("anna,bert\n")
+    done = konstrain(*arguments, "--id", "name", folder=tmp_path)
+    assert done.code == 2
+    assert "ml.csv is read from; write to another file" in done.err
+    assert (tmp_path / "ml.csv").read_text() == "anna,bert\n"
+
+
+def test_no_session_is_begun_when_the_port_is_taken(tmp_path):
+    pytest.importorskip("panel")
+    (tmp_path / "data.csv").write_text(ROWS)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = konstrain("studio", "data.csv", "--id", "name", "--port", port, "--no-browser", folder=tmp_path)
+    assert done.code == 2
+    assert f"cannot serve on port {port}: Address already in use" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+def test_a_method_spelt_nearly_so_is_suggested(tmp_path):
+    line = refused(tmp_path, ROWS, *OUTPUT, "--method", "constrained_kmeans")
+    assert "there is no method 'constrained_kmeans'; " in line
+    assert "did you mean 'constrained-kmeans'?" in line

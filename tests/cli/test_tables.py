@@ -4,11 +4,13 @@ import csv
 import json
 import re
 import shlex
+import subprocess
 
 import numpy as np
+import polars as pl
 import pytest
 
-from command_line import konstrain
+from command_line import SCRIPT, konstrain
 
 PLANS, CITIES = ["free", "gold"], ["Köln", "Oslo"]
 
@@ -28,7 +30,8 @@ def shop(folder, name="shop.csv", n=40, missing=(), encoding="utf-8", first=0):
 
 
 def rows_of(path):
-    return list(csv.DictReader(path.read_text().splitlines()))
+    lines = path.read_text().splitlines()
+    return list(csv.DictReader(lines, delimiter=";" if ";" in lines[0] else ","))
 
 
 def labels_of(path):
@@ -162,6 +165,113 @@ def test_the_page_is_one_file_with_everything_escaped(tmp_path):
     assert page.count("<circle") == 20
     assert "prefers-color-scheme: dark" in page
     assert not re.search(r"(src|href)=|url\(|@import", page)
+
+
+def test_the_page_tells_shares_resources_and_every_note_without_names_of_options(tmp_path):
+    shop(tmp_path, missing=(3, 8))
+    asked = (
+        "--category",
+        "plan",
+        "--share-min",
+        "gold=0.4",
+        "--demand",
+        "income,CustomerID",
+        "--size-max",
+        "1e7,30000",
+    )
+    fit = ("fit", "shop.csv", "-k", 2, "--missing", "median", *asked, "--certify", 0.5, "--report", "page.html")
+    done = konstrain(*fit, folder=tmp_path)
+    assert done.code == 0, done
+    page = (tmp_path / "page.html").read_text()
+    for words in (
+        "<h3>share of plan=gold</h3>",
+        "at least 40.0%",
+        "<h3>CustomerID</h3>",
+        "at most 30,000",
+        "missing values filled in, by median or commonest text: &#x27;age&#x27; 2",
+        "not seen by the bound: shares",
+        "not seen by the bound: resources",
+        "numbers have decimal commas",
+    ):
+        assert words in page, words
+    assert done.err.count("note: ") == len(
+        re.findall(r"<p>(?!no clustering|method )[^<]*</p>", page.split("How it")[1])
+    )
+    # A custom property of the style sheet is no option.
+    assert not re.search(r"--[a-z]", re.sub(r"<style>.*?</style>|var\(--\w+\)", "", page, flags=re.DOTALL))
+
+
+def test_the_page_numbers_its_clusters_and_names_its_axes(tmp_path):
+    rows = [f"{i % 12 * 9 + i / 500},{i % 12 % 3 * 7}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["east,north", *rows, ""]))
+    assert konstrain("fit", "t.csv", "-k", 12, "--report", "page.html", "-q", folder=tmp_path).code == 0
+    page = (tmp_path / "page.html").read_text()
+    assert sorted(map(int, re.findall(r'class="name"[^>]*>(\d+)<', page))) == list(range(12))
+    assert len(set(re.findall(r'<circle [^>]*fill="([^"]+)"', page))) == 12
+    assert "→ east   ↑ north" in page
+
+
+def stops(folder):
+    """Write places of four towns around Oslo, by latitude and longitude, and a demand; returns their towns."""
+    rng = np.random.default_rng(0)
+    towns = np.repeat([[59.91, 10.75], [60.79, 10.69], [59.74, 10.2], [59.28, 11.11]], 10, axis=0)
+    places = towns + rng.normal(scale=0.02, size=towns.shape)
+    lines = [f"s{i},{lat:.5f},{lon:.5f},{i % 3 + 1}" for i, (lat, lon) in enumerate(places)]
+    (folder / "stops.csv").write_text("\n".join(["stop,lat,lon,parcels", *lines, ""]))
+    return [i // 10 for i in range(40)]
+
+
+def test_degrees_are_noted_and_become_kilometres_when_asked_for(tmp_path):
+    towns = stops(tmp_path)
+    done = konstrain("fit", "stops.csv", "--id", "stop", "--demand", "parcels", "-k", 4, folder=tmp_path)
+    assert "degrees are not kilometres" in done.err
+    offered = re.search(r"; (--geo \S+) measures", done.err)[1]
+    assert offered == "--geo lat,lon"
+
+    asked = ("fit", "stops.csv", "--id", "stop", *offered.split(), "-k", 4, "--save", "m.skops", "--report", "p.html")
+    done = konstrain(*asked, "--json", "-o", "labels.csv", folder=tmp_path)
+    assert done.code == 0, done
+    assert "degrees are not" not in done.err
+    assert "distances in kilometres" in done.err
+    told = json.loads(done.out)
+    assert told["features"] == ["east (km)", "north (km)"]
+    labels = labels_of(tmp_path / "labels.csv")
+    assert len(set(zip(labels, towns, strict=True))) == 4
+    # Each row is about 2.5 km from the middle of its town: 0.02 degrees are 2.2 km north, 1.1 km east.
+    assert 40 * 2 < told["sse"] < 40 * 15
+    assert "→ east (km)   ↑ north (km)" in (tmp_path / "p.html").read_text()
+    # Centers are told in degrees: places that can be looked up.
+    oslo = told["clusters"][labels[0]]["center"]
+    assert [trait["column"] for trait in oslo] == ["lat", "lon"]
+    assert oslo[0]["mean"] == pytest.approx(59.91, abs=0.02)
+    done = konstrain("predict", "stops.csv", "--model", "m.skops", "-o", "again.csv", "-q", folder=tmp_path)
+    assert done.code == 0, done
+    assert labels_of(tmp_path / "again.csv") == labels
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--geo", "lat"), "--geo lat names 1 column; it takes two: latitude,longitude"),
+        (
+            ("--geo", "lat,lon", "--columns", "lat"),
+            "--geo clusters by places alone, in kilometres; leave out --columns",
+        ),
+        (("--geo", "lat,lon", "--standardize"), "leave out --standardize"),
+        (("--geo", "parcels,stop"), "column 'stop' holds no numbers; --geo takes latitude and longitude"),
+        (("--geo", "far,lon"), "row 7, column 'far' is 700, beyond 90 degrees; --geo takes latitude first"),
+        (("--geo", "lat,width"), "has no column 'width'"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_is_no_place_is_refused(tmp_path, options, words):
+    stops(tmp_path)
+    lines = (tmp_path / "stops.csv").read_text().splitlines()
+    far = ["far", *(str(100 * i if i == 7 else 10) for i in range(40))]
+    (tmp_path / "stops.csv").write_text("\n".join(f"{a},{b}" for a, b in zip(lines, far, strict=True)) + "\n")
+    done = konstrain("fit", "stops.csv", "-k", 4, *options, "-q", folder=tmp_path)
+    assert done.code == 2
+    assert words in done.err
 
 
 @pytest.mark.parametrize("verb", [("exact",), ("fit", "--method", "exact")], ids=["exact", "fit"])
@@ -338,3 +448,157 @@ def test_files_and_names_are_told_as_one_would_write_them(tmp_path):
     assert done.code == 0, done
     assert "--id 'Unnamed: 0' names rows by it" in done.err
     assert "wrote a.csv, b.png and c.html" in done.out
+
+
+def deliveries(folder, name="d.csv", n=20, first=0, encoding="utf-8"):
+    """Write places with what they order, in the dialect of a German spreadsheet."""
+    rows = range(first, first + n)
+    lines = [f"ö{i};{i % 2 * 50 + i},5;{i % 3};{i % 4 + 1},25;{i % 2 + 1}" for i in rows]
+    (folder / name).write_bytes("\r\n".join(["Kürzel;x;y;volume;stops", *lines, ""]).encode(encoding))
+
+
+def test_a_model_fitted_with_several_demands_labels_new_rows(tmp_path):
+    pytest.importorskip("skops")
+    deliveries(tmp_path)
+    demands = ("--id", "Kürzel", "--demand", "volume,stops", "-q")
+    fitted = konstrain("fit", "d.csv", "-k", 2, *demands, "--size-max", "40,20", "--save", "m.skops", folder=tmp_path)
+    assert fitted.code == 0, fitted
+    done = konstrain("predict", "d.csv", "--model", "m.skops", *demands, "--size-max", "40,20", folder=tmp_path)
+    assert done.code == 0, done
+    assert done.out.splitlines()[2].split() == ["cluster", "rows", "volume", "stops"]
+    sums = [list(map(float, line.split()[1:])) for line in done.out.splitlines()[3:5]]
+    np.testing.assert_allclose(np.sum(sums, axis=0), [20, 55, 30])
+    told = konstrain("predict", "d.csv", "--model", "m.skops", *demands, "--json", folder=tmp_path)
+    assert {name: sum(sums) for name, sums in json.loads(told.out)["demand"].items()} == {"volume": 55, "stops": 30}
+
+
+def test_new_rows_are_read_as_the_rows_of_the_fit_were(tmp_path):
+    deliveries(tmp_path, encoding="latin1")
+    text = (tmp_path / "d.csv").read_bytes().replace(b"1,25;1", b"k.A.;1")
+    (tmp_path / "d.csv").write_bytes(text)
+    reading = ("--encoding", "latin1", "--decimal", ",", "--id", "Kürzel", "--na", "k.A.", "--missing", "median")
+    fitted = konstrain("fit", "d.csv", "-k", 2, *reading, "-q", "--save", "m.joblib", folder=tmp_path)
+    assert fitted.code == 0, fitted
+    (tmp_path / "links.csv").write_bytes("ö0,ö1\n".encode("latin1"))
+    predict = ("predict", "d.csv", "--model", "m.joblib", "--trust", "--must-link", "links.csv", "-o", "out.csv")
+    done = konstrain(*predict, folder=tmp_path)
+    assert done.code == 0, done
+    rows = rows_of(tmp_path / "out.csv")
+    assert rows[0]["Kürzel"] == "ö0"
+    assert rows[0]["label"] == rows[1]["label"]
+    joined = konstrain(*predict, "--join", folder=tmp_path)
+    assert joined.code == 0, joined
+    assert (tmp_path / "out.csv").read_bytes().startswith(text.split(b"\r\n")[0] + b";label;distance\r\n")
+    # A table of other writing, and one without ids, are read as they are.
+    deliveries(tmp_path, "new.csv", first=100)
+    new = konstrain("predict", "new.csv", "--model", "m.joblib", "--trust", "-o", "out.csv", folder=tmp_path)
+    assert new.code == 0, new
+    assert rows_of(tmp_path / "out.csv")[0]["Kürzel"] == "ö100"
+    (tmp_path / "new.csv").write_text("x,y,volume,stops\n1,2,3,4\n", encoding="utf-8")
+    new = konstrain("predict", "new.csv", "--model", "m.joblib", "--trust", "-o", "out.csv", folder=tmp_path)
+    assert new.code == 0, new
+    assert rows_of(tmp_path / "out.csv")[0]["row"] == "0"
+
+
+def test_a_time_limit_that_is_advised_is_an_option_of_predict(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{x},{y},{d}" for x, y, d in zip(rng.random(40), rng.random(40), rng.random(40), strict=True)]
+    (tmp_path / "d.csv").write_text("\n".join(["x,y,d", *lines, ""]))
+    assert konstrain("fit", "d.csv", "-k", 3, "--save", "m.joblib", "--ignore", "d", folder=tmp_path).code == 0
+    (tmp_path / "cl.csv").write_text("".join(f"{a},{a + 1}\n" for a in range(39)))
+    sizes = ("--demand", "d", "--size-min", "7.5", "--size-max", "8.2", "--cannot-link", "cl.csv")
+    predict = ("predict", "d.csv", "--model", "m.joblib", "--trust", *sizes, "--time-limit", 0)
+    done = konstrain(*predict, folder=tmp_path)
+    assert done.code in (0, 4), done
+    assert "No such option" not in done.err
+    assert "raise --time-limit" in done.err
+
+
+def test_predict_overwrites_no_file_that_it_reads_and_prints_labels_of_standard_input(tmp_path):
+    shop(tmp_path)
+    assert konstrain("fit", "shop.csv", "-k", 2, "-q", "--save", "m.joblib", folder=tmp_path).code == 0
+    (tmp_path / "links.csv").write_text("0,2\n")
+    predict = ("predict", "shop.csv", "--model", "m.joblib", "--trust", "--must-link", "links.csv")
+    refused = konstrain(*predict, "-o", "links.csv", folder=tmp_path)
+    assert refused.code == 2
+    assert "links.csv is read from; write to another file" in refused.err
+    command = f"'{SCRIPT}' predict - --model m.joblib --trust -o - < shop.csv"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    assert done.stdout.startswith("row,label,distance\n")
+
+
+@pytest.mark.parametrize("verb", ["fit", "exact", "mix"])
+def test_joined_tables_come_back_in_their_dialect(tmp_path, verb):
+    deliveries(tmp_path, encoding="latin1", n=10)
+    options = ("--encoding", "latin1", "--id", "Kürzel", "--join", "-q", "-o")
+    assert konstrain(verb, "d.csv", "-k", 2, *options, "out.csv", folder=tmp_path).code == 0
+    before, after = ((tmp_path / name).read_bytes().decode("latin1").split("\r\n") for name in ("d.csv", "out.csv"))
+    assert after[0] == f"{before[0]};label;distance"
+    assert all(new.startswith(f"{old};") for old, new in zip(before[1:-1], after[1:-1], strict=True))
+    assert re.fullmatch(r"[01];[0-9]+,[0-9]+", after[1].removeprefix(f"{before[1]};"))
+    assert konstrain(verb, "d.csv", "-k", 2, *options, "out.csv", "--dialect", "standard", folder=tmp_path).code == 0
+    assert rows_of(tmp_path / "out.csv")[0]["Kürzel"] == "ö0"
+
+
+def test_a_spreadsheet_is_written_and_read_back(tmp_path):
+    shop(tmp_path)
+    done = konstrain("fit", "shop.csv", "-k", 2, "--join", "-o", "out.xlsx", folder=tmp_path)
+    assert done.code == 0, done
+    again = konstrain(
+        "fit", "out.xlsx", "-k", 2, "--join", "-o", "again.xlsx", "--columns", "age,income", folder=tmp_path
+    )
+    assert again.code == 0, again
+    sheet = pl.read_excel(tmp_path / "again.xlsx", infer_schema_length=None)
+    titles = ["CustomerID", "name", "age", "income", "city", "plan", "since", "label", "distance"]
+    assert sheet.columns == [*titles, "konstrain_label", "konstrain_distance"]
+    assert sheet["income"].dtype == pl.Float64
+    assert sheet["since"].to_list()[0] == "01.01.2021"
+
+
+def test_a_word_that_means_missing_is_offered_and_taken(tmp_path):
+    (tmp_path / "d.csv").write_text("x,Umsatz EUR\n1,5\n2,k.A.\n9,7\n10,8\n")
+    refused = konstrain("fit", "d.csv", "-k", 2, folder=tmp_path)
+    assert refused.code == 2
+    hint = re.search(r"--na (\S+);", refused.err)[1]
+    done = konstrain("fit", "d.csv", "-k", 2, "--na", hint, "--missing", "drop", folder=tmp_path)
+    assert done.code == 0, done
+    assert "1 row of 4 left out" in done.err
+    assert "--categorical 'Umsatz EUR'" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("verb", "hidden", "shown"),
+    [
+        ("exact", "--category", "--size-min"),
+        ("exact", "--share-min", "--demand"),
+        ("suggest", "--share-max", "--must-link"),
+        ("studio", "--share-tolerance", "--must-link"),
+        ("predict", "--weight", "--category"),
+        ("mix", "--weight", "--category"),
+    ],
+)
+def test_help_lists_no_option_that_a_verb_refuses(tmp_path, verb, hidden, shown):
+    out = konstrain(verb, "--help", folder=tmp_path).out
+    assert hidden not in out
+    assert shown in out
+
+
+def test_a_table_of_numbers_near_the_largest_is_clustered_or_refused_in_words(tmp_path):
+    (tmp_path / "d.csv").write_text("x,y\n" + "".join(f"{x}e308,{x}e308\n" for x in (1.0, 1.1, 1.6, 1.7)))
+    done = konstrain("fit", "d.csv", "-k", 2, "--standardize", folder=tmp_path)
+    assert done.code == 0, done
+    assert "inf" not in done.out
+    refused = konstrain("fit", "d.csv", "-k", 2, folder=tmp_path)
+    assert refused.code == 2
+    assert "too large to be squared and summed" in refused.err
+
+
+def test_numbers_of_clusters_under_shares_are_those_that_check_allows(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{x},{'ab'[i % 2]}" for i, x in enumerate(rng.random(60))]
+    (tmp_path / "d.csv").write_text("\n".join(["x,c", *lines, ""]))
+    bounds = ("--category", "c", "--share-min", "0.3")
+    done = konstrain("choose", "d.csv", *bounds, "--to", 3, "-q", folder=tmp_path)
+    assert "the constraints allow 1 to 30 clusters" in done.out
+    assert konstrain("check", "d.csv", *bounds, "-k", 31, folder=tmp_path).code == 3

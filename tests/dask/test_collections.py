@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tracemalloc
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from distributed import Client
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 
 import konstrain
 from konstrain import InfeasibleError
@@ -131,6 +133,96 @@ def test_rows_without_weight_go_to_the_nearest_center_that_sizes_leave_them(clus
     apart = ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
     idle = np.flatnonzero(weight == 0)
     assert_allclose(apart[idle, labels[idle]].sum(), apart[idle, local.labels_[idle]].sum())
+
+
+@pytest.mark.parametrize("confidence", [np.inf, 0.7])
+def test_linked_rows_without_weight_go_to_the_nearest_center_that_links_leave_them(confidence, cluster, X):
+    links = np.random.default_rng(1).permutation(300)[:80].reshape(-1, 2)
+    weight = np.where(np.isin(np.arange(300), links[:, 0]), 0.0, 1.0)
+    weight[links[10:30]] = 0.0  # whole blocks, and both ends of a cannot-link
+    given = {
+        "sample_weight": weight,
+        "must_link": np.column_stack([links[:20], np.full(20, confidence)]),
+        "cannot_link": np.column_stack([links[20:], np.full(20, confidence)]),
+    }
+    start = {"init": X[:3], "local_search": False, "tol": 0, "violation_cost": 1.0}
+    local = konstrain.ConstrainedKMeans(3, **start).fit(X, **given)
+    with Client(cluster):
+        model = ConstrainedKMeans(3, **start).fit(da.from_array(X, chunks=(77, 4)), **given)
+        labels = model.labels_.compute()
+    assert_allclose(model.inertia_, local.inertia_, rtol=1e-9)
+    assert_array_equal(labels, local.labels_)
+    assert_array_equal(model.cluster_sizes_, np.bincount(labels))
+    assert model.violations_ == local.violations_
+
+
+def test_a_cluster_of_linked_rows_without_weight_alone_is_not_left_empty(cluster):
+    X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
+    weight = [1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
+    with Client(cluster):
+        model = ConstrainedKMeans(3, init=X[::2], local_search=False)
+        model.fit(da.from_array(X, chunks=(2, 1)), sample_weight=weight, must_link=[(4, 5)])
+        assert model.labels_.compute().tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def swapped(frame, number):
+    """Return a partition of a dataframe, the second one with its columns in the other order."""
+    part = frame[100 * number : 100 * (number + 1)]
+    return part[part.columns[::-1]] if number == 1 else part
+
+
+def test_columns_are_taken_by_name_from_every_partition(cluster, X):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    amounts = pd.DataFrame({"money": 1.0 + np.arange(300) % 3, "people": 1.0 + np.arange(300) % 5})
+    groups = pd.DataFrame(
+        {"sex": np.where(np.arange(300) % 2, "F", "M"), "age": np.where(np.arange(300) % 3, "o", "y")}
+    )
+    as_given = [dd.from_pandas(table, npartitions=3, sort=False) for table in (frame, amounts, groups)]
+    by_hand = [
+        dd.from_delayed(
+            [dask.delayed(swapped)(table, number) for number in range(3)], meta=table[:0], verify_meta=False
+        )
+        for table in (frame, amounts, groups)
+    ]
+    with Client(cluster):
+        wanted, found = (
+            ConstrainedKMeans(
+                3, size_max=[230, 330], share_min={"sex": {"F": 0.3}, "age": {"y": 0.2}}, init=X[:3], time_limit=20
+            ).fit(x, demand=demand, category=category)
+            for x, demand, category in (as_given, by_hand)
+        )
+        assert_array_equal(found.labels_.compute(), wanted.labels_.compute())
+        assert_allclose(found.cluster_sizes_, wanted.cluster_sizes_)
+        assert found.cluster_shares_.keys() == wanted.cluster_shares_.keys()
+        other = dd.from_delayed([dask.delayed(frame.rename)(columns={"b": "z"})], meta=frame[:0], verify_meta=False)
+        with pytest.raises(
+            ValueError, match=r"partition 0 of X has the columns a, z, c, d, but X has a, b, c, d; give"
+        ):
+            ConstrainedKMeans(3).fit(other)
+
+
+def test_labels_of_frames_of_delayed_parts_can_be_computed(cluster, X):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    parts = [dask.delayed(swapped)(frame, number) for number in (0, 2)]
+    x = dd.from_delayed(parts, meta=frame[:0], verify_meta=False)
+    weight = x["a"].abs()
+    rows = np.r_[0:100, 200:300]
+    with Client(cluster):
+        model = ConstrainedKMeans(3, init=X[:3]).fit(x, sample_weight=weight)
+        local = konstrain.ConstrainedKMeans(3, init=X[:3]).fit(X[rows], sample_weight=np.abs(X[rows, 0]))
+        assert_array_equal(model.labels_.compute(), local.labels_)
+        assert_array_equal(model.predict(x).compute(), local.predict(X[rows]))
+        assert_allclose(model.transform(x).compute(), local.transform(X[rows]))
+
+
+@pytest.mark.parametrize("rows", [np.float32, np.float64])
+@pytest.mark.parametrize("centers", [np.float32, np.float64])
+def test_distances_are_single_only_where_rows_and_centers_are(rows, centers, cluster, X):
+    with Client(cluster):
+        model = fitted(da.from_array(X.astype(centers), chunks=(100, 4)), X)
+        found = model.transform(da.from_array(X.astype(rows), chunks=(100, 4)))
+        wanted = KMeans(3, init=X[:3], n_init=1).fit(X.astype(centers)).transform(X[:1].astype(rows)).dtype
+        assert found.dtype == found.compute().dtype == wanted
 
 
 def test_clashes_are_told_in_the_numbers_of_all_rows(cluster, X):

@@ -1,5 +1,6 @@
 """What can go wrong on a cluster ends with the same labels, or in one line that says what to do."""
 
+import logging
 import os
 import signal
 import socket
@@ -11,12 +12,15 @@ from pathlib import Path
 import dask
 import dask.array as da
 import numpy as np
+import polars as pl
 import pytest
 from distributed import Client
 from numpy.testing import assert_array_equal
 
+from command_line import SCRIPT
 from konstrain import NotProvenWarning
 from konstrain.dask import ConstrainedKMeans
+from konstrain.dask.cluster import client_for
 
 N = 400
 
@@ -85,6 +89,53 @@ def test_a_scheduler_that_is_gone_is_told_in_one_line(X):
                 model(X, callback=end_scheduler).fit(da.from_array(X, chunks=(80, 2)))
     finally:
         for process in filter(None, (scheduler, worker)):
+            process.kill()
+            process.wait()
+
+
+def test_what_workers_of_our_own_cluster_log_reaches_nobody(capfd):
+    with client_for(None) as client:
+        client.run(log_as_a_heartbeat_does)
+    assert capfd.readouterr().err == ""
+
+
+def log_as_a_heartbeat_does():
+    # As when a worker closes while a heartbeat of it is under way.
+    for name in ("distributed.worker", "tornado.application", "asyncio"):
+        logging.getLogger(name).error("Failed to communicate with scheduler during heartbeat.")
+
+
+def test_a_command_whose_scheduler_goes_ends_in_one_line(tmp_path, X):
+    (tmp_path / "rows").mkdir()
+    keys = pl.Series("key", map(str, range(N)))
+    pl.DataFrame(X, schema=["x", "y"]).with_columns(keys).write_parquet(tmp_path / "rows" / "a.parquet")
+    (tmp_path / "ml.csv").write_text("0,1\n")
+    port = free_port()
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--host", "127.0.0.1"]
+    scheduler = subprocess.Popen([*command, "--no-dashboard"], stderr=subprocess.DEVNULL)
+    address = f"tcp://127.0.0.1:{port}"
+    fitting, count_tasks = None, lambda dask_scheduler: len(dask_scheduler.tasks)
+    try:
+        wait_until_it_listens(port)
+        # Nobody works here: the command waits for its rows for as long as the scheduler is there.
+        fitting = subprocess.Popen(
+            [SCRIPT, "fit", "rows", "-k", "3", "--id", "key", "--must-link", "ml.csv", "--scheduler", address],
+            cwd=tmp_path,
+            env={**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with Client(address, timeout=60) as client:
+            while fitting.poll() is None and not client.run_on_scheduler(count_tasks):
+                time.sleep(0.1)
+        scheduler.kill()
+        _, told = fitting.communicate(timeout=60)
+        assert fitting.returncode == 2
+        assert told == (
+            f"konstrain: the scheduler at {address} is gone, and the rows with it; start it again and fit again\n"
+        )
+    finally:
+        for process in filter(None, (scheduler, fitting)):
             process.kill()
             process.wait()
 

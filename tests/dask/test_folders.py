@@ -1,21 +1,36 @@
 """`konstrain fit` on folders of Parquet: every id once, sizes as reported, whole or not at all."""
 
 import json
+import os
+import re
 from pathlib import Path
 
 import fsspec
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 
 import konstrain as library
 from command_line import konstrain
-from konstrain.dask.parquet import Folder
+from konstrain.dask import parquet
+from konstrain.dask.parquet import MARK, Folder
 from konstrain.exceptions import FileError
 from konstrain.files.choice import Request
 
 N = 600
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Return a client of a cluster in this process, which sees what tests change."""
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
 
 
 @pytest.fixture
@@ -68,7 +83,8 @@ def test_labels_are_written_by_id_and_keep_sizes_and_links(folder):
 
 def test_a_pattern_of_files_on_a_given_scheduler_replaces_a_folder_by_force(folder):
     (folder / "labels").mkdir()
-    (folder / "labels" / "old.txt").write_text("old")
+    old = pa.table({"row": [0]}).replace_schema_metadata(MARK)
+    pq.write_table(old, folder / "labels" / "part-00007.parquet")
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
         done = konstrain(
             *("fit", "rows/part-[02].parquet", "--ignore", "key", "-k", 2, "-o", "labels", "--force"),
@@ -80,7 +96,68 @@ def test_a_pattern_of_files_on_a_given_scheduler_replaces_a_folder_by_force(fold
     written = pl.read_parquet(folder / "labels" / "*.parquet")
     assert written.columns == ["row", "label", "distance"]
     assert written["row"].to_list() == list(range(550))
-    assert not (folder / "labels" / "old.txt").exists()
+    assert not (folder / "labels" / "part-00007.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "output"),
+    [
+        ("rows", "rows"),
+        ("rows/p*.parquet", "rows"),
+        ("rows", "."),
+        ("rows", "link"),
+    ],
+)
+def test_no_force_replaces_what_is_read_or_what_others_have_written(data, output, folder):
+    (folder / "thesis.txt").write_text("mine")
+    (folder / "link").symlink_to("rows")
+    before = sorted(path.relative_to(folder) for path in folder.rglob("*"))
+    done = konstrain("fit", data, "--id", "key", "-k", 3, "-o", output, "--force", folder=folder)
+    assert done.code == 2
+    assert f"cannot replace {output}: " in done.err
+    assert done.err.count("\n") == 1
+    assert sorted(path.relative_to(folder) for path in folder.rglob("*")) == before
+
+
+def test_labels_that_are_the_rows_of_the_next_run_stay(folder):
+    (folder / "labels").mkdir()
+    earlier = pa.table({"key": ["a", "b"], "label": [0, 1], "distance": [0.5, 0.25]}).replace_schema_metadata(MARK)
+    pq.write_table(earlier, folder / "labels" / "part-00000.parquet")
+    for data in ("labels", (folder / "labels").as_uri()):
+        done = konstrain("fit", data, "--id", "key", "-k", 2, "-o", "labels", "--force", folder=folder)
+        assert done.code == 2
+        assert "is read from; write to another folder" in done.err
+    assert pq.read_table(folder / "labels").equals(earlier)
+
+
+@pytest.mark.parametrize("kind", ["twice", "missing", "blank", "across types"])
+@pytest.mark.parametrize("most", [parquet.MOST_NUMBERS, 200])
+def test_ids_that_are_missing_or_shared_are_refused_as_in_files(kind, most, folder, client, monkeypatch):
+    monkeypatch.setattr(parquet, "MOST_NUMBERS", most)
+    frame = pl.read_parquet(folder / "rows" / "part-1.parquet")[:5]
+    keys = {
+        "twice": pl.Series(["a", "b", frame["key"][0], "c", "d"]),
+        "missing": pl.Series(["a", "b", "c", None, "d"]),
+        "blank": pl.Series(["a", "b", "c", "  ", "d"]),
+        "across types": pl.Series([7, 8, 9, 10, 11]),
+    }[kind]
+    frame.with_columns(key=keys).write_parquet(folder / "rows" / "part-3.parquet")
+    if kind == "across types":
+        frame.with_columns(key=pl.Series([1.5, 2.5, 3.5, 4.5, 9.0])).write_parquet(folder / "rows" / "part-4.parquet")
+    rows = Folder.open(folder / "rows", Request(["x", "y"], "key", [], [], ()))
+    words = {
+        "twice": r"rows: id 'k\d+' in column 'key' stands in rows 250 and 602; no two rows may share one",
+        "missing": "rows, row 603 has no id in column 'key'",
+        "blank": "rows, row 603 has no id in column 'key'",
+        "across types": "rows: id '9' in column 'key' stands in rows 602 and 609; no two rows may share one",
+    }[kind]
+    with pytest.raises(FileError, match=words):
+        rows.refuse_bad_ids(client)
+
+
+def test_codes_that_ids_share_by_chance_are_no_shared_ids(folder, client, monkeypatch):
+    monkeypatch.setattr(parquet, "_code", lambda names: np.zeros(len(names), dtype=np.uint64))
+    Folder.open(folder / "rows", Request(["x", "y"], "key", [], [], ())).refuse_bad_ids(client)
 
 
 @pytest.mark.parametrize(
@@ -104,13 +181,22 @@ def test_a_pattern_of_files_on_a_given_scheduler_replaces_a_folder_by_force(fold
         (("rows", "-k", 3), "column 'key' holds no numbers"),
         (("empty", "-k", 3), "there is no Parquet file in empty"),
         (("none-*.parquet", "-k", 3), "no file is called none-*.parquet"),
+        (("rowless", "-k", 3), "rowless has no rows"),
+        (("odd", "-k", 3), "pipe.parquet is a pipe or a device, not a file of Parquet; remove or rename it"),
+        (("shared", "-k", 3, "--id", "x"), "shared: id '1' in column 'x' stands in rows 0 and 1; no two rows may"),
         (("all.parquet", "-k", 3, "--id", "key", "--force"), "--force is for folders of Parquet"),
         (("rows", "-k", 3, "--id", "key", "-o", "no/labels"), "there is no folder no"),
         (("rows", "-k", 3, "--id", "key", "-o", "all.parquet"), "it is there and is no folder"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(arguments, words, folder):
-    (folder / "empty").mkdir()
+    for name in ("empty", "rowless", "odd", "shared"):
+        (folder / name).mkdir()
+    frame = pl.DataFrame({"x": [1.0, 1.0, 2.0], "y": [0.0, 1.0, 2.0]})
+    frame[:0].write_parquet(folder / "rowless" / "a.parquet")
+    frame.write_parquet(folder / "shared" / "a.parquet")
+    frame.write_parquet(folder / "odd" / "a.parquet")
+    os.mkfifo(folder / "odd" / "pipe.parquet")
     done = konstrain("fit", *arguments, folder=folder)
     assert done.code == 2
     assert words in done.err
@@ -141,6 +227,17 @@ def test_files_are_read_from_any_file_system_that_fsspec_knows(folder):
         np.testing.assert_array_equal(there.rows(number, ()).values, here.rows(number, ()).values)
     with pytest.raises(FileError, match=r"no Parquet file is called memory://none, or is in it"):
         Folder.open(Path("memory://none"), request)
+
+
+@pytest.mark.parametrize("place", ["rows/part-9.parquet", "ml.csv"])
+def test_pipes_and_devices_are_refused_without_waiting_for_them(folder, place):
+    (folder / place).unlink(missing_ok=True)
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+        make(folder / place)
+        done = konstrain("fit", "rows", "--id", "key", "-k", 3, "--must-link", "ml.csv", folder=folder)
+        assert done.code == 2
+        assert re.search(rf"{place} is a pipe (or a device|that nobody writes into)", done.err)
+        (folder / place).unlink()
 
 
 def test_shares_and_several_demands_are_kept_over_a_folder(folder):

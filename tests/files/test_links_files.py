@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from konstrain import FileError
-from konstrain.files import RowNames, read_links_file, write_links_file
+from konstrain.files import RowNames, read_links_file, text_files, write_links_file
 
 FOUR = RowNames(4)
 PEOPLE = RowNames(3, ["anna", "bert", "carl lee"], "name")
@@ -194,6 +195,41 @@ def test_links_come_from_a_pipe(tmp_path):
     writer.start()
     assert read_links_file(tmp_path / "pipe", FOUR, kind="must_link").must_link.tolist() == [[0, 1]]
     writer.join()
+
+
+def test_a_pipe_that_nobody_writes_into_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_files, "WAIT", 0.01)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileError, match="pipe is a pipe that nobody writes into"):
+        read_links_file(tmp_path / "pipe", FOUR, kind="must_link")
+
+
+def test_a_writer_that_begins_late_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_files, "WAIT", 0.01)
+    os.mkfifo(tmp_path / "pipe")
+    # Opened for both, so that opening waits for nobody; what opens it is a writer all the time.
+    with open(os.open(tmp_path / "pipe", os.O_RDWR), "wb", buffering=0) as pipe:
+        writer = threading.Timer(0.1, lambda: (pipe.write(b"0,1\n"), pipe.close()))
+        writer.start()
+        assert read_links_file(tmp_path / "pipe", FOUR, kind="must_link").must_link.tolist() == [[0, 1]]
+        writer.join()
+
+
+def test_a_device_without_end_is_refused(tmp_path):
+    (tmp_path / "links.csv").symlink_to("/dev/zero")
+    with pytest.raises(FileError, match=r"links.csv is a pipe or a device; write what it gives to a file first"):
+        read_links_file(tmp_path / "links.csv", FOUR, kind="must_link")
+
+
+def test_four_times_the_lines_take_about_four_times_as_long(tmp_path):
+    def seconds(n_lines):
+        (tmp_path / "links").write_text("0,1\n" * n_lines)
+        begin = time.process_time()
+        assert len(read_links_file(tmp_path / "links", FOUR, kind="must_link").must_link) == n_lines
+        return time.process_time() - begin
+
+    seconds(100)
+    assert seconds(16_000) < 9 * seconds(4_000)
 
 
 pairs = st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=20)

@@ -5,16 +5,20 @@ import os
 import resource
 import signal
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, date, datetime
 
 import numpy as np
 import polars as pl
 import pytest
 
 from konstrain import FileError
-from konstrain.files import RowNames, read_labels_file, write_labels_file, write_whole
+from konstrain.files import RowNames, frame_outputs, read_labels_file, write_labels_file, write_whole
+from konstrain.files.joined import dialect_of, write_joined_file
 from konstrain.files.outputs import refuse_unwritable
+from konstrain.files.sources import Source
 
 PEOPLE = RowNames(3, ["anna", "bert", "carl"], "name")
 
@@ -35,7 +39,7 @@ def full_disk() -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "json"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "json", "xlsx"])
 def test_labels_are_written_and_read_in_every_format(tmp_path, ending):
     path = tmp_path / f"labels.{ending}"
     write_labels_file(path, PEOPLE, np.array([2, 0, 2]), np.array([0.5, 0.0, 1.5]))
@@ -209,3 +213,98 @@ def _mask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+FORMULAS = ["=1+1", "+49 30 1234", "-x", "@SUM(A1)", "{=A1}", "http://example.org", "007", "x" * 300]
+
+
+def test_ids_that_begin_as_formulas_do_are_text_cells_of_a_spreadsheet(tmp_path):
+    rows = RowNames(len(FORMULAS), FORMULAS, "=id")
+    write_labels_file(tmp_path / "l.xlsx", rows, np.arange(len(FORMULAS)), np.full(len(FORMULAS), 0.5))
+    with zipfile.ZipFile(tmp_path / "l.xlsx") as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml").decode()
+        assert "<f>" not in sheet
+        assert "hyperlink" not in sheet
+        assert "=1+1" in archive.read("xl/sharedStrings.xml").decode()
+    assert read_labels_file(tmp_path / "l.xlsx", rows).tolist() == list(range(len(FORMULAS)))
+    assert pl.read_excel(tmp_path / "l.xlsx")["distance"].to_list() == [0.5] * len(FORMULAS)
+
+
+def test_a_table_too_large_for_a_sheet_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(frame_outputs, "SHEET_ROWS", 3)
+    with pytest.raises(FileError, match=r"a sheet holds 3 rows .* there are 4 and 2; write .csv or .parquet"):
+        write_labels_file(tmp_path / "l.xlsx", PEOPLE, [0, 0, 1])
+    with pytest.raises(FileError, match=r"row 0, column 'name' is longer than a spreadsheet allows"):
+        write_labels_file(tmp_path / "l.xlsx", RowNames(1, ["x" * 40_000], "name"), [0])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_writer_of_spreadsheets_it_is_said_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(frame_outputs, "find_spec", lambda name: None)
+    with pytest.raises(FileError, match=r"needs xlsxwriter; install it with: pip install 'konstrain\[excel\]'"):
+        write_labels_file(tmp_path / "l.xlsx", PEOPLE, [0, 0, 1])
+
+
+GERMAN = "Name;Umsatz;PLZ\r\nMüller;1.234,5;01067\r\n=Köln;k.A.;50667\r\nÖz;7;99999\r\n"
+
+
+@pytest.mark.parametrize("encoding", ["latin1", "utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_table_comes_back_in_the_dialect_in_which_it_came(tmp_path, encoding):
+    (tmp_path / "t.csv").write_bytes(GERMAN.encode(encoding))
+    source = Source(tmp_path / "t.csv", None if encoding.startswith("utf") else encoding)
+    found = {"label": np.array([1, 0, 1]), "distance": np.array([0.5, 1e-7, 1200.25])}
+    write_joined_file(tmp_path / "out.csv", source, found, dialect=dialect_of(source, na=["k.A."]))
+    lines = (tmp_path / "out.csv").read_bytes().decode(encoding).split("\r\n")
+    assert lines == [
+        "Name;Umsatz;PLZ;label;distance",
+        "Müller;1.234,5;01067;1;0,5",
+        "=Köln;k.A.;50667;0;1e-7",
+        "Öz;7;99999;1;1200,25",
+        "",
+    ]
+    assert (tmp_path / "out.csv").read_bytes()[:4] == lines_begin(encoding)
+
+
+def lines_begin(encoding):
+    return "Name".encode(encoding)[:4]
+
+
+def test_numbers_of_a_text_table_are_numbers_in_a_spreadsheet_unless_digits_would_be_lost(tmp_path):
+    (tmp_path / "t.csv").write_text(GERMAN)
+    found = {"label": np.array([1, 0, 1])}
+    write_joined_file(tmp_path / "out.xlsx", Source(tmp_path / "t.csv"), found, na=["k.A."])
+    sheet = pl.read_excel(tmp_path / "out.xlsx", infer_schema_length=None)
+    assert sheet["PLZ"].to_list() == ["01067", "50667", "99999"]
+    with zipfile.ZipFile(tmp_path / "out.xlsx") as archive:
+        assert "<v>1234.5</v>" in archive.read("xl/worksheets/sheet1.xml").decode()
+    assert sheet["label"].to_list() == [1, 0, 1]
+
+
+def test_days_and_long_whole_numbers_survive_a_spreadsheet(tmp_path):
+    moment, zone = datetime(2024, 5, 6, 7, 8, 9), datetime(2024, 5, 6, tzinfo=UTC)
+    frame = pl.DataFrame(
+        {
+            "day": [date(2024, 1, 31), date(1800, 1, 1)],
+            "moment": [moment, moment],
+            "zone": [zone, zone],
+            "big": [2**60, 5],
+            "yes": [True, None],
+            "x": [float("inf"), 1e300],
+        }
+    )
+    frame_outputs.write_frame(tmp_path / "t.xlsx", frame)
+    sheet = pl.read_excel(tmp_path / "t.xlsx", infer_schema_length=None)
+    assert sheet["moment"].to_list() == [moment, moment]
+    assert sheet["big"].to_list() == [str(2**60), "5"]
+    assert sheet["day"].cast(pl.String).to_list()[1] == "1800-01-01"
+    assert sheet["yes"].to_list() == [True, None]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "xlsx", "json"])
+def test_columns_of_a_joined_table_stay_in_their_order(tmp_path, ending):
+    frame = pl.DataFrame({"x": [1.0, 2.0], "name": ["a", "b"], "y": [3, 4], "plan": ["p", "q"]})
+    {"parquet": frame.write_parquet, "xlsx": frame.write_excel, "json": frame.write_json}[ending](
+        tmp_path / f"t.{ending}"
+    )
+    write_joined_file(tmp_path / "out.csv", Source(tmp_path / f"t.{ending}"), {"label": np.array([1, 0])})
+    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "x,name,y,plan,label"

@@ -9,6 +9,7 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 import pytest
+import xlsxwriter
 
 from konstrain import FileError
 from konstrain.files import RowNames, read_links_file, read_table
@@ -500,3 +501,73 @@ def _lines_run(work):
         return work(), n_lines
     finally:
         sys.settrace(None)
+
+
+@pytest.mark.parametrize("encoding", ["rot13", "zlib", "hex", "undefined", "a\0b", "no such"])
+def test_what_is_no_encoding_of_text_is_refused(tmp_path, encoding):
+    (tmp_path / "rows.csv").write_text("x\n1\n")
+    for read in (
+        lambda: read_table(tmp_path / "rows.csv", encoding=encoding),
+        lambda: read_links_file(tmp_path / "rows.csv", RowNames(3), encoding=encoding),
+    ):
+        with pytest.raises(FileError, match=r"there is no encoding .*such as: utf-8"):
+            read()
+
+
+def test_a_column_spelt_nearly_so_is_suggested(tmp_path):
+    path = as_file(tmp_path, ".csv", pl.DataFrame({"Umsatz EUR": [1.0], "Ort": [2.0]}))
+    with pytest.raises(
+        FileError, match=r"has no column 'umsatz_eur'; it has: Umsatz EUR, Ort; did you mean 'Umsatz EUR'\?"
+    ):
+        read_table(path, columns=["umsatz_eur"])
+    with pytest.raises(FileError, match=r"has no column 'zzz'; it has: Umsatz EUR, Ort$"):
+        read_table(path, columns=["zzz"])
+
+
+def test_hints_can_be_typed(tmp_path):
+    (tmp_path / "rows.csv").write_text('"Umsatz, EUR",Ort am See\n1,a\nk.A.,b\n3,c\n')
+    words = (
+        r"""if it means that none is known: --na k.A.; .*--categorical '"Umsatz, EUR"'.*--ignore '"Umsatz, EUR"'"""
+    )
+    with pytest.raises(FileError, match=words):
+        read_table(tmp_path / "rows.csv", mixed=True)
+    with pytest.raises(
+        FileError, match=r"leave out with --ignore 'Ort am See', name rows by it with --id 'Ort am See'"
+    ):
+        read_table(tmp_path / "rows.csv", na=["k.A."])
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx", ".json"])
+def test_words_for_no_value_leave_numbers(tmp_path, ending):
+    frame = pl.DataFrame({"x": ["1.5", "k.A.", "3", "4"], "plan": ["a", "?", "b", " k.A. "], "y": [1, 2, 3, 4]})
+    write = {
+        ".csv": frame.write_csv,
+        ".parquet": frame.write_parquet,
+        ".xlsx": frame.write_excel,
+        ".json": frame.write_json,
+    }
+    write[ending](tmp_path / f"rows{ending}")
+    table = read_table(tmp_path / f"rows{ending}", mixed=True, na=["k.A.", "?"])
+    assert set(table.features) == {"x", "y"}
+    np.testing.assert_array_equal(table.X[:, table.features.index("x")], [1.5, np.nan, 3, 4])
+    assert table.texts["plan"].tolist() == ["a", None, "b", None]
+
+
+def test_a_cell_in_the_last_corner_of_a_sheet_is_refused_before_memory_is_asked_for(tmp_path):
+    with xlsxwriter.Workbook(tmp_path / "corner.xlsx") as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["x", "y"])
+        sheet.write_row(1, 0, [1, 2])
+        sheet.write(1_048_575, 16_383, 7)
+    words = "corner.xlsx: 5 cells of a sheet are spread over 1048576 rows and 16384 columns; delete those far from"
+    with pytest.raises(FileError, match=words):
+        read_table(tmp_path / "corner.xlsx")
+
+
+def test_a_sheet_whose_empty_cells_have_a_format_is_read(tmp_path):
+    with xlsxwriter.Workbook(tmp_path / "rows.xlsx") as book:
+        sheet, bold = book.add_worksheet(), book.add_format({"bold": True})
+        sheet.write_row(0, 0, ["x", "y"])
+        sheet.write_row(1, 0, [1, 2])
+        sheet.write_blank(1_048_575, 16_383, None, bold)
+    assert read_table(tmp_path / "rows.xlsx").X.tolist() == [[1, 2]]

@@ -8,7 +8,7 @@ from matplotlib.colors import to_hex
 from scipy.sparse import csr_array
 
 from konstrain.plotting import plot_clusters
-from konstrain.plotting._style import BROKEN, INK, RASTER_FROM
+from konstrain.plotting._style import BROKEN, COLORS, COLORS_ON_DARK, INK, MARKERS, RASTER_FROM
 
 SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [4.0, 0.0], [4.0, 1.0]])
 LABELS = [0, 0, 1, 1]
@@ -138,3 +138,42 @@ def test_dollars_in_names_are_no_formulas():
     ax.figure.canvas.draw()
     assert ax.get_xlabel() == "$x_$"
     assert not any(text.get_parse_math() for text in (ax.xaxis.label, ax.yaxis.label, *ax.texts))
+
+
+# Machado, Oliveira and Fernandes (2009): what is left of linear red, green and blue without one kind of cones.
+MISSING_CONES = {
+    "none": np.eye(3),
+    "red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+
+
+def seen(colors, missing):
+    """Colours in OKLab, times 100, where equal distances look about equally large: 2 is just noticed."""
+    parts = np.array([[int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)] for color in colors])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    linear = np.clip(linear @ np.transpose(MISSING_CONES[missing]), 0, 1)
+    cones = linear @ np.transpose(
+        [
+            [0.41222147, 0.53633254, 0.05144599],
+            [0.2119035, 0.68069955, 0.10739696],
+            [0.08830246, 0.28171884, 0.6299787],
+        ]
+    )
+    mixed = [
+        [0.21045426, 0.79361779, -0.00407205],
+        [1.9779985, -2.42859221, 0.45059371],
+        [0.02590404, 0.78277177, -0.80867577],
+    ]
+    return 100 * np.cbrt(cones) @ np.transpose(mixed)
+
+
+@pytest.mark.parametrize("missing", MISSING_CONES)
+@pytest.mark.parametrize("colors", [COLORS, COLORS_ON_DARK], ids=["light", "dark"])
+def test_twelve_clusters_have_colours_that_all_eyes_tell_apart(colors, missing):
+    assert len(colors) >= 12
+    assert np.gcd(len(colors), len(MARKERS)) == 1
+    places = seen([*colors, BROKEN], missing)
+    apart = np.linalg.norm(places[:, None] - places, axis=2)[np.triu_indices(len(places), 1)]
+    assert apart.min() > (12 if missing == "none" else 6.5)

@@ -16,6 +16,17 @@ def test_two_columns_stay_and_keep_their_names():
     assert plane.names == ("east", "north")
 
 
+@pytest.mark.parametrize("names", [("lat", "lon"), ("Latitude", "LNG")])
+def test_longitude_goes_to_the_right_as_on_maps(names):
+    frame = pd.DataFrame([[52.4, 9.7], [53.6, 10.0]], columns=names)
+    plane = project(frame, [[53.0, 9.9]])
+    assert_array_equal(plane.rows, [[9.7, 52.4], [10.0, 53.6]])
+    assert_array_equal(plane.centers, [[9.9, 53.0]])
+    assert plane.names == (names[1], names[0])
+    assert project(frame.to_numpy(), names=names).names == plane.names
+    assert project(frame[[names[1], names[0]]]).names == plane.names
+
+
 def test_one_column_lies_on_a_line():
     plane = project([[1.0], [2.0]])
     assert_array_equal(plane.rows, [[1, 0], [2, 0]])

@@ -1,23 +1,8 @@
-"""A real browser for the tests of the page; they are skipped, by name, where there is none."""
-
-import shutil
+"""Pages in a real browser."""
 
 import pytest
 
-from studio_page import FLAGS, OpenPage
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """Start Chromium, without a window and without anything it would do on its own."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'konstrain[browser]'")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("needs the browser Chromium: apt-get install chromium")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
+from studio_page import OpenPage
 
 
 @pytest.fixture
@@ -25,9 +10,9 @@ def open_page(chromium):
     """Open addresses as pages of a fresh browser profile each; closed after the test."""
     contexts = []
 
-    def visit(address, *, width=1280, height=800, scheme="light"):
+    def visit(address, *, width=1280, height=800, scheme="light", **options):
         context = chromium.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True
+            viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True, **options
         )
         contexts.append(context)
         return OpenPage(context.new_page(), address)

@@ -294,6 +294,20 @@ def test_what_is_taken_away_gives_the_same_clustering(iris, open_page, tmp_path)
     page.wait_for(lambda: page.text("#panel-links h2") == "2 links")
 
 
+def test_a_phone_lays_the_page_out_as_wide_as_it_is(flowers, open_page, tmp_path):
+    desk = konstrain.studio(flowers, 3, id="name", session=tmp_path / "s.json")
+    page = open_page(desk.show(open_browser=False), width=400, height=800, is_mobile=True)
+    page.page.locator(".records").wait_for()
+    assert page.page.evaluate("() => [innerWidth, document.documentElement.scrollWidth]") == [400, 400]
+    for part in (".plot", ".right", ".answers", ".pickbar", "header", ".facts .good"):
+        box = page.page.locator(part).first.bounding_box()
+        assert box["x"] >= 0, part
+        assert box["x"] + box["width"] <= 400, part
+    # Nothing that is told is cut off.
+    assert page.page.locator(".facts").evaluate("node => node.scrollWidth <= node.clientWidth")
+    desk.close()
+
+
 @pytest.mark.parametrize("width", [1280, 800])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_fits_its_window_in_light_and_dark(iris, open_page, width, scheme):

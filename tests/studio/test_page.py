@@ -1,6 +1,7 @@
 """What messages of the browser do, and what the page then shows; without a browser."""
 
 import base64
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -136,6 +137,20 @@ def test_a_click_means_the_nearest_row_within_reach(make_page):
     assert page.picture.row_at(1000.0, 1000.0) is None
 
 
+def test_few_links_are_drawn_and_many_on_request_only(make_page):
+    few = [(i, i + 1) for i in range(50)]
+    page = make_page(X, 3, must_link=few)
+    drawn = page.picture._links.data
+    assert (len(drawn["xs"]), page.desk.state["linksDrawn"]) == (50, True)
+    state = act(page, "draw-links", on=False)
+    assert (len(page.picture._links.data["xs"]), state["linksDrawn"]) == (0, False)
+
+    page = make_page(X, 3, must_link=[*few, (60, 61)])
+    assert (len(page.picture._links.data["xs"]), page.desk.state["linksDrawn"]) == (0, False)
+    state = act(page, "draw-links", on=True)
+    assert (len(page.picture._links.data["xs"]), state["linksDrawn"]) == (51, True)
+
+
 def test_axes_can_be_two_columns(make_page):
     page = make_page(X, 3)
     act(page, "axes", axes=["column 3", "column 0"])
@@ -149,8 +164,8 @@ def test_cells_and_columns_that_are_html_stay_text(make_page):
     frame = pd.DataFrame({HOSTILE: np.arange(6.0), "note": [HOSTILE] * 6, "id": [f"{HOSTILE}{i}" for i in range(6)]})
     page = make_page(frame, 2, id="id")
     question = page.desk.state["question"]
-    assert question["fields"][0]["a"]["text"] == HOSTILE
-    assert question["fields"][1]["name"] == HOSTILE
+    assert question["fields"][0]["name"] == HOSTILE
+    assert question["fields"][1]["a"]["text"] == HOSTILE
     # Nothing that Bokeh would read as an instruction is left in its own texts.
     assert "$" not in picture._plain("$$x$$ @name \\(y\\)")
     assert "@" not in picture._plain("@{secret}{safe}")
@@ -177,6 +192,17 @@ def test_pictures_in_cells_are_shown_and_only_from_beside_the_data(make_page, tm
     assert [cell["text"] for cell in shown] == cells
     inline = "data:image/png;base64," + base64.b64encode(PIXEL).decode()
     assert _cell(inline, None)["picture"] == inline
+
+
+@pytest.mark.parametrize("cell", ["x" * 300 + ".png", "a\0b.png", "closed/a.png"], ids=["long", "null", "closed"])
+def test_a_cell_that_names_no_file_that_can_be_opened_stays_text(cell, tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "a.png").write_bytes(PIXEL)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert _cell(cell, tmp_path) == {"text": cell}
 
 
 def test_dark_and_light_change_all_colours_of_the_picture(make_page):

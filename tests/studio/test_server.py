@@ -120,6 +120,17 @@ def test_a_port_that_is_taken_is_refused_in_words():
         desk.close()
 
 
+def test_a_port_that_is_taken_leaves_no_session_behind(tmp_path):
+    (tmp_path / "data.csv").write_text("x,y\n1,2\n3,4\n5,6\n9,9\n")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = run("studio", "data.csv", "--no-browser", "--port", taken.getsockname()[1], folder=tmp_path)
+    assert done.code == 2
+    assert "cannot serve on port" in done.err
+    assert not (tmp_path / "data.studio.json").exists()
+
+
 def test_a_notebook_shows_the_page(address):
     desk = studio(load_iris().data, 3)
     html = desk._repr_html_()

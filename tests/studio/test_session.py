@@ -116,11 +116,16 @@ def damaged():
         {"given": [{"pair": [3, 1], "kind": "apart"}]},
         {"given": 4},
         {"data": None},
+        {"settings": {**good["settings"], "size_min": 10**400}},
+        {"settings": {**good["settings"], "size_max": [1, 10**400, 3]}},
+        {"settings": {**good["settings"], "random_state": -1}},
+        {"settings": {**good["settings"], "random_state": 2**32}},
+        {"given": [{"pair": [1, 3], "kind": "apart", "confidence": 10**400}]},
     ):
         yield json.dumps({**good, **change}), "damaged"
 
 
-@pytest.mark.parametrize(("text", "words"), list(damaged()), ids=range(13))
+@pytest.mark.parametrize(("text", "words"), list(damaged()), ids=range(18))
 def test_damaged_sessions_are_refused_with_one_line(text, words):
     with pytest.raises(FileError, match=words) as raised:
         read_session(text, make().rows, "s.json")

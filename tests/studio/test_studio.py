@@ -10,10 +10,15 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from clusterings import keeps_links, sse
+from command_line import konstrain as run
 from konstrain import ConstrainedKMeans, FileError, studio
-from konstrain._studio import asking, exporting, hub
+from konstrain._studio import asking, exporting, hub, view
 from konstrain._studio.data import read_rows
 from konstrain._studio.session import Link
+from konstrain.cli.given import read_given
+from konstrain.cli.options import ConstraintOptions, DataOptions
+from konstrain.cli.studio import rows_of, settings_of
+from konstrain.cli.table_options import MissingChoice
 
 X, SPECIES = load_iris(return_X_y=True)
 
@@ -266,13 +271,70 @@ def test_frames_give_features_names_and_what_is_only_shown():
     rows = read_rows(frame, id="name", title="people")
     assert rows.features == ("height",)
     assert rows.names.number_of("b") == 1
-    assert list(rows.shown) == ["note"]
+    assert list(rows.shown) == ["height", "note"]
+    assert rows.numbers == []
     with pytest.raises(ValueError, match="'a' in column 'name' stands in rows 0 and 1"):
         read_rows(frame.assign(name="a"), id="name", title="people")
     with pytest.raises(ValueError, match="no column of numbers"):
         read_rows(frame[["name", "note"]], title="people")
     with pytest.raises(ValueError, match="no column 'nome'"):
         read_rows(frame, id="nome", title="people")
+
+
+def as_on_the_page(path, k, **options):
+    """Rows and settings of the page on a table, as the command line makes them."""
+    given = read_given(DataOptions(path, **options), ConstraintOptions(), quiet=True, n_clusters=k)
+    rows = rows_of(given)
+    return rows, settings_of(given, rows, k, 0)
+
+
+def customers(path):
+    """A table as people have it: names, a date, a text of few values, numbers of different units, a gap."""
+    rng = np.random.default_rng(3)
+    days = pd.Timestamp("2017-08-01") + pd.to_timedelta(rng.integers(0, 2000, 60), "D")
+    table = pd.DataFrame(
+        {
+            "name": [f"Anna {i}" for i in range(60)],
+            "since": days.strftime("%Y-%m-%d"),
+            "sex": np.where(rng.random(60) < 0.3, "m", "f"),
+            "revenue": rng.lognormal(8, 1, 60).round(2),
+            "visits": np.where(np.arange(60) == 7, np.nan, rng.integers(1, 9, 60)),
+        }
+    )
+    table.to_csv(path, index=False)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"id": "name"}, {"standardize": False}, {"missing": MissingChoice.DROP}], ids=str
+)
+def test_the_page_gives_what_fit_gives_for_the_same_table_and_options(tmp_path, options):
+    customers(tmp_path / "c.csv")
+    options = {"missing": MissingChoice.MEDIAN, **options}
+    words = {"id": ["--id", "name"], "standardize": ["--no-standardize"]}
+    given = [word for name in options for word in words.get(name, [])]
+    done = run(
+        *("fit", "c.csv", "-k", 4, "--missing", options["missing"].value, *given, "--json", "-q", "-o", "labels.csv"),
+        folder=tmp_path,
+    )
+    rows, settings = as_on_the_page(tmp_path / "c.csv", 4, **options)
+    desk = hub.open_studio(rows, settings)
+    desk.wait()
+    desk.close()
+    assert desk.fit.sse == pytest.approx(json.loads(done.out)["sse"], rel=1e-12)
+    labels = pd.read_csv(tmp_path / "labels.csv")["label"]
+    assert adjusted_rand_score(labels, desk.labels_) == 1.0
+
+
+def test_questions_show_the_cells_of_the_table_names_and_dates_and_text_as_they_stand(tmp_path):
+    customers(tmp_path / "c.csv")
+    rows, _ = as_on_the_page(tmp_path / "c.csv", 4, columns="since,sex,visits", missing=MissingChoice.DROP)
+    table = pd.read_csv(tmp_path / "c.csv", dtype=str).drop(index=7)
+    fields = view.record(rows, 10)["fields"]
+    assert {field["name"]: field["text"] for field in fields} == table.iloc[10].to_dict()
+    asked = {field["name"]: field for field in view._question(rows, (0, 10))["fields"]}
+    assert asked["name"]["away"] is None
+    assert asked["since"]["away"] > 0
+    assert asked["sex"]["clearly"] == (table["sex"].iloc[0] != table["sex"].iloc[10])
 
 
 def test_a_session_file_that_is_none_is_refused(tmp_path):

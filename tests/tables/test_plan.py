@@ -1,10 +1,12 @@
 """What becomes of the columns of a table, and what is said about it."""
 
+import time
+
 import numpy as np
 import pytest
 
 from konstrain import FileError
-from konstrain.tables import Columns, plan_columns
+from konstrain.tables import Columns, plan_columns, prepare
 from konstrain.tables.identifiers import looks_like_identifier
 from konstrain.tables.plan import Kind, plain_plan
 
@@ -118,3 +120,27 @@ def test_a_column_that_is_mostly_empty_is_left_out_unless_it_is_asked_for():
     assert plan.names == ["age", "full"]
     assert "column 'gap' is empty in 21 of 40 rows: left out" in words(plan)
     assert plan_columns(columns, asked=["gap"]).names == ["age", "gap", "full"]
+
+
+def test_numbers_whose_squares_no_double_holds_are_planned():
+    plan = plan_columns(table(x=AGE * 1e306, y=AGE * 2e304), standardize=False)
+    assert "column 'x' makes up 100% of all squared distances" in words(plan)
+
+
+def test_words_beside_numbers_may_mean_that_none_is_known():
+    values = [f"{value:.3f}" for value in AGE]
+    plan = plan_columns(table(age=AGE, income=[*values[:-2], "k.A.", "not known"]))
+    assert "column 'income' is text with 40 different values: left out" in words(plan)
+    assert "; --na 'k.A.,not known' takes the others as numbers" in words(plan)
+    assert "--na" not in words(plan_columns(table(age=AGE, name=[f"p{i}" for i in range(40)])))
+
+
+def test_a_table_of_many_columns_is_planned_in_time_that_grows_with_them():
+    def seconds(n_columns):
+        columns = Columns(RNG.random((3, n_columns)), tuple(f"c{i}" for i in range(n_columns)), {})
+        begin = time.process_time()
+        prepare(columns, plan_columns(columns, standardize=False))
+        return time.process_time() - begin
+
+    seconds(100)
+    assert seconds(8_000) < 9 * seconds(2_000)

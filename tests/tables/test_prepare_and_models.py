@@ -1,5 +1,6 @@
 """Rows made of columns, the same again for new rows, and models in files."""
 
+import os
 import pickle
 
 import joblib
@@ -14,6 +15,7 @@ from konstrain.tables import Columns, plan_columns, prepare
 from konstrain.tables.dates import Days
 from konstrain.tables.missing import Missing, complete_rows
 from konstrain.tables.models import SavedModel, load_model, save_model
+from konstrain.tables.places import RADIUS, Kilometres, plan_places
 from konstrain.tables.prepare import fitted_transformer
 from konstrain.tables.profile import profile_clusters, profile_lines
 from konstrain.tables.scale import OneScale
@@ -185,3 +187,126 @@ def test_numbers_on_one_scale_are_the_same_with_and_without_a_transformer():
     np.testing.assert_array_equal(
         fitted_transformer(columns, plan).transform(columns.frame(plan.names)), prepare(columns, plan).X
     )
+
+
+@pytest.mark.parametrize("key", ["columns", "features", "scaled", "method", "missing", "pipeline"])
+@pytest.mark.parametrize("how", ["removed", "a number", "an empty list"])
+def test_an_edited_model_is_damaged(tmp_path, key, how):
+    skops = pytest.importorskip("skops.io")
+    save_model(tmp_path / "m.skops", saved(mixed())[1])
+    contents = skops.load(tmp_path / "m.skops", trusted=skops.get_untrusted_types(file=tmp_path / "m.skops"))
+    if how == "removed":
+        del contents[key]
+    else:
+        contents[key] = 7 if how == "a number" else []
+    skops.dump(contents, tmp_path / "m.skops")
+    if (key, how) in {
+        ("method", "a number"),
+        ("method", "an empty list"),
+        ("scaled", "a number"),
+        ("scaled", "an empty list"),
+    }:
+        load_model(tmp_path / "m.skops")  # what new rows do not depend on
+        return
+    with pytest.raises(FileError, match=r"m.skops is damaged, or is no model of konstrain; save it again"):
+        load_model(tmp_path / "m.skops")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("part", ["centers", "spread", "median"])
+def test_a_model_whose_numbers_are_not_finite_is_damaged(tmp_path, part, value):
+    _, model = saved(mixed())
+    numbers = model.pipeline["prepare"].named_transformers_["numbers"]
+    array = {
+        "centers": model.estimator.cluster_centers_,
+        "spread": numbers["onescale"].mean_,
+        "median": numbers["simpleimputer"].statistics_,
+    }[part]
+    array[..., 0] = value
+    save_model(tmp_path / "m.joblib", model)
+    with pytest.raises(FileError, match="is damaged, or is no model of konstrain"):
+        load_model(tmp_path / "m.joblib", trust=True)
+
+
+def test_a_model_with_too_few_centers_or_features_is_damaged(tmp_path):
+    for change in (
+        lambda model: setattr(model.estimator, "cluster_centers_", np.zeros((3, 2))),
+        lambda model: setattr(model.estimator, "cluster_centers_", None),
+        lambda model: setattr(model.estimator, "time_limit", "soon"),
+        lambda model: setattr(model.pipeline["prepare"], "transformers_", []),
+        lambda model: model.pipeline.steps.pop(),
+    ):
+        _, model = saved(mixed())
+        change(model)
+        save_model(tmp_path / "m.joblib", model)
+        with pytest.raises(FileError, match="is damaged, or is no model of konstrain"):
+            load_model(tmp_path / "m.joblib", trust=True)
+
+
+def test_a_model_from_a_pipe_or_a_device_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "m.joblib")
+    (tmp_path / "zero.joblib").symlink_to("/dev/zero")
+    for name in ("m.joblib", "zero.joblib"):
+        with pytest.raises(FileError, match="is a pipe or a device"):
+            load_model(tmp_path / name, trust=True)
+
+
+@pytest.mark.parametrize("frame", ["polars", "pandas"])
+def test_a_model_fitted_with_frames_keeps_plain_arrays(tmp_path, frame):
+    skops = pytest.importorskip("skops.io")
+    make = pytest.importorskip(frame).DataFrame
+    columns = Columns(np.random.default_rng(0).random((30, 2)), ("a", "b"), {})
+    plan = plan_columns(columns)
+    given = {
+        "demand": make({"volume": np.ones(30), "stops": np.arange(30.0)}),
+        "must_link": make({"a": [0, 1], "b": [5, 7], "confidence": [0.5, 1.0]}),
+        "category": make({"sex": ["F", "M"] * 15}),
+        "sample_weight": make({"w": np.ones(30)})["w"],
+    }
+    bounds = {"size_max": [20, 400], "share_min": {"F": 0.2}}
+    fitted = ConstrainedKMeans(3, **bounds, random_state=0).fit(columns.X, **given)
+    assert fitted.certify(columns.X, time_limit=1).cost == pytest.approx(fitted.objective_)
+    pipeline = Pipeline([("prepare", fitted_transformer(columns, plan)), ("cluster", fitted)])
+    save_model(tmp_path / "m.skops", SavedModel(pipeline, plan, ("a", "b"), "constrained-kmeans"))
+    assert not [name for name in skops.get_untrusted_types(file=tmp_path / "m.skops") if frame in name]
+    np.testing.assert_array_equal(
+        load_model(tmp_path / "m.skops").estimator.cluster_centers_, fitted.cluster_centers_
+    )
+
+
+def test_profiles_of_numbers_near_the_largest_are_finite():
+    columns = Columns(np.array([[1.0e308], [1.2e308], [1.5e308], [1.7e308]]), ("x",), {})
+    plan = plan_columns(columns)
+    profiles = profile_clusters(columns, plan, np.array([0, 0, 1, 1]), 2, np.zeros(4))
+    np.testing.assert_allclose([profile.center[0].mean for profile in profiles], [1.1e308, 1.6e308])
+    assert all(np.isfinite(profile.traits[0].difference) for profile in profiles)
+
+
+def haversine(first, second):
+    """Distance on a sphere, by the textbook."""
+    (a, b), (c, d) = np.radians(first), np.radians(second)
+    h = np.sin((c - a) / 2) ** 2 + np.cos(a) * np.cos(c) * np.sin((d - b) / 2) ** 2
+    return 2 * RADIUS * np.arcsin(np.sqrt(h))
+
+
+@pytest.mark.parametrize(
+    "middle", [(52.4, 9.7), (-17.7, 179.9), (70.0, 25.0)], ids=["Hannover", "Fiji", "North Cape"]
+)
+def test_kilometres_between_places_are_those_on_the_earth(middle):
+    rng = np.random.default_rng(0)
+    degrees = rng.uniform(-4, 4, (30, 2)) / [1, np.cos(np.radians(middle[0]))] + middle
+    # Beyond the date line longitudes begin again.
+    degrees[:, 1] = (degrees[:, 1] + 180) % 360 - 180
+    flat = Kilometres().fit_transform(degrees)
+    for a, b in rng.permutation(30).reshape(-1, 2):
+        assert np.linalg.norm(flat[a] - flat[b]) == pytest.approx(haversine(degrees[a], degrees[b]), rel=2e-3)
+    north, east = np.argmax(degrees[:, 0]), np.argmax(flat[:, 0])
+    assert flat[north, 1] > 0 < flat[east, 0]
+
+
+def test_places_too_far_apart_for_a_flat_map_are_told():
+    columns = Columns(np.array([[70.0, 25.0], [36.0, -5.0], [38.0, 24.0]]), ("lat", "lon"), {})
+    told = plan_places(columns, ("lat", "lon")).notes
+    assert "distances in kilometres" in told[0]
+    assert "up to 2,458 km" in told[1]
+    assert "too long" in told[1]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from konstrain.files import RowNames
+from konstrain.tables.scale import OneScale
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +27,11 @@ class Rows:
         Their names.
     names : RowNames
         What rows are called.
-    shown : mapping of str to ndarray
-        Further columns that people see and the clustering does not: text, pictures, classes.
+    shown : mapping of str to sequence
+        The columns of the table as people know them, those that are no features too: a cell for each row.
+    categories : mapping of str to str
+        The features that are 0 or 1, one for each value of a text, and the column of the text. Standardising leaves
+        them as they are.
     demand, sample_weight : ndarray of shape (n_samples,) or None
         What rows count towards sizes and in the cost.
     title : str
@@ -39,7 +43,8 @@ class Rows:
     X: NDArray[Any]
     features: tuple[str, ...]
     names: RowNames
-    shown: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    categories: Mapping[str, str] = field(default_factory=dict)
     demand: NDArray[Any] | None = None
     sample_weight: NDArray[Any] | None = None
     title: str = "rows"
@@ -67,14 +72,19 @@ class Rows:
         words = "\0".join(self.names.ids) if self.names.ids is not None else str(self.n_samples)
         return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
+    @property
+    def numbers(self) -> list[str]:
+        """The features that no column of `shown` stands for: people see them as numbers."""
+        return [name for name in self.features if self.categories.get(name, name) not in self.shown]
+
     def clustered(self, used: Sequence[str], *, standardize: bool) -> NDArray[Any]:
-        """Return the columns that are clustered by; standardised to mean 0 and variance 1 if asked."""
+        """Return the columns that are clustered by; numbers get mean 0 and variance 1 if asked, as in `fit`."""
         at = [i for i, name in enumerate(self.features) if name in used]
         X = self.X if len(at) == len(self.features) else np.ascontiguousarray(self.X[:, at])
         if not standardize:
             return X
-        scaled: NDArray[Any] = (X - X.mean(axis=0)) / self.spread[at].astype(X.dtype)
-        return scaled
+        is_number = [self.features[i] not in self.categories for i in at]
+        return np.ascontiguousarray(np.where(is_number, OneScale().fit_transform(X), X))
 
 
 def read_rows(X: Any, *, id: str | None = None, demand: Any = None, sample_weight: Any = None, title: str) -> Rows:
@@ -93,10 +103,10 @@ def read_rows(X: Any, *, id: str | None = None, demand: Any = None, sample_weigh
         values,
         tuple(numbers) if columns else tuple(f"column {j}" for j in range(n_features)),
         _names(columns, id, n_samples),
-        {name: column for name, column in columns.items() if name not in numbers and name != id},
-        _counts("demand", demand, n_samples),
-        _counts("sample_weight", sample_weight, n_samples),
-        title,
+        {name: column for name, column in columns.items() if name != id},
+        demand=_counts("demand", demand, n_samples),
+        sample_weight=_counts("sample_weight", sample_weight, n_samples),
+        title=title,
     )
 
 

@@ -4,10 +4,6 @@
 const KEYS = {y: "together", n: "apart", u: "unsure"}
 const PICK_KEYS = {t: "together", p: "apart", i: "unsure"}
 const WORDS = {together: "together", apart: "apart", unsure: "unsure"}
-const COLORS = {
-  light: ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#882255", "#999933", "#555555"],
-  dark: ["#56A9E0", "#E69F00", "#2CC295", "#E39AC4", "#9AD7FA", "#DB6FA3", "#C9C95B", "#B0B0B0"],
-}
 // The marks of the picture, in its order.
 const MARKS = ["●", "■", "▲", "◆", "▼", "✚", "⬢"]
 const METRICS = [["", "plain"], ["learned", "learned, if links not used for it agree"], ["itml", "learned from the links"]]
@@ -165,7 +161,7 @@ class Desk {
     fill("trouble", s.trouble, () => this.trouble(s.trouble))
     fill("picked", [s.picked, s.pickedNames, s.pickedCount], () => this.picked(s))
     fill("panel-ask", [s.question, s.askingDone, s.sure, s.counts, !!s.trouble, s.canUndo], () => this.ask(s))
-    fill("panel-links", [s.links, s.counts], () => this.links(s))
+    fill("panel-links", [s.links, s.counts, s.linksDrawn], () => this.links(s))
     fill("panel-clusters", [s.fit, s.proof], () => this.clusters(s))
     fill("panel-settings", [s.settings, s.axes], () => this.settings(s))
     fill("panel-keep", [s.saving], () => this.keep(s))
@@ -271,7 +267,9 @@ class Desk {
     const hidden = total - s.links.length
     return [
       el("h2", {}, `${count(total, "link")}`),
-      total ? null : el("p", {class: "hint"}, "None yet. Answer questions, or pick two rows in the picture."),
+      total ? el("label", {class: "check"}, el("input", {
+        id: "draw-links", type: "checkbox", checked: s.linksDrawn, onchange: (event) => this.send("draw-links", {on: event.target.checked}),
+      }), " draw them in the picture") : el("p", {class: "hint"}, "None yet. Answer questions, or pick two rows in the picture."),
       el("ul", {class: "links"}, s.links.map((link) => this.link(link, "list"))),
       hidden > 0 ? el("p", {class: "hint"}, `and ${hidden} earlier ones`) : null,
     ]
@@ -282,8 +280,9 @@ class Desk {
     if (!fit) return [el("p", {class: "hint"}, "clustering …")]
     const most = Math.max(...fit.sizes.map((row) => Math.max(row.size, row.max ?? 0, row.min ?? 0)), 1)
     const share = (value) => `${(100 * value) / most}%`
+    const colors = s.colors[this.theme]
     const bar = (row) => el("div", {class: "bar"},
-      el("div", {class: "fill", style: `width:${share(row.size)};background:${COLORS[this.theme][row.cluster % 8]}`}),
+      el("div", {class: "fill", style: `width:${share(row.size)};background:${colors[row.cluster % colors.length]}`}),
       row.min === null ? null : el("i", {class: "bound", style: `left:${share(row.min)}`, title: `at least ${row.min}`}),
       row.max === null ? null : el("i", {class: "bound", style: `left:${share(row.max)}`, title: `at most ${row.max}`}))
     const rows = fit.sizes.map((row) => [

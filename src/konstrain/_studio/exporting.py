@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from konstrain._studio.fitting import arguments, starts
+from konstrain._studio.fitting import arguments
 from konstrain._studio.hub import Studio
-from konstrain._studio.session import APART, TOGETHER, UNSURE
+from konstrain._studio.session import APART, TOGETHER, UNSURE, Settings
 from konstrain.files.links import questions_text
 
 _WORDS = {TOGETHER: "must", APART: "cannot", UNSURE: ""}
@@ -33,15 +33,13 @@ def labels_text(studio: Studio) -> str:
 def python_lines(studio: Studio) -> str:
     """Return lines that, run on the same rows, give the same clustering."""
     settings = studio.session.known.settings
-    made_with = {**arguments(settings), "n_init": starts(studio.fitter.prepared(settings), settings)}
-    given = ", ".join(f"{name}={value!r}" for name, value in made_with.items())
+    given = ", ".join(f"{name}={value!r}" for name, value in arguments(settings).items())
     constraints = studio.session.known.constraints
     lines = ["import numpy as np", "", "from konstrain import ConstrainedKMeans", ""]
     lines.append(f"# X: the rows of {studio.rows.title!r} as an array of these columns, in this order:")
     lines.append(f"# {json.dumps(list(settings.features))}")
     if settings.standardize:
-        lines.append("spread = X.std(axis=0)")
-        lines.append("X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)")
+        lines += _scaling(studio, settings)
     for name, table in constraints.items():
         lines.append(f"{name} = {_literal(table)}")
     counts = [name for name in ("demand", "sample_weight") if getattr(studio.rows, name) is not None]
@@ -51,6 +49,15 @@ def python_lines(studio: Studio) -> str:
     lines.append(f"model.fit(X{passed})")
     lines.append("labels = model.labels_")
     return "\n".join(lines) + "\n"
+
+
+def _scaling(studio: Studio, settings: Settings) -> list[str]:
+    """Return the lines that give numbers mean 0 and variance 1."""
+    categories = studio.rows.categories
+    numbers = [i for i, name in enumerate(settings.features) if name not in categories]
+    every = len(numbers) == len(settings.features)
+    lines = ["spread = X.std(axis=0)", "scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)"]
+    return [*lines, "X = scaled" if every else f"X[:, {numbers}] = scaled[:, {numbers}]"]
 
 
 def _literal(table: Any) -> str:

@@ -16,16 +16,12 @@ from konstrain.constraints.witness import MustLinkPath, UncolorableRows
 from konstrain.estimators import ConstrainedKMeans, LinkMetric
 from konstrain.exceptions import InfeasibleError, NotProvenWarning
 from konstrain.kmeans import distances
-from konstrain.kmeans.plan import AUTO_ITERATIONS, AUTO_WORK
 from konstrain.plotting import Projection, project
 
 # A row is at home in its cluster when the next center is so many times as far as its own.
 AT_HOME = 1.5
 # Rows that the share of rows at home is taken from: it is told in whole percents.
 LOOKED_AT = 4_000
-# Runs that settle a clustering at most, because the person waits: 800 rows in 12 overlapping clusters took 1.5 s
-# with 8 and 11 s with "auto", whose SSE was 0.03% lower.
-MOST_STARTS = 8
 # Seconds after which a first look takes the best assignment so far; the fit that settles has no limit.
 GLANCE_LIMIT = 5.0
 
@@ -130,8 +126,7 @@ class Fitter:
     def settle(self, known: Known, last: Fit | None, is_stale: Callable[[], bool]) -> Fit:
         """Cluster from scratch: what the seed gives, however the person got here; ends early when stale."""
         X = self.prepared(known.settings)
-        params = {"n_init": starts(X, known.settings), "callback": lambda _: is_stale()}
-        model = self._fitted(X, known, params)
+        model = self._fitted(X, known, {"callback": lambda _: is_stale()})
         metric = model.link_metric_
         rows = X if metric is None else metric.transform(X)
         return _renumbered(_as_fit(model, rows, X, known.settings, metric, settled=True), last)
@@ -164,17 +159,7 @@ def _as_fit(
 def _project(X: NDArray[Any], features: Sequence[str]) -> Projection:
     if len(X) < 2:
         return Projection(np.zeros((len(X), 2)), None, ("", ""))
-    plane = project(X)
-    # Few columns are shown as they are; they have names.
-    return (
-        plane._replace(names=(features[0], features[1] if len(features) > 1 else "")) if len(features) < 3 else plane
-    )
-
-
-def starts(X: NDArray[Any], settings: Settings) -> int:
-    """Return how many runs settle a clustering: as many as `ConstrainedKMeans` would make, but only a few."""
-    work = X.size * settings.n_clusters * AUTO_ITERATIONS
-    return int(np.clip(AUTO_WORK // work, 1, MOST_STARTS))
+    return project(X, names=features)
 
 
 def arguments(settings: Settings) -> dict[str, Any]:

@@ -19,8 +19,13 @@ from konstrain._studio.view import view
 from konstrain.plotting import Projection
 
 HERE = Path(__file__).parent
+# Added to Panel's own page, which phones would otherwise lay out 980 pixels wide and shrink.
+TEMPLATE = """{% block preamble %}{{ super() }}
+<meta name="viewport" content="width=device-width, initial-scale=1">{% endblock %}"""
 # Rows of a lasso that may be linked at once.
 MOST_PICKED = 2_000
+# More links than this hide the rows: they are drawn when the person asks for it.
+FEW_LINKS = 50
 # Milliseconds between looks at a running proof.
 PROOF_EVERY = 500
 
@@ -49,6 +54,7 @@ class Page:
         self.picture = Picture(studio.rows)
         self.picked: list[int] = []
         self.axes: tuple[str, str] | None = None
+        self.draws_links: bool | None = None
         self.error = ""
         self._drawn: dict[str, Any] = {}
         self._document: Document | None = None
@@ -64,6 +70,7 @@ class Page:
     def attach(self, document: Document) -> None:
         """Follow the studio for as long as the page is open."""
         self._document = document
+        document.template = TEMPLATE
         waiting = {"is": False}
 
         def refresh() -> None:
@@ -101,7 +108,13 @@ class Page:
             if not self.studio.is_fitting:
                 self._draw()
             state = view(self.studio, self.picked, n_drawn=len(self.picture.drawn), axes=self.axes)
-        self.desk.state = {**state, "error": self.error}
+            drawn = self._are_links_drawn()
+        self.desk.state = {**state, "linksDrawn": drawn, "error": self.error}
+
+    def _are_links_drawn(self) -> bool:
+        """Whether lines of links are in the picture: as the person said, else if they are few."""
+        n_links = len(self.studio.session.known.of_kind(*ANSWERS[:2]))
+        return n_links <= FEW_LINKS if self.draws_links is None else self.draws_links
 
     def _draw(self) -> None:
         """Change the layers of the picture that differ from what is drawn."""
@@ -113,7 +126,7 @@ class Page:
                 # Everything stands elsewhere now.
                 self._drawn = {"place": self._drawn["place"]}
             self._once("color", fit, lambda: picture.color(fit.labels, fit.settings.n_clusters))
-        links = [(link.pair, link.kind) for link in known.links.values()]
+        links = [(link.pair, link.kind) for link in known.links.values()] if self._are_links_drawn() else []
         self._once("links", links, lambda: picture.link(links))
         path = [pair for pair, _ in trouble.links] if trouble is not None else []
         self._once("path", path, lambda: picture.trace(path))
@@ -232,6 +245,9 @@ class Page:
         features = self.studio.rows.features
         self.axes = None if axes is None else (_one_of(features, axes[0]), _one_of(features, axes[1]))
 
+    def _draw_links(self, message: dict[str, Any]) -> None:
+        self.draws_links = bool(message["on"])
+
     def _theme(self, message: dict[str, Any]) -> None:
         self.picture.wear(DARK if message["dark"] else LIGHT)
 
@@ -257,6 +273,7 @@ class Page:
         "remove": _remove,
         "set": _set,
         "axes": _set_axes,
+        "draw-links": _draw_links,
         "theme": _theme,
         "export": _export,
         "undo": lambda page, _: page.studio.undo(),

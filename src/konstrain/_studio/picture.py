@@ -25,18 +25,17 @@ from konstrain._studio.data import Rows
 from konstrain._studio.dots import MOST_MARKED, Image, Marks
 from konstrain._studio.session import APART, TOGETHER, Pair
 from konstrain.plotting import Projection
-from konstrain.plotting._style import BROKEN, COLORS
+from konstrain.plotting._style import BROKEN, COLORS, COLORS_ON_DARK
 
 # More rows than this are drawn by a sample: what a browser draws fluidly.
 MOST_DRAWN = 100_000
-# Columns that a hover shows at most.
+# Columns that a hover shows at most, and letters of a cell.
 MOST_HOVERED = 12
+LONGEST_HOVERED = 80
 # Lines of links drawn at most, the latest ones.
 MOST_LINKS = 500
 # Pixels around a click within which a row counts as meant.
 REACH = 14
-# On dark ground the colours of the plots are too dim; the same hues, lighter.
-LIGHT_ON_DARK = ("#56A9E0", "#E69F00", "#2CC295", "#E39AC4", "#9AD7FA", "#DB6FA3", "#C9C95B", "#B0B0B0")
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Look:
 
 
 LIGHT = Look("#ffffff", "#1d2430", "#5b6472", "#dfe3e8", COLORS)
-DARK = Look("#161b22", "#e8ecf1", "#a3adba", "#2e3641", LIGHT_ON_DARK)
+DARK = Look("#161b22", "#e8ecf1", "#a3adba", "#2e3641", COLORS_ON_DARK)
 
 
 class Picture:
@@ -210,18 +209,25 @@ def _sample(n_samples: int) -> NDArray[np.int64]:
 def _hovered(rows: Rows, drawn: NDArray[np.int64]) -> dict[str, Any]:
     """Columns for the hover under names of our own: those of files may hold anything."""
     columns: dict[str, Any] = {"name": [rows.names.name_of(row) for row in drawn.tolist()]}
-    for i in range(min(len(rows.features), MOST_HOVERED)):
-        columns[f"f{i}"] = np.ascontiguousarray(rows.X[drawn, i])
-    for i, values in enumerate(list(rows.shown.values())[:MOST_HOVERED]):
-        columns[f"s{i}"] = [str(values[row])[:80] for row in drawn.tolist()]
+    for i, name in enumerate(_hovered_names(rows)):
+        if name in rows.shown:
+            columns[f"f{i}"] = [_short(rows.shown[name][row]) for row in drawn.tolist()]
+        else:
+            columns[f"f{i}"] = np.ascontiguousarray(rows.X[drawn, rows.features.index(name)])
     return columns
+
+
+def _hovered_names(rows: Rows) -> list[str]:
+    return [*rows.shown, *rows.numbers][:MOST_HOVERED]
+
+
+def _short(cell: Any) -> str:
+    return "" if cell is None else str(cell)[:LONGEST_HOVERED]
 
 
 def _tooltips(rows: Rows) -> list[tuple[str, str]]:
     first = [(_plain(rows.names.column or "row"), "@name")]
-    numbers = [(_plain(name), f"@f{i}") for i, name in enumerate(rows.features[:MOST_HOVERED])]
-    texts = [(_plain(name), f"@s{i}") for i, name in enumerate(list(rows.shown)[:MOST_HOVERED])]
-    return [*first, *numbers, *texts]
+    return [*first, *((_plain(name), f"@f{i}") for i, name in enumerate(_hovered_names(rows)))]
 
 
 def _plain(text: str) -> str:

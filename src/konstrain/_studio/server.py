@@ -35,7 +35,7 @@ def make_server(studio: "Studio", port: int = 0) -> tuple[Any, str]:
         page.attach(pn.state.curdoc)
         return page.desk
 
-    port = _bindable(port)
+    port = bindable(port)
     server = get_server(
         {f"/{token}": open_page},
         port=port,
@@ -60,7 +60,7 @@ def refuse_missing() -> None:
         raise FileError("the page needs Panel and Bokeh; run: pip install 'konstrain[studio]'")
 
 
-def _bindable(port: int) -> int:
+def bindable(port: int) -> int:
     """Return the port if it can be served on; 0: one that is free."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -17,6 +17,8 @@ TOGETHER, APART, UNSURE = "together", "apart", "unsure"
 ANSWERS = (TOGETHER, APART, UNSURE)
 # How distances may be measured: plainly, as held-out links decide, or always as the links tell.
 METRICS = (None, "learned", "itml")
+# What numpy's generators take as a seed.
+LARGEST_SEED = 2**32 - 1
 FORMAT, VERSION = "konstrain studio session", 1
 
 Pair = tuple[int, int]
@@ -248,7 +250,7 @@ def read_session(text: str, rows: Rows, source: str) -> tuple[Session, str]:
         session.undone = undone
     except FileError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise FileError(f"{source} is damaged: {error!s}") from None
     return session, changed
 
@@ -293,6 +295,8 @@ def _refuse_bad_settings(rows: Rows, settings: Settings) -> None:
         )
     if settings.metric not in METRICS:
         raise ValueError(f"metric is one of {', '.join(map(repr, METRICS))}, got {settings.metric!r}")
+    if not 0 <= settings.random_state <= LARGEST_SEED:
+        raise ValueError(f"random_state is a whole number from 0 to {LARGEST_SEED}, got {settings.random_state}")
     for name in ("size_min", "size_max"):
         _refuse_bad_size(name, getattr(settings, name), settings.n_clusters)
 

@@ -12,6 +12,7 @@ from konstrain._studio.data import Rows
 from konstrain._studio.hub import Studio
 from konstrain._studio.proving import Proved
 from konstrain._studio.session import APART, TOGETHER, UNSURE, Answer, Link, Pair, Session, Size
+from konstrain.plotting._style import COLORS, COLORS_ON_DARK
 
 # Links listed at most, the latest first.
 MOST_LISTED = 200
@@ -32,6 +33,7 @@ def view(studio: Studio, picked: Sequence[int], *, n_drawn: int, axes: tuple[str
     return {
         "title": rows.title,
         "note": studio.note,
+        "colors": {"light": COLORS, "dark": COLORS_ON_DARK},
         "rows": rows.n_samples,
         "drawn": n_drawn,
         "axes": None if axes is None else list(axes),
@@ -74,9 +76,9 @@ def _size_words(size: Size) -> str:
 
 def record(rows: Rows, row: int) -> dict[str, Any]:
     """Return a row as a person reads it: its name and its fields."""
-    numbers = [{"name": name, "text": f"{rows.X[row, i]:g}"} for i, name in enumerate(rows.features)]
-    others = [{"name": name, **_cell(values[row], rows.folder)} for name, values in rows.shown.items()]
-    return {"row": row, "name": rows.names.name_of(row), "fields": [*others, *numbers]}
+    cells = [{"name": name, **_cell(values[row], rows.folder)} for name, values in rows.shown.items()]
+    numbers = [{"name": name, "text": f"{rows.X[row, rows.features.index(name)]:g}"} for name in rows.numbers]
+    return {"row": row, "name": rows.names.name_of(row), "fields": [*cells, *numbers]}
 
 
 def _cell(value: Any, folder: Path | None) -> dict[str, str]:
@@ -92,11 +94,14 @@ def _picture(text: str, folder: Path | None) -> str:
         return text if kind in PICTURES.values() and len(content) <= 2 * LARGEST_PICTURE else ""
     if folder is None or len(text) > 500 or not text.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".webp")):
         return ""
-    path = (folder / text).resolve()
-    # A file from elsewhere on the machine is none of the data's business.
-    if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > LARGEST_PICTURE:
-        return ""
-    content_bytes = path.read_bytes()
+    try:
+        path = (folder / text).resolve()
+        # A file from elsewhere on the machine is none of the data's business.
+        if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > LARGEST_PICTURE:
+            return ""
+        content_bytes = path.read_bytes()
+    except (OSError, ValueError):
+        return ""  # no name of a file, or one that may not be read: the cell is text
     kind = next((kind for magic, kind in PICTURES.items() if content_bytes.startswith(magic)), "")
     return f"data:image/{kind};base64,{base64.b64encode(content_bytes).decode()}" if kind else ""
 
@@ -117,12 +122,11 @@ def _question(rows: Rows, pair: Pair | None) -> dict[str, Any] | None:
     if pair is None:
         return None
     first, second = (record(rows, row) for row in pair)
-    away = np.abs(rows.X[pair[0]] - rows.X[pair[1]]) / rows.spread
-    n_shown = len(rows.shown)
+    away = dict(zip(rows.features, np.abs(rows.X[pair[0]] - rows.X[pair[1]]) / rows.spread, strict=True))
     fields = []
-    for i, (a, b) in enumerate(zip(first["fields"], second["fields"], strict=True)):
+    for a, b in zip(first["fields"], second["fields"], strict=True):
         differs = a["text"] != b["text"]
-        distance = None if i < n_shown else float(away[i - n_shown])
+        distance = float(away[a["name"]]) if a["name"] in away else None
         fields.append(
             {
                 "name": a["name"],

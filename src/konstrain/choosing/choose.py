@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.choosing.limits import (
+    FROM_BELOW,
     for_number,
     least_clusters,
     most_clusters,
     refuse_sizes_per_cluster,
     shares_allow,
 )
+from konstrain.constraints.tables import refuse_hidden
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.metrics import mean_silhouette
 
@@ -134,13 +136,17 @@ def choose_n_clusters(
     >>> choose_n_clusters(X, 2, 5).n_clusters, choose_n_clusters(X, 2, 5, size_max=2).least
     (3, 5)
     """
+    refuse_hidden("X", X)
     X = np.ascontiguousarray(X, dtype=np.float64)
     if by not in _SCORES:
         raise ValueError(f"by={by!r} is none of {', '.join(_SCORES)}")
     constraints = {name: value for name, value in constraints.items() if value is not None}
     refuse_sizes_per_cluster(constraints)
     lowest, highest = least_clusters(len(X), **constraints), most_clusters(len(X), **constraints)
-    numbers = [k for k in _numbers(len(X), least, most, lowest, highest) if shares_allow(len(X), k, constraints)]
+    numbers = list(_numbers(len(X), least, most, lowest, highest))
+    if any(name in constraints for name in FROM_BELOW):
+        # Some between the least and the largest may be impossible: shares and upper sizes need not go together.
+        numbers = [k for k in numbers if shares_allow(len(X), k, constraints)]
     if not numbers:
         raise ValueError(f"shares of groups allow none of the numbers asked for, between {lowest} and {highest}")
     score = _SCORES[by]

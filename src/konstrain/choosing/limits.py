@@ -13,6 +13,8 @@ from konstrain.rounding import demand_rounding
 
 # Seconds in which a number of clusters is decided on; what is open then counts as allowed.
 TIME_LIMIT = 5.0
+# Constraints that may need more clusters, and never fewer.
+FROM_BELOW = ("size_max", "cannot_link")
 
 
 def least_clusters(n_samples: int, *, time_limit: float | None = TIME_LIMIT, **constraints: Any) -> int:
@@ -40,7 +42,8 @@ def least_clusters(n_samples: int, *, time_limit: float | None = TIME_LIMIT, **c
     """
     constraints = {name: value for name, value in constraints.items() if name != "sample_weight"}
     k, last = _least_by_sizes(n_samples, constraints), None
-    while k <= most_clusters(n_samples, **constraints):
+    most = most_clusters(n_samples, time_limit=time_limit, **constraints)
+    while k <= most:
         last = check(n_samples, k, time_limit=time_limit, **for_number(k, constraints))
         if last.feasible is not False:
             return k
@@ -49,21 +52,47 @@ def least_clusters(n_samples: int, *, time_limit: float | None = TIME_LIMIT, **c
         k += 1
     if last is None or not last.findings:
         raise InfeasibleError(
-            f"sizes allow at least {_least_by_sizes(n_samples, constraints)} and at most "
-            f"{most_clusters(n_samples, **constraints)} clusters",
+            f"sizes allow at least {_least_by_sizes(n_samples, constraints)} and at most {most} clusters",
             reason="sizes",
         )
     raise last.findings[0].error()
 
 
-def most_clusters(n_samples: int, *, size_min: Any = None, demand: Any = None, **_: Any) -> int:
-    """Return the largest number of clusters that a least size allows; as many as rows without one.
+def most_clusters(n_samples: int, *, time_limit: float | None = TIME_LIMIT, **constraints: Any) -> int:
+    """Return the largest number of clusters that least sizes and shares of groups allow; else as many as rows.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows.
+    time_limit : float or None, default=5.0
+        Seconds for each number that is tried; what is not decided by then counts as allowed.
+    **constraints : optional
+        As in `least_clusters`; upper sizes and cannot-links do not bound the number from above.
 
     Examples
     --------
     >>> most_clusters(10, size_min=3), most_clusters(10)
     (3, 10)
+    >>> most_clusters(10, category=list("aaabbbbbbb"), share_min=0.2)
+    3
     """
+    most = _most_by_sizes(n_samples, constraints.get("size_min"), constraints.get("demand"))
+    if constraints.get("category") is None or most < 1:
+        return most
+    bounds = {name: value for name, value in constraints.items() if name not in (*FROM_BELOW, "sample_weight")}
+    # Two clusters that keep their shares and least sizes keep them as one: what `k` clusters can do, fewer can too.
+    least = 1
+    while least < most:
+        k = (least + most + 1) // 2
+        if check(n_samples, k, time_limit=time_limit, **for_number(k, bounds)).feasible is False:
+            most = k - 1
+        else:
+            least = k
+    return least
+
+
+def _most_by_sizes(n_samples: int, size_min: Any, demand: Any) -> int:
     if size_min is None:
         return n_samples
     total, least = np.broadcast_arrays(_total(n_samples, demand), np.asarray(size_min, dtype=np.float64))

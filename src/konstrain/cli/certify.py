@@ -56,7 +56,9 @@ def certify(
     from konstrain.report import tell_bound
 
     LabelsFile(better).refuse_impossible()
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, inputs=(labels,), outputs=(better,))
+    given = read_given(
+        rows, constraints, quiet=quiet, n_clusters=k, inputs=[labels, *parts.files()], outputs=[better]
+    )
     judged = read_labels_file(labels, given.rows, column=label_column)
     n_clusters = np.unique(judged).size if k is None else k
     with rows_named(given.rows), progress("looking for a proof ...", quiet=quiet) as show:

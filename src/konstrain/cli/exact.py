@@ -9,8 +9,8 @@ import typer
 from konstrain.cli.options import (
     OUTPUT,
     Clusters,
-    ConstraintOptions,
     DataOptions,
+    DialectOption,
     Gap,
     Join,
     Json,
@@ -19,6 +19,7 @@ from konstrain.cli.options import (
     Picture,
     Quiet,
     Seed,
+    WithoutShares,
     spread,
 )
 from konstrain.cli.running import NOT_PROVED, guarded
@@ -37,7 +38,7 @@ class Bound(StrEnum):
 def exact(
     rows: DataOptions,
     k: Clusters,
-    constraints: ConstraintOptions,
+    constraints: WithoutShares,
     gap: Gap = 1e-6,
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Seconds after which the best clustering and bound are taken.")
@@ -46,6 +47,7 @@ def exact(
     seed: Seed = 0,
     output: Out = None,
     join: Join = False,
+    dialect: DialectOption = None,
     plot: Picture = None,
     plot_bounds: Annotated[
         Path | None, typer.Option(help="Draw how the bounds met: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
@@ -56,15 +58,20 @@ def exact(
 ) -> None:
     """Find the best clustering that exists under the constraints, and prove it; for up to some hundred rows.
 
+    Constraints are hard links and groups, sizes and one demand; 'fit --certify' bounds the gap under soft links,
+    shares of groups and several demands.
+
     Exit code 4 when the time limit came first: labels are then the best found, and the gap is told. Ctrl-C tells the
     bounds so far and writes nothing; use --time-limit to keep what was found.
     """
     from konstrain.cli.clustering import Outputs, finish, fit_method
     from konstrain.cli.given import read_given, refuse_too_few_rows
-    from konstrain.cli.results import LabelsFile
+    from konstrain.cli.results import LabelsFile, reading_of
     from konstrain.methods import get_method
 
-    outputs = Outputs(LabelsFile(output, join), plot, json, quiet, bounds=plot_bounds, page=report)
+    outputs = Outputs(
+        LabelsFile(output, join, dialect, *reading_of(rows)), plot, json, quiet, bounds=plot_bounds, page=report
+    )
     outputs.refuse_impossible()
     method = get_method("exact")
     given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files())

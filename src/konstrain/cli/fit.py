@@ -40,10 +40,10 @@ def fit(
 
     from konstrain.cli.clustering import Outputs, finish, fit_method, params_of
     from konstrain.cli.given import read_given, refuse_too_few_rows
-    from konstrain.cli.results import LabelsFile
+    from konstrain.cli.results import LabelsFile, reading_of
     from konstrain.methods import get_method
 
-    labels = LabelsFile(results.output, results.join)
+    labels = LabelsFile(results.output, results.join, results.dialect, *reading_of(rows))
     outputs = Outputs(labels, results.plot, json, quiet, model=results.save, page=results.report)
     outputs.refuse_impossible()
     method = get_method(search.method)
@@ -51,7 +51,7 @@ def fit(
         from konstrain.cli.saving import refuse_method_without_predict
 
         refuse_method_without_predict(method)
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files())
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files(), inputs=parts.files())
     refuse_too_few_rows(rows, given, k)
     _refuse_no_price(search, given)
     model = fit_method(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from konstrain.cli.options import Join, Out, Page, Picture, Save, Seed
+from konstrain.cli.options import DialectOption, Join, Out, Page, Picture, Save, Seed
 
 MANY = "More rows than memory"
 
@@ -41,7 +41,10 @@ class FolderOptions:
         ),
     ] = None
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the output folder if it is there.", rich_help_panel=MANY)
+        bool,
+        typer.Option(
+            "--force", help="Replace labels that an earlier run wrote to the output folder.", rich_help_panel=MANY
+        ),
     ] = False
 
 
@@ -51,6 +54,7 @@ class ResultOptions:
 
     output: Out = None
     join: Join = False
+    dialect: DialectOption = None
     plot: Picture = None
     save: Save = None
     report: Page = None

@@ -21,6 +21,7 @@ from konstrain.exceptions import FileError
 from konstrain.files import RowNames, read_links_file
 from konstrain.files.choice import Request
 from konstrain.files.sources import address_of
+from konstrain.files.text_files import read_text
 
 # What may stand between the names in a file of links.
 DELIMITERS = ",;\t "
@@ -55,11 +56,10 @@ class FolderFit:
         """Fit, write the labels and report."""
         try:
             from konstrain.dask import ConstrainedKMeans
+            from konstrain.dask.cluster import faults_in_words
             from konstrain.dask.parquet import Folder, folder_in_making, refuse_taken, write_labels
         except ImportError as error:
             raise FileError(f"folders of Parquet need {error.name}: pip install 'konstrain[dask]'") from None
-        if self.output is not None:
-            refuse_taken(self.output, force=self.options.force)
         folder = Folder.open(
             self.data.data,
             self._request(),
@@ -67,8 +67,12 @@ class FolderFit:
             demand=self._demands,
             category=self._categories,
         )
+        inputs: list[str | Path] = [self.data.data, *folder.files, *(path for path, _ in self._link_files())]
+        if self.output is not None:
+            refuse_taken(self.output, force=self.options.force, inputs=inputs)
         bounds = self._bounds()
-        with self._client() as client:
+        with self._client() as client, faults_in_words(client):
+            folder.refuse_bad_ids(client)
             links = self._links(client, folder)
             with progress(f"{folder.n_samples:,} rows ...", quiet=self.quiet) as show:
                 model = ConstrainedKMeans(
@@ -84,7 +88,7 @@ class FolderFit:
                 ).fit(folder.source(), **links)
             interrupts.end_here()
             if self.output is not None:
-                with folder_in_making(self.output, force=self.options.force) as making:
+                with folder_in_making(self.output, force=self.options.force, inputs=inputs) as making:
                     rule = (model._labelling, model._groups, model._first_rows, model.cluster_centers_)
                     write_labels(client, folder, *rule, making)
                     interrupts.end_here()
@@ -125,9 +129,8 @@ class FolderFit:
 
         from konstrain.dask.cluster import client_for
 
-        # What workers and their keepers say to programmers is not for users of a command.
-        for name in ("distributed.nanny", "distributed.worker", "distributed.scheduler", "distributed.client"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+        # What Dask and its event loop say to programmers is not for users of a command.
+        logging.disable()
         if self.options.scheduler is None:
             with client_for(None) as client:
                 yield client
@@ -139,10 +142,14 @@ class FolderFit:
         with client:
             yield client
 
-    def _links(self, client: Any, folder: Any) -> dict[str, Any]:
-        files = [(path, "must_link") for path in self.constraints.must_link]
+    def _link_files(self) -> list[tuple[Path, str | None]]:
+        """Files of links, each with the kind of all its links if they are of one."""
+        files: list[tuple[Path, str | None]] = [(path, "must_link") for path in self.constraints.must_link]
         files += [(path, "cannot_link") for path in self.constraints.cannot_link]
-        every: list[tuple[Path, str | None]] = [*files, *((path, None) for path in self.constraints.links)]
+        return [*files, *((path, None) for path in self.constraints.links)]
+
+    def _links(self, client: Any, folder: Any) -> dict[str, Any]:
+        every = self._link_files()
         if not every:
             return {}
         rows = RowNames(folder.n_samples)
@@ -225,10 +232,7 @@ class _KnownRows(RowNames):
 
 def _names_in_links(path: Path) -> Iterator[str]:
     """Yield everything in a file of links that could be the name of a row."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"cannot read {path}: {_first_line(error)}") from None
+    text = read_text(path)
     for delimiter in DELIMITERS:
         for fields in csv.reader(text.splitlines(), delimiter=delimiter):
             for name in fields:
@@ -249,12 +253,15 @@ def refuse_options_in_memory(
         "--save": results.save,
         "--report": results.report,
         "--join": results.join,
+        "--dialect": results.dialect,
         "--label": rows.label,
         "--standardize": rows.standardize,
         "--categorical": rows.categorical,
         "--missing": rows.missing.value != "error",
         "--decimal": rows.decimal,
+        "--na": rows.na,
         "--encoding": rows.encoding,
+        "--geo": rows.geo,
         "--group": constraints.group,
         f"--method {search.method}": search.method != "constrained-kmeans",
     }

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import counted
+from konstrain._words import as_typed, counted
 from konstrain.cli.given_bounds import read_bounds
 from konstrain.cli.given_links import read_links
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in
-from konstrain.cli.preparing import Prepared, carry_out, prepare_table
+from konstrain.cli.preparing import Prepared, carry_out, feature_names, prepare_table
+from konstrain.cli.results import reading_of
 from konstrain.cli.running import note, progress
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, Table, read_table
@@ -39,6 +40,7 @@ class Given:
     constraints: dict[str, Any]
     prepared: Prepared
     source: Source
+    options: DataOptions
 
     @property
     def has_soft_links(self) -> bool:
@@ -69,18 +71,20 @@ def read_given(
     refuse_overwriting([path for path in outputs if path is not None], [data.data, *links, *inputs])
     asked = read_bounds(constraints, n_clusters)
     numeric = [name for name in (*asked.demands, constraints.weight) if name is not None]
+    decimal, na = reading_of(data)
     with progress(f"reading {data.data} ...", quiet=quiet):
         source = as_source(data.data, data.encoding)
         table = read_table(
             source,
-            columns=(names_in("--columns", data.columns) or None) if features else [],
+            columns=feature_names(data) if features else [],
             id=data.id,
             ignore=names_in("--ignore", data.ignore),
             numeric=numeric,
             other=[name for name in (data.label, constraints.group, *asked.categories) if name is not None],
             mixed=True,
             text=names_in("--categorical", data.categorical) if features else (),
-            decimal=None if data.decimal is None else data.decimal.value,
+            decimal=decimal,
+            na=na,
         )
     refuse_negative(source, table, numeric)
     for doubt in table.doubts:
@@ -106,6 +110,7 @@ def read_given(
         constraints={name: value for name, value in found.items() if value is not None},
         prepared=prepared,
         source=source,
+        options=data,
     )
 
 
@@ -113,7 +118,7 @@ def _note_taken(data: DataOptions, constraints: ConstraintOptions, *, quiet: boo
     """Say which columns rows are not clustered by because another option uses them."""
     options = ("category", "demand", "weight", "group")
     taken = [f"{getattr(constraints, option)!r} (--{option})" for option in options if getattr(constraints, option)]
-    if taken and data.columns is None:
+    if taken and feature_names(data) is None:
         note(f"no feature, since an option uses it: {', '.join(taken)}; --columns may name it too", quiet=quiet)
 
 
@@ -143,12 +148,12 @@ def refuse_negative(path: Source, table: Table, columns: Sequence[str]) -> None:
 
 
 def _refuse_missing_classes(path: Source, classes: NDArray[Any] | None, column: str | None) -> None:
-    if classes is not None:
+    if classes is not None and column is not None:
         missing = next((row for row, name in enumerate(classes) if name is None), None)
         if missing is not None:
             raise FileError(
                 f"{path}, row {missing}, column {column!r} has no class; fill it in, or leave the column out with "
-                f"--ignore {column} instead of --label"
+                f"--ignore {as_typed(column)} instead of --label"
             )
 
 

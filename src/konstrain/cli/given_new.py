@@ -12,6 +12,7 @@ from konstrain.cli.given_links import read_links
 from konstrain.cli.options import ConstraintOptions
 from konstrain.cli.predict_options import NewRows
 from konstrain.cli.preparing import kept_columns, kept_names
+from konstrain.cli.results import reading_of
 from konstrain.cli.running import note
 from konstrain.files import RowNames, read_table
 from konstrain.files.sources import Source
@@ -26,19 +27,26 @@ NAMED_VALUES = 3
 
 @dataclass(frozen=True, eq=False)
 class NewGiven:
-    """New rows and the constraints on them; `kept` marks those of the file that are among them, None: all."""
+    """New rows and the constraints on them; `kept` marks those of the file that are among them, None: all.
+
+    `demands` are the columns of what rows count, by name.
+    """
 
     X: NDArray[Any]
     rows: RowNames
     kept: NDArray[np.bool_] | None
     constraints: dict[str, Any]
+    demands: dict[str, NDArray[np.float64]]
     source: Source
 
 
 def read_new(rows: NewRows, constraints: ConstraintOptions, model: SavedModel, *, quiet: bool) -> NewGiven:
     """Read new rows and what options say of them; columns that the fit used must be there."""
     asked = read_bounds(constraints, len(model.estimator.cluster_centers_))
-    source = as_source(rows.data, rows.encoding)
+    reading, (decimal, na) = model.reading, reading_of(rows)
+    source = as_source(rows.data, rows.encoding, usual_encoding=reading.encoding)
+    # Files of links are written as the table is.
+    encoding = reading.encoding if source.encoding == reading.encoding else rows.encoding
     table = read_table(
         source,
         columns=model.plan.names,
@@ -47,7 +55,9 @@ def read_new(rows: NewRows, constraints: ConstraintOptions, model: SavedModel, *
         other=[name for name in (constraints.group, *asked.categories) if name is not None],
         mixed=True,
         text=model.texts,
-        decimal=None if rows.decimal is None else rows.decimal.value,
+        decimal=decimal or reading.decimal,
+        na=na or reading.na,
+        usual_id=reading.id,
     )
     model.refuse_other_kinds(source, table.texts)
     refuse_negative(source, table, asked.demands)
@@ -56,15 +66,21 @@ def read_new(rows: NewRows, constraints: ConstraintOptions, model: SavedModel, *
     missing = model.missing if rows.missing is None else Missing(rows.missing.value)
     columns, kept = kept_columns(missing, source, table, model.plan, asked.demands, quiet=quiet)
     _note_unseen(model, columns, quiet=quiet)
+
+    def column(name: str) -> NDArray[Any]:
+        values = table.extra[name]
+        return values if kept is None else values[kept]
+
     found = {
-        **read_links(table, constraints, kept, encoding=rows.encoding, quiet=quiet),
-        **asked.with_columns(lambda name: table.extra[name] if kept is None else table.extra[name][kept]),
+        **read_links(table, constraints, kept, encoding=encoding, quiet=quiet),
+        **asked.with_columns(column),
     }
     return NewGiven(
         X=model.rows_of(columns),
         rows=kept_names(table.rows, kept),
         kept=kept,
         constraints={name: value for name, value in found.items() if value is not None},
+        demands={name: column(name) for name in asked.demands},
         source=source,
     )
 

@@ -4,7 +4,18 @@ from typing import Annotated
 
 import typer
 
-from konstrain.cli.options import Clusters, ConstraintOptions, DataOptions, Join, Json, Out, Quiet, Seed, spread
+from konstrain.cli.options import (
+    Clusters,
+    DataOptions,
+    DialectOption,
+    Join,
+    Json,
+    Out,
+    Quiet,
+    Seed,
+    WithoutWeight,
+    spread,
+)
 from konstrain.cli.running import guarded
 
 
@@ -13,11 +24,12 @@ from konstrain.cli.running import guarded
 def mix(
     rows: DataOptions,
     k: Clusters,
-    constraints: ConstraintOptions,
+    constraints: WithoutWeight,
     n_init: Annotated[int, typer.Option(min=1, help="Number of starts, of which the best counts.")] = 10,
     seed: Seed = 0,
     output: Out = None,
     join: Join = False,
+    dialect: DialectOption = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -32,12 +44,12 @@ def mix(
     from konstrain import mixed_groups
     from konstrain._words import enumerated
     from konstrain.cli.given import distances_to_centers, read_given, refuse_too_few_rows
-    from konstrain.cli.results import LabelsFile
+    from konstrain.cli.results import LabelsFile, reading_of
     from konstrain.cli.running import interrupts, note, one_line, print_result, progress, rows_named
     from konstrain.tables.plan import Kind
     from konstrain.tables.profile import profile_clusters, told_center
 
-    labels_file = LabelsFile(output, join)
+    labels_file = LabelsFile(output, join, dialect, *reading_of(rows))
     labels_file.refuse_impossible()
     files = [] if labels_file.is_standard_output else [output]
     given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=files)

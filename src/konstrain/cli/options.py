@@ -1,13 +1,15 @@
 """The options that verbs share, each written once."""
 
+import copy
 import csv
 import inspect
 import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -15,8 +17,10 @@ from konstrain.cli.table_options import (
     Categorical,
     DecimalOption,
     Encoding,
+    Geo,
     MissingChoice,
     MissingOption,
+    NoValue,
     Prepare,
     PrepareOption,
     Standardize,
@@ -51,8 +55,10 @@ class DataOptions:
     standardize: Standardize = None
     categorical: Categorical = None
     missing: MissingOption = MissingChoice.ERROR
+    na: NoValue = None
     decimal: DecimalOption = None
     encoding: Encoding = None
+    geo: Geo = None
 
 
 @dataclass(frozen=True)
@@ -129,6 +135,13 @@ class ConstraintOptions:
     ] = None
 
 
+class DialectChoice(StrEnum):
+    """How CSV is written."""
+
+    SAME = "same"
+    STANDARD = "standard"
+
+
 Clusters = Annotated[int, typer.Option("-k", "--clusters", min=1, help="Number of clusters.", show_default=False)]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all randomness: one seed, one answer.")]
 Json = Annotated[bool, typer.Option("--json", help="Print a summary as JSON.", rich_help_panel=OUTPUT)]
@@ -138,7 +151,7 @@ Out = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Write labels and distances: .csv, .parquet, .arrow, .json; - prints them.",
+        help="Write labels and distances: .csv, .tsv, .xlsx, .parquet, .arrow, .json; - prints them.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -147,6 +160,15 @@ Join = Annotated[
     bool,
     typer.Option(
         "--join", help="Write the columns of the table too, label and distance behind them.", rich_help_panel=OUTPUT
+    ),
+]
+DialectOption = Annotated[
+    DialectChoice | None,
+    typer.Option(
+        "--dialect",
+        help="CSV as in DATA (delimiter, decimal sign, encoding), or with commas, decimal points and UTF-8. "
+        "(default: same with --join, else standard)",
+        rich_help_panel=OUTPUT,
     ),
 ]
 Page = Annotated[
@@ -170,11 +192,32 @@ def _is_a_gap(value: float) -> float:
 Gap = Annotated[float, typer.Option(help="Relative gap at which a clustering counts as proved.", callback=_is_a_gap)]
 
 
+@dataclass(frozen=True)
+class Unlisted:
+    """Fields of a dataclass of options that the help of a verb does not list."""
+
+    fields: tuple[str, ...]
+
+
+# The constraints of verbs that know no shares of groups, and of those that know no cost of rows.
+WithoutShares = Annotated[ConstraintOptions, Unlisted(("category", "share_min", "share_max", "share_tolerance"))]
+WithoutWeight = Annotated[ConstraintOptions, Unlisted(("weight",))]
+
+
 def spread(verb: Callable[..., None]) -> Callable[..., None]:
-    """Let each field of a verb's dataclass parameters be an option of its own."""
+    """Let each field of a verb's dataclass parameters be an option of its own.
+
+    Those of `Annotated[Options, Unlisted("field", ...)]` that are named are taken, and refused by the verb in its own
+    words, but its help does not list them.
+    """
     hints = get_type_hints(verb, include_extras=True)
     signature = inspect.signature(verb)
-    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind) and isinstance(kind, type)}
+    groups, unlisted = {}, dict[str, frozenset[str]]()
+    for name, kind in hints.items():
+        plain, *notes = get_args(kind) if get_origin(kind) is Annotated else (kind,)
+        if is_dataclass(plain) and isinstance(plain, type):
+            groups[name] = plain
+            unlisted[name] = frozenset(field for note in notes for field in note.fields)
 
     def run(**options: Any) -> None:
         given = {
@@ -186,7 +229,7 @@ def spread(verb: Callable[..., None]) -> Callable[..., None]:
     parameters = []
     for name, parameter in signature.parameters.items():
         if name in groups:
-            parameters += _fields_as_parameters(groups[name])
+            parameters += _fields_as_parameters(groups[name], unlisted[name])
         else:
             kind = inspect.Parameter.KEYWORD_ONLY
             parameters.append(parameter.replace(kind=kind, annotation=hints[name]))
@@ -198,8 +241,13 @@ def spread(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _fields_as_parameters(group: type) -> list[inspect.Parameter]:
+def _fields_as_parameters(group: type, unlisted: frozenset[str]) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
+    for name in unlisted:
+        kind, option = get_args(hints[name])
+        hidden = copy.copy(option)
+        hidden.hidden = True
+        hints[name] = Annotated[kind, hidden]
     return [
         inspect.Parameter(
             field.name,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from konstrain.cli.options import DATA
-from konstrain.cli.table_options import TABLE, DecimalOption, Encoding, MissingChoice
+from konstrain.cli.table_options import TABLE, DecimalOption, Encoding, MissingChoice, NoValue
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class NewRows:
     data: Annotated[Path, typer.Argument(help="New rows, with the columns that the model was fitted on.")]
     id: Annotated[
         str | None,
-        typer.Option(help="Column with the names of rows. (default: row numbers from 0)", rich_help_panel=DATA),
+        typer.Option(help="Column with the names of rows. (default: as for the fit)", rich_help_panel=DATA),
     ] = None
     missing: Annotated[
         MissingChoice | None,
@@ -26,5 +26,6 @@ class NewRows:
             rich_help_panel=TABLE,
         ),
     ] = None
+    na: NoValue = None
     decimal: DecimalOption = None
     encoding: Encoding = None

@@ -1,12 +1,13 @@
 """From a table that was read to rows to cluster: what becomes of its columns, and of rows with empty cells."""
 
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import counted
+from konstrain._words import LATITUDES, LONGITUDES, are_degrees, counted
 from konstrain.cli.options import DataOptions, names_in
 from konstrain.cli.running import note
 from konstrain.cli.table_options import Prepare
@@ -15,7 +16,7 @@ from konstrain.files.choice import refuse_text_columns
 from konstrain.files.sources import Source
 from konstrain.tables import Columns, Preparation, plan_columns, prepare
 from konstrain.tables.missing import Missing, complete_rows, filled_words
-from konstrain.tables.plan import TablePlan, plain_plan
+from konstrain.tables.plan import Kind, TablePlan, plain_plan
 
 # Columns of these names are seldom meant as features.
 NAMES_ROWS = {"id", "index"}
@@ -45,11 +46,28 @@ class Prepared:
         return values if values is None or self.kept is None else values[self.kept]
 
 
+def feature_names(data: DataOptions) -> list[str] | None:
+    """Return the columns that options name as features; None: all that have no other part."""
+    if data.geo is None:
+        return names_in("--columns", data.columns) or None
+    given = [f"--{name}" for name in ("columns", "categorical") if getattr(data, name) is not None]
+    if given or data.standardize:
+        raise ValueError(f"--geo clusters by places alone, in kilometres; leave out {(*given, '--standardize')[0]}")
+    names = names_in("--geo", data.geo)
+    if len(names) != 2:
+        raise ValueError(f"--geo {data.geo} names {counted(len(names), 'column')}; it takes two: latitude,longitude")
+    return names
+
+
 def prepare_table(data: DataOptions, source: Source, table: Table, numeric: list[str], *, quiet: bool) -> Prepared:
     """Carry out what the options, and the table itself, ask for; says each decision in one line."""
     columns = Columns(table.X, table.features, table.texts)
     asked = [*names_in("--columns", data.columns), *names_in("--categorical", data.categorical)]
-    if data.prepare == Prepare.NONE:
+    if data.geo is not None:
+        from konstrain.tables.places import plan_places
+
+        plan = plan_places(columns, feature_names(data) or ())
+    elif data.prepare == Prepare.NONE:
         refuse_text_columns(source, [name for name in table.texts if name not in asked], has_id=data.id is not None)
         plan = plain_plan(columns, standardize=data.standardize)
     else:
@@ -62,6 +80,7 @@ def prepare_table(data: DataOptions, source: Source, table: Table, numeric: list
     for words in plan.notes:
         note(words, quiet=quiet)
     _note_suspicious(plan, asked, quiet=quiet)
+    _note_degrees(plan, quiet=quiet)
     return carry_out(data, source, table, plan, numeric, quiet=quiet)
 
 
@@ -103,3 +122,14 @@ def _note_suspicious(plan: TablePlan, asked: list[str], *, quiet: bool) -> None:
         if name.lower() in SUSPICIOUS and name not in asked:
             instead = f"--id {name}" if name.lower() in NAMES_ROWS else f"--label {name}"
             note(f"column {name!r} is used as a feature; if it is none: --ignore {name}, or {instead}", quiet=quiet)
+
+
+def _note_degrees(plan: TablePlan, *, quiet: bool) -> None:
+    numbers = plan.of_kind(Kind.NUMBER)
+    pair = [name for names in (LATITUDES, LONGITUDES) for name in numbers if name.lower() in names]
+    if len(pair) == 2 and are_degrees(*pair):
+        note(
+            f"columns {pair[0]!r} and {pair[1]!r} are taken as plain numbers, and degrees are not kilometres: one of "
+            f"longitude is shorter than one of latitude; --geo {quote(','.join(pair))} measures kilometres",
+            quiet=quiet,
+        )

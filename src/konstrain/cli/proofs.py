@@ -31,6 +31,10 @@ class PartOptions:
         typer.Option(help="File that keeps finished parts, and gives back those it has.", rich_help_panel=PROOF),
     ] = None
 
+    def files(self) -> list[Path]:
+        """Return the file of finished parts, if there is one: nothing else may be written there."""
+        return [] if self.resume is None else [self.resume]
+
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `lower_bound`; a size or a file ask for a bound by parts."""
         given: dict[str, Any] = {"n_jobs": self.jobs}
@@ -66,12 +70,10 @@ def words_of_tree(point: Any) -> str:
 
 def tell_parts(proof: "Certificate") -> Iterator[str]:
     """Say what a bound by parts is made of, what it left out, and where it would end."""
-    if not proof.n_parts:
-        if proof.left_out:
-            yield for_the_command_line(f"not seen by the bound: {'; '.join(proof.left_out)}")
-        return
-    yield f"bound by parts: {proof.n_nodes} of {proof.n_parts} done, up to {proof.part_size} blocks each"
-    if proof.n_nodes < proof.n_parts and proof.projected_gap is not None:
-        yield f"estimate, not proved: gap {proof.projected_gap:.2g} ± {proof.projected_gap_error:.1g} with all parts"
-    if proof.left_out:
-        yield for_the_command_line(f"not seen by the bound: {'; '.join(proof.left_out)}")
+    if proof.n_parts:
+        yield f"bound by parts: {proof.n_nodes} of {proof.n_parts} done, up to {proof.part_size} blocks each"
+        if proof.n_nodes < proof.n_parts and proof.projected_gap is not None:
+            gap = f"{proof.projected_gap:.2g} ± {proof.projected_gap_error:.1g}"
+            yield f"estimate, not proved: gap {gap} with all parts"
+    for what in proof.left_out:
+        yield for_the_command_line(f"not seen by the bound: {what}")

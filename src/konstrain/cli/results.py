@@ -1,5 +1,6 @@
 """Labels of rows, written as the options ask."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,20 +8,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain.cli.options import DataOptions, DialectChoice, names_in
+from konstrain.cli.predict_options import NewRows
 from konstrain.cli.running import interrupts
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, write_labels_file
-from konstrain.files.frame_outputs import STANDARD_OUTPUT, refuse_unwritable_table
-from konstrain.files.joined import write_joined_file
+from konstrain.files.frame_outputs import STANDARD, STANDARD_OUTPUT, refuse_unwritable_table
+from konstrain.files.joined import dialect_of, write_joined_file
 from konstrain.files.sources import Source
 
 
 @dataclass(frozen=True)
 class LabelsFile:
-    """Where labels go, and whether the columns of the table go with them."""
+    """Where labels go, whether the columns of the table go with them, and how CSV is written.
+
+    `decimal` is the sign before decimals in the table, where it need not be found out, `na` its words for no value.
+    """
 
     path: Path | None
     join: bool = False
+    dialect: DialectChoice | None = None
+    decimal: str | None = None
+    na: Sequence[str] = ()
 
     def refuse_impossible(self) -> None:
         """Raise now if labels could not be written later."""
@@ -45,9 +54,17 @@ class LabelsFile:
         """Write what was found out about each row."""
         if self.path is None:
             return
+        asked = self.dialect or (DialectChoice.SAME if self.join else DialectChoice.STANDARD)
+        dialect = dialect_of(source, self.decimal, self.na) if asked == DialectChoice.SAME else STANDARD
         if self.join:
-            write_joined_file(self.path, source, {"label": labels, "distance": distances}, kept)
+            found = {"label": labels, "distance": distances}
+            write_joined_file(self.path, source, found, kept, decimal=self.decimal, na=self.na, dialect=dialect)
         else:
-            write_labels_file(self.path, rows, labels, distances)
+            write_labels_file(self.path, rows, labels, distances, dialect=dialect)
         if not self.is_standard_output:
             interrupts.wrote(self.path)
+
+
+def reading_of(rows: DataOptions | NewRows) -> tuple[str | None, list[str]]:
+    """Return the sign before decimals and the words for no value that options name."""
+    return (None if rows.decimal is None else rows.decimal.value), names_in("--na", rows.na)

@@ -1,5 +1,6 @@
 """How a verb runs and ends: exit codes, one line for each error, what Ctrl-C does, where notes and progress go."""
 
+import errno
 import json
 import re
 import signal
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import typer
 
 from konstrain._words import enumerated
-from konstrain.cli import INTERRUPTED
+from konstrain.cli import INTERRUPTED, say
 from konstrain.cli.startup import end_start
 from konstrain.cli.words import for_the_command_line
 from konstrain.exceptions import DeadEndError, FileError, InfeasibleError, UndecidedError
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 BAD_INPUT, INFEASIBLE, NOT_PROVED = 2, 3, 4
 # Of the rows in a message about what clashes, this many are told by id too.
 NAMED_ROWS = 8
+
+# What the system says of a stream that takes no more.
+STREAM_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF)
 
 # Control characters, and the line ends of Unicode.
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
@@ -103,6 +107,8 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
             except FileError as error:
                 _end(str(error), BAD_INPUT)  # about files and columns, which may be called like arguments
             except OSError as error:
+                if error.filename is None and error.errno in STREAM_ERRORS:
+                    raise  # of standard output, since files have words of their own; `main` has those for it
                 _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), BAD_INPUT)
             except ValueError as error:
                 _end(for_the_command_line(str(error)), BAD_INPUT)
@@ -110,10 +116,15 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
+# Everything that was told beside the result, printed or not: a page about it says it again.
+notes: list[str] = []
+
+
 def note(words: str, *, quiet: bool = False) -> None:
     """Tell something beside the result."""
+    notes.append(words)
     if not quiet:
-        print(f"note: {one_line(words)}", file=sys.stderr)
+        say(f"note: {one_line(words)}")
 
 
 def _show_as_note(message: Warning | str, *_: Any, quiet: bool, **__: Any) -> None:
@@ -122,7 +133,7 @@ def _show_as_note(message: Warning | str, *_: Any, quiet: bool, **__: Any) -> No
 
 
 def _end(words: str, code: int) -> None:
-    print(f"konstrain: {one_line(words)}", file=sys.stderr)
+    say(f"konstrain: {one_line(words)}")
     raise typer.Exit(code)
 
 
@@ -176,7 +187,7 @@ def by_id(rows: "RowNames", words: str, witness: Any) -> str:
 def progress(words: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """Show what goes on, on standard error and only to a person; yields a function that changes the words."""
     end_start()
-    if quiet or not sys.stderr.isatty():
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
@@ -188,7 +199,10 @@ def progress(words: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
 def print_result(text: str, values: Mapping[str, Any], *, as_json: bool, beside_output: bool = False) -> None:
     """Print the text for people, or the values for programs; on standard error if the other one holds labels."""
     words = json.dumps(_finite(values), indent=2) if as_json else text
-    print(words, file=sys.stderr if beside_output else sys.stdout)
+    if beside_output:
+        say(words)
+    else:
+        print(words)
 
 
 def _finite(value: Any) -> Any:

@@ -7,9 +7,10 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from konstrain.cli.given import Given
+from konstrain.cli.results import reading_of
 from konstrain.exceptions import FileError
 from konstrain.methods import Method
-from konstrain.tables.models import SavedModel, save_model
+from konstrain.tables.models import Reading, SavedModel, save_model
 from konstrain.tables.prepare import fitted_transformer
 
 
@@ -24,8 +25,10 @@ def save_fitted(path: Path, method: Method, model: Any, given: Given) -> None:
     preparation, columns = given.prepared.preparation, given.prepared.columns
     transformer = preparation.transformer or fitted_transformer(columns, preparation.plan)
     pipeline = Pipeline([("prepare", transformer), ("cluster", _without_callback(model))])
-    missing = given.prepared.missing
-    save_model(path, SavedModel(pipeline, preparation.plan, preparation.features, method.name, missing))
+    missing, data = given.prepared.missing, given.options
+    decimal, na = reading_of(data)
+    reading = Reading(data.id, data.encoding, decimal, tuple(na))
+    save_model(path, SavedModel(pipeline, preparation.plan, preparation.features, method.name, missing, reading))
 
 
 def _without_callback(model: Any) -> Any:

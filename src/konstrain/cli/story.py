@@ -7,7 +7,8 @@ from typing import Any
 
 from konstrain import Report
 from konstrain.cli.given import Given, distances_to_centers
-from konstrain.cli.running import interrupts, one_line
+from konstrain.cli.running import interrupts, notes, one_line
+from konstrain.cli.words import without_options
 from konstrain.exceptions import FileError
 from konstrain.files import write_whole
 from konstrain.files.outputs import refuse_unwritable
@@ -77,8 +78,9 @@ class Story:
             self.given.X,
             self.labels,
             self.silhouette,
-            (*facts, *self.given.prepared.preparation.plan.notes),
+            (*facts, *map(without_options, notes)),
             self.name_of,
+            self.given.features,
         )
         write_whole(path, page_of(contents).encode())
         interrupts.wrote(path)

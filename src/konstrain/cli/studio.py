@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Quiet, Seed, names_in, spread
+from konstrain.cli.options import OUTPUT, DataOptions, Quiet, Seed, WithoutShares, spread
 from konstrain.cli.running import guarded, note
 
 if TYPE_CHECKING:
     from konstrain._studio.data import Rows
+    from konstrain._studio.session import Settings
     from konstrain.cli.given import Given
 
 # Beside the data: data.csv is worked on in data.studio.json.
@@ -22,7 +23,7 @@ SESSION_ENDING = ".studio.json"
 @guarded
 def studio(
     rows: DataOptions,
-    constraints: ConstraintOptions,
+    constraints: WithoutShares,
     k: Annotated[int, typer.Option("-k", "--clusters", min=1, help="Number of clusters to begin with.")] = 3,
     session: Annotated[
         Path | None,
@@ -38,31 +39,23 @@ def studio(
 ) -> None:
     """Open a page on which you link rows, answer questions, and see the clustering follow.
 
-    Served to this machine only. Columns left out with --ignore are shown with the records; cells that name picture
-    files show them. What you do is saved as you do it: the same command goes on where you were.
+    Served to this machine only. Records show all columns of the table, also those left out of the features; cells
+    that name picture files show them. What you do is saved as you do it: the same command goes on where you were.
     """
-    from konstrain._studio.hub import given_links, open_studio, read_size
-    from konstrain._studio.server import refuse_missing
-    from konstrain._studio.session import Settings
+    from konstrain._studio.hub import given_links, open_studio
+    from konstrain._studio.server import bindable, refuse_missing
     from konstrain.cli.given import read_given, refuse_too_few_rows, without_rules
     from konstrain.files.outputs import refuse_unwritable
 
     refuse_missing()
+    port = bindable(port)
     path = rows.data.with_suffix(SESSION_ENDING) if session is None else session
-    # As they are in the file: the page standardises, and shows the numbers that the person knows.
-    given = read_given(replace(rows, standardize=False), constraints, quiet=quiet, n_clusters=k, outputs=[path])
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[path])
     refuse_too_few_rows(rows, given, k)
     without_rules(given, "studio")
     refuse_unwritable(path)
-    data = _rows_of(rows, constraints, given)
-    settings = Settings(
-        k,
-        data.features,
-        size_min=read_size(given.constraints.get("size_min")),
-        size_max=read_size(given.constraints.get("size_max")),
-        standardize=given.prepared.preparation.plan.advised if rows.standardize is None else rows.standardize,
-        random_state=seed,
-    )
+    data = rows_of(given)
+    settings = settings_of(given, data, k, seed)
     is_new = not path.exists()
     desk = open_studio(
         data,
@@ -82,22 +75,40 @@ def studio(
         desk.close()
 
 
-def _rows_of(options: DataOptions, constraints: ConstraintOptions, given: "Given") -> "Rows":
-    """The rows with the columns that are only shown."""
+def rows_of(given: "Given") -> "Rows":
+    """Return the rows as `fit` has them but for the scale, which the page sets, and the cells of the table."""
     from konstrain._studio.data import Rows
-    from konstrain.files import read_table
+    from konstrain.files.joined import read_cells
+    from konstrain.tables.prepare import categories_of, prepare
 
-    kept = given.prepared.kept
-    other = [name for name in (options.label, constraints.group) if name is not None]
-    shown = [*names_in("--ignore", options.ignore), *other]
-    extra = read_table(given.source, columns=[], other=shown).extra if shown else {}
+    kept, plan = given.prepared.kept, given.prepared.preparation.plan
+    plain = prepare(given.prepared.columns, replace(plan, scaled=False))
+    categories = categories_of(plain.transformer, plan)
+    cells = read_cells(given.source)
+    shown = {name: cells[name] for name in cells.columns if name != given.rows.column}
     return Rows(
-        given.X,
-        given.features,
+        plain.X,
+        plain.features,
         given.rows,
-        {name: values if kept is None else values[kept] for name, values in extra.items()},
+        shown if kept is None else {name: column.filter(kept) for name, column in shown.items()},
+        {f"{name}={value}": name for name, values in categories.items() for value in values},
         given.constraints.get("demand"),
         given.constraints.get("sample_weight"),
-        options.data.name,
-        options.data.parent,
+        given.source.path.name,
+        given.source.path.parent,
+    )
+
+
+def settings_of(given: "Given", data: "Rows", n_clusters: int, seed: int) -> "Settings":
+    """Return the settings with which the page clusters as `fit` does."""
+    from konstrain._studio.hub import read_size
+    from konstrain._studio.session import Settings
+
+    return Settings(
+        n_clusters,
+        data.features,
+        size_min=read_size(given.constraints.get("size_min")),
+        size_max=read_size(given.constraints.get("size_max")),
+        standardize=given.prepared.preparation.plan.scaled,
+        random_state=seed,
     )

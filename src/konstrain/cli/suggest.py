@@ -4,11 +4,12 @@ import sys
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
-from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
+from konstrain.cli.options import OUTPUT, DataOptions, Json, Quiet, Seed, WithoutShares, spread
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
 
 # The list of questions is CSV text for an editor or a spreadsheet.
@@ -38,7 +39,7 @@ class Metric(StrEnum):
 @guarded
 def suggest(
     rows: DataOptions,
-    constraints: ConstraintOptions,
+    constraints: WithoutShares,
     ask: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 10,
     k: Annotated[
         int | None,
@@ -101,7 +102,7 @@ def suggest(
     questions = [(a, b, "") for a, b in pairs if (a, b) not in known]
     if output is None:
         text = questions_text(given.rows, questions).rstrip("\n")
-        if not json:
+        if not json and sys.stdout is not None:
             _refuse_unprintable(text)
     else:
         write_questions_file(output, given.rows, questions, below=earlier)
@@ -112,6 +113,7 @@ def suggest(
 def _earlier_questions(output: Path | None, *, append: bool) -> Path | None:
     """The file to add to, if there is one already; raises if there is none to write, or it could not be written."""
     from konstrain.exceptions import FileError
+    from konstrain.files.links import holds_answers
     from konstrain.files.outputs import refuse_unwritable
 
     if output is None:
@@ -121,7 +123,11 @@ def _earlier_questions(output: Path | None, *, append: bool) -> Path | None:
     if output.suffix.lower() not in ENDINGS:
         raise FileError(f"{output} would hold text to fill in; its name should end in {', '.join(ENDINGS)}")
     refuse_unwritable(output)
-    return output if append and output.exists() else None
+    if append:
+        return output if output.exists() else None
+    if output.exists() and holds_answers(output):
+        raise FileError(f"{output} holds answers; add to it with --append, or write to another file")
+    return None
 
 
 def _words_of_file(output: Path, n_written: int, n_open: int) -> str:
@@ -130,7 +136,7 @@ def _words_of_file(output: Path, n_written: int, n_open: int) -> str:
     words = f"wrote {counted(n_written, 'pair')} to {output}"
     if n_open:
         words += f" ({n_open} more stood open there)"
-    return f"{words}; fill in 'must' or 'cannot' and give it back as --answers {output}"
+    return f"{words}; fill in 'must' or 'cannot' and give it back as --answers {quote(str(output))}"
 
 
 def _refuse_unprintable(text: str) -> None:

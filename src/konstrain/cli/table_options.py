@@ -56,7 +56,18 @@ MissingOption = Annotated[
 DecimalOption = Annotated[
     Decimal | None, typer.Option(help="The sign before decimals in CSV. (default: found out)", rich_help_panel=TABLE)
 ]
+NoValue = Annotated[
+    str | None,
+    typer.Option("--na", help="Words that mean that a value is missing: k.A.,unknown", rich_help_panel=TABLE),
+]
 Encoding = Annotated[
     str | None,
     typer.Option(help="How text is written: latin1, cp1252, utf-16. (default: utf-8)", rich_help_panel=TABLE),
+]
+Geo = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns of latitude and longitude in degrees, to cluster by alone: distances in kilometres.",
+        rich_help_panel=TABLE,
+    ),
 ]

@@ -43,3 +43,33 @@ def for_the_command_line(words: str) -> str:
     for phrase, option in _PHRASES.items():
         words = re.sub(phrase, option, words)
     return _ARGUMENT.sub(lambda found: f"{_OPTIONS[found[1]]}{' ' if found[2] else ''}", words)
+
+
+# A name of a column or a cell, which may hold anything; the beginning of an option; something in brackets.
+_QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
+_OPTION = re.compile(r"(?<![\w-])--?(?=[a-z])")
+_IN_BRACKETS = re.compile(r" \([^()]*\)")
+
+
+def without_options(words: str) -> str:
+    """Return a note without what could be typed: advice that names an option is left out, names stay as words.
+
+    Examples
+    --------
+    >>> without_options("column 'a; --b' has no values: left out; --columns takes it as a feature")
+    "column 'a; --b' has no values: left out"
+    >>> without_options("each number gets mean 0 (--no-standardize leaves them)")
+    'each number gets mean 0'
+    >>> without_options("not seen by the bound: --size-min")
+    'not seen by the bound: size-min'
+    """
+    quoted: list[str] = []
+
+    def set_aside(found: re.Match[str]) -> str:
+        quoted.append(found[0])
+        return f"\0{len(quoted) - 1}\0"
+
+    first, *others = _QUOTED.sub(set_aside, words).split("; ")
+    plain = "; ".join([first, *(clause for clause in others if not _OPTION.search(clause))])
+    plain = _IN_BRACKETS.sub(lambda found: "" if _OPTION.search(found[0]) else found[0], plain)
+    return re.sub("\0([0-9]+)\0", lambda found: quoted[int(found[1])], _OPTION.sub("", plain))

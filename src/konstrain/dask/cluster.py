@@ -1,5 +1,6 @@
 """The cluster that holds the rows: who works, what is asked of all partitions, and words for what can go wrong."""
 
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ from konstrain.stop import NO_DEADLINE, Deadline
 
 # Answers that are added up at a time, by a worker while there are more and here in the end.
 FAN_IN = 16
+# What workers of our own cluster do first: neither they nor their event loops write to the screen.
+QUIET = "import logging; logging.disable()"
 
 
 def current_client() -> Any:
@@ -40,17 +43,35 @@ def client_for(given: Any) -> Iterator[Any]:
     if client is not None:
         yield client
         return
-    # On loopback and without a page: nobody else gets to see the rows.
+    # On loopback and without a page: nobody else gets to see the rows. What goes wrong is told in our words; a
+    # heartbeat that is under way when its worker closes is nothing wrong, and yet a traceback in the log.
+    first = dask.config.get("distributed.worker.preload")
     with (
         distributed.LocalCluster(
             n_workers=default_threads(),
             threads_per_worker=1,
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+            preload=[*([first] if isinstance(first, str) else first), QUIET],
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+@contextmanager
+def faults_in_words(client: Any, partition_of: Callable[[Any], int | None] = lambda key: None) -> Iterator[None]:
+    """Say in one line what went wrong with the cluster; `partition_of` tells which partition a task is about."""
+    try:
+        yield
+    except distributed.KilledWorker as error:
+        raise MemoryError(_words_of_killed(error, partition_of(error.task))) from None
+    except (CancelledError, CommClosedError):
+        address = client.scheduler.addr if client.scheduler is not None else "the given address"
+        raise ConnectionError(
+            f"the scheduler at {address} is gone, and the rows with it; start it again and fit again"
+        ) from None
 
 
 class Partitions:
@@ -70,7 +91,7 @@ class Partitions:
         # Held on to: as long as these are, workers keep the rows, and make them again where one is lost.
         self._rows = client.compute(source.partitions(), optimize_graph=False)
         self._asked: list[Any] = []
-        with self._in_words():
+        with faults_in_words(self._client, self._partition_of):
             self.seen: list[Seen] = client.gather(client.map(passes.look_at, self._rows, pure=False))
         self.n_rows = np.array([part.n_rows for part in self.seen], dtype=np.int64)
         self._first = np.concatenate([[0], np.cumsum(self.n_rows)])
@@ -120,7 +141,7 @@ class Partitions:
         `function` takes the question, rows, or what was kept of them, and a `Place`; its answers have a class method
         `joined`.
         """
-        with self._in_words():
+        with faults_in_words(self._client, self._partition_of):
             rows = self._rows if kept is None else kept
             answers = self._asked = self._client.map(partial(function, question), rows, self.places, pure=False)
             while len(answers) > FAN_IN:
@@ -133,7 +154,7 @@ class Partitions:
         wanted = [(part, inside) for part, inside in self._by_partition(numbers) if inside.size]
         if not wanted:
             wanted = [(0, np.zeros(0, dtype=np.int64))]
-        with self._in_words():
+        with faults_in_words(self._client, self._partition_of):
             rows = [self._rows[part] for part, _ in wanted]
             return joined_rows(
                 self._client.gather(self._client.map(passes.pick, rows, [inside for _, inside in wanted], pure=False))
@@ -145,7 +166,7 @@ class Partitions:
             return Known.nothing()
         find = dask.delayed(find_known, pure=False)
         tasks = [find(labels, place) for labels, place in zip(self.source.labels, self.places, strict=True)]
-        with self._in_words():
+        with faults_in_words(self._client, self._partition_of):
             known = Known.joined(self._client.gather(self._client.compute(tasks, optimize_graph=False)))
         return known if known.numbers.size < self.n_samples else Known.nothing()
 
@@ -168,19 +189,6 @@ class Partitions:
             raise
         return answers
 
-    @contextmanager
-    def _in_words(self) -> Iterator[None]:
-        """Say in one line what went wrong with the cluster."""
-        try:
-            yield
-        except distributed.KilledWorker as error:
-            raise MemoryError(self._words_of_killed(error)) from None
-        except (CancelledError, CommClosedError):
-            address = self._client.scheduler.addr if self._client.scheduler is not None else "the given address"
-            raise ConnectionError(
-                f"the scheduler at {address} is gone, and the rows with it; start it again and fit again"
-            ) from None
-
     def _partition_of(self, key: Any) -> int | None:
         """Return the number of the partition that a task is about, as far as its key tells."""
         for futures in (self._rows, self._asked):
@@ -190,13 +198,13 @@ class Partitions:
         # Blocks of arrays and partitions of dataframes have their number in their names.
         return key[1] if isinstance(key, tuple) and len(key) > 1 and isinstance(key[1], int) else None
 
-    def _words_of_killed(self, error: Any) -> str:
-        partition = self._partition_of(error.task)
-        which = "a partition" if partition is None else f"partition {partition}"
-        return (
-            f"{which} of X ended {error.allowed_failures + 1} workers in a row, most likely for want of memory; "
-            "cut X into smaller partitions (X.rechunk or X.repartition), or give workers a larger memory_limit"
-        )
+
+def _words_of_killed(error: Any, partition: int | None) -> str:
+    which = "a partition" if partition is None else f"partition {partition}"
+    return (
+        f"{which} of X ended {error.allowed_failures + 1} workers in a row, most likely for want of memory; "
+        "cut X into smaller partitions (X.rechunk or X.repartition), or give workers a larger memory_limit"
+    )
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -397,10 +397,12 @@ cluster_shares_
         source = Source.of(X)
         self._refuse_other_features(source)
         local = self.to_local()
-        parts = [dask.delayed(_transformed)(part, local) for part in source.partitions()]
+        # As in scikit-learn: single only where rows and centers are.
+        dtype = np.result_type(source.dtype, self.cluster_centers_)
+        parts = [dask.delayed(_transformed)(part, local, dtype) for part in source.partitions()]
         shapes = [(n, self.n_clusters) for n in source.n_rows]
         return da.concatenate(
-            [da.from_delayed(part, shape, dtype=source.dtype) for part, shape in zip(parts, shapes, strict=True)]
+            [da.from_delayed(part, shape, dtype=dtype) for part, shape in zip(parts, shapes, strict=True)]
         )
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -464,5 +466,5 @@ def _nearest(part: Any, centers: NDArray[np.float64]) -> Any:
     return dask.delayed(passes.nearest_labels, pure=False)(part, centers)
 
 
-def _transformed(rows: passes.Rows, local: estimators.ConstrainedKMeans) -> NDArray[Any]:
-    return local.transform(rows.values)
+def _transformed(rows: passes.Rows, local: estimators.ConstrainedKMeans, dtype: Any) -> NDArray[Any]:
+    return local.transform(rows.values.astype(dtype, copy=False))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from konstrain.constraints.inputs import membership_values
 from konstrain.constraints.shares import CountedAttribute, coded, columns_of, first_missing
+from konstrain.dask.cluster import faults_in_words
 from konstrain.dask.passes import Place, refuse_other_shape
 from konstrain.dask.rows import Source
 
@@ -84,5 +85,6 @@ def with_groups(client: Any, source: Source) -> Source:
         return source
     find = dask.delayed(find_groups, pure=False)
     tasks = [find(part, number) for number, part in enumerate(source.category)]
-    found: list[list[Group]] = client.gather(client.compute(tasks, optimize_graph=False))
+    with faults_in_words(client):
+        found: list[list[Group]] = client.gather(client.compute(tasks, optimize_graph=False))
     return replace(source, groups=tuple(Group.together(list(parts)) for parts in zip(*found, strict=True)))

@@ -5,6 +5,7 @@ Folders are of this machine, or of any file system that fsspec knows, by their a
 
 import glob
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
@@ -22,15 +23,21 @@ from numpy.typing import NDArray
 from konstrain.dask.passes import Labelling, Rows
 from konstrain.dask.rows import Source, make_rows
 from konstrain.exceptions import FileError
-from konstrain.files.choice import Choice, Request
+from konstrain.files.cells import shown
+from konstrain.files.choice import MOST_LISTED, Choice, Request
 from konstrain.files.sources import address_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from konstrain.dask.groups import Group
 
 # Numbers in one partition: 64 MB in double precision, so that several fit into a worker of 1 GB.
 MOST_NUMBERS = 8_000_000
 LABEL, DISTANCE, ROW = "label", "distance", "row"
+# Names of the files of labels, and what tells them from everyone else's: a folder of anything else is not replaced.
+_PART = re.compile(r"part-[0-9]{5,}\.parquet")
+MARK = {b"konstrain": b"labels"}
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,7 @@ class Folder:
     """Files of Parquet with the same columns, and which of these play which part."""
 
     path: Path
+    files: tuple[str, ...]
     pieces: tuple[Piece, ...]
     choice: Choice
     dtype: Any
@@ -81,8 +89,10 @@ class Folder:
                 raise FileError(f"{file} has no column {min(missing)!r}, which {files[0]} has")
         single = all(first.field(name).type == pa.float32() for name in choice.features)
         pieces = [piece for file, found in zip(files, schemas, strict=True) for piece in _cut(file, found, choice)]
+        if not sum(piece.n_rows for piece in pieces):
+            raise FileError(f"{path} has no rows")
         dtype = np.dtype(np.float32 if single else np.float64)
-        return cls(path, tuple(pieces), choice, dtype, weight, tuple(demand), tuple(category))
+        return cls(path, tuple(files), tuple(pieces), choice, dtype, weight, tuple(demand), tuple(category))
 
     @property
     def n_samples(self) -> int:
@@ -118,19 +128,50 @@ class Folder:
             (_groups, self.category),
         )
 
+    @property
+    def first_rows(self) -> list[int]:
+        """Number of the first row of each piece."""
+        ends: list[int] = np.cumsum([piece.n_rows for piece in self.pieces]).tolist()
+        return [0, *ends[:-1]]
+
     def rows_called(self, client: Any, names: Sequence[str]) -> dict[str, int]:
-        """Return the numbers of the rows of these names; the workers look for them."""
-        assert self.choice.id is not None
-        found = client.gather(client.map(_find, self.pieces, column=self.choice.id, names=tuple(names), pure=False))
-        numbers: dict[str, int] = {}
-        first = 0
-        for piece, here in zip(self.pieces, found, strict=True):
-            for name, row in here:
-                if name in numbers:
-                    raise FileError(f"{self.path} has the {self.choice.id} {name!r} more than once; a link names it")
-                numbers[name] = first + row
-            first += piece.n_rows
-        return numbers
+        """Return the numbers of the rows of these names, no two of which share one; the workers look for them."""
+        asked = {"column": self.choice.id, "names": tuple(names), "pure": False}
+        return {name: row for here in self._asked(client, _find, **asked) for name, row in here}
+
+    def refuse_bad_ids(self, client: Any) -> None:
+        """Raise if a row has no id, or two rows share one; the workers send a number for each, some at a time."""
+        column = self.choice.id
+        if column is None:
+            return
+        n_turns = -(-self.n_samples // MOST_NUMBERS)
+        for turn in range(n_turns):
+            found = self._asked(client, _codes, column=column, turn=turn, n_turns=n_turns, pure=False)
+            missing = min((row for row, _ in found if row is not None), default=None)
+            if missing is not None:
+                raise FileError(f"{self.path}, row {missing} has no id in column {column!r}")
+            codes = np.sort(np.concatenate([codes for _, codes in found]))
+            shared = np.unique(codes[1:][codes[1:] == codes[:-1]])[:MOST_LISTED]
+            if shared.size:
+                self._refuse_shared(self._asked(client, _rows_of_codes, column=column, codes=shared, pure=False))
+
+    def _refuse_shared(self, found: "list[dict[str, list[int]]]") -> None:
+        """Raise if rows of one number have the same id: numbers of different ones can be the same, if rarely."""
+        rows: dict[str, list[int]] = {}
+        for here in found:
+            for name, places in here.items():
+                rows.setdefault(name, []).extend(places)
+        for name, places in rows.items():
+            if len(places) > 1:
+                raise FileError(
+                    f"{self.path}: id {shown(name)} in column {self.choice.id!r} stands in rows {places[0]} and "
+                    f"{places[1]}; no two rows may share one"
+                )
+
+    def _asked(self, client: Any, function: Any, **given: Any) -> list[Any]:
+        """Ask the workers about each piece, which they are given with the number of its first row."""
+        answers: list[Any] = client.gather(client.map(function, self.pieces, self.first_rows, **given))
+        return answers
 
 
 def _files_of(path: Path) -> list[str]:
@@ -191,11 +232,20 @@ def opened(path: str) -> Iterator[Any]:
 
 
 def _metadata(file: str) -> Any:
+    _refuse_endless(file)
     try:
         with opened(file) as readable:
             return pq.read_metadata(readable)
     except (pa.ArrowInvalid, OSError):
         raise FileError(f"{file} is damaged, or is not a Parquet file; write it again") from None
+
+
+def _refuse_endless(file: str) -> None:
+    """Raise if this is no file: who reads a pipe or a device may wait for ever."""
+    path = _path_here(file)
+    if path is not None and path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a pipe or a device"
+        raise FileError(f"{file} is {kind}, not a file of Parquet; remove or rename it")
 
 
 def _is_numeric(kind: Any) -> bool:
@@ -241,50 +291,135 @@ def _groups(piece: Piece, columns: Sequence[str]) -> dict[str, NDArray[Any]] | N
     )
 
 
-def _find(piece: Piece, column: str, names: Sequence[str]) -> list[tuple[str, int]]:
+def _names(piece: Piece, column: str) -> "pl.Series":
+    """Read what rows are called; None where nothing, or nothing but blanks."""
     import polars as pl
 
     from konstrain.files.frame_files import names_in
 
+    cells = names_in(pl.Series(values=pl.from_arrow(piece.read([column]).column(column))))
+    return pl.Series([cell if cell is not None and cell.strip() else None for cell in cells], dtype=pl.String)
+
+
+def _find(piece: Piece, first_row: int, column: str, names: Sequence[str]) -> list[tuple[str, int]]:
     wanted = set(names)
-    here = names_in(pl.Series(values=pl.from_arrow(piece.read([column]).column(column))))
-    return [(name, row) for row, name in enumerate(here) if name is not None and name in wanted]
+    return [(name, first_row + row) for row, name in enumerate(_names(piece, column)) if name in wanted]
+
+
+def _code(names: "pl.Series") -> NDArray[np.uint64]:
+    codes: NDArray[np.uint64] = names.hash().to_numpy()
+    return codes
+
+
+def _codes(
+    piece: Piece, first_row: int, column: str, turn: int, n_turns: int
+) -> tuple[int | None, NDArray[np.uint64]]:
+    """Return the first row without an id, if there is one, and numbers that are the same where ids are."""
+    names = _names(piece, column)
+    missing = names.is_null().arg_max() if names.null_count() else None
+    codes = _code(names)
+    return None if missing is None else first_row + missing, codes[codes % n_turns == turn]
+
+
+def _rows_of_codes(piece: Piece, first_row: int, column: str, codes: NDArray[np.uint64]) -> dict[str, list[int]]:
+    """Return ids whose numbers are among these, each with the first two rows that have it."""
+    names = _names(piece, column)
+    found: dict[str, list[int]] = {}
+    for row in np.flatnonzero(np.isin(_code(names), codes)).tolist():
+        rows = found.setdefault(names[row], [])
+        if len(rows) < 2:
+            rows.append(first_row + row)
+    return found
 
 
 @contextmanager
-def folder_in_making(target: Path, *, force: bool) -> Iterator[Path]:
+def folder_in_making(target: Path, *, force: bool, inputs: Sequence[str | Path] = ()) -> Iterator[Path]:
     """Yield a folder beside the target that takes its place in the end, or is gone if something went wrong."""
-    refuse_taken(target, force=force)
-    making = target.with_name(f".{target.name[:40]}-{secrets.token_hex(4)}")
-    old = target.with_name(f"{making.name}-old")
+    refuse_taken(target, force=force, inputs=inputs)
+    # Of a link what it points to is written, as of files.
+    place = Path(os.path.realpath(target))
+    making = place.with_name(f".{place.name[:40]}-{secrets.token_hex(4)}")
+    old = place.with_name(f"{making.name}-old")
     try:
         making.mkdir()
     except OSError as error:
         raise FileError(f"cannot write {target}: {error.strerror or error}") from None
     try:
         yield making
-        if target.exists():
-            os.rename(target, old)
-        os.rename(making, target)
+        # Once more: hours may have passed.
+        refuse_taken(target, force=force, inputs=inputs)
+        if place.exists():
+            os.rename(place, old)
+        os.rename(making, place)
     finally:
+        if old.exists() and not place.exists():
+            os.rename(old, place)
         shutil.rmtree(making, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
 
 
-def refuse_taken(target: Path, *, force: bool) -> None:
-    """Raise now, before hours of work, if the folder could not be written."""
+def refuse_taken(target: Path, *, force: bool, inputs: Sequence[str | Path] = ()) -> None:
+    """Raise now, before hours of work, if the folder could not be written, or holds what no run has written."""
     address = address_of(target)
     if address is not None:
         raise FileError(
             f"cannot write {address}: labels appear whole or not at all, which needs a folder that can be renamed; "
             "write to a folder of this machine, and copy it"
         )
-    if target.exists() and not target.is_dir():
-        raise FileError(f"cannot write {target}: it is there and is no folder")
-    if target.exists() and not force:
-        raise FileError(f"cannot write {target}: it is there already; write to another folder, or give --force")
-    if not target.parent.is_dir():
+    place = Path(os.path.realpath(target))
+    if place.is_symlink():
+        raise FileError(f"cannot write {target}: it is a link that leads back to itself")
+    if place.exists():
+        if not place.is_dir():
+            raise FileError(f"cannot write {target}: it is there and is no folder")
+        _refuse_inputs(target, place, inputs)
+        _refuse_others_files(target, place)
+        if not force:
+            raise FileError(f"cannot write {target}: it is there already; write to another folder, or give --force")
+    if not place.parent.is_dir():
         raise FileError(f"cannot write {target}: there is no folder {target.parent}")
+
+
+def _refuse_inputs(target: Path, place: Path, inputs: Sequence[str | Path]) -> None:
+    """Raise if what would be replaced is, holds or lies in something that is read."""
+    for given in inputs:
+        path = _path_here(given)
+        if path is not None and (_lies_in(path, place) or (path.is_dir() and _lies_in(place, path))):
+            raise FileError(f"cannot replace {target}: {given} is read from; write to another folder")
+
+
+def _path_here(given: str | Path) -> Path | None:
+    """Return where an input is on this machine, behind all links; None if it is elsewhere."""
+    address = given if "://" in str(given) else address_of(Path(given))
+    if address is None:
+        return Path(os.path.realpath(given))
+    files, place = _file_system(str(address))
+    return Path(os.path.realpath(place)) if getattr(files, "local_file", False) else None
+
+
+def _lies_in(inner: Path, outer: Path) -> bool:
+    """Whether one is the other, or somewhere inside it."""
+    return any(place.exists() and place.samefile(outer) for place in (inner, *inner.parents))
+
+
+def _refuse_others_files(target: Path, place: Path) -> None:
+    """Raise if a folder holds anything but labels that a run has written."""
+    for entry in sorted(place.iterdir()):
+        if not _is_part(entry):
+            raise FileError(
+                f"cannot replace {target}: it holds {entry.name}, which are no labels that konstrain has written; "
+                "write to another folder, or remove this one yourself"
+            )
+
+
+def _is_part(path: Path) -> bool:
+    """Whether a run has written this file of labels."""
+    if path.is_symlink() or not path.is_file() or not _PART.fullmatch(path.name):
+        return False
+    try:
+        return MARK.items() <= (pq.read_schema(path).metadata or {}).items()
+    except (pa.ArrowInvalid, OSError):
+        return False
 
 
 def write_labels(
@@ -322,5 +457,5 @@ class _Writing:
         column = ROW if choice.id is None else "id" if taken else choice.id
         distances = np.sqrt(((rows.values - self.centers[labels]) ** 2).sum(axis=1, dtype=np.float64))
         table = pa.table({column: names, LABEL: labels, DISTANCE: distances})
-        pq.write_table(table, self.making / f"part-{number:05}.parquet")
+        pq.write_table(table.replace_schema_metadata(MARK), self.making / f"part-{number:05}.parquet")
         return len(rows)

@@ -6,14 +6,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.assignment import AssignmentProblem, transport
-from konstrain.assignment.lagrangian import Lagrangian
-from konstrain.assignment.problem import only_prices
-from konstrain.assignment.resource_search import ResourceSearch
-from konstrain.assignment.resources import Resources
+from konstrain.assignment import AssignmentProblem, rules
+from konstrain.assignment.priced import duals_of
 from konstrain.dask.passes import BANDS, Rows, Rules, Sums, priced_labels, span
 from konstrain.kmeans import distances
-from konstrain.stop import NO_DEADLINE, Deadline
 
 # Changes of the set of clusters whose bounds bind, after which the last one has to do.
 MOST_CHANGES = 50
@@ -25,16 +21,12 @@ WIDEST_SHARE = 0.1
 ENOUGH_ROWS = 20_000
 
 
-# For a sample good prices are enough.
-BRIEFLY = Deadline(None, is_brief=True)
-
-
 def resources_of(
     weights: NDArray[np.float64], amounts: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> Resources:
+) -> rules.Rules:
     """Return rules over some rows as engines take them: without amounts that no rule is about."""
     used = weights.any(axis=0)
-    return Resources(np.ascontiguousarray(amounts[:, used]), np.ascontiguousarray(weights[:, used]), low, high)
+    return rules.Rules(np.ascontiguousarray(amounts[:, used]), np.ascontiguousarray(weights[:, used]), low, high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,20 +169,15 @@ class PriceSample:
     def _solved(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the prices of the sample alone."""
         costs = distances.block_costs(self.rows.values, self.rows.weight, centers)
-        if self.rules is not None:
-            return self._solved_by_rules(costs, self.rules)
-        low, high = np.floor(self.bounds.low), np.ceil(self.bounds.high)
-        problem = AssignmentProblem(costs, demand=self.rows.demand, size_min=low, size_max=high)
-        if not transport.supports(problem):
-            return Lagrangian(problem, NO_DEADLINE).prices_without_links(self._last)
-        found = transport.solve(problem, warm=only_prices(self._last)).prices
-        return np.zeros(len(centers)) if found is None else found
-
-    def _solved_by_rules(self, costs: NDArray[np.float64], rules: Rules) -> NDArray[np.float64]:
-        resources = resources_of(rules.weights, self.rows.amounts(), self.bounds.low, self.bounds.high)
-        search = ResourceSearch(AssignmentProblem(costs, resources=resources), BRIEFLY)
-        search.run(only_prices(self._last))
-        return np.zeros_like(self.bounds.low) if search.best is None else search.best.prices
+        low, high = self.bounds.low, self.bounds.high
+        if self.rules is None:
+            demand, sizes = self.rows.demand, (np.floor(low), np.ceil(high))
+            problem = AssignmentProblem(costs, demand=demand, size_min=sizes[0], size_max=sizes[1])
+        else:
+            problem = AssignmentProblem(
+                costs, resources=resources_of(self.rules.weights, self.rows.amounts(), low, high)
+            )
+        return duals_of(problem, self._last)
 
     def gap_of(self, share: float, centers: NDArray[np.float64], prices: NDArray[np.float64]) -> float:
         """Return by how much this share of the rows prefer their cluster at most, per unit of demand."""

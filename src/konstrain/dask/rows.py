@@ -63,7 +63,7 @@ class Source:
             dtypes, n_rows = [X.dtype], X.chunks[0]
         elif _is_frame(X):
             _refuse_text_columns(X)
-            values, features, n_features = list(X.to_delayed()), tuple(map(str, X.columns)), len(X.columns)
+            values, features, n_features = _parts_of_frame("X", X), tuple(map(str, X.columns)), len(X.columns)
             dtypes, n_rows = list(X.dtypes), (np.nan,) * X.npartitions
         else:
             raise TypeError(
@@ -143,6 +143,41 @@ def _blocks_of_array(X: da.Array) -> list[Delayed]:
     return [block for row in X.to_delayed() for block in row]
 
 
+def _parts_of_frame(name: str, given: Any) -> list[Delayed]:
+    """Return the partitions of a dataframe, all with its columns in its order, or of what has no columns."""
+    parts = _under_own_names(list(given.to_delayed()))
+    if getattr(given, "ndim", 1) == 1:
+        return parts
+    in_order = dask.delayed(columns_in_order, pure=False)
+    columns = list(given.columns)
+    return [in_order(part, columns, name, number) for number, part in enumerate(parts)]
+
+
+def _under_own_names(parts: list[Delayed]) -> list[Delayed]:
+    """Return the same parts of a graph of which every entry has its own name."""
+    # With `from_delayed(verify_meta=False)` Dask's entries go by the name of what they stand for, under which its
+    # optimisation of arrays does not find them.
+    graph = dict(parts[0].dask)
+    strange = {key: node for key, node in graph.items() if hasattr(node, "target") and node.key != key}
+    if not strange:
+        return parts
+    graph |= {key: type(node)(key, node.target) for key, node in strange.items()}
+    return [Delayed(part.key, graph) for part in parts]
+
+
+def columns_in_order(part: Any, columns: list[Any], name: str, number: int) -> Any:
+    """Return a partition with its columns in the order that all have; raises if it has others."""
+    own = list(part.columns)
+    if own == columns:
+        return part
+    if len(own) != len(columns) or set(own) != set(columns):
+        raise ValueError(
+            f"partition {number} of {name} has the columns {', '.join(map(str, own))}, but {name} has "
+            f"{', '.join(map(str, columns))}; give every partition the same columns"
+        )
+    return part[columns]
+
+
 def _refuse_text_columns(X: Any) -> None:
     wrong = [str(name) for name, kind in X.dtypes.items() if not _is_numeric(kind)]
     if wrong:
@@ -175,7 +210,7 @@ def _cut_like(X: Any, n_parts: int, name: str, given: Any) -> list[Any] | None:
     if is_lazy(given):
         if isinstance(given, da.Array) and given.ndim == 2 and len(given.chunks[1]) > 1:
             given = given.rechunk({1: -1})
-        parts = list(given.to_delayed().ravel()) if isinstance(given, da.Array) else list(given.to_delayed())
+        parts = list(given.to_delayed().ravel()) if isinstance(given, da.Array) else _parts_of_frame(name, given)
         if len(parts) != n_parts:
             raise ValueError(
                 f"{name} has {len(parts)} partitions, but X has {n_parts}; cut both into the same partitions, "

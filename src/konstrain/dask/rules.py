@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.assignment.resources import widened_rules
+from konstrain.assignment.rules import widened_rules
 from konstrain.constraints.closure import Blocks
 from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.inputs import Amounts, read_resource_bounds

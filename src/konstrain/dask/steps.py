@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from konstrain._tolerances import SINGLE_GUARD
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
-from konstrain.assignment.lagrangian import Lagrangian
-from konstrain.assignment.linked import solve_linked
+from konstrain.assignment.priced import bound_at
 from konstrain.assignment.problem import only_prices
 from konstrain.constraints import Problem
 from konstrain.dask import passes
@@ -400,23 +399,17 @@ class RemoteSteps(Steps):
         if not answer.proven or rise == np.inf:
             bound = answer.lower_bound
             if rise < np.inf:
-                bound = min(bound, self._relaxed(core, answer) + rise)
+                bound = min(bound, bound_at(core.problem, answer.prices, self.deadline) + rise)
             return _Verdict(True, answer.proven, bound, 0.0)
-        relaxed = answer.lower_bound if answer.engine == "transport" else self._relaxed(core, answer)
+        relaxed = (
+            answer.lower_bound
+            if answer.engine == "transport"
+            else bound_at(core.problem, answer.prices, self.deadline)
+        )
         bound = min(answer.lower_bound, relaxed + rise)
         is_proved = core.problem.closes_gap(answer.cost, bound)
         enough = MORE_THAN_ENOUGH * ((answer.cost - relaxed) / least + moved)
         return _Verdict(is_proved, is_proved, bound, enough)
-
-    def _relaxed(self, core: _Core, answer: Assignment) -> float:
-        """Return the bound that the prices of an answer prove."""
-        assert answer.prices is not None
-        rules = core.problem.resources
-        if rules is None:
-            return Lagrangian(core.problem, self.deadline).evaluate(answer.prices).bound
-        priced = np.ascontiguousarray(core.problem.costs + rules.charges(answer.prices))
-        free = replace(core.problem, costs=priced, resources=None)
-        return solve_linked(free, self.deadline).bound - rules.paid_by_bounds(answer.prices)
 
     def _assembled(
         self,

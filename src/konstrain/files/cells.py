@@ -6,7 +6,7 @@ import re
 MISSING = frozenset({"NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", "None"})
 _WHOLE = re.compile(r"-?[1-9][0-9]*|0")
 # Doubles hold every whole number up to this one; beyond it digits would promise more than is there.
-_EXACT = 2.0**53
+MOST_EXACT = 2.0**53
 
 
 def is_number(value: str) -> bool:
@@ -51,7 +51,7 @@ def name_of_number(value: float) -> str | None:
     """
     if value != value:
         return None
-    return str(int(value)) if abs(value) <= _EXACT and value == int(value) else repr(float(value))
+    return str(int(value)) if abs(value) <= MOST_EXACT and value == int(value) else repr(float(value))
 
 
 def shown(value: str) -> str:

@@ -1,9 +1,12 @@
 """Which columns of a file play which part: features, ids, numbers and names beside them."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
+from konstrain._words import as_typed, did_you_mean
 from konstrain.exceptions import FileError
 from konstrain.files.sources import Source
 
@@ -51,15 +54,20 @@ class Request:
     other: Sequence[str]
     mixed: bool = False
     text: Sequence[str] = ()
+    decimal: str | None = None
+    na: frozenset[str] = frozenset()
+    usual_id: str | None = None
 
     def choose(self, path: Source | Path, names: Sequence[str], text: Collection[str]) -> Choice:
         """Choose among the columns of a file, of which those in `text` hold no numbers."""
-        parts = (*self.ignore, *self.numeric, *self.other, *([] if self.id is None else [self.id]))
         there = set(names)
+        id_column = self.usual_id if self.id is None and self.usual_id in there else self.id
+        parts = (*self.ignore, *self.numeric, *self.other, *([] if id_column is None else [id_column]))
         for name in (*(self.columns or ()), *parts, *self.text):
             if name not in there:
-                raise FileError(f"{path} has no column {name!r}; it has: {listed(names)}")
-        twice = next((name for name in self.columns or () if (self.columns or ()).count(name) > 1), None)
+                suggested = did_you_mean(name, names)
+                raise FileError(f"{path} has no column {name!r}; it has: {listed(names)}{suggested}")
+        twice = next((name for name, count in Counter(self.columns).items() if count > 1), None)
         if twice is not None:
             raise FileError(f"the column {twice!r} is asked for twice as a feature; name it once")
         taken = set(parts)
@@ -68,9 +76,10 @@ class Request:
             raise FileError(f"{path}: no column is left to cluster by")
         texts: tuple[str, ...] = ()
         if self.mixed:
-            texts = tuple(name for name in features if name in text or name in self.text)
-            features = tuple(name for name in features if name not in texts)
-        choice = Choice(features, self.id, tuple(self.numeric), tuple(self.other), texts)
+            as_text = {*text, *self.text}
+            texts = tuple(name for name in features if name in as_text)
+            features = tuple(name for name in features if name not in as_text)
+        choice = Choice(features, id_column, tuple(self.numeric), tuple(self.other), texts)
         _refuse_text(path, choice, text)
         return choice
 
@@ -85,9 +94,10 @@ def _refuse_text(path: Source | Path, choice: Choice, text: Collection[str]) -> 
 def refuse_text_columns(path: Source | Path, wrong: Sequence[str], *, has_id: bool) -> None:
     """Raise if there are features that hold text, and say what to do about them."""
     if wrong:
-        as_id = "" if has_id else f"name rows by it with --id {wrong[0]}, "
+        as_id = "" if has_id else f"name rows by it with --id {quote(wrong[0])}, "
+        columns = as_typed(*wrong) if len(wrong) <= MOST_LISTED else "COLUMN,..."
         raise FileError(
-            f"{path}: {_words_for_text(wrong)}; leave out with --ignore {listed(wrong, ',')}, {as_id}or write "
+            f"{path}: {_words_for_text(wrong)}; leave out with --ignore {columns}, {as_id}or write "
             "numbers instead (one column of 0 and 1 per category)"
         )
 
@@ -97,7 +107,7 @@ def _words_for_text(wrong: Sequence[str]) -> str:
     return f"{columns} {'hold' if wrong[1:] else 'holds'} no numbers"
 
 
-def listed(names: Sequence[str], separator: str = ", ") -> str:
+def listed(names: Sequence[str]) -> str:
     """Names in a row, cut when they are many.
 
     Examples
@@ -106,4 +116,4 @@ def listed(names: Sequence[str], separator: str = ", ") -> str:
     ('a, b', ' 19, ... 79 more ...')
     """
     more = [f"... {len(names) - MOST_LISTED} more ..."] if len(names) > MOST_LISTED else []
-    return separator.join([*names[:MOST_LISTED], *more])
+    return ", ".join([*names[:MOST_LISTED], *more])

@@ -9,15 +9,15 @@ import math
 import mmap
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import counted
+from konstrain._words import as_typed, counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import is_missing, is_number, shown
 from konstrain.files.choice import Choice
@@ -51,10 +51,14 @@ class CsvLayout:
     text: frozenset[str]
     doubts: tuple[str, ...] = ()
     convention: Convention = PLAIN
+    na: frozenset[str] = frozenset()
 
     @classmethod
-    def look_at(cls, path: Path | Source, decimal: str | None = None) -> "CsvLayout":
-        """Find the layout from the first lines; `decimal` is the sign of decimals, if the caller knows it."""
+    def look_at(cls, path: Path | Source, decimal: str | None = None, na: Collection[str] = ()) -> "CsvLayout":
+        """Find the layout from the first lines; `decimal` is the sign of decimals, if the caller knows it.
+
+        Cells that hold a word of `na` hold nothing.
+        """
         path = path if isinstance(path, Source) else Source(path)
         with path.open("rb") as binary:
             refuse_other_than_text(path, binary.read(4096))
@@ -68,7 +72,9 @@ class CsvLayout:
         names = [name.strip() or f"column_{i + 1}" for i, name in enumerate(written)]
         _refuse_bad_names(path, names)
         n_sampled = min(SAMPLED_ROWS, SAMPLED_CELLS // len(names) + 1)
+        no_values = frozenset(na)
         sample = [*([] if has_header else [header]), *islice(rows, n_sampled)]
+        sample = [_without(no_values, row) for row in sample]
         cells = [[row[i] for row in sample if i < len(row)] for i in range(len(names))]
         doubts = _doubts(path, header, has_header)
         if decimal is not None:
@@ -77,7 +83,7 @@ class CsvLayout:
             convention, telling = find_convention(cells)
             doubts += _doubts_about_numbers(path, convention, telling)
         text = frozenset(name for name, column in zip(names, cells, strict=True) if _is_text(column, convention))
-        return cls(path, delimiter, has_header, tuple(names), text, doubts, convention)
+        return cls(path, delimiter, has_header, tuple(names), text, doubts, convention, no_values)
 
     def read(self, choice: Choice, *, mixed: bool = False) -> _Read:
         """Return features, further numbers by column, and cells that are names by column.
@@ -108,6 +114,7 @@ class CsvLayout:
                 has_header=self.has_header,
                 schema=kinds,
                 glob=False,
+                null_values=list(self.na) or None,
                 # Rows of a chunk are parsed at once: smaller chunks bound what parsing needs beside the result.
                 low_memory=True,
             )
@@ -122,7 +129,7 @@ class CsvLayout:
 
     def rows(self) -> Iterator[list[str]]:
         """Yield the cells of each row as they stand; raises at the first with too few or too many."""
-        return self._sound_rows(())
+        return replace(self, na=frozenset())._sound_rows(())
 
     def _read_by_line(self, choice: Choice, mixed: bool = False) -> _Read:
         """Read the file as Python does, and refuse the first line with a fault."""
@@ -159,6 +166,7 @@ class CsvLayout:
         row = -1 if self.has_header else 0
         for line, fields in _rows(self.path, self.delimiter):
             if row >= 0:
+                fields = _without(self.na, fields)
                 fault = self._fault_of(fields, numeric, mixed)
                 if fault:
                     raise FileError(f"{self.path}, line {line} (row {row}){fault}")
@@ -176,12 +184,21 @@ class CsvLayout:
                     return f", column {name!r} is empty; fill the cell in or remove the row"
                 advice = _advice_about_numbers(value)
                 if mixed and not advice:
-                    advice = f"; if it is a category: --categorical {name}; if it does not count: --ignore {name}"
+                    column = as_typed(name)
+                    advice = (
+                        f"; if it means that none is known: --na {as_typed(value.strip())}; if it is a category: "
+                        f"--categorical {column}; if the column does not count: --ignore {column}"
+                    )
                 return f", column {name!r}: {shown(value)} is not a number{advice}"
         bad = next((i for i, value in enumerate(fields) if not _is_unicode(value)), None)
         if bad is not None:
             return f", column {self.columns[bad]!r}: {shown(fields[bad])} is not UTF-8 text; {FROM_LATIN1}"
         return None
+
+
+def _without(na: frozenset[str], fields: list[str]) -> list[str]:
+    """The fields of a row, empty where one holds a word for no value."""
+    return ["" if field.strip() in na else field for field in fields] if na else fields
 
 
 def _first_lines(path: Source) -> str:

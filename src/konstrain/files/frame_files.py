@@ -1,12 +1,16 @@
 """Parquet and Arrow files: typed columns, of which only those asked for are read."""
 
-from collections.abc import Callable
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Collection
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._words import counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import name_of_number
 from konstrain.files.choice import Choice, Request
@@ -16,6 +20,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 _ARROW_FILE = b"ARROW1"
+# Of a spreadsheet: the sheets in the archive, and the cells of a sheet that hold something, with column and row.
+_SHEET = re.compile(r"worksheets/[^/]+\.xml$", re.IGNORECASE)
+_FILLED_CELL = re.compile(rb"""<(?:\w+:)?c\s(?:[^>]*?\s)?r=["']([A-Za-z]{1,3})([0-9]{1,7})["'][^>]*(?<!/)>""")
+# Empty cells between filled ones for which a reader may ask memory: a gigabyte or two.
+MOST_EMPTY_CELLS = 50_000_000
 _KINDS = {".parquet": "a Parquet", ".xlsx": "an Excel", ".json": "a JSON"}
 
 
@@ -27,7 +36,7 @@ def read_frame(path: Source, request: Request) -> tuple[Choice, "pl.DataFrame"]:
     # reads on from where the system is in the file, which must be where we are.
     with path.open("rb", buffering=0) as file:
         try:
-            schema, read = _reader(path, file)
+            schema, read = _reader(path, file, request.na)
             numbers = {name for name, kind in schema.items() if kind.is_numeric() or kind == pl.Boolean}
             choice = request.choose(path, tuple(schema), schema.keys() - numbers)
             _refuse_nested(path, choice, schema)
@@ -42,19 +51,27 @@ def read_frame(path: Source, request: Request) -> tuple[Choice, "pl.DataFrame"]:
 
 
 def read_whole_frame(path: Source) -> "pl.DataFrame":
-    """Read every column as it is."""
-    everything = Request(None, None, (), (), (), mixed=True)
-    return read_frame(path, everything)[1]
+    """Read every column as it is, in the order of the file."""
+    with path.open("rb", buffering=0) as file:
+        schema, read = _reader(path, file, ())
+        return read(list(range(len(schema))))
 
 
-def _reader(path: Source, file: IO[bytes]) -> tuple[dict[str, "pl.DataType"], Callable[[list[int]], "pl.DataFrame"]]:
-    """Return the columns with their types, and what reads some of them."""
+def _reader(
+    path: Source, file: IO[bytes], na: Collection[str]
+) -> tuple[dict[str, "pl.DataType"], Callable[[list[int]], "pl.DataFrame"]]:
+    """Return the columns with their types, and what reads some of them; words of `na` are no values."""
     import polars as pl
 
     def again() -> IO[bytes]:
         file.seek(0)
         return file
 
+    if na:
+        # What type a column has without these words is known only when it is read.
+        schema, read = _reader(path, file, ())
+        cleared = _without(na, read(list(range(len(schema)))))
+        return dict(cleared.schema), lambda places: cleared[:, places]
     if path.suffix in (".xlsx", ".json"):
         frame = _read_excel(path) if path.suffix == ".xlsx" else pl.read_json(path.file)
         return dict(frame.schema), lambda places: frame[:, places]
@@ -67,6 +84,19 @@ def _reader(path: Source, file: IO[bytes]) -> tuple[dict[str, "pl.DataType"], Ca
     return dict(frame.schema), lambda places: frame[:, places]
 
 
+def _without(na: Collection[str], frame: "pl.DataFrame") -> "pl.DataFrame":
+    """The table without words for no value; columns of text that hold only numbers then are such."""
+    import polars as pl
+
+    for column in frame.select(pl.col(pl.String)).get_columns():
+        is_word = column.str.strip_chars().is_in(list(na))
+        if is_word.any():
+            rest = column.set(is_word, None)
+            numbers = rest.cast(pl.Float64, strict=False)
+            frame = frame.with_columns(numbers if numbers.null_count() == rest.null_count() else rest)
+    return frame
+
+
 def _read_excel(path: Source) -> "pl.DataFrame":
     """The first sheet of a spreadsheet."""
     import polars as pl
@@ -76,11 +106,59 @@ def _read_excel(path: Source) -> "pl.DataFrame":
     from fastexcel import FastExcelError
 
     try:
+        _refuse_far_cells(path)
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
+        raise OSError from None  # no archive, damaged, or packed in a way that is not known, such as with a password
+    try:
         return pl.read_excel(path.file, engine="calamine")
     except FastExcelError:
         raise OSError from None  # not what its name says, or damaged
     except pl.exceptions.NoDataError:
         raise FileError(f"{path} has no rows in its first sheet") from None
+
+
+def _refuse_far_cells(path: Source) -> None:
+    """Raise if a sheet spans far more cells than it fills: the reader asks for the memory of all of them."""
+    with zipfile.ZipFile(path.file) as archive:
+        for name in filter(_SHEET.search, archive.namelist()):
+            with archive.open(name) as sheet:
+                n_filled, n_rows, n_columns = _extent(sheet)
+            if n_rows * n_columns - n_filled > MOST_EMPTY_CELLS:
+                raise FileError(
+                    f"{path}: {counted(n_filled, 'cell')} of a sheet are spread over {n_rows} rows and {n_columns} "
+                    "columns; delete those far from the table"
+                )
+
+
+def _extent(sheet: IO[bytes]) -> tuple[int, int, int]:
+    """Number of filled cells of a sheet, and over how many rows and columns they are spread."""
+    n_filled, rows, columns, rest = 0, set[int](), set[int](), b""
+    while part := sheet.read(1 << 20):
+        text, _, rest = (rest + part).rpartition(b"<")
+        rest = b"<" + rest
+        found = _FILLED_CELL.findall(text)
+        n_filled += len(found)
+        rows.update(int(row) for row in {row for _, row in found})
+        columns.update(_number_of(column) for column in {column for column, _ in found})
+    return (n_filled, _span(rows), _span(columns))
+
+
+def _span(numbers: set[int]) -> int:
+    return max(numbers) - min(numbers) + 1 if numbers else 0
+
+
+def _number_of(letters: bytes) -> int:
+    """The number of a column by its letters.
+
+    Examples
+    --------
+    >>> _number_of(b"A"), _number_of(b"XFD")
+    (1, 16384)
+    """
+    number = 0
+    for letter in letters.upper():
+        number = 26 * number + letter - ord("A") + 1
+    return number
 
 
 def _refuse_nested(path: Source, choice: Choice, schema: "dict[str, pl.DataType]") -> None:

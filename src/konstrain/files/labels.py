@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from konstrain._words import counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import is_number, is_whole, shown
-from konstrain.files.frame_outputs import refuse_unwritable_table, write_frame
+from konstrain.files.frame_outputs import STANDARD, Dialect, refuse_unwritable_table, write_frame
 from konstrain.files.rows import RowNames
 from konstrain.files.table_files import read_table
 
@@ -18,19 +18,23 @@ MOST_DIGITS = 9
 LABEL, DISTANCE = "label", "distance"
 
 
-def write_labels_file(path: str | Path, rows: RowNames, labels: Any, distances: Any = None) -> None:
+def write_labels_file(
+    path: str | Path, rows: RowNames, labels: Any, distances: Any = None, *, dialect: Dialect = STANDARD
+) -> None:
     """Write the label of each row; the file appears whole or not at all.
 
     Parameters
     ----------
     path : str or Path
-        Where to write; .csv, .parquet, .arrow or .json, or ``-`` for standard output.
+        Where to write; .csv, .tsv, .parquet, .arrow, .json or .xlsx, or ``-`` for standard output.
     rows : RowNames
         What rows are called: the id column (as `id` where its name is taken), or a column `row`.
     labels : array-like of shape (n_samples,)
         Cluster of each row.
     distances : array-like of shape (n_samples,), optional
         Distance of each row to the center of its cluster.
+    dialect : Dialect, optional
+        How CSV is written.
     """
     import polars as pl
 
@@ -39,7 +43,7 @@ def write_labels_file(path: str | Path, rows: RowNames, labels: Any, distances: 
     columns = {_id_column(rows) or "row": names, LABEL: np.asarray(labels)}
     if distances is not None:
         columns[DISTANCE] = np.asarray(distances)
-    write_frame(path, pl.DataFrame(columns))
+    write_frame(path, pl.DataFrame(columns), dialect)
 
 
 def read_labels_file(path: str | Path, rows: RowNames, *, column: str = "label") -> NDArray[Any]:

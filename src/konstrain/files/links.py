@@ -30,6 +30,8 @@ _ANSWERS = {
 }
 _THIRD = {"confidence", "weight", "answer", "kind", "link"}
 BLANK = " "
+# How a list of questions begins.
+_QUESTION = ["a", "b", "answer"]
 _HEADERS = {("a", "b"), ("i", "j"), ("first", "second"), ("id_a", "id_b"), ("row_a", "row_b"), ("from", "to")}
 
 
@@ -180,10 +182,19 @@ def still_open(path: Path, rows: RowNames, pairs: Iterable[tuple[int, int]]) -> 
     return [pair for pair, line in asked if line in open_lines]
 
 
+def holds_answers(path: Path) -> bool:
+    """Whether this is a list of questions, as `questions_text` makes it, some of which somebody has answered."""
+    # Spreadsheets write it with other delimiters and letters; neither matters here.
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        header = file.readline().strip()
+        delimiter = next((mark for mark in DELIMITERS if header.split(mark) == _QUESTION), None)
+        return delimiter is not None and any(line.rpartition(delimiter)[2].strip('" \n') for line in file)
+
+
 def questions_text(rows: RowNames, questions: Iterable[tuple[int, int, str]]) -> str:
     """Return pairs with their answers as lines ``a,b,answer``, names in quotes where they need them."""
     lines = [",".join((_quoted(rows.name_of(a)), _quoted(rows.name_of(b)), answer)) for a, b, answer in questions]
-    return "".join(f"{line}\n" for line in ("a,b,answer", *lines))
+    return "".join(f"{line}\n" for line in (",".join(_QUESTION), *lines))
 
 
 def _quoted(name: str, delimiters: str = "") -> str:
@@ -205,13 +216,14 @@ def _links(path: Path, rows: RowNames, kind: str | None, encoding: str | None, d
             at += 1
             continue
         reading = _reading(f"{path}, line {at + 1}", lines, at, rows)
-        goes_on = any(line.strip() for line in lines[at + reading.n_lines :])
-        if is_first and goes_on and _is_unknown_header(reading, rows):
+        following = at + reading.n_lines
+        # The rest of the file is looked through once, for its first line only.
+        if is_first and _is_unknown_header(reading, rows) and any(line.strip() for line in lines[following:]):
             doubts.append(f"{path}, line {at + 1} is read as a header, since it names no rows: {_shown(reading)}")
         elif not (is_first and _is_header(path, reading, rows)):
             yield _link(f"{path}, line {at + 1}", at + 1, reading, rows, kind)
         is_first = False
-        at += reading.n_lines
+        at = following
 
 
 def _is_comment(place: str, line: str, rows: RowNames, hashes: frozenset[str]) -> bool:

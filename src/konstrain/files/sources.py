@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from konstrain.exceptions import FileError
-from konstrain.files.text_files import marked_encoding, refuse_unknown_encoding
+from konstrain.files.text_files import marked_encoding, refuse_device, refuse_unknown_encoding
 
 STANDARD_INPUT = Path("-")
 # How files begin of which the name need not tell the format, and the ending that would.
@@ -32,6 +32,8 @@ class Source:
         The file; ``-`` is standard input, a name that ends in .gz is unpacked.
     encoding : str, optional
         How the text of a CSV file is written; default: UTF-8, or UTF-16 where a mark at its beginning says so.
+    usual_encoding : str, optional
+        How it is written if it is not UTF-8 and `encoding` is not given.
 
     Attributes
     ----------
@@ -39,23 +41,29 @@ class Source:
         Where the bytes are: `path`, or a temporary file that is gone with this object.
     suffix : str
         The ending that tells the format.
+    encoding : str
+        How the text of a CSV file is written, a mark at its beginning included.
     """
 
-    def __init__(self, path: str | Path, encoding: str | None = None) -> None:
+    def __init__(self, path: str | Path, encoding: str | None = None, *, usual_encoding: str | None = None) -> None:
         path = Path(path)
         refuse_address(path)
         refuse_unknown_encoding(encoding)
         self.path, self._temporaries = path, list[Any]()
         self._name = "standard input" if path == STANDARD_INPUT else str(path)
         if path == STANDARD_INPUT:
+            if sys.stdin is None:
+                raise FileError("cannot read standard input: it is closed; give a file instead of -")
             self.file = self._kept(sys.stdin.buffer)
         else:
             _refuse_other_than_file(path)
             self.file = path
         self._unpack()
         self.suffix = self._ending()
+        self.encoding = "utf-8"
         if self.suffix in TEXT:
-            self._decode(encoding)
+            is_usual = encoding is None and usual_encoding is not None and not self._is_utf8()
+            self._decode(usual_encoding if is_usual else encoding)
 
     def __str__(self) -> str:
         return self._name
@@ -88,12 +96,24 @@ class Source:
         """Make text that is not UTF-8 so."""
         encoding = encoding or marked_encoding(self._begins())
         if encoding is None or codecs.lookup(encoding).name in ("utf-8", "ascii"):
+            self.encoding = "utf-8-sig" if self._begins().startswith(codecs.BOM_UTF8) else "utf-8"
             return
+        self.encoding = encoding
         try:
             with self.open(encoding=encoding, newline="") as text:
                 self.file = self._kept(text, lambda part: part.encode())
         except UnicodeError:
             raise FileError(f"{self} is not {encoding} text; name its encoding as --encoding") from None
+
+    def _is_utf8(self) -> bool:
+        try:
+            with self.open(encoding="utf-8", newline="") as text:
+                while part := text.read(1 << 20):
+                    if "\0" in part:  # UTF-16 of Western text without a mark
+                        return False
+        except UnicodeError:
+            return False
+        return True
 
     def _kept(self, stream: Any, encode: Callable[[Any], bytes] | None = None) -> Path:
         """Copy a stream to a temporary file."""
@@ -137,8 +157,7 @@ def refuse_address(path: Path) -> None:
 
 def _refuse_other_than_file(path: Path) -> None:
     status = path.stat()
-    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-        # Opening a pipe waits for someone to write into it, perhaps for ever.
-        raise FileError(f"{path} is a pipe or a device; write the table to a file first, or give it as -")
+    # Opening a pipe waits for someone to write into it, perhaps for ever.
+    refuse_device(path, "the table to a file first, or give it as -")
     if stat.S_ISREG(status.st_mode) and status.st_size == 0:
         raise FileError(f"{path} is empty")

@@ -1,7 +1,7 @@
 """Rows to cluster from a file: CSV, Parquet, Arrow or .npy; what is wrong is named by line and column."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +72,8 @@ def read_table(
     text: Sequence[str] = (),
     encoding: str | None = None,
     decimal: str | None = None,
+    na: Collection[str] = (),
+    usual_id: str | None = None,
 ) -> Table:
     r"""Read rows to cluster from a file.
 
@@ -98,6 +100,10 @@ def read_table(
     decimal : {".", ","}, optional
         The sign before decimals in a CSV file, the other one stands between thousands; default: found out where all
         numbers of the first rows fit one way only.
+    na : collection of str
+        Words that stand for no value, beside empty cells and ``NA``, ``NaN``, ``null`` and the like.
+    usual_id : str, optional
+        The column with the names of the rows, if the table has it and `id` names no other.
 
     Returns
     -------
@@ -122,18 +128,19 @@ def read_table(
     """
     with _words_for_failures(path):
         source = as_source(path, encoding)
-        cells = _READERS[source.suffix](source, Request(columns, id, ignore, numeric, other, mixed, text), decimal)
+        request = Request(columns, id, ignore, numeric, other, mixed, text, decimal, frozenset(na), usual_id)
+        cells = _READERS[source.suffix](source, request)
         return _table(source, cells, mixed)
 
 
-def as_source(path: str | Path | Source, encoding: str | None = None) -> Source:
+def as_source(path: str | Path | Source, encoding: str | None = None, *, usual_encoding: str | None = None) -> Source:
     """Find the file that is meant and make it readable; refuses what is no table."""
     with _words_for_failures(path):
         if isinstance(path, Source):
             return path
         refuse_address(Path(path))
         _refuse_unknown_ending(Path(path))
-        return Source(path, encoding)
+        return Source(path, encoding, usual_encoding=usual_encoding)
 
 
 def _refuse_unknown_ending(path: Path) -> None:
@@ -152,21 +159,21 @@ def _words_for_failures(path: str | Path | Source) -> Iterator[None]:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _read_csv(path: Source, request: Request, decimal: str | None) -> _Cells:
-    layout = CsvLayout.look_at(path, decimal)
+def _read_csv(path: Source, request: Request) -> _Cells:
+    layout = CsvLayout.look_at(path, request.decimal, request.na)
     choice = request.choose(path, layout.columns, layout.text)
     X, numbers, names = layout.read(choice, mixed=request.mixed)
     return _Cells(choice, X, numbers, names, layout.doubts)
 
 
-def _read_frame(path: Source, request: Request, _: str | None) -> _Cells:
+def _read_frame(path: Source, request: Request) -> _Cells:
     choice, frame = read_frame(path, request)
     names = {name: names_in(frame[name]) for name in choice.names}
     numbers = {name: numbers_in(frame[name]) for name in choice.numeric}
     return _Cells(choice, features_of(frame, choice), numbers, names)
 
 
-def _read_npy(path: Source, request: Request, _: str | None) -> _Cells:
+def _read_npy(path: Source, request: Request) -> _Cells:
     values = read_npy(path)
     columns = [f"column_{i + 1}" for i in range(values.shape[1])]
     choice = request.choose(path, columns, ())
@@ -184,7 +191,7 @@ def _names_of_numbers(column: NDArray[Any]) -> list[str | None]:
     return [str(int(value)) for value in column.tolist()]
 
 
-_READERS: dict[str, Callable[[Source, Request, str | None], _Cells]] = {
+_READERS: dict[str, Callable[[Source, Request], _Cells]] = {
     ".csv": _read_csv,
     ".tsv": _read_csv,
     ".txt": _read_csv,

@@ -2,6 +2,9 @@
 
 import codecs
 import gzip
+import os
+import select
+import stat
 import zlib
 from pathlib import Path
 
@@ -9,6 +12,8 @@ from konstrain.exceptions import FileError
 
 TO_UTF8 = "save the file as UTF-8, or say how it is written: --encoding {}"
 FROM_LATIN1 = TO_UTF8.format("latin1")
+# Seconds in which someone must begin to write into a pipe that is read.
+WAIT = 5.0
 # How files begin that are no text in UTF-8, longest first, and what to do about each.
 _BEGINNINGS = (
     (codecs.BOM_UTF32_LE, f"is UTF-32 text; {TO_UTF8.format('utf-32')}"),
@@ -41,7 +46,7 @@ def read_text(path: Path, encoding: str | None = None) -> str:
     Parameters
     ----------
     path : Path
-        The file; a name that ends in .gz is unpacked.
+        The file, or a pipe that someone writes into; a name that ends in .gz is unpacked.
     encoding : str, optional
         How the text is written; default: UTF-8, or UTF-16 where a mark at its beginning says so.
 
@@ -52,7 +57,7 @@ def read_text(path: Path, encoding: str | None = None) -> str:
     """
     refuse_unknown_encoding(encoding)
     try:
-        data = path.read_bytes()
+        data = _read_pipe(path) if path.is_fifo() else _read_file(path)
         if path.suffix.lower() == ".gz":
             data = gzip.decompress(data)
     except (EOFError, zlib.error):
@@ -70,6 +75,33 @@ def read_text(path: Path, encoding: str | None = None) -> str:
         raise FileError(f"{path} is not {encoding} text; name its encoding as --encoding") from None
 
 
+def _read_file(path: Path) -> bytes:
+    refuse_device(path)
+    return path.read_bytes()
+
+
+def _read_pipe(path: Path) -> bytes:
+    """Return all that is written into a pipe; raises if nobody opens it for that within `WAIT` seconds."""
+    # Opened without waiting: otherwise the system would wait for a writer, perhaps for ever.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
+        is_ready = poll.poll(1000 * WAIT)
+        # Where nothing is there to be read: None if a writer has yet to begin, no bytes if there is no writer.
+        begin = pipe.read(1)
+        if begin == b"" and not is_ready:
+            raise FileError(f"{path} is a pipe that nobody writes into; write the text to a file first")
+        os.set_blocking(pipe.fileno(), True)
+        return (begin or b"") + pipe.read()
+
+
+def refuse_device(path: Path, instead: str = "what it gives to a file first") -> None:
+    """Raise if this is a pipe or a device, which may never end; `instead` says what to write."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise FileError(f"{path} is a pipe or a device; write {instead}")
+
+
 def marked_encoding(beginning: bytes) -> str | None:
     """Return the encoding that a mark at the beginning of a file tells: nothing is guessed."""
     is_utf16 = beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
@@ -78,8 +110,8 @@ def marked_encoding(beginning: bytes) -> str | None:
 
 
 def refuse_unknown_encoding(encoding: str | None) -> None:
-    """Raise if there is no encoding of this name."""
+    """Raise if there is no encoding of text of this name; Python knows others, from bytes to bytes."""
     try:
-        codecs.lookup(encoding or "utf-8")
-    except LookupError:
+        "".encode(encoding or "utf-8")
+    except (LookupError, UnicodeError, ValueError):
         raise FileError(f"there is no encoding {encoding!r}; such as: utf-8, latin1, cp1252, utf-16") from None

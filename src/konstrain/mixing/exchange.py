@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array
 
-from konstrain.assignment.resources import Resources
+from konstrain.assignment.rules import Rules
 from konstrain.constraints import Problem
 
 # Times that every block looks for a partner at most; most searches end after three or four.
@@ -132,7 +132,7 @@ class Exchange:
 
     def _may_hold(self, groups: Any, held: NDArray[np.float64]) -> Any:
         """Whether each of these groups would be within all its bounds."""
-        values = held @ self._rules.rules.T
+        values = held @ self._rules.weights.T
         return ((values >= self._rules.low[groups]) & (values <= self._rules.high[groups])).all(axis=-1)
 
     def _shares(self) -> NDArray[np.float64]:
@@ -157,18 +157,18 @@ class Exchange:
         self.labels[block] = group
 
 
-def _rules_with_sizes(problem: Problem) -> Resources:
+def _rules_with_sizes(problem: Problem) -> Rules:
     """All that bounds what groups hold as one set of rules, as sums are compared with it."""
     k = problem.n_clusters
     low = np.zeros(k) if problem.size_min is None else problem.widened_bounds[0]
     high = np.full(k, np.inf) if problem.size_max is None else problem.widened_bounds[1]
-    sizes = Resources.of_amounts(problem.demand[:, None], low[:, None], high[:, None])
+    sizes = Rules.of_amounts(problem.demand[:, None], low[:, None], high[:, None])
     if problem.resources is None:
         return sizes
     other = problem.resources.compared
-    return Resources(
+    return Rules(
         np.hstack([sizes.amounts, other.amounts]),
-        block_diag((sizes.rules, other.rules)).toarray(),
+        block_diag((sizes.weights, other.weights)).toarray(),
         np.hstack([sizes.low, other.low]),
         np.hstack([sizes.high, other.high]),
     )

@@ -7,9 +7,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
-# Okabe and Ito's colours without yellow (too light on paper), black and vermilion (kept for what is broken), and two
-# of Tol's. Numbers of colours and of marks have no common factor: 56 clusters look different.
-COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#882255", "#999933", "#555555")
+# Five of Okabe and Ito's colours, and seven that a search found as far from these, from each other and from vermilion
+# (kept for what is broken) as the five are apart, to eyes without red, green or blue cones as well.
+# Numbers of colours and of marks have no common factor: 84 clusters look different.
+COLORS = (
+    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#770033"),
+    *("#550099", "#AA3300", "#8855FF", "#994488", "#223366", "#BBAA99"),
+)
+# On dark ground those are too dim; hues like theirs, lighter, found in the same way.
+COLORS_ON_DARK = (
+    *("#6666FF", "#FFDD66", "#11CC00", "#FF55CC", "#5599BB", "#995555"),
+    *("#CC11DD", "#DDAAAA", "#5566AA", "#BB88FF", "#66CCFF", "#BBEEDD"),
+)
 MARKERS = ("o", "s", "^", "D", "v", "P", "p")
 DASHES = ("-", "--", "-.", ":")
 

@@ -1,11 +1,14 @@
 """Rows on a plane: as they are when they have two columns, on their two main components otherwise."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.utils import check_array
+
+from konstrain._words import are_degrees
 
 
 class Projection(NamedTuple):
@@ -31,10 +34,11 @@ class Projection(NamedTuple):
     names: tuple[str, str]
 
 
-def project(X: Any, centers: Any = None) -> Projection:
+def project(X: Any, centers: Any = None, *, names: Sequence[str] | None = None) -> Projection:
     """Put rows, and centers with them, on a plane.
 
-    One column stays one direction, two columns stay as they are, more are shown by their two main components.
+    One column stays one direction, two columns stay as they are, more are shown by their two main components. Of
+    latitude and longitude, by their names, longitude goes to the right, as on maps.
 
     Parameters
     ----------
@@ -42,6 +46,8 @@ def project(X: Any, centers: Any = None) -> Projection:
         Rows.
     centers : array-like of shape (n_clusters, n_features), optional
         Centers in the space of the rows.
+    names : sequence of str, optional
+        What the columns are called; default: as in the frame `X`, if it is one.
 
     Returns
     -------
@@ -53,7 +59,7 @@ def project(X: Any, centers: Any = None) -> Projection:
     >>> plane.rows.shape, plane.centers.round(6).tolist(), plane.names[0]
     ((3, 2), [[0.0, 0.0]], 'component 1 (100% of the variance)')
     """
-    columns = [str(name) for name in getattr(X, "columns", ())]
+    columns = [str(name) for name in (getattr(X, "columns", ()) if names is None else names)]
     # Two columns take no sums of squares, so any number of rows may stay sparse up to here.
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     if centers is not None:
@@ -63,11 +69,13 @@ def project(X: Any, centers: Any = None) -> Projection:
     if X.shape[1] > 2:
         return _on_main_components(X, centers)
     X = X.toarray() if hasattr(X, "toarray") else X
-    names = columns or [f"column {j}" for j in range(X.shape[1])]
+    columns = columns or [f"column {j}" for j in range(X.shape[1])]
     if X.shape[1] == 2:
-        return Projection(X, centers, (names[0], names[1]))
+        if are_degrees(*columns):
+            return Projection(X[:, ::-1], None if centers is None else centers[:, ::-1], (columns[1], columns[0]))
+        return Projection(X, centers, (columns[0], columns[1]))
     flat = None if centers is None else _with_zeros(centers)
-    return Projection(_with_zeros(X), flat, (names[0], ""))
+    return Projection(_with_zeros(X), flat, (columns[0], ""))
 
 
 def _on_main_components(X: Any, centers: NDArray[Any] | None) -> Projection:

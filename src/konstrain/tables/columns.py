@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,8 +41,17 @@ class Columns:
 
     def number(self, name: str) -> NDArray[Any]:
         """The values of a column of numbers."""
-        values: NDArray[Any] = self.X[:, self.numbers.index(name)]
+        values: NDArray[Any] = self.X[:, self._places[name]]
         return values
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.numbers)}
+
+    def select(self, names: Sequence[str]) -> NDArray[Any]:
+        """Some of the columns of numbers, as rows."""
+        chosen: NDArray[Any] = np.ascontiguousarray(self.X[:, [self._places[name] for name in names]])
+        return chosen
 
     def missing(self, name: str) -> NDArray[np.bool_]:
         """Mark the rows that have no value in a column."""

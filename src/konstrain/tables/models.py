@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from konstrain.constraints.inputs import read_time_limit
 from konstrain.exceptions import FileError
 from konstrain.files.outputs import refuse_unwritable, write_whole
+from konstrain.files.text_files import refuse_device, refuse_unknown_encoding
 from konstrain.tables.columns import Columns
 from konstrain.tables.missing import Missing
 from konstrain.tables.plan import ColumnPlan, Kind, TablePlan
@@ -26,6 +28,16 @@ from konstrain.tables.prepare import categories_of, transformed
 
 ENDINGS = (".skops", ".joblib")
 _FORMAT = "konstrain model 1"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table was read, as options said: new rows are read so unless options say otherwise."""
+
+    id: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    na: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +56,8 @@ class SavedModel:
         The method, as ``konstrain methods`` lists it.
     missing : Missing
         What the fit did about values that were missing.
+    reading : Reading
+        How the table of the fit was read.
     """
 
     pipeline: Pipeline
@@ -51,6 +65,7 @@ class SavedModel:
     features: tuple[str, ...]
     method: str
     missing: Missing = Missing.ERROR
+    reading: Reading = Reading()
 
     @property
     def estimator(self) -> Any:
@@ -60,7 +75,7 @@ class SavedModel:
     @property
     def texts(self) -> list[str]:
         """The columns that it takes as text."""
-        return [column.name for column in self.plan.columns if column.kind != Kind.NUMBER]
+        return [column.name for column in self.plan.columns if column.kind in (Kind.CATEGORY, Kind.DATE)]
 
     def refuse_other_kinds(self, source: object, texts: Collection[str]) -> None:
         """Raise if a new table holds text where the fit had numbers."""
@@ -108,6 +123,7 @@ def save_model(path: str | Path, model: SavedModel) -> None:
         "features": list(model.features),
         "method": model.method,
         "missing": model.missing.value,
+        "reading": {**asdict(model.reading), "na": list(model.reading.na)},
     }
     if path.suffix.lower() == ".skops":
         from skops.io import dumps
@@ -139,7 +155,11 @@ def load_model(path: str | Path, *, trust: bool = False) -> SavedModel:
     path = Path(path)
     _refuse_unknown_ending(path)
     try:
+        refuse_device(path)
         contents = _load_skops(path, trust) if path.suffix.lower() == ".skops" else _load_pickle(path, trust)
+        if not isinstance(contents, dict) or contents.get("format") != _FORMAT:
+            raise FileError(f"{path} is no model of konstrain; save one with fit --save")
+        return _model_of(contents)
     except FileError:
         raise
     except OSError as error:
@@ -147,12 +167,39 @@ def load_model(path: str | Path, *, trust: bool = False) -> SavedModel:
     except Exception:
         # Both libraries raise nearly anything for a damaged file, in words about their own insides.
         raise FileError(f"{path} is damaged, or is no model of konstrain; save it again with fit --save") from None
-    if not isinstance(contents, dict) or contents.get("format") != _FORMAT:
-        raise FileError(f"{path} is no model of konstrain; save one with fit --save")
+
+
+def _model_of(contents: dict[str, Any]) -> SavedModel:
+    """Return the model that a file holds; raises nearly anything if it could not label a row."""
     columns = tuple(ColumnPlan(c["name"], Kind(c["kind"]), c["format"]) for c in contents["columns"])
     plan = TablePlan(columns, contents["scaled"])
-    missing = Missing(contents["missing"])
-    return SavedModel(contents["pipeline"], plan, tuple(contents["features"]), contents["method"], missing)
+    reading = contents.get("reading", {})
+    reading = Reading(**{**reading, "na": tuple(reading.get("na", ()))})
+    refuse_unknown_encoding(reading.encoding)
+    model = SavedModel(
+        contents["pipeline"],
+        plan,
+        tuple(contents["features"]),
+        contents["method"],
+        Missing(contents["missing"]),
+        reading,
+    )
+    read_time_limit(getattr(model.estimator, "time_limit", None))
+    _refuse_useless(model)
+    return model
+
+
+def _refuse_useless(model: SavedModel) -> None:
+    """Raise if a row without any value, which becomes one of medians, gets no label."""
+    texts = {name: np.array([None], dtype=object) for name in model.texts}
+    numbers = (*model.plan.of_kind(Kind.NUMBER), *model.plan.of_kind(Kind.PLACE))
+    row = model.rows_of(Columns(np.full((1, len(numbers)), np.nan), numbers, texts))
+    centers = model.estimator.cluster_centers_
+    if row.shape != (1, len(model.features)) or centers.shape[1:] != row.shape[1:]:
+        raise ValueError("features, centers and columns do not belong together")
+    if not (np.isfinite(row).all() and np.isfinite(centers).all()):
+        raise ValueError("numbers of the model are not finite")
+    model.estimator.predict(row)
 
 
 def _load_skops(path: Path, trust: bool) -> Any:

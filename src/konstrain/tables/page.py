@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._words import counted
+from konstrain.plotting._style import COLORS, COLORS_ON_DARK
 from konstrain.plotting.projection import project
-from konstrain.report import Report, tell_bound
+from konstrain.report import SHARE, Report, tell_bound
 from konstrain.tables.profile import ClusterProfile, Trait, told_center, told_number
 
 # Dots of the picture; of more rows some are drawn.
@@ -23,25 +24,34 @@ MOST_DOTS = 3_000
 WIDTH, HEIGHT, MARGIN = 640.0, 420.0, 14.0
 # The longest bar of a difference stands for this many standard deviations or more.
 LONGEST_BAR = 3.0
-N_COLORS = 8
+# Numbers of more clusters would hide the rows.
+MOST_NAMED = 30
 
-_STYLE = """
-:root { color-scheme: light dark; --ground: #f4f6f8; --card: #fff; --ink: #1d2430; --faint: #5b6472; --line: #dfe3e8;
-  --bad: #b34700; --c0: #0072b2; --c1: #b87900; --c2: #009e73; --c3: #b5558b; --c4: #2b8cc4; --c5: #882255;
-  --c6: #77771f; --c7: #555; }
-@media (prefers-color-scheme: dark) { :root { --ground: #0d1117; --card: #161b22; --ink: #e8ecf1; --faint: #a3adba;
-  --line: #2e3641; --bad: #ff9a4d; --c0: #56a9e0; --c1: #e69f00; --c2: #2cc295; --c3: #e29bc4; --c4: #8fd0f5;
-  --c5: #d9709f; --c6: #c8c85a; --c7: #b0b0b0; } }
+
+def _colors(palette: Sequence[str]) -> str:
+    return " ".join(f"--c{j}: {color};" for j, color in enumerate(palette))
+
+
+_STYLE = f"""
+:root {{ color-scheme: light dark; --ground: #f4f6f8; --card: #fff; --ink: #1d2430; --faint: #5b6472; --line: #dfe3e8;
+  --bad: #b34700; {_colors(COLORS)} }}
+@media (prefers-color-scheme: dark) {{ :root {{ --ground: #0d1117; --card: #161b22; --ink: #e8ecf1; --faint: #a3adba;
+  --line: #2e3641; --bad: #ff9a4d; {_colors(COLORS_ON_DARK)} }} }}
+"""
+_STYLE += """
 body { margin: 0 auto; padding: 24px 16px 60px; max-width: 960px; color: var(--ink); background: var(--ground);
   font: 15px/1.5 system-ui, "Segoe UI", Roboto, sans-serif; }
 h1 { font-size: 24px; margin: 0 0 4px; overflow-wrap: anywhere; } h2 { font-size: 17px; margin: 0 0 10px; }
-p { margin: 4px 0; } .faint { color: var(--faint); } .bad { color: var(--bad); font-weight: 600; }
+h3 { font-size: 15px; margin: 12px 0 4px; } p { margin: 4px 0; }
+.faint { color: var(--faint); } .bad { color: var(--bad); font-weight: 600; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 16px;
   margin-top: 16px; overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 4px 12px 4px 0; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th:first-child, td:first-child, .left { text-align: left; } th { color: var(--faint); font-weight: 600; }
 svg { display: block; max-width: 100%; height: auto; } .axis { fill: var(--faint); font-size: 13px; }
+.name { fill: var(--ink); stroke: var(--card); stroke-width: 4px; paint-order: stroke; font-size: 15px;
+  font-weight: 700; text-anchor: middle; dominant-baseline: central; pointer-events: none; }
 .dot { display: inline-block; width: 11px; height: 11px; border-radius: 50%; margin-right: 6px; }
 .clusters { display: grid; grid-template-columns: repeat(auto-fill, minmax(260px, 1fr)); gap: 12px; }
 .cluster { border: 1px solid var(--line); border-radius: 8px; padding: 10px 12px; }
@@ -70,9 +80,11 @@ class PageContents:
     silhouette : float or None
         How well rows sit in their clusters.
     facts : sequence of str
-        Further lines: what was done to the columns, the method.
+        Further lines: the method, what was done to the columns, what a search for a proof did not see.
     name_of : callable
         What a row is called.
+    features : sequence of str
+        What the columns of `X` are called.
     """
 
     title: str
@@ -83,6 +95,7 @@ class PageContents:
     silhouette: float | None
     facts: Sequence[str] = ()
     name_of: Callable[[int], str] = str
+    features: Sequence[str] | None = None
 
 
 def page_of(contents: PageContents) -> str:
@@ -98,6 +111,7 @@ def page_of(contents: PageContents) -> str:
             *_section("Rows", _scatter(contents)),
             *_section("Clusters", _clusters(contents)),
             *_section("Sizes", _sizes(contents.report)),
+            *_section("Shares and resources", _held(contents.report)),
             *_section("Centers", _centers(contents.profiles)),
             *_section("Constraints and what they cost", _constraints(contents)),
             *_section("How it was made", (f"<p>{escape(fact)}</p>" for fact in contents.facts)),
@@ -129,32 +143,42 @@ def _scatter(contents: PageContents) -> Iterator[str]:
     """Rows on a plane, a colour for each cluster."""
     if contents.X.shape[1] == 0 or (contents.X.shape[1] > 2 and len(contents.X) < 2):
         return
-    plane = project(contents.X)
+    plane = project(contents.X, names=contents.features)
     shown = np.arange(len(contents.X))
     if shown.size > MOST_DOTS:
         shown = np.sort(np.random.default_rng(0).choice(shown, MOST_DOTS, replace=False))
     low, high = plane.rows.min(axis=0), plane.rows.max(axis=0)
     wide = np.where(high > low, high - low, 1.0)
-    places = MARGIN + (plane.rows[shown] - low) / wide * (np.array([WIDTH, HEIGHT]) - 2 * MARGIN)
+    places = MARGIN + (plane.rows - low) / wide * (np.array([WIDTH, HEIGHT]) - 2 * MARGIN)
     yield f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT + 24:g}" width="{WIDTH:g}" role="img" aria-label="rows by cluster">'
-    for row, (x, y) in zip(shown.tolist(), places.tolist(), strict=True):
+    for row, (x, y) in zip(shown.tolist(), places[shown].tolist(), strict=True):
         label = int(contents.labels[row])
         name = escape(contents.name_of(row))
         yield (
             f'<circle cx="{x:.1f}" cy="{HEIGHT - y:.1f}" r="3.5" fill="{_color(label)}" fill-opacity="0.75">'
             f"<title>{name}: cluster {label}</title></circle>"
         )
-    names = escape(" / ".join(filter(None, plane.names)) if contents.X.shape[1] > 2 else "the two features")
+    yield from _names_of_clusters(places, contents.labels)
+    names = escape(f"→ {plane.names[0]}" + (f"   ↑ {plane.names[1]}" if plane.names[1] else ""))
     yield f'<text class="axis" x="{MARGIN:g}" y="{HEIGHT + 16:g}">{names}</text></svg>'
     if shown.size < len(contents.X):
         yield f'<p class="faint">{shown.size:,} of {len(contents.X):,} rows, drawn at random</p>'
+
+
+def _names_of_clusters(places: NDArray[np.float64], labels: NDArray[Any]) -> Iterator[str]:
+    """The number of each cluster, at the mean of its rows."""
+    found = np.unique(labels)
+    for label in found.tolist() if found.size <= MOST_NAMED else ():
+        x, y = places[labels == label].mean(axis=0).tolist()
+        yield f'<text class="name" x="{x:.1f}" y="{HEIGHT - y:.1f}">{label}</text>'
 
 
 def _clusters(contents: PageContents) -> Iterator[str]:
     """A card for each cluster."""
     yield '<div class="clusters">'
     for profile in contents.profiles:
-        yield f'<div class="cluster" style="color: {_color(profile.cluster)}"><h3>cluster {profile.cluster}</h3>'
+        yield f'<div class="cluster" style="color: {_color(profile.cluster)}">'
+        yield f'<h3 style="color: var(--ink)">{_dot(profile.cluster)}cluster {profile.cluster}</h3>'
         typical = "" if profile.typical is None else f"; typical: {escape(contents.name_of(profile.typical))}"
         yield f'<p style="color: var(--ink)">{counted(profile.n_rows, "row")}{typical}</p>'
         for trait in profile.traits:
@@ -176,23 +200,60 @@ def _trait(trait: Trait) -> Iterator[str]:
 
 
 def _sizes(report: Report) -> Iterator[str]:
-    """Bars of the sizes, with lines at their bounds."""
-    bounds = [b for b in (report.size_min, report.size_max) if b is not None]
-    most = max([1.0, *report.sizes, *(value for b in bounds for value in b if np.isfinite(value))])
-    height = 26 * report.n_clusters
-    yield f'<svg viewBox="0 0 {WIDTH:g} {height}" width="{WIDTH:g}" role="img" aria-label="sizes of the clusters">'
-    for j, size in enumerate(report.sizes):
-        y, width = 26 * j, (WIDTH - 180) * size / most
+    yield from _bars("sizes of the clusters", report.sizes, report.size_min, report.size_max, told_number)
+
+
+def _held(report: Report) -> Iterator[str]:
+    """What clusters hold of each resource, and the shares of groups, against their bounds."""
+    for held in report.held:
+        yield f"<h3>{escape(held.about)}</h3>"
+        yield from _bars(
+            held.about, held.values, held.low, held.high, _share if held.about.startswith(SHARE) else told_number
+        )
+
+
+def _share(value: float) -> str:
+    return f"{value:.1%}"
+
+
+def _bars(
+    title: str,
+    values: Sequence[float],
+    low: Sequence[float] | None,
+    high: Sequence[float] | None,
+    told: Callable[[float], str],
+) -> Iterator[str]:
+    """A bar for each cluster, with lines at its bounds."""
+    bounds = [b for b in (low, high) if b is not None]
+    most = max([*values, *(value for b in bounds for value in b if np.isfinite(value))]) or 1.0
+    height = 26 * len(values)
+    yield f'<svg viewBox="0 0 {WIDTH:g} {height}" width="{WIDTH:g}" role="img" aria-label="{escape(title)}">'
+    for j, value in enumerate(values):
+        y, width = 26 * j, (WIDTH - 180) * value / most
         yield f'<text class="axis" x="0" y="{y + 17}">{j}</text>'
         yield f'<rect x="30" y="{y + 4}" width="{width:.1f}" height="18" fill="{_color(j)}"/>'
-        yield f'<text class="axis" x="{width + 38:.1f}" y="{y + 17}">{told_number(size)}</text>'
+        beyond = max(
+            [width, *((WIDTH - 180) * b[j] / most for b in bounds if np.isfinite(b[j]) and b[j] * 1.2 > value)]
+        )
+        yield f'<text class="axis" x="{beyond + 38:.1f}" y="{y + 17}">{told(value)}</text>'
         for bound in bounds:
             if np.isfinite(bound[j]):
                 x = 30 + (WIDTH - 180) * bound[j] / most
                 yield f'<line class="limit" x1="{x:.1f}" y1="{y + 1}" x2="{x:.1f}" y2="{y + 25}"/>'
     yield "</svg>"
-    if bounds:
-        yield '<p class="faint">Lines: the bounds on sizes.</p>'
+    words = [
+        f"{word} {_told_bound(bound, told)}"
+        for word, bound in (("at least", low), ("at most", high))
+        if bound is not None
+    ]
+    if words:
+        yield f'<p class="faint">Lines: the bounds, {", ".join(words)}.</p>'
+
+
+def _told_bound(bound: Sequence[float], told: Callable[[float], str]) -> str:
+    """One number where it is the same for all clusters."""
+    words = list(dict.fromkeys(told(value) if np.isfinite(value) else "any" for value in bound))
+    return words[0] if len(words) == 1 else "as drawn"
 
 
 def _centers(profiles: Sequence[ClusterProfile]) -> Iterator[str]:
@@ -204,8 +265,7 @@ def _centers(profiles: Sequence[ClusterProfile]) -> Iterator[str]:
     yield f"<table><tr><th>cluster</th>{titles}</tr>"
     for profile in filled:
         cells = "".join(f"<td>{escape(told_center(trait))}</td>" for trait in profile.center)
-        dot = f'<span class="dot" style="background: {_color(profile.cluster)}"></span>'
-        yield f"<tr><td>{dot}{profile.cluster}</td>{cells}</tr>"
+        yield f"<tr><td>{_dot(profile.cluster)}{profile.cluster}</td>{cells}</tr>"
     yield "</table>"
 
 
@@ -225,13 +285,32 @@ def _constraints(contents: PageContents) -> Iterator[str]:
         (f"{link.kind.replace('_', '-')} {', '.join(map(contents.name_of, link.rows))}", link.price)
         for link in report.binding_links
     ]
-    rows += [(f"size of cluster {b.cluster}: {b.side} {b.bound:g}", b.price) for b in report.binding_sizes]
+    rows += [
+        (f"size of cluster {b.cluster}: {b.side} {b.bound:g}, per {report.counts}", b.price)
+        for b in report.binding_sizes
+    ]
+    rows += [
+        (f"{rule.about} in cluster {rule.cluster}: {rule.side} {rule.bound:g}, per {_unit(rule.about)}", rule.price)
+        for rule in report.binding_rules
+    ]
     if rows:
         yield "<table><tr><th>constraint</th><th>costs (sum of squares)</th></tr>"
         for what, price in sorted(rows, key=lambda row: -row[1]):
             yield f"<tr><td>{escape(what)}</td><td>{price:.4g}</td></tr>"
         yield "</table>"
+        yield '<p class="faint">With the centers where they are; once these move, more may be saved.</p>'
+    if report.unpriced_links:
+        words = f"{counted(report.unpriced_links, 'more link')} may cost something; only the likeliest were priced."
+        yield f'<p class="faint">{words}</p>'
+
+
+def _unit(about: str) -> str:
+    return "0.01 of share" if about.startswith(SHARE) else "unit"
+
+
+def _dot(cluster: int) -> str:
+    return f'<span class="dot" style="background: {_color(cluster)}"></span>'
 
 
 def _color(cluster: int) -> str:
-    return f"var(--c{cluster % N_COLORS})"
+    return f"var(--c{cluster % len(COLORS)})"

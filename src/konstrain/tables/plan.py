@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import counted
+from konstrain._words import as_typed, counted
 from konstrain.exceptions import FileError
+from konstrain.files.decimals import looks_like_a_number
 from konstrain.tables.columns import Columns
 from konstrain.tables.dates import LOOKS, find_format
 from konstrain.tables.identifiers import looks_like_identifier
@@ -25,6 +26,8 @@ DROWNS = 0.95
 MOSTLY_EMPTY = 0.5
 # A column of more values than this, though asked for, would make more features than anyone reads.
 MOST_CATEGORIES = 1_000
+# Words beside numbers, up to this many different ones, may mean that a number is not known.
+FEW_WORDS = 3
 
 
 class Kind(StrEnum):
@@ -33,6 +36,7 @@ class Kind(StrEnum):
     NUMBER = "number"
     CATEGORY = "category"
     DATE = "date"
+    PLACE = "place"
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,8 @@ class _Planner:
     def decide(self) -> list[ColumnPlan]:
         """Decide column by column; those that look like identifiers only count if there is nothing else."""
         numbers = [name for name in self.columns.numbers if self._has_values(name)]
-        identifiers = [name for name in numbers if self._is_identifier(name)]
+        # A dict: there may be many columns.
+        identifiers = dict.fromkeys(name for name in numbers if self._is_identifier(name))
         found = [ColumnPlan(name, Kind.NUMBER) for name in numbers if name not in identifiers]
         found += filter(None, map(self._text, self.columns.texts))
         if found:
@@ -136,7 +141,7 @@ class _Planner:
             as_id = f", --id {quote(name)} names rows by it" if n_different == len(self.columns) else ""
             self.notes.append(
                 f"column {name!r} is text with {counted(n_different, 'different value')}: left out; "
-                f"--categorical {quote(name)} takes it{as_id}"
+                f"--categorical {as_typed(name)} takes it{as_id}{_words_for_numbers(values)}"
             )
             return None
         return ColumnPlan(name, Kind.CATEGORY)
@@ -229,6 +234,15 @@ def _words_for_identifier(name: str, values: NDArray[Any]) -> str:
     )
 
 
+def _words_for_numbers(values: Sequence[str]) -> str:
+    """Say how text would be numbers, if it is but for a few words that may mean that none is known."""
+    words = [value for value in values if not looks_like_a_number(value)]
+    different = list(dict.fromkeys(words))
+    if 2 * len(words) > len(values) or not 0 < len(different) <= FEW_WORDS:
+        return ""
+    return f"; --na {as_typed(*different)} takes the others as numbers"
+
+
 def _words_for_categories(names: Sequence[str]) -> Iterator[str]:
     if names:
         listed = ", ".join(map(repr, names))
@@ -236,10 +250,13 @@ def _words_for_categories(names: Sequence[str]) -> Iterator[str]:
 
 
 def _words_for_drowning(spreads: dict[str, float]) -> Iterator[str]:
-    total = sum(spread**2 for spread in spreads.values())
-    for name, spread in spreads.items():
-        if len(spreads) > 1 and spread**2 > DROWNS * total:
+    largest = max(spreads.values(), default=1.0)
+    # In units of the largest: squares of large numbers are no numbers.
+    squares = {name: (spread / largest) ** 2 for name, spread in spreads.items()}
+    total = sum(squares.values())
+    for name, square in squares.items():
+        if len(squares) > 1 and square > DROWNS * total:
             yield (
-                f"column {name!r} makes up {100 * spread**2 / total:.0f}% of all squared distances: the others "
+                f"column {name!r} makes up {100 * square / total:.0f}% of all squared distances: the others "
                 "hardly count; --standardize gives each number the same weight"
             )

@@ -13,7 +13,7 @@ from konstrain.tables.plan import Kind, TablePlan
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
 
-_NUMBERS, _DATES, _CATEGORIES = "numbers", "dates", "categories"
+_NUMBERS, _DATES, _PLACES, _CATEGORIES = "numbers", "dates", "places", "categories"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def prepare(columns: Columns, plan: TablePlan) -> Preparation:
     if plan.names == plan.of_kind(Kind.NUMBER):
         chosen = columns.X
         if plan.names != list(columns.numbers):
-            chosen = np.ascontiguousarray(columns.X[:, [columns.numbers.index(name) for name in plan.names]])
+            chosen = columns.select(plan.names)
         if not np.isnan(chosen).any():
             # Numbers alone need no transformer, which takes long to import; one that is saved does the same to them.
             return Preparation(plan, None, _scaled(chosen) if plan.scaled else chosen, tuple(plan.names))
@@ -76,6 +76,7 @@ def fitted_transformer(columns: Columns, plan: TablePlan) -> "ColumnTransformer"
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder
 
+    from konstrain.tables.places import Kilometres
     from konstrain.tables.scale import OneScale
 
     scale = [OneScale()] if plan.scaled else []
@@ -83,6 +84,7 @@ def fitted_transformer(columns: Columns, plan: TablePlan) -> "ColumnTransformer"
     parts = [
         (_NUMBERS, [SimpleImputer(strategy="median"), *scale], plan.of_kind(Kind.NUMBER)),
         (_DATES, [Days(formats), SimpleImputer(strategy="median"), *scale], plan.of_kind(Kind.DATE)),
+        (_PLACES, [SimpleImputer(strategy="median"), Kilometres()], plan.of_kind(Kind.PLACE)),
         (
             _CATEGORIES,
             [
@@ -104,7 +106,10 @@ def transformed(transformer: "ColumnTransformer", columns: Columns, plan: TableP
 
 
 def _features(transformer: "ColumnTransformer", plan: TablePlan) -> tuple[str, ...]:
+    from konstrain.tables.places import PLACE_FEATURES
+
     names = [*plan.of_kind(Kind.NUMBER), *plan.of_kind(Kind.DATE)]
+    names += PLACE_FEATURES if plan.of_kind(Kind.PLACE) else ()
     for name, values in categories_of(transformer, plan).items():
         names += [f"{name}={value}" for value in values]
     return tuple(names)

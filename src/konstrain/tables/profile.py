@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,10 +77,20 @@ class _Feature:
     value: str | None = None
 
     def trait(self, members: NDArray[np.bool_]) -> Trait:
-        mean, of_all = float(np.nanmean(self.values[members])), float(np.nanmean(self.values))
-        spread = float(np.nanstd(self.values))
+        unit, values, of_all, spread = self._scaled
+        mean = float(np.nanmean(values[members]))
         difference = (mean - of_all) / spread if spread > 0 else 0.0
-        return Trait(self.column, mean, self._told(mean), difference, self.value)
+        return Trait(self.column, mean * unit, self._told(mean * unit), difference, self.value)
+
+    @cached_property
+    def _scaled(self) -> tuple[float, NDArray[np.float64], float, float]:
+        """A unit, the values in it, their mean and their standard deviation.
+
+        The unit is a power of two, which rounds nothing: sums and squares of large numbers are no numbers.
+        """
+        unit = 2.0 ** (int(np.frexp(np.nanmax(np.abs(self.values)))[1]) - 1)
+        values = self.values / unit
+        return unit, values, float(np.nanmean(values)), float(np.nanstd(values))
 
     def _told(self, mean: float) -> str:
         if self.kind == Kind.CATEGORY:
@@ -154,7 +165,7 @@ def profile_clusters(
 
 
 def _features(columns: Columns, column: ColumnPlan) -> Iterator[_Feature]:
-    if column.kind == Kind.NUMBER:
+    if column.kind in (Kind.NUMBER, Kind.PLACE):
         yield _Feature(column.name, columns.number(column.name).astype(np.float64), column.kind)
         return
     cells = columns.texts[column.name]
