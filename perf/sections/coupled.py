@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from konstrain.assignment import coupled, milp
+from konstrain.assignment import milp, priced
 from konstrain.stop import Deadline
 from linked_cases import digits
 from report import Row
@@ -14,7 +14,7 @@ def coupled_rows(*, quick: bool, full: bool) -> Iterator[Row]:
     for seed in range(1 if quick else 3):
         warm = None
         for step, (problem, answer_with) in enumerate(digits(449, seed=seed, size_slack=0.1).run(5), 1):
-            seconds, answer = cpu_seconds(lambda problem=problem, warm=warm: coupled.solve(problem, warm=warm))
+            seconds, answer = cpu_seconds(lambda problem=problem, warm=warm: priced.solve(problem, warm=warm))
             warm = answer
             row = {
                 "instance": f"digits, seed {seed}, step {step}",
