@@ -22,6 +22,7 @@ extensions = [
     "numpydoc",
     "offline_math",
     "sphinx_gallery.gen_gallery",
+    "thumbnails",
 ]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -47,6 +48,8 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"/\w+\.py$",
     "ignore_pattern": r"(^|/)_\w+\.py$",
+    "image_scrapers": ("thumbnails.scrape",),
+    "thumbnail_size": (480, 360),
     "within_subsection_order": "ExampleTitleSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,
@@ -57,6 +60,7 @@ sphinx_gallery_conf = {
 
 html_math_renderer = "offline"
 html_static_path = ["_static"]
+html_css_files = ["gallery.css"]
 html_theme = "furo"
 html_title = f"konstrain {version}"
 html_show_sphinx = False
