@@ -74,6 +74,9 @@ def tunable_constants() -> dict[str, list[str]]:
     return {name: constants for name, constants in found.items() if constants}
 
 
+_CPP_CLASS = re.compile(r"^\s*(?:struct|class) (\w+)(?: final)?(?: : [^;{]*)? \{", re.MULTILINE)
+
+
 def class_names_used_twice() -> dict[str, list[str]]:
     """Return the files of each class name that more than one class has, Python and C++ apart."""
     places: dict[str, list[str]] = defaultdict(list)
@@ -82,7 +85,7 @@ def class_names_used_twice() -> dict[str, list[str]]:
             if isinstance(node, ast.ClassDef):
                 places[f"{node.name} (Python)"].append(name_of(path))
     for path in cpp_files():
-        for name in re.findall(r"^\s*(?:struct|class) (\w+)(?: final)?(?: : [^;{]*)? \{", path.read_text(), re.MULTILINE):
+        for name in _CPP_CLASS.findall(path.read_text()):
             places[f"{name} (C++)"].append(name_of(path))
     return {name: files for name, files in places.items() if len(files) > 1 and name != "Params (C++)"}
 

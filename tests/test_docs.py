@@ -162,7 +162,7 @@ def test_a_thumbnail_is_the_last_panel_of_a_picture(tmp_path, monkeypatch):
     right.set_facecolor("blue")
     right.text(0.9, 0.5, "a text that reaches beyond the figure")
     monkeypatch.setattr(thumbnails, "matplotlib_scraper", lambda *_: "")
-    thumbnails.scrape(None, {"src_file": "examples/two.py"}, {})
+    thumbnails.scrape(None, {"src_file": "two.py"}, {})
     images = tmp_path / "gallery" / "images"
     (images / "thumb").mkdir(parents=True)
     plt.savefig(images / "sphx_glr_two_001.png")

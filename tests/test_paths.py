@@ -60,15 +60,22 @@ def test_sources_name_files_and_folders_that_exist():
     assert stale == []
 
 
-def test_each_room_of_the_architecture_holds_the_files_named_beside_it():
+def test_the_page_of_the_architecture_has_each_package_with_files_that_it_holds():
     page = (ROOT / "docs" / "architecture.md").read_text()
-    rows = re.findall(r"^\| `((?:src|docs|tests|perf|examples)/[\w/]*)` \| (.*) \|$", page, flags=re.MULTILINE)
-    assert len(rows) > 10
+    text = re.search(r"^## Packages\n(.*?)^## ", page, flags=re.DOTALL | re.MULTILINE)[1]
+    # A sentence, or a paragraph, begins with the package that it is about.
+    about = re.findall(
+        r"(?:^|\. )`(\w+)/` (.*?)(?=\n\n|\. `\w+/` |\Z)", text.replace(".\n`", ". `"), flags=re.DOTALL | re.MULTILINE
+    )
+    package = ROOT / "src" / "konstrain"
+    packages = {path.parent.name for path in package.glob("*/__init__.py")}
+    assert packages <= {name for name, _ in about}
     stale = [
-        f"{room}: {name}"
-        for room, about in rows
-        for name in NAMED.findall(about)
-        if not name.startswith("src/") and not list((ROOT / room).rglob(name.rstrip("/")))
+        f"{name}: {file}"
+        for name, sentence in about
+        if name in packages
+        for file in re.findall(r"`(\w+\.py)`", sentence)
+        if not (package / name / file).is_file() and not (package / file).is_file()
     ]
     assert stale == []
 

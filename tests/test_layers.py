@@ -1,4 +1,4 @@
-"""One direction: a room of the package imports only from the rooms below it."""
+"""A module imports only from its own package and from the layers below it."""
 
 import ast
 import re
@@ -11,33 +11,33 @@ PACKAGE = ROOT / "src" / "konstrain"
 PAGE = ROOT / "docs" / "architecture.md"
 
 
-def rooms():
-    """The rooms as the page lists them: the number of the line each is in, from the bottom up."""
-    listed = re.search(r"## One direction\n.*?```text\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
-    return {room: height for height, line in enumerate(reversed(listed[1].splitlines())) for room in line.split()}
+def layers():
+    """Return the layer of each package as the page lists them, from the bottom up."""
+    listed = re.search(r"## Layers\n.*?```text\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    return {name: height for height, line in enumerate(reversed(listed[1].splitlines())) for name in line.split()}
 
 
-def room_of(module):
-    """The folder or loose module right under the package; `konstrain` itself is the front door, above all."""
+def package_of(module):
+    """Return the folder or single module right under `konstrain`, which itself is `__init__`."""
     return module.split(".")[1] if "." in module else "__init__"
 
 
 def imports_of(source):
-    """Every module of the package that a source imports: at the top, late in a function, or for types only."""
+    """Yield every module of konstrain that a source imports: at the top, in a function, or for types only."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if room_or_nothing(alias.name))
+            yield from (alias.name for alias in node.names if is_ours(alias.name))
         elif isinstance(node, ast.ImportFrom) and node.module == "konstrain":
-            # Either a module, or a public name, which only those on top may use: it can lead anywhere.
+            # A module, or a public name, which only the top layers may use: it can lead anywhere.
             yield from (f"konstrain.{alias.name}" if is_module(alias.name) else "konstrain" for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and room_or_nothing(node.module or ""):
+        elif isinstance(node, ast.ImportFrom) and is_ours(node.module or ""):
             yield node.module
         # Relative imports would pass this test unseen.
         assert not (isinstance(node, ast.ImportFrom) and node.level), "relative import"
 
 
-def room_or_nothing(module):
-    return module if module.split(".")[0] == "konstrain" else None
+def is_ours(module):
+    return module.split(".")[0] == "konstrain"
 
 
 def is_module(name):
@@ -45,28 +45,30 @@ def is_module(name):
 
 
 def upward(module, source):
-    """The imports of a module that lead to a room above its own, or beside it."""
-    height, own = rooms(), room_of(module)
-    return [name for name in imports_of(source) if room_of(name) != own and height[room_of(name)] >= height[own]]
+    """Return the imports of a module that lead to a layer above its own, or beside it."""
+    height, own = layers(), package_of(module)
+    return [
+        name for name in imports_of(source) if package_of(name) != own and height[package_of(name)] >= height[own]
+    ]
 
 
 def modules():
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        # A `__main__` is a door from outside, not a part of its room.
+        # A `__main__` is an entry point, not a part of its package.
         if parts[-1] != "__main__":
             yield pytest.param(".".join(part for part in parts if part != "__init__"), path, id="/".join(parts[1:]))
 
 
 @pytest.mark.parametrize(("module", "path"), list(modules()))
-def test_no_module_imports_from_a_room_above_its_own(module, path):
+def test_no_module_imports_from_a_layer_above_its_own(module, path):
     assert not upward(module, path.read_text())
 
 
-def test_every_room_has_its_place_and_no_other_is_named():
+def test_every_package_is_in_a_layer_and_no_other_is_named():
     found = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
-    found -= {"__main__"}  # a door from outside
-    assert set(rooms()) == found | {"_core"}
+    found -= {"__main__"}  # an entry point
+    assert set(layers()) == found | {"_core"}
 
 
 @pytest.mark.parametrize(
@@ -80,12 +82,12 @@ def test_every_room_has_its_place_and_no_other_is_named():
         "if TYPE_CHECKING:\n    from konstrain.estimators import ConstrainedKMeans",
     ],
 )
-def test_a_way_up_is_found_however_it_is_written(source):
+def test_an_upward_import_is_found_however_it_is_written(source):
     assert upward("konstrain.exact.solve", source)
     assert not upward("konstrain.cli.fit", source)
 
 
-def test_the_k_means_engine_knows_no_scikit_learn():
+def test_the_k_means_engine_imports_no_scikit_learn():
     for path in (PACKAGE / "kmeans").glob("*.py"):
         assert "sklearn" not in {
             name.split(".")[0]
