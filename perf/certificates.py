@@ -16,9 +16,9 @@ from rich.console import Console
 
 from konstrain import ConstrainedKMeans, _core, certify
 from konstrain.constraints.problem import Problem
+from konstrain.exact.decomposition.competing import deal_against_rivals
+from konstrain.exact.decomposition.partition import Split
 from konstrain.exact.heuristic import find_clustering
-from konstrain.exact.split_rivals import deal_against_rivals
-from konstrain.exact.splitting import Split
 from konstrain.stop import Deadline
 from report import Row, table_of
 

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
-from konstrain.exact.sdp_bound import SdpBound
+from konstrain.exact.sdp.bound import SdpBound
 from konstrain.stop import Deadline
 
 QUICK = ("iris", "iris/ml_50_cl_50_0", "wine", "seeds", "glass", "glass/ml_50_cl_50_0")

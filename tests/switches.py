@@ -71,9 +71,9 @@ PROOFS = {
     "konstrain.exact.solve.FEW_BLOCKS_PER_CLUSTER": (ALWAYS, NEVER),
     "konstrain.exact.solve.RACE_NODES": (1, 50_000),
     "konstrain.exact.solve.MANY_CLUSTERS": (1, NEVER),
-    "konstrain.exact.sdp_spectral.PARAMS.follow_from": (4, NEVER),
-    "konstrain.exact.sdp_spectral.PARAMS.renew_every": (1, 1000),
-    "konstrain.exact.sdp_bound.MANY_CLUSTERS": (1, NEVER),
+    "konstrain.exact.sdp.spectral.PARAMS.follow_from": (4, NEVER),
+    "konstrain.exact.sdp.spectral.PARAMS.renew_every": (1, 1000),
+    "konstrain.exact.sdp.bound.MANY_CLUSTERS": (1, NEVER),
 }
 # Over a cluster: from given centers labels are those of a fit in memory, whatever comes to the client and when.
 REMOTE = {

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, NotProvenWarning, Problem, UndecidedError
 from konstrain.assignment.engines import ENGINES as ALL_ENGINES
-from konstrain.exact.sdp_bound import SdpBound
+from konstrain.exact.sdp.bound import SdpBound
 from konstrain.metrics import sum_of_squares
 from oracles import all_labelings, best_cost, check_assignment
 from problems import random_problem

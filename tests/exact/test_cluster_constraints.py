@@ -16,7 +16,7 @@ from konstrain.exact import (
     MaxSoftViolations,
     alternative_to,
 )
-from konstrain.exact.cluster_constraints import ClusterRules
+from konstrain.exact.columns.cluster_constraints import ClusterRules
 
 N = 6
 NOTHING = np.zeros(0, dtype=np.int32)

@@ -16,7 +16,7 @@ from konstrain.exact import (
     MaxSoftViolations,
     alternative_to,
 )
-from konstrain.exact.master import ColumnPool, Master
+from konstrain.exact.columns.master import ColumnPool, Master
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline
 

@@ -13,7 +13,7 @@ from clusterings import best_sse, random_pairs, sse
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, lower_bound
 from konstrain.constraints import Problem
 from konstrain.exact import MaxOverlap, MaxSize
-from konstrain.exact.column_generation import NODE_LIMIT
+from konstrain.exact.columns.generation import NODE_LIMIT
 from konstrain.exact.nodes import ColumnNode, Verdict
 from konstrain.exact.solve import _is_for_columns
 from konstrain.exact.task import ProofTask

@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from konstrain import ExactKMeans, InfeasibleError, Problem, check, lower_bound
-from konstrain.exact.sdp_bound import SdpBound
-from konstrain.exact.sdp_model import SdpModel
+from konstrain.exact.sdp.bound import SdpBound
+from konstrain.exact.sdp.model import SdpModel
 from oracles import all_labelings
 
 FORMS = {"dense": np.asarray, "sparse": csr_array, "float32": lambda X: X.astype(np.float32)}

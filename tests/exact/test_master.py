@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from konstrain.exact.master import ColumnPool, Master, exact_cover, integer_master, togetherness
+from konstrain.exact.columns.master import ColumnPool, Master, exact_cover, integer_master, togetherness
 from konstrain.stop import Deadline
 
 FOREVER = Deadline(None)

@@ -10,8 +10,8 @@ import pytest
 
 from konstrain import _core
 from konstrain.constraints import Problem
-from konstrain.exact.cluster_constraints import ClusterRules
-from konstrain.exact.pricing import Pricer
+from konstrain.exact.columns.cluster_constraints import ClusterRules
+from konstrain.exact.columns.pricing import Pricer
 from konstrain.stop import Deadline
 
 pytestmark = pytest.mark.engine

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
-from konstrain.exact.sdp_bound import SdpBound, semidefinite_bound
+from konstrain.exact.sdp.bound import SdpBound, semidefinite_bound
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline
 

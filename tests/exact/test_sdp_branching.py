@@ -5,8 +5,8 @@ import pytest
 
 from konstrain import ExactKMeans
 from konstrain.constraints.problem import Problem
-from konstrain.exact.sdp_branching import branching_scores, move_costs
-from konstrain.exact.sdp_model import SdpModel
+from konstrain.exact.sdp.branching import branching_scores, move_costs
+from konstrain.exact.sdp.model import SdpModel
 
 
 def shared(labels, weight):

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import eigh
 
 from konstrain import _core
-from konstrain.exact.sdp_spectral import SpectralProjection, deflate, shares_at_total, smallest_sum
+from konstrain.exact.sdp.spectral import SpectralProjection, deflate, shares_at_total, smallest_sum
 
 pytestmark = pytest.mark.engine
 

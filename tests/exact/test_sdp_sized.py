@@ -6,9 +6,9 @@ import pytest
 from konstrain import ConstrainedKMeans, certify
 from konstrain.constraints.problem import Problem
 from konstrain.exact import nodes
-from konstrain.exact.sdp_bound import SdpBound
-from konstrain.exact.sdp_model import symmetric
-from konstrain.exact.sdp_sized import SizedBound, are_known_and_differ
+from konstrain.exact.sdp.bound import SdpBound
+from konstrain.exact.sdp.model import symmetric
+from konstrain.exact.sdp.sized import SizedBound, are_known_and_differ
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from konstrain.constraints.problem import Problem
-from konstrain.exact.sdp_bound import CHECK_EVERY, SdpBound
-from konstrain.exact.sdp_model import SdpModel
-from konstrain.exact.sdp_start import clustering_matrix, suggested_multipliers
+from konstrain.exact.sdp.bound import CHECK_EVERY, SdpBound
+from konstrain.exact.sdp.model import SdpModel
+from konstrain.exact.sdp.start import clustering_matrix, suggested_multipliers
 from oracles import all_labelings
 
 

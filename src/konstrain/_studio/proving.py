@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from konstrain._studio.fitting import Fit
 from konstrain.exact.certificate import certify
-from konstrain.exact.split_bound import PartsPoint
+from konstrain.exact.decomposition.bound import PartsPoint
 from konstrain.exact.tree import TracePoint
 from konstrain.experiments.sandbox import Sandbox
 from konstrain.files import write_whole

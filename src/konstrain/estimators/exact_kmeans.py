@@ -15,7 +15,7 @@ from konstrain._sklearn import HasMethods, Interval, StrOptions
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.exact.cluster_constraints import alternative_to as unlike
+from konstrain.exact.columns.cluster_constraints import alternative_to as unlike
 from konstrain.exact.solve import Limits, solve
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import NotProvenWarning, UndecidedError

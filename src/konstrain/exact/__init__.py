@@ -1,6 +1,6 @@
 """Exact minimum-sum-of-squares clustering: lower bounds, and the search tree that turns them into proofs."""
 
-from konstrain.exact.cluster_constraints import (
+from konstrain.exact.columns.cluster_constraints import (
     AllOf,
     AnyOf,
     ClusterConstraint,
@@ -10,8 +10,8 @@ from konstrain.exact.cluster_constraints import (
     MaxSoftViolations,
     alternative_to,
 )
-from konstrain.exact.column_generation import ColumnGenerationBound, ColumnGenerationResult
-from konstrain.exact.sdp_bound import SdpBound, SdpResult
+from konstrain.exact.columns.generation import ColumnGenerationBound, ColumnGenerationResult
+from konstrain.exact.sdp.bound import SdpBound, SdpResult
 
 __all__ = [
     "AllOf",

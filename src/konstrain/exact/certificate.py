@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from konstrain.constraints.problem import Problem
+from konstrain.exact.decomposition.bound import MANY_BLOCKS, PartsLimits, bound_by_parts
 from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.solve import BOUNDS, FIRST_SHARE, Limits, solve
-from konstrain.exact.split_bound import MANY_BLOCKS, PartsLimits, bound_by_parts
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap

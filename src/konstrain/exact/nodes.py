@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from konstrain.constraints.problem import Problem
-from konstrain.exact.column_generation import NODE_LIMIT, ColumnGenerationBound
-from konstrain.exact.sdp_bound import SdpBound, SdpResult
-from konstrain.exact.sdp_sized import SizedBound, are_known_and_differ
+from konstrain.exact.columns.generation import NODE_LIMIT, ColumnGenerationBound
+from konstrain.exact.sdp.bound import SdpBound, SdpResult
+from konstrain.exact.sdp.sized import SizedBound, are_known_and_differ
 from konstrain.exact.task import Branch, Pair, ProofTask
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Deadline

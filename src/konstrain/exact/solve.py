@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from konstrain.assignment import assign_by
 from konstrain.constraints.problem import Problem
-from konstrain.exact.column_generation import has_real_minimum, has_unequal_maxima
+from konstrain.exact.columns.generation import has_real_minimum, has_unequal_maxima
 from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.nodes import ColumnNode, Node, SemidefiniteNode, Verdict
 from konstrain.exact.task import ProofTask

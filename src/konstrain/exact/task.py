@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.constraints.problem import Problem
-from konstrain.exact.cluster_constraints import ClusterConstraint
+from konstrain.exact.columns.cluster_constraints import ClusterConstraint
 
 Pair = tuple[int, int]
 

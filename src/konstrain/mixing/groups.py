@@ -23,7 +23,7 @@ from konstrain.assignment.problem import AssignmentProblem
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import usable_rows
 from konstrain.constraints.shares import shares_by_group
-from konstrain.exact.splitting import N_PARTNERS, N_SWEEPS
+from konstrain.exact.decomposition.partition import N_PARTNERS, N_SWEEPS
 from konstrain.kmeans.restarts import draw_seeds
 from konstrain.mixing.exchange import Exchange
 

@@ -14,7 +14,7 @@ from konstrain import _core
 from konstrain._tolerances import PRICING_GUARD
 from konstrain.constraints.problem import Problem
 from konstrain.constraints.tables import is_sparse
-from konstrain.exact.cluster_constraints import ClusterRules
+from konstrain.exact.columns.cluster_constraints import ClusterRules
 from konstrain.stop import Deadline
 
 # Blocks of one cluster, ascending.

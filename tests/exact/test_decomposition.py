@@ -12,8 +12,8 @@ import pytest
 
 from konstrain import ConstrainedKMeans, InfeasibleError, certify
 from konstrain.constraints.problem import Problem
-from konstrain.exact import split_bound
-from konstrain.exact.split_task import PartAnswer, PartTask
+from konstrain.exact.decomposition import bound as search
+from konstrain.exact.decomposition.task import PartAnswer, PartTask
 from oracles import costs_of_all_labelings
 
 RELATIVE = 1e-9
@@ -126,13 +126,13 @@ def test_auto_takes_parts_for_many_rows_and_reaches_the_gap():
 
 
 def test_larger_parts_are_chosen_where_small_ones_cannot_reach_the_gap(monkeypatch):
-    monkeypatch.setattr(split_bound, "PART_SIZES", (20, 60))
+    monkeypatch.setattr(search, "PART_SIZES", (20, 60))
     X = np.random.default_rng(0).uniform(size=(240, 2))
     assert [certify(X, 3, bound="parts", gap=gap).part_size for gap in (0.5, 0.001)] == [20, 60]
 
 
 def test_larger_parts_follow_where_small_ones_do_not_keep_what_the_first_promise(monkeypatch):
-    monkeypatch.setattr(split_bound, "PART_SIZES", (20, 60))
+    monkeypatch.setattr(search, "PART_SIZES", (20, 60))
     small = []
 
     def run(task):
@@ -149,10 +149,10 @@ def test_larger_parts_follow_where_small_ones_do_not_keep_what_the_first_promise
 
 
 def test_no_larger_parts_are_tried_where_there_is_no_time_for_them(monkeypatch):
-    monkeypatch.setattr(split_bound, "PART_SIZES", (20, 60))
+    monkeypatch.setattr(search, "PART_SIZES", (20, 60))
 
     def run(task):
-        work = 0.3 * split_bound.AUTO_SECONDS / split_bound.SECONDS_PER_WORK / 4
+        work = 0.3 * search.AUTO_SECONDS / search.SECONDS_PER_WORK / 4
         return PartAnswer(task.cost * 0.9, task.cost, is_finished=True, work=work, seconds=0.0)
 
     monkeypatch.setattr(PartTask, "run", run)
@@ -161,7 +161,7 @@ def test_no_larger_parts_are_tried_where_there_is_no_time_for_them(monkeypatch):
 
 
 def test_parts_that_take_no_time_are_compared_without_a_warning(monkeypatch):
-    monkeypatch.setattr(split_bound, "PART_SIZES", (20, 60))
+    monkeypatch.setattr(search, "PART_SIZES", (20, 60))
 
     def run(task):
         return PartAnswer(task.cost * 0.9, task.cost, is_finished=True, work=1.0, seconds=0.0, elapsed=0.0)
@@ -172,7 +172,7 @@ def test_parts_that_take_no_time_are_compared_without_a_warning(monkeypatch):
 
 
 def test_parts_that_a_look_cut_short_are_taken_up_again(monkeypatch):
-    monkeypatch.setattr(split_bound, "PART_SIZES", (20,))
+    monkeypatch.setattr(search, "PART_SIZES", (20,))
     times = {}
 
     def run(task):
@@ -190,7 +190,7 @@ def test_parts_that_a_look_cut_short_are_taken_up_again(monkeypatch):
 
 
 def test_parts_of_a_round_leave_their_share_of_the_time_to_the_others(monkeypatch):
-    monkeypatch.setattr(split_bound, "PART_SIZES", (20,))
+    monkeypatch.setattr(search, "PART_SIZES", (20,))
     seconds = []
 
     def run(task):
@@ -207,13 +207,13 @@ def test_parts_of_a_round_leave_their_share_of_the_time_to_the_others(monkeypatc
 @pytest.mark.parametrize("limit", [50.0, None], ids=["limit", "none"])
 def test_dealing_leaves_most_of_the_time_to_the_bounds(monkeypatch, limit):
     left = []
-    deal = split_bound.deal_against_rivals
+    deal = search.deal_against_rivals
 
     def watched(*arguments):
         left.append(arguments[-1].remaining())
         return deal(*arguments)
 
-    monkeypatch.setattr(split_bound, "deal_against_rivals", watched)
+    monkeypatch.setattr(search, "deal_against_rivals", watched)
     certify(blobs(300), 3, bound="parts", part_size=100, gap=0.1, time_limit=limit)
     assert left == [np.inf] if limit is None else left[0] <= 0.1 * limit
 

@@ -5,7 +5,7 @@ import pytest
 
 from konstrain import ConstrainedKMeans
 from konstrain.constraints.problem import Problem
-from konstrain.exact.splitting import Split, merge_equal
+from konstrain.exact.decomposition.partition import Split, merge_equal
 from oracles import all_labelings
 
 pytestmark = pytest.mark.engine

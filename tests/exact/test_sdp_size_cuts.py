@@ -8,11 +8,11 @@ from sklearn.datasets import load_iris
 
 from konstrain import ConstrainedKMeans, certify
 from konstrain.constraints.problem import Problem
-from konstrain.exact import sdp_parts
-from konstrain.exact.sdp_bound import SdpBound
-from konstrain.exact.sdp_cuts import Cuts
-from konstrain.exact.sdp_model import SdpModel, merge_matrix, place_after_merge
-from konstrain.exact.sdp_parts import Parts, least_torn, most_kept
+from konstrain.exact.sdp import size_cuts
+from konstrain.exact.sdp.bound import SdpBound
+from konstrain.exact.sdp.cuts import Cuts
+from konstrain.exact.sdp.model import SdpModel, merge_matrix, place_after_merge
+from konstrain.exact.sdp.size_cuts import Parts, least_torn, most_kept
 from oracles import costs_of_all_labelings
 
 
@@ -59,8 +59,8 @@ def test_no_clustering_with_sizes_of_its_own_tears_less(sizes):
 def test_many_sizes_of_their_own_count_as_the_widest(monkeypatch):
     sizes = ((2.0, 2.0), (5.0, 5.0), (8.0, 8.0), (9.0, 9.0))
     exact = least_torn(4.0, 24.0, sizes)
-    monkeypatch.setattr(sdp_parts, "MOST_CASES", 3)
-    monkeypatch.setattr(sdp_parts, "_cases", sdp_parts._cases.__wrapped__)
+    monkeypatch.setattr(size_cuts, "MOST_CASES", 3)
+    monkeypatch.setattr(size_cuts, "_cases", size_cuts._cases.__wrapped__)
     assert least_torn(4.0, 24.0, ((2.0, 9.0),) * 4) == least_torn(4.0, 24.0, sizes) < exact
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
 
-from konstrain.exact.split_task import PartAnswer, PartTask
+from konstrain.exact.decomposition.task import PartAnswer, PartTask
 
 Numbered = tuple[int, PartAnswer]
 

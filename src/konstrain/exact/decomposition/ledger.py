@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.exact.split_task import PartAnswer
+from konstrain.exact.decomposition.task import PartAnswer
 
 
 class Projection(NamedTuple):

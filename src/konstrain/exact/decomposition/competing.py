@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.constraints.problem import Problem
+from konstrain.exact.decomposition.partition import Split, cluster_means
 from konstrain.exact.heuristic import find_clustering
-from konstrain.exact.splitting import Split, cluster_means
 from konstrain.kmeans.distances import block_costs
 from konstrain.stop import Deadline
 

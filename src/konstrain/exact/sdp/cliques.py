@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.exact.sdp_model import SdpModel, symmetric
-from konstrain.exact.sdp_parts import PartRows, rows_of_products
+from konstrain.exact.sdp.model import SdpModel, symmetric
+from konstrain.exact.sdp.size_cuts import PartRows, rows_of_products
 
 # Blocks of a clique at most.
 MOST_MEMBERS = 12

@@ -20,7 +20,7 @@ With size bounds low_i = w_i / size_max and high_i = w_i / size_min, as Y_ii is 
 without, low_i = 0 and S_ii >= 0 is required. Last, Y = uu' + W with W u = 0, 0 <= W <= I and trace k - 1, so <M, Y>
 is at least u'Mu plus the sum of the k - 1 smallest eigenvalues of M on the complement of u (Ky Fan). V is U itself
 where U allows it, and clipped to the sum of the cuts where it does not. What rounding may have done to C before any
-of this is taken off beforehand (`sdp_model._rounding_guard`), what it does in the sums above is taken off here.
+of this is taken off beforehand (`model._rounding_guard`), what it does in the sums above is taken off here.
 
 References
 ----------
@@ -41,11 +41,11 @@ from scipy.linalg import blas
 from konstrain import _core
 from konstrain._tolerances import SDP_ROUNDING
 from konstrain.constraints.problem import Problem
-from konstrain.exact.sdp_branching import branching_scores
-from konstrain.exact.sdp_cuts import Cuts
-from konstrain.exact.sdp_model import SdpModel, merge_matrix, place_after_merge, symmetric
-from konstrain.exact.sdp_spectral import SpectralProjection, deflate, one_blas_thread, smallest_sum
-from konstrain.exact.sdp_start import clustering_matrix, suggested_multipliers
+from konstrain.exact.sdp.branching import branching_scores
+from konstrain.exact.sdp.cuts import Cuts
+from konstrain.exact.sdp.model import SdpModel, merge_matrix, place_after_merge, symmetric
+from konstrain.exact.sdp.spectral import SpectralProjection, deflate, one_blas_thread, smallest_sum
+from konstrain.exact.sdp.start import clustering_matrix, suggested_multipliers
 from konstrain.stop import Deadline
 
 # Iterations before the first cuts at the root, and between later rounds of cuts.
@@ -57,7 +57,7 @@ CHECK_EVERY = 10
 N_SWEEPS = 3
 FIRST_RHO = 1.0
 # From the multipliers of a clustering: parts of 100 rows of ten clusters that overlap take 10 to 50 iterations with
-# 0.1 and 0.3, up to 60 with 1, and 50 to 110 from nothing (`sdp_start.py`).
+# 0.1 and 0.3, up to 60 with 1, and 50 to 110 from nothing (`start.py`).
 KNOWN_LABELS_RHO = 0.3
 # Residuals within this factor of each other count as balanced; beyond it rho changes by at most the second factor at
 # a time. On Iris with 3 clusters a run takes 600 iterations with 1.1, 370 with 1.6 and 340 with 2; but from 2 on the

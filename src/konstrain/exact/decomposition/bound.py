@@ -15,13 +15,13 @@ from scipy.special import stdtrit
 
 from konstrain._words import counted
 from konstrain.constraints.problem import Problem
+from konstrain.exact.decomposition.competing import deal_against_rivals
+from konstrain.exact.decomposition.file import PartFile
+from konstrain.exact.decomposition.ledger import Ledger, Projection
+from konstrain.exact.decomposition.partition import Split, cluster_means, largest_size, merge_equal
+from konstrain.exact.decomposition.task import PartTask
+from konstrain.exact.decomposition.workers import Workers
 from konstrain.exact.heuristic import find_clustering
-from konstrain.exact.split_file import PartFile
-from konstrain.exact.split_ledger import Ledger, Projection
-from konstrain.exact.split_rivals import deal_against_rivals
-from konstrain.exact.split_task import PartTask
-from konstrain.exact.split_workers import Workers
-from konstrain.exact.splitting import Split, cluster_means, largest_size, merge_equal
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap

@@ -2,7 +2,7 @@
 
 The loop solves the restricted master, prices new clusters by local descent at smoothed duals, and calls the exact
 pricer only when descent finds nothing. What the exact pricer proves turns into a bound that holds whatever the
-solver's rounding (see `konstrain.exact.master`).
+solver's rounding (see `konstrain.exact.columns.master`).
 """
 
 import time
@@ -18,8 +18,8 @@ from scipy.spatial.distance import pdist
 from konstrain._tolerances import FARKAS, INTEGRAL, PRICING_RELATIVE
 from konstrain.constraints.numbering import match_sizes
 from konstrain.constraints.problem import Problem
-from konstrain.exact.cluster_constraints import ClusterConstraint, ClusterRules
-from konstrain.exact.master import (
+from konstrain.exact.columns.cluster_constraints import ClusterConstraint, ClusterRules
+from konstrain.exact.columns.master import (
     ColumnPool,
     Master,
     MasterSolution,
@@ -27,7 +27,7 @@ from konstrain.exact.master import (
     integer_master,
     togetherness,
 )
-from konstrain.exact.pricing import Column, ExactPrice, Pricer
+from konstrain.exact.columns.pricing import Column, ExactPrice, Pricer
 from konstrain.stop import NO_DEADLINE, Deadline
 
 # Share of the old duals in the smoothed ones at which columns are priced: dual smoothing by Neame's rule, see Pessoa,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from konstrain.exact.split_task import PartAnswer
+from konstrain.exact.decomposition.task import PartAnswer
 
 HEADER = {"konstrain": "bounds of parts", "format": 1}
 

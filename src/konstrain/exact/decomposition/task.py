@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from konstrain.constraints.problem import Problem
 from konstrain.exact.heuristic import find_clustering
-from konstrain.exact.sdp_bound import SdpBound
-from konstrain.exact.sdp_spectral import one_blas_thread_always
+from konstrain.exact.sdp.bound import SdpBound
+from konstrain.exact.sdp.spectral import one_blas_thread_always
 from konstrain.stop import Deadline
 
 # Whatever changes the bounds of parts changes this: bounds kept in files are then computed again.

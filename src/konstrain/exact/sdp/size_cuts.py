@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.exact.sdp_model import SdpModel, SizeBounds
+from konstrain.exact.sdp.model import SdpModel, SizeBounds
 
 # Blocks of a cut, its coefficients on the diagonal, and the vector whose products stand off it.
 Entries = tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from konstrain.exact.split_ledger import Ledger
-from konstrain.exact.split_task import PartAnswer
+from konstrain.exact.decomposition.ledger import Ledger
+from konstrain.exact.decomposition.task import PartAnswer
 
 
 def answer(bound: float, upper: float, *, is_finished: bool = True, centers: np.ndarray | None = None) -> PartAnswer:

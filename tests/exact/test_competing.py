@@ -5,8 +5,8 @@ import pytest
 
 from konstrain import ConstrainedKMeans
 from konstrain.constraints.problem import Problem
-from konstrain.exact.split_rivals import deal_against_rivals
-from konstrain.exact.splitting import Split
+from konstrain.exact.decomposition.competing import deal_against_rivals
+from konstrain.exact.decomposition.partition import Split
 from konstrain.stop import Deadline
 
 pytestmark = pytest.mark.engine

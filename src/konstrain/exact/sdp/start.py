@@ -12,7 +12,7 @@ of block i of cluster a, and of each other cluster b,
 
 which the matrix of rank one r_b r_a' / (sum of r_b over a) does. z is at least the largest variance of a cluster in
 any direction times its weight; r cannot be negative, so blocks nearly between clusters speak for a small one, and the
-smallest possible is taken. Any z and any r >= 0 give a bound that holds, see `sdp_bound`.
+smallest possible is taken. Any z and any r >= 0 give a bound that holds, see `bound`.
 
 References
 ----------
@@ -23,7 +23,7 @@ References
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.exact.sdp_model import SdpModel
+from konstrain.exact.sdp.model import SdpModel
 
 
 def clustering_matrix(model: SdpModel, labels: NDArray[np.int32]) -> NDArray[np.float64]:

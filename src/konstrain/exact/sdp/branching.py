@@ -8,7 +8,7 @@ more if many blocks are tied to either: they go with it.
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.exact.sdp_model import SdpModel
+from konstrain.exact.sdp.model import SdpModel
 
 # A block counts as tied to another by the degree to which they share a cluster, to this power.
 TIE_POWER = 20

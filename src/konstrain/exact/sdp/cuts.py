@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
-from konstrain.exact.sdp_model import SdpModel
-from konstrain.exact.sdp_parts import PartRows, Parts
+from konstrain.exact.sdp.model import SdpModel
+from konstrain.exact.sdp.size_cuts import PartRows, Parts
 
 STAR_WIDTH = 6
 
@@ -27,7 +27,7 @@ STARS_BELOW = 0.3
 
 
 class FurtherCuts(Protocol):
-    """Cuts beside the stars: those of `sdp_parts`, or of `sdp_cliques`."""
+    """Cuts beside the stars: those of `size_cuts`, or of `cliques`."""
 
     @property
     def limit(self) -> NDArray[np.float64]:

@@ -1,17 +1,17 @@
 """The semidefinite bound where every cluster has a size of its own: a matrix for the clusters of each size.
 
-The relaxation of `sdp_bound` has one matrix for all clusters and cannot say which rows are in the large ones. Here,
+The relaxation of `bound` has one matrix for all clusters and cannot say which rows are in the large ones. Here,
 as in [1]_, clusters of size s have the matrix Y_s = sum of D 1_C 1_C' D / s over them, D = diag(r), r = sqrt(weight):
 
     Y_s r = s diag(Y_s) / r,   sum over sizes of s diag(Y_s) = weight,   trace Y_s = their number,   0 <= Y_s <= I,
 
-Y_s >= 0, Y_s = 0 on conflicts, stars, cliques (`sdp_cliques`), and Y_s,ii is at most weight_i / s, or 0 for heavier
+Y_s >= 0, Y_s = 0 on conflicts, stars, cliques (`cliques`), and Y_s,ii is at most weight_i / s, or 0 for heavier
 blocks. The cost is <C, sum of Y_s>. Each of the two half steps of the method does for each matrix what it does for
 one; what the matrices have in common are the multipliers of their diagonals.
 
 **Why the bound is safe.** Let p_s be multipliers of the first equations, q of the second, and
 E_s = (p_s r' + r p_s') / 2 - s diag(p_s / r) + s diag(q), so that the <E_s, Y_s> add up to q'weight. Then, as in
-`sdp_bound`, <C, Y_s> is at least <C + rho (V_s + E_s), Y_s> - rho <E_s, Y_s> plus what limits on the diagonal say,
+`bound`, <C, Y_s> is at least <C + rho (V_s + E_s), Y_s> - rho <E_s, Y_s> plus what limits on the diagonal say,
 for V_s clipped to the sum of the cuts, and <M, Y_s> is at least the sum of as many smallest eigenvalues of M as there
 are clusters of this size (Ky Fan).
 
@@ -32,11 +32,11 @@ from scipy.linalg import blas
 from konstrain import _core
 from konstrain._tolerances import SDP_ROUNDING
 from konstrain.constraints.problem import Problem
-from konstrain.exact.sdp_bound import FIRST_RHO, N_SWEEPS, SdpBound
-from konstrain.exact.sdp_cliques import Cliques
-from konstrain.exact.sdp_cuts import Cuts
-from konstrain.exact.sdp_model import SdpModel, lower_norm, merge_matrix, place_after_merge, size_bounds, symmetric
-from konstrain.exact.sdp_spectral import SpectralProjection, smallest_sum
+from konstrain.exact.sdp.bound import FIRST_RHO, N_SWEEPS, SdpBound
+from konstrain.exact.sdp.cliques import Cliques
+from konstrain.exact.sdp.cuts import Cuts
+from konstrain.exact.sdp.model import SdpModel, lower_norm, merge_matrix, place_after_merge, size_bounds, symmetric
+from konstrain.exact.sdp.spectral import SpectralProjection, smallest_sum
 
 # The largest size is at least so many times the least: sizes 35 and 36 of Glass leave 3.9%, but 1.9% with one matrix,
 # whose cuts of parts see sizes that hardly differ.
@@ -204,7 +204,7 @@ class SizedBound(SdpBound):
 
     @property
     def _model_of_cuts(self) -> SdpModel:
-        # Parts of `sdp_parts` hold for all clusters together and not for those of one size.
+        # Parts of `size_cuts` hold for all clusters together and not for those of one size.
         return replace(self.model, sizes=())
 
     @property

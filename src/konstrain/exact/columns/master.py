@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from konstrain._highs import BinaryProgram, GrowingProgram, solve_binary
 from konstrain._tolerances import INTEGRAL
-from konstrain.exact.pricing import Column
+from konstrain.exact.columns.pricing import Column
 from konstrain.stop import NO_DEADLINE, Deadline
 
 

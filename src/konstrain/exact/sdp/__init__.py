@@ -1,0 +1,1 @@
+"""The semidefinite lower bound: relaxation, cuts, and the method that solves it."""
