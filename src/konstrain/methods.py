@@ -6,7 +6,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from konstrain._words import did_you_mean
+from konstrain._messages import did_you_mean
 
 # What a method can be told; the first group belongs to `fit`, the second to the constructor.
 TO_FIT = ("must_link", "cannot_link", "demand", "sample_weight", "category")

@@ -90,7 +90,7 @@ def certify(
 
 
 def _words(labels: Path, proof: "Certificate", verdict: str, *, has_soft_links: bool) -> str:
-    from konstrain._words import counted
+    from konstrain._messages import counted
     from konstrain.report import tell_bound
 
     steps = f"{proof.n_nodes} parts" if proof.n_parts else counted(proof.n_nodes, "node")

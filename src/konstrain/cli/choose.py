@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from konstrain._words import enumerated
+from konstrain._messages import enumerated
 from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
 from konstrain.cli.retyping import typed
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from konstrain import describe
-from konstrain._words import enumerated
+from konstrain._messages import enumerated
 from konstrain.cli import clock
 from konstrain.cli.given import Given, distances_to_centers
 from konstrain.cli.pictures import draw_bounds, draw_clusters, refuse_undrawable

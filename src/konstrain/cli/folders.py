@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from konstrain._words import counted, enumerated
+from konstrain._messages import counted, enumerated
 from konstrain.cli import clock
 from konstrain.cli.fit_options import FolderOptions, ResultOptions, SearchOptions
 from konstrain.cli.given_links import together

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import as_typed, counted
+from konstrain._messages import as_typed, counted
 from konstrain.cli.given_bounds import read_bounds
 from konstrain.cli.given_links import read_links
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in

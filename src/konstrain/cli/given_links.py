@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
-from konstrain._words import counted
+from konstrain._messages import counted
 from konstrain.cli.options import ConstraintOptions
 from konstrain.cli.running import note
 from konstrain.constraints import pairs_from_groups

@@ -42,7 +42,7 @@ def mix(
     import numpy as np
 
     from konstrain import mixed_groups
-    from konstrain._words import enumerated
+    from konstrain._messages import enumerated
     from konstrain.cli.given import distances_to_centers, read_given, refuse_too_few_rows
     from konstrain.cli.results import LabelsFile, reading_of
     from konstrain.cli.running import interrupts, note, one_line, print_result, progress, rows_named

@@ -78,7 +78,7 @@ def _summary(
 ) -> tuple[str, dict[str, Any]]:
     import numpy as np
 
-    from konstrain._words import counted
+    from konstrain._messages import counted
     from konstrain.cli.running import one_line
 
     sizes = np.bincount(labels, minlength=n_clusters).tolist()

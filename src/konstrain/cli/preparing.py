@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import LATITUDES, LONGITUDES, are_degrees, counted
+from konstrain._messages import LATITUDES, LONGITUDES, are_degrees, counted
 from konstrain.cli.options import DataOptions, names_in
 from konstrain.cli.running import note
 from konstrain.cli.table_options import Prepare

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
 
-from konstrain._words import enumerated
+from konstrain._messages import enumerated
 from konstrain.cli import INTERRUPTED, say
 from konstrain.cli.startup import end_start
 from konstrain.cli.words import for_the_command_line

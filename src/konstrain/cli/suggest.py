@@ -131,7 +131,7 @@ def _earlier_questions(output: Path | None, *, append: bool) -> Path | None:
 
 
 def _words_of_file(output: Path, n_written: int, n_open: int) -> str:
-    from konstrain._words import counted
+    from konstrain._messages import counted
 
     words = f"wrote {counted(n_written, 'pair')} to {output}"
     if n_open:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
-from konstrain._words import as_typed, did_you_mean
+from konstrain._messages import as_typed, did_you_mean
 from konstrain.exceptions import FileError
 from konstrain.files.sources import Source
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import as_typed, counted
+from konstrain._messages import as_typed, counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import is_missing, is_number, shown
 from konstrain.files.choice import Choice

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import counted
+from konstrain._messages import counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import name_of_number
 from konstrain.files.choice import Choice, Request

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import counted
+from konstrain._messages import counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import is_number, is_whole, shown
 from konstrain.files.frame_outputs import STANDARD, Dialect, refuse_unwritable_table, write_frame

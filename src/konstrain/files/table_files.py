@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import counted
+from konstrain._messages import counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import is_missing, name_of_number, shown
 from konstrain.files.choice import Choice, Request

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
 from konstrain import _core
-from konstrain._words import counted
+from konstrain._messages import counted
 from konstrain.assignment import assign_by
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.constraints import Problem

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.utils import check_array
 
-from konstrain._words import are_degrees
+from konstrain._messages import are_degrees
 
 
 class Projection(NamedTuple):

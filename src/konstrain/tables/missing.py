@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import counted
+from konstrain._messages import counted
 from konstrain.exceptions import FileError
 from konstrain.files.choice import listed
 from konstrain.tables.columns import Columns

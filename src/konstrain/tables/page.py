@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import counted
+from konstrain._messages import counted
 from konstrain.plotting._style import COLORS, COLORS_ON_DARK
 from konstrain.plotting.projection import project
 from konstrain.report import SHARE, Report, tell_bound

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._words import as_typed, counted
+from konstrain._messages import as_typed, counted
 from konstrain.exceptions import FileError
 from konstrain.files.decimals import looks_like_a_number
 from konstrain.tables.columns import Columns

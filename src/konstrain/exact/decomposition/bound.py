@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from konstrain._words import counted
+from konstrain._messages import counted
 from konstrain.constraints.problem import Problem
 from konstrain.exact.decomposition.competing import deal_against_rivals
 from konstrain.exact.decomposition.file import PartFile

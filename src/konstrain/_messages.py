@@ -1,4 +1,4 @@
-"""Words for messages."""
+"""Parts of messages to users: counted nouns, lists, names as a person types them."""
 
 import re
 from collections.abc import Iterable, Sequence
