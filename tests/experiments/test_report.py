@@ -7,16 +7,14 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 
 from konstrain.experiments import list_experiments, write_report
-from konstrain.experiments.document import Grid, Heading, Paragraph, Picture, as_markdown
-from konstrain.experiments.lines import cells_of, grid_of, totals_of
-from konstrain.experiments.pictures import _draw_sizes, draw
-from konstrain.experiments.published import Claim, Column, Distribution, Figure, Published, Table, Verdict
-from konstrain.experiments.report import as_parquet
-from konstrain.experiments.sandbox import Answer
+from konstrain.experiments.published import Claim, ClaimVerdict, Column, Distribution, Figure, PaperTable, Published
+from konstrain.experiments.report import _draw_sizes, as_parquet, as_table, compose_report, draw_figure
+from konstrain.experiments.sandbox import WorkResult
 from konstrain.experiments.store import Started, open_store
+from konstrain.experiments.tables import cells_of, lines_of, totals_of
 from toy_experiments import toy
 
-TABLE = Table(
+TABLE = PaperTable(
     "Table 1: ARI",
     ("data", "links"),
     (Column("A", "a", "ari"), Column("kept", "a", "kept_all", "share", 1), Column("B", "b", "ari")),
@@ -71,14 +69,14 @@ def test_the_last_line_of_the_paper_stands_beside_ours_only_if_ours_is_over_all_
     assert (whole["B"].published.value, whole["B"].ours) == (0.66, pytest.approx(0.6))
 
 
-def test_the_grid_shows_published_ours_and_difference():
-    grid = grid_of(TABLE, RECORDS)
-    assert list(grid.header) == [
+def test_the_lines_show_published_ours_and_difference():
+    header, *rows = lines_of(TABLE, RECORDS)
+    assert header == [
         "data", "links", "A: published", "ours", "difference", "kept", "B: published", "ours", "difference",
     ]  # fmt: skip
     iris = ["iris", "10", "0.500 ± 0.100", "0.500 ± 0.141 (1 of 3 failed)", "+0.000", "33.3% (1 of 3 failed)"]
-    assert list(grid.rows[0]) == [*iris, "0.400*", "0.500", "+0.100"]
-    assert list(grid.rows[1][6:]) == ["0.900", "", ""]
+    assert rows[0] == [*iris, "0.400*", "0.500", "+0.100"]
+    assert rows[1][6:] == ["0.900", "", ""]
 
 
 @pytest.fixture
@@ -86,9 +84,9 @@ def reported():
     return replace(
         toy(),
         title="Blobs and balls",
-        tables=(Table("Table 1", ("data",), (Column("plain", "plain", "ari"), Column("ours", "ours", "sse"))),),
+        tables=(PaperTable("Table 1", ("data",), (Column("plain", "plain", "ari"), Column("ours", "ours", "sse"))),),
         figures=(Figure("curve", "Fig. 1", "set", "ari", "data", ("plain", "ours"), {"blobs": {"x": [(0, 1)]}}),),
-        claims=(Claim("there are rows", lambda records: Verdict(str(len(records)), len(records) > 0)),),
+        claims=(Claim("there are rows", lambda records: ClaimVerdict(str(len(records)), len(records) > 0)),),
     )
 
 
@@ -96,8 +94,8 @@ def fill(db, experiment, n_rows):
     with open_store(db) as store:
         store.begin("toy", Started("2020-01-01", "konstrain bench run toy", {"processor": "abacus"}))
         for row in experiment.rows()[:n_rows]:
-            store.add("toy", row, Answer({"ari": 0.5, "sse": 2.0}))
-        store.add("toy", experiment.rows()[n_rows], Answer(reason="ValueError: not today"))
+            store.add("toy", row, WorkResult({"ari": 0.5, "sse": 2.0}))
+        store.add("toy", experiment.rows()[n_rows], WorkResult(reason="ValueError: not today"))
 
 
 def test_a_report_has_claims_tables_pictures_failures_machine_and_raw_rows(tmp_path, reported):
@@ -143,9 +141,8 @@ def test_a_distribution_has_the_largest_cluster_first_and_its_mean_over_runs():
         {**about, "method": "other", "sizes": [6, 0, 0]},
         {**about, "method": "plain", "sizes": None},
     ]
-    picture = draw("toy", figure, records)
-    assert (picture.name, picture.title) == ("toy-sizes.png", "Fig. 2")
-    assert draw("toy", figure, records[3:]) is None
+    assert draw_figure(figure, records).startswith(b"\x89PNG")
+    assert draw_figure(figure, records[3:]) is None
     plain, ours = records[1:3], records[:1]
     ax = Canvas().add_subplot()
     _draw_sizes(ax, 3, [*plain, *ours])
@@ -187,29 +184,31 @@ def test_claims_judge_nothing_without_rows(experiment):
 
 
 def test_markdown_shows_text_as_it_is():
-    blocks = [
-        Heading("a < b & c"),
-        Paragraph("<script>"),
-        Grid(["m|n", "reason"], [["<b>", "two\nlines | one"]]),
-        Picture("p.png", "<i>", b""),
-    ]
-    assert as_markdown(blocks).splitlines() == [
-        "## a &lt; b &amp; c",
-        "",
+    experiment = replace(
+        toy(),
+        title="a < b & c",
+        notes=("<script>",),
+        figures=(Figure("p", "<i>", "set", "ari", "data", ()),),
+    )
+    blocks = compose_report(experiment, [], [], n_rows=0, drawn={"p"}).split("\n\n")
+    assert blocks[:5] == [
+        "# a &lt; b &amp; c",
+        "nobody (2000).",
         "&lt;script&gt;",
-        "",
+        "## &lt;i&gt;",
+        "![&lt;i&gt;](toy-p.png)",
+    ]
+    assert as_table([["m|n", "reason"], ["<b>", "two\nlines | one"]]).splitlines() == [
         r"| m\|n | reason |",
         "| --- | ---: |",
         r"| &lt;b&gt; | two lines \| one |",
-        "",
-        "![&lt;i&gt;](p.png)",
     ]
 
 
 def test_a_claim_about_later_draws_is_judged_by_them_alone():
-    claim = Claim("there are rows", lambda records: Verdict(str(len(records)), len(records) > 1))
+    claim = Claim("there are rows", lambda records: ClaimVerdict(str(len(records)), len(records) > 1))
     records = [{"set": draw} for draw in (0, 3, 4, 4)]
-    assert claim.judge(records) == Verdict("4", True)
-    assert claim.from_draw(4).judge(records) == Verdict("2", True)
-    assert claim.from_draw(5).judge(records) == Verdict("0", False)
+    assert claim.judge(records) == ClaimVerdict("4", True)
+    assert claim.from_draw(4).judge(records) == ClaimVerdict("2", True)
+    assert claim.from_draw(5).judge(records) == ClaimVerdict("0", False)
     assert claim.from_draw(4).text == "there are rows (draws from 4 on)"

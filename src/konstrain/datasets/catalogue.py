@@ -1,4 +1,4 @@
-"""The data sets of the five papers: what each looks like, and who uses it."""
+"""The data sets of the five papers: the shape of each, and the papers that use it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ PAPERS = ("babaki", "baumann", "ganji", "jia", "le")
 
 @dataclass(frozen=True)
 class Entry:
-    """What a data set must look like, whatever copy of it is loaded.
+    """Shape and classes that every copy of a data set must have.
 
     `class_sizes` is empty and `n_features` None where the papers and the collections leave them open.
 
@@ -32,7 +32,7 @@ class Entry:
     note: str
 
     def check(self, dataset: Dataset) -> Dataset:
-        """Return the data set if it is the one meant here; otherwise say how it differs.
+        """Return the data set if it is the one meant here; otherwise raise an error that names the difference.
 
         Copies number the classes differently, so sizes are compared in the order of size.
         """
@@ -132,7 +132,7 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 
 
 def find_entry(name: str) -> Entry | None:
-    """Return what is known about a data set; capitals, blanks, hyphens and the papers' own names are understood.
+    """Return the entry of a data set; capitals, blanks, hyphens and the papers' own names are understood.
 
     Examples
     --------

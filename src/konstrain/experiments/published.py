@@ -1,4 +1,4 @@
-"""Tables, figures and claims of a paper, declared over records: one record per finished run."""
+"""What a paper published: numbers as printed, tables, figures and claims over records, one per finished run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +14,56 @@ class Published:
     value: float | None
     sd: float | None = None
     mark: str = ""
+
+
+def read_number(text: str) -> Published:
+    """Read one cell: a number, its spread after "±", marks after the digits; "-" is no number.
+
+    Examples
+    --------
+    >>> read_number("57.3804*")
+    Published(value=57.3804, sd=None, mark='*')
+    >>> read_number("1.1±0.8").sd, read_number("-").value
+    (0.8, None)
+    """
+    digits = text.rstrip("*-%")
+    mark = text[len(digits) :].replace("%", "")
+    number, _, spread = digits.partition("±")
+    return Published(float(number) if number else None, float(spread) if spread else None, mark)
+
+
+def read_table(text: str, headings: Sequence[str], *, across: Sequence[object]) -> dict[Group, dict[str, Published]]:
+    """Read lines of a name and, for each value in `across`, one cell per heading.
+
+    Examples
+    --------
+    >>> read_table("iris 0.5 0.6", ["ours"], across=["CS10", "CS15"])[("iris", "CS15")]["ours"].value
+    0.6
+    """
+    cells: dict[Group, dict[str, Published]] = {}
+    for line in text.split("\n"):
+        name, *numbers = line.split() or [""]
+        if len(numbers) not in (0, len(across) * len(headings)):
+            raise ValueError(f"{line!r} has {len(numbers)} numbers, not {len(across)} x {len(headings)}")
+        for number, value in enumerate(across if numbers else ()):
+            part = numbers[number * len(headings) : (number + 1) * len(headings)]
+            cells[name, value] = {head: read_number(cell) for head, cell in zip(headings, part, strict=True)}
+    return cells
+
+
+def read_lines(text: str, headings: Sequence[str]) -> dict[Group, dict[str, Published]]:
+    """Read lines of a name, a number, and one cell per heading.
+
+    Examples
+    --------
+    >>> read_lines("iris 37 0.75 0.8*", ["nmi", "ours"])[("iris", 37)]["ours"].mark
+    '*'
+    """
+    cells: dict[Group, dict[str, Published]] = {}
+    for line in filter(None, text.split("\n")):
+        name, number, *values = line.split()
+        cells[name, int(number)] = dict(zip(headings, map(read_number, values), strict=True))
+    return cells
 
 
 @dataclass(frozen=True)
@@ -32,7 +82,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A published table and how ours is made.
 
     Parameters
@@ -68,7 +118,7 @@ class Figure:
     """Curves of one measure over a field: a panel per value of another field, a line per contender.
 
     `published` holds the points that the paper's text gives: ``panel -> label -> (x, y) pairs``;
-    `where` is as in `Table`.
+    `where` is as in `PaperTable`.
     """
 
     name: str
@@ -85,7 +135,7 @@ class Figure:
 class Distribution:
     """Sizes of clusters, largest first: a panel per value of a field, a line per contender, over its runs.
 
-    `where` is as in `Table`.
+    `where` is as in `PaperTable`.
     """
 
     name: str
@@ -97,7 +147,7 @@ class Distribution:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ClaimVerdict:
     """What was found about a claim; `holds` is None where there are no rows to judge by."""
 
     found: str
@@ -109,7 +159,7 @@ class Claim:
     """A sentence that rows can bear out or refute."""
 
     text: str
-    judge: Callable[[Sequence[Record]], Verdict]
+    judge: Callable[[Sequence[Record]], ClaimVerdict]
 
     def from_draw(self, first: int) -> "Claim":
         """Make the same claim about the draws from this one on: those that no setting was chosen on."""

@@ -1,22 +1,32 @@
-"""The report of an experiment: claims, tables and figures, published numbers beside ours, and how ours came about."""
+"""The report of an experiment in Markdown: claims, tables and figures, and how our numbers came about."""
 
+import html
 import io
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import polars
 
-from konstrain.comparison.records import Record
+from konstrain.comparison.measures import MEASURES
+from konstrain.comparison.records import Record, select
 from konstrain.experiments.declare import Experiment
-from konstrain.experiments.document import Element, Grid, Heading, Paragraph, Picture, as_markdown
-from konstrain.experiments.lines import grid_of
+from konstrain.experiments.published import Distribution, Figure
 from konstrain.experiments.store import Started, open_store
+from konstrain.experiments.tables import lines_of
 from konstrain.files.outputs import write_whole
+from konstrain.plotting import plot_curves
 
-# The most that is still quick: rows are written once, and kept in a repository.
-_COMPRESSION = 19
-_WORDS = {True: "yes", False: "no", None: "not judged"}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Panels of a figure in one line.
+PANELS_ACROSS: Final = 4
+
+# What draws the runs of one panel.
+Panel = Callable[["Axes", Any, Sequence[Record]], None]
 
 
 def write_files(experiment: Experiment, *, db: Path, output: Path) -> Path:
@@ -27,76 +37,88 @@ def write_files(experiment: Experiment, *, db: Path, output: Path) -> Path:
     with open_store(db) as store:
         records = store.records(experiment.name, keys)
         starts = store.starts(experiment.name)
-    elements = compose_report(experiment, records, starts, n_rows=len(keys))
+    # matplotlib is an extra.
+    figures = experiment.figures if find_spec("matplotlib") is not None else ()
+    pictures = {figure.name: png for figure in figures if (png := draw_figure(figure, records)) is not None}
     output.mkdir(parents=True, exist_ok=True)
-    for picture in (element for element in elements if isinstance(element, Picture)):
-        write_whole(output / picture.name, picture.png)
+    for name, png in pictures.items():
+        write_whole(output / f"{experiment.name}-{name}.png", png)
     write_whole(output / f"{experiment.name}.parquet", as_parquet(records))
     page = output / f"{experiment.name}.md"
-    write_whole(page, as_markdown(elements).encode())
+    text = compose_report(experiment, records, starts, n_rows=len(keys), drawn=set(pictures))
+    write_whole(page, text.encode())
     return page
 
 
 def compose_report(
-    experiment: Experiment, records: Sequence[Record], starts: Sequence[Started], *, n_rows: int
-) -> list[Element]:
-    """Put the report together."""
-    elements: list[Element] = [Heading(experiment.title, 1), Paragraph(experiment.reference + ".")]
-    elements += [Paragraph(note) for note in experiment.notes]
+    experiment: Experiment, records: Sequence[Record], starts: Sequence[Started], *, n_rows: int, drawn: set[str]
+) -> str:
+    """Return the report as Markdown."""
+    blocks = [f"# {escaped(experiment.title)}", escaped(experiment.reference + "."), *map(escaped, experiment.notes)]
     if experiment.claims:
-        elements += [Heading("What was claimed and what was found"), _claims(experiment, records)]
+        blocks += ["## What was claimed and what was found", _claims(experiment, records)]
     for table in experiment.tables:
-        elements += [Heading(table.title), grid_of(table, records)]
-    if find_spec("matplotlib") is not None:
-        elements += _pictures(experiment, records)
-    return [*elements, *_failures(records), *_origin(experiment, records, starts, n_rows)]
+        blocks += [f"## {escaped(table.title)}", as_table(lines_of(table, records))]
+    for figure in experiment.figures:
+        if figure.name in drawn:
+            title = escaped(figure.title)
+            blocks += [f"## {title}", f"![{title}]({experiment.name}-{figure.name}.png)"]
+    blocks += [*_failures(records), *_origin(experiment, records, starts, n_rows)]
+    return "\n\n".join(blocks) + "\n"
 
 
-def _claims(experiment: Experiment, records: Sequence[Record]) -> Grid:
+def escaped(text: str) -> str:
+    """Return text for Markdown in which nothing is taken for HTML, and no cell of a table ends early."""
+    return " ".join(html.escape(text, quote=False).replace("|", "\\|").split("\n"))
+
+
+def as_table(lines: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown, header first; the first column is to the left, the others to the right.
+
+    Examples
+    --------
+    >>> print(as_table([["cluster", "rows"], ["0", "50"]]))
+    | cluster | rows |
+    | --- | ---: |
+    | 0 | 50 |
+    """
+    header, *rows = [[escaped(cell) for cell in line] for line in lines]
+    rules = ["---", *["---:"] * (len(header) - 1)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [header, rules, *rows])
+
+
+def _claims(experiment: Experiment, records: Sequence[Record]) -> str:
+    answers = {True: "yes", False: "no", None: "not judged"}
     verdicts = [(claim.text, claim.judge(records)) for claim in experiment.claims]
-    return Grid(
-        ["claim", "found", "holds"], [[text, verdict.found, _WORDS[verdict.holds]] for text, verdict in verdicts]
-    )
+    rows = [[text, verdict.found, answers[verdict.holds]] for text, verdict in verdicts]
+    return as_table([["claim", "found", "holds"], *rows])
 
 
-def _pictures(experiment: Experiment, records: Sequence[Record]) -> list[Element]:
-    # Imported here: matplotlib is an extra.
-    from konstrain.experiments.pictures import draw
-
-    drawn = [(figure.title, draw(experiment.name, figure, records)) for figure in experiment.figures]
-    return [element for title, picture in drawn if picture is not None for element in (Heading(title), picture)]
-
-
-def _failures(records: Sequence[Record]) -> list[Element]:
-    reasons: dict[tuple[str, str], int] = {}
-    for record in records:
-        if record["status"] == "failed":
-            group = (record["method"], record["reason"].splitlines()[0][:200])
-            reasons[group] = reasons.get(group, 0) + 1
+def _failures(records: Sequence[Record]) -> list[str]:
+    failed = [record for record in records if record["status"] == "failed"]
+    reasons = Counter((record["method"], record["reason"].splitlines()[0][:200]) for record in failed)
     if not reasons:
         return []
     rows = [[method, str(count), reason] for (method, reason), count in reasons.items()]
-    return [Heading("Rows that failed"), Grid(["method", "rows", "reason"], rows)]
+    return ["## Rows that failed", as_table([["method", "rows", "reason"], *rows])]
 
 
-def _origin(
-    experiment: Experiment, records: Sequence[Record], starts: Sequence[Started], n_rows: int
-) -> list[Element]:
-    """How the numbers came about: rows, seeds, commands, machine."""
+def _origin(experiment: Experiment, records: Sequence[Record], starts: Sequence[Started], n_rows: int) -> list[str]:
+    """Return how the numbers came about: rows, seeds, commands, machine."""
     sets = sorted({record["set"] for record in records})
     missing = ", ".join(contender.label for contender in experiment.missing)
-    texts = [
+    blocks = [
+        "## How these numbers came about",
         f"{len(records)} of {n_rows} rows are done; draws of constraints (seeds): {', '.join(map(str, sets))}. The "
         "seed of a method is 1000 times the draw plus the number of the run. Each row ran on one thread in a process "
-        f"of its own. The raw rows are in {experiment.name}.parquet."
+        f"of its own. The raw rows are in {experiment.name}.parquet.",
     ]
     if missing:
-        texts.append(f"Not run, because konstrain has no such method: {missing}.")
-    elements: list[Element] = [Heading("How these numbers came about"), *map(Paragraph, texts)]
-    elements += [Paragraph(command, code=True) for command in dict.fromkeys(start.command for start in starts)]
-    machines = list(dict.fromkeys(tuple(start.machine.items()) for start in starts))
-    elements += [Grid(["", "machine"], [list(item) for item in machine]) for machine in machines]
-    return elements
+        blocks.append(escaped(f"Not run, because konstrain has no such method: {missing}."))
+    # Indented text is shown as it is, markup and all.
+    blocks += [f"    {command}" for command in dict.fromkeys(start.command for start in starts)]
+    machines = dict.fromkeys(tuple(start.machine.items()) for start in starts)
+    return [*blocks, *(as_table([["", "machine"], *machine]) for machine in machines)]
 
 
 def as_parquet(records: Sequence[Record]) -> bytes:
@@ -106,5 +128,65 @@ def as_parquet(records: Sequence[Record]) -> bytes:
     # Not strict: a field may be a number in one case and text in another; its column is then text.
     frame = polars.DataFrame(columns, strict=False)
     file = io.BytesIO()
-    frame.write_parquet(file, compression="zstd", compression_level=_COMPRESSION)
+    # 19 is the densest level that is still quick: rows are written once and kept in a repository.
+    frame.write_parquet(file, compression="zstd", compression_level=19)
     return file.getvalue()
+
+
+def draw_figure(figure: Figure | Distribution, records: Sequence[Record]) -> bytes | None:
+    """Return a figure of an experiment as PNG; None where no run has its measure."""
+    about = [record for record in select(records, **dict(figure.where)) if record["method"] in figure.methods]
+    shown = [run for run in about if run.get(figure.measure) is not None]
+    draw_one: Panel = _draw_sizes
+    if isinstance(figure, Figure):
+        shown, draw_one = [run for run in shown if figure.x in run], _curves_of(figure)
+    return _panels(figure, shown, draw_one) if shown else None
+
+
+def _panels(figure: Figure | Distribution, shown: Sequence[Record], draw_one: Panel) -> bytes:
+    """Draw a panel for each value of a field, its contenders in the order in which the figure names them."""
+    from matplotlib.figure import Figure as Canvas
+
+    panels = list(dict.fromkeys(run[figure.panels] for run in shown))
+    n_across = min(len(panels), PANELS_ACROSS)
+    n_down = -(-len(panels) // n_across)
+    canvas = Canvas(figsize=(5.0 * n_across, 4.0 * n_down), layout="constrained")
+    for number, panel in enumerate(panels):
+        ax = canvas.add_subplot(n_down, n_across, number + 1)
+        runs = select(shown, **{figure.panels: panel})
+        draw_one(ax, panel, sorted(runs, key=lambda run: figure.methods.index(run["method"])))
+        # Inside the axes: the legend takes the place above them.
+        ax.text(0.98, 0.03, str(panel), transform=ax.transAxes, ha="right", fontsize=11, fontweight="bold")
+    file = io.BytesIO()
+    canvas.savefig(file, format="png", dpi=110)
+    return file.getvalue()
+
+
+def _curves_of(figure: Figure) -> Panel:
+    """Return what draws curves of a measure over a field, and published points."""
+
+    def draw_one(ax: "Axes", panel: Any, runs: Sequence[Record]) -> None:
+        plot_curves(
+            [run[figure.x] for run in runs],
+            [run[figure.measure] for run in runs],
+            [run["method"] for run in runs],
+            x_name=figure.x,
+            value_name=MEASURES[figure.measure].title,
+            ax=ax,
+        )
+        for label, points in figure.published.get(panel, {}).items():
+            ax.plot(*zip(*points, strict=True), "k*", label=f"{label}, published")
+
+    return draw_one
+
+
+def _draw_sizes(ax: "Axes", panel: Any, runs: Sequence[Record]) -> None:
+    """Draw the sizes of clusters, largest first."""
+    points = [
+        (place, size, run["method"])
+        for run in runs
+        for place, size in enumerate(sorted(run["sizes"], reverse=True), start=1)
+    ]
+    places, sizes, methods = zip(*points, strict=True)
+    plot_curves(places, sizes, methods, x_name="cluster, largest first", value_name="rows", ax=ax)
+    ax.set_ylim(bottom=0.0)

@@ -1,30 +1,39 @@
-"""Runs the rows of an experiment that are not in the file yet, side by side, each within its limits."""
+"""Run the rows of an experiment that are not in the file yet, side by side, each within its limits."""
 
+import os
 import pickle
+import platform
+import shlex
+import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
 from joblib import Parallel, delayed
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from konstrain.comparison.instance import Instance
 from konstrain.comparison.trial import fit_and_measure
 from konstrain.experiments.declare import GRACE, Case, Experiment, Row
-from konstrain.experiments.machine import command_line, describe_machine
-from konstrain.experiments.progress import shown
-from konstrain.experiments.sandbox import SANDBOXES, Answer
+from konstrain.experiments.sandbox import SANDBOXES, WorkResult
 from konstrain.experiments.store import Started, Store, open_store
 from konstrain.methods import get_method
+
+_PACKAGES = ("konstrain", "numpy", "scipy", "scikit-learn", "highspy", "joblib")
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run came to: rows asked for, there before, done now; reasons of failed ones among all; seconds."""
+    """Counts of a run: all rows, those done before, those done now; reasons of the failed ones; seconds."""
 
     n_rows: int
     n_before: int
@@ -90,26 +99,26 @@ def _run_all(
     experiment: Experiment, todo: list[Row], store: Store, data: Path | None, *, n_jobs: int | None, quiet: bool
 ) -> int:
     """Run rows and keep each as soon as it is finished; only this process writes."""
-    # Threads unless joblib is told otherwise: they only wait for their sandboxes. One row per message: a row that
-    # waits for others of its batch would be lost if we were killed.
+    # Threads by default: they only wait for their sandboxes. One row per message: a row that waits for others of
+    # its batch would be lost if this process were killed.
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", batch_size=1, return_as="generator_unordered")
     n_now = 0
-    with shown(experiment.name, len(todo), quiet=quiet) as advance:
-        answers = parallel(delayed(_guarded)(i, row, experiment.measures, data) for i, row in enumerate(todo))
+    with progress_bar(experiment.name, len(todo), quiet=quiet) as advance:
+        results = parallel(delayed(_guarded)(i, row, experiment.measures, data) for i, row in enumerate(todo))
         try:
-            for number, answer in answers:
-                store.add(experiment.name, todo[number], answer)
+            for number, result in results:
+                store.add(experiment.name, todo[number], result)
                 n_now += 1
-                advance(failed=answer.reason is not None)
+                advance(failed=result.reason is not None)
         except KeyboardInterrupt:
             SANDBOXES.interrupt()
             raise
         finally:
-            answers.close()
+            results.close()
     return n_now
 
 
-def _guarded(number: int, row: Row, measures: tuple[str, ...], data: Path | None) -> tuple[int, Answer]:
+def _guarded(number: int, row: Row, measures: tuple[str, ...], data: Path | None) -> tuple[int, WorkResult]:
     """Run a row in a sandbox of the worker that was given it."""
     limits = {"wall_limit": row.contender.time_limit + GRACE, "memory_limit": row.contender.memory_limit}
     return number, SANDBOXES.run(run_row, row, measures, data, **limits)
@@ -130,10 +139,70 @@ def run_row(row: Row, measures: tuple[str, ...], data: Path | None) -> dict[str,
 
 @lru_cache(maxsize=1)
 def _build(pickled: bytes, data: Path | None) -> Instance:
-    """Build a problem once for all runs on it; they follow each other, and equal cases look alike only in writing."""
+    """Build a problem once for all runs on it; they follow each other, and cases are equal only as bytes."""
     case: Case = pickle.loads(pickled)
     return case.make(data, case.seed)
 
 
 def _now() -> Started:
     return Started(datetime.now(UTC).isoformat(timespec="seconds"), command_line(), describe_machine())
+
+
+@contextmanager
+def progress_bar(title: str, n_rows: int, *, quiet: bool = False) -> Iterator[Callable[..., None]]:
+    """Show on standard error how far a run is; nothing if `quiet`, or where standard error is no terminal."""
+    console = Console(file=sys.stderr)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]} failed"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
+        task = progress.add_task(title, total=n_rows, failed=0)
+
+        def advance(*, failed: bool = False) -> None:
+            so_far = progress.tasks[0].fields["failed"]
+            progress.update(task, advance=1, failed=so_far + failed)
+
+        yield advance
+
+
+def describe_machine() -> dict[str, str]:
+    """Return the processor, cores, memory, system and versions.
+
+    Examples
+    --------
+    >>> sorted(describe_machine())[:4]
+    ['cores', 'highspy', 'joblib', 'konstrain']
+    """
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+        "memory": f"{memory:.0f} GB",
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        **{name: version(name) for name in _PACKAGES},
+    }
+
+
+def _processor() -> str:
+    facts = Path("/proc/cpuinfo")
+    if facts.exists():
+        names = [line.partition(":")[2].strip() for line in facts.read_text().splitlines() if "model name" in line]
+        if names:
+            return names[0]
+    return platform.processor() or platform.machine()
+
+
+def command_line() -> str:
+    """Return the command that started this process, without the folders of the machine it ran on."""
+    program = Path(sys.argv[0])
+    name = f"python -m {program.parent.name}" if program.name == "__main__.py" else program.name
+    if program.parent.name == "experiments":
+        name = "python -m konstrain.experiments"
+    return " ".join([name, *(shlex.quote(argument) for argument in sys.argv[1:])])

@@ -17,16 +17,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 # One thread each: rows run side by side, and their times should not depend on how many do.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-_MEGABYTE = 2**20
+_MEGABYTE: Final = 2**20
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What work came to: a value, or the reason why there is none."""
+class WorkResult:
+    """The value of a piece of work, or the reason why there is none."""
 
     value: Any = None
     reason: str | None = None
@@ -56,23 +56,23 @@ class Sandbox:
 
     def run(
         self, work: Callable[..., Any], *arguments: Any, wall_limit: float, memory_limit: float | None = None
-    ) -> Answer:
+    ) -> WorkResult:
         """Do a piece of work there; `wall_limit` in seconds, `memory_limit` in megabytes beyond what is held."""
         try:
             line = self._started()
             line.send((work, arguments, memory_limit))
             if line.poll(wall_limit):
-                return Answer(*line.recv())
+                return WorkResult(*line.recv())
         except (EOFError, ConnectionError):
-            return Answer(reason=self._how_it_ended())
+            return WorkResult(reason=self._how_it_ended())
         except BaseException:
             self.close()
             raise
         self.close()
-        return Answer(reason=f"TimeLimit: no answer within {wall_limit:g} s")
+        return WorkResult(reason=f"TimeLimit: no answer within {wall_limit:g} s")
 
     def interrupt(self) -> None:
-        """End the process from another thread than the one that waits; that one learns how it ended."""
+        """End the process from another thread than the one that waits; that one gets the reason."""
         process = self._process
         if process is not None:
             process.kill()
@@ -118,7 +118,7 @@ class Sandboxes:
         self._busy: set[Sandbox] = set()
         self._lock = threading.Lock()
 
-    def run(self, work: Callable[..., Any], *arguments: Any, **limits: Any) -> Answer:
+    def run(self, work: Callable[..., Any], *arguments: Any, **limits: Any) -> WorkResult:
         """Do a piece of work in a sandbox that is free, or a new one; arguments as in `Sandbox.run`."""
         with self._lock:
             box = self._idle.pop() if self._idle else Sandbox()
@@ -131,7 +131,7 @@ class Sandboxes:
                 self._idle.append(box)
 
     def interrupt(self) -> None:
-        """End all work under way; whoever waits for it gets the reason."""
+        """End all work under way; its callers get the reason."""
         with self._lock:
             for box in self._busy:
                 box.interrupt()
@@ -150,14 +150,14 @@ atexit.register(SANDBOXES.close)
 
 
 def serve(descriptor: int) -> None:
-    """Answer one piece of work after the other until the other side is gone; what the child process runs."""
+    """Do one piece of work after the other until the other side is gone; the program of the child process."""
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     line = Connection(descriptor)
     try:
         sys.path[:] = line.recv()
         while True:
             work, arguments, memory_limit = line.recv()
-            line.send(_answer(work, arguments, memory_limit))
+            line.send(_result_of(work, arguments, memory_limit))
     except (EOFError, ConnectionError):
         return
 
@@ -169,10 +169,10 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _answer(
+def _result_of(
     work: Callable[..., Any], arguments: tuple[Any, ...], memory_limit: float | None
 ) -> tuple[Any, str | None]:
-    """Value and reason of an `Answer`, which this process knows under another name."""
+    """Return value and reason of a `WorkResult`: in this process the class has another name, so it is not sent."""
     try:
         with memory_limited(memory_limit):
             return work(*arguments), None
@@ -184,7 +184,7 @@ def _answer(
 
 @contextmanager
 def memory_limited(megabytes: float | None) -> Iterator[None]:
-    """Let this process ask for so much more memory and no more; a request beyond it raises MemoryError."""
+    """Let this process ask for at most `megabytes` more memory; a request beyond raises MemoryError."""
     held = _held_bytes()
     if megabytes is None or held is None:
         yield
@@ -198,7 +198,7 @@ def memory_limited(megabytes: float | None) -> Iterator[None]:
 
 
 def _held_bytes() -> int | None:
-    """Address space of this process, which is what the limit counts; None where there is no such count."""
+    """Return the address space of this process, which is what the limit counts; None where there is no such count."""
     pages = Path("/proc/self/statm")
     return int(pages.read_text().split()[0]) * resource.getpagesize() if pages.exists() else None
 

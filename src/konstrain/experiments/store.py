@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from konstrain.comparison.records import Record
 from konstrain.exceptions import FileError
 from konstrain.experiments.declare import Row
-from konstrain.experiments.sandbox import Answer
+from konstrain.experiments.sandbox import WorkResult
 
 # Grows with every change of the tables below.
-VERSION = 1
+VERSION: Final = 1
 _TABLES = """
 CREATE TABLE IF NOT EXISTS rows (
     experiment TEXT NOT NULL,
@@ -53,9 +53,9 @@ class Store:
 
     connection: sqlite3.Connection
 
-    def add(self, experiment: str, row: Row, answer: Answer) -> None:
+    def add(self, experiment: str, row: Row, result: WorkResult) -> None:
         """Keep a finished row, failed or not."""
-        status = "done" if answer.reason is None else "failed"
+        status = "done" if result.reason is None else "failed"
         with self.connection:
             self.connection.execute(
                 "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -68,13 +68,13 @@ class Store:
                     row.run,
                     row.random_state,
                     status,
-                    answer.reason,
-                    json.dumps(answer.value or {}),
+                    result.reason,
+                    json.dumps(result.value or {}),
                 ),
             )
 
     def keys(self, experiment: str, *, failed: bool = True) -> set[str]:
-        """Keys of the finished rows; without those that failed, if so asked."""
+        """Return the keys of the finished rows, with or without those that failed."""
         states = ("done", "failed" if failed else "done")
         found = self.connection.execute(
             "SELECT key FROM rows WHERE experiment = ? AND status IN (?, ?)", (experiment, *states)
@@ -135,7 +135,7 @@ def open_store(path: Path) -> Iterator[Store]:
     FileError
         When the file cannot be opened or written to, is damaged, or was written by another version.
     """
-    with _words_for_failures(path):
+    with _readable_failures(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path)
         try:
@@ -152,13 +152,13 @@ def open_store(path: Path) -> Iterator[Store]:
 
 
 @contextmanager
-def _words_for_failures(path: Path) -> Iterator[None]:
+def _readable_failures(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise FileError(f"cannot use {path}: {error.strerror or error}") from None
     except sqlite3.OperationalError as error:
-        # Not to be opened, locked, read-only, disk full: what SQLite says is for people.
+        # Not to be opened, locked, read-only, disk full: SQLite's own message is readable.
         raise FileError(f"cannot use {path}: {error}") from None
     except (sqlite3.DatabaseError, json.JSONDecodeError):
         raise FileError(f"{path} is damaged, or is no file of results; give another one with --results") from None

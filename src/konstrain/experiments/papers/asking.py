@@ -1,4 +1,4 @@
-"""Asking a person: how good clusters are after so many answers, by how the questions were chosen."""
+"""Asking a person: agreement with the truth by number of answers and by the choice of questions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -13,7 +13,7 @@ from konstrain.comparison.measures import CLOCKED
 from konstrain.comparison.records import Record, groups_of, select, summed_up
 from konstrain.datasets import load
 from konstrain.experiments.declare import Case, Contender, Experiment, Row
-from konstrain.experiments.published import Claim, Column, Figure, Published, Table, Verdict
+from konstrain.experiments.published import Claim, ClaimVerdict, Column, Figure, PaperTable, Published
 from konstrain.scaling import standardized
 from konstrain.suggest import soften, suggest_pairs
 
@@ -36,7 +36,7 @@ PER_ROUND = 5
 WRONG = 0.1
 
 # How questions are chosen and answers used, by the names that curves have.
-WAYS: Mapping[str, Mapping[str, Any]] = {
+STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "random": {},
     "uncertainty": {"strategy": "uncertainty"},
     "uncertainty, ITML": {"strategy": "uncertainty", "metric": "itml"},
@@ -60,19 +60,19 @@ ASKED = {
 
 
 def cases() -> Iterator[Case]:
-    """Every way on the closer sets, the first two everywhere; the answers of one person follow each other."""
+    """Yield every strategy on the closer sets, the first three elsewhere; answers of one person follow each other."""
     for seed in range(N_SEEDS):
         for name in DATA:
-            for way in WAYS if name in CLOSER else EVERYWHERE:
+            for strategy in STRATEGIES if name in CLOSER else EVERYWHERE:
                 for answers in ANSWERS:
-                    make = partial(_instance, name, way, answers)
-                    yield Case.of(make, seed=seed, data=name, way=way, answers=answers)
+                    make = partial(_instance, name, strategy, answers)
+                    yield Case.of(make, seed=seed, data=name, way=strategy, answers=answers)
 
 
-def _instance(name: str, way: str, n_answers: int, folder: Path | None, seed: int) -> Instance:
+def _instance(name: str, strategy: str, n_answers: int, folder: Path | None, seed: int) -> Instance:
     X, classes = _rows(name, folder)
-    pairs, together = _asked(name, way, folder, seed)
-    links = _links(pairs[:n_answers], together[:n_answers], WAYS[way].get("noise", 0.0))
+    pairs, together = _asked(name, strategy, folder, seed)
+    links = _links(pairs[:n_answers], together[:n_answers], STRATEGIES[strategy].get("noise", 0.0))
     return Instance(X, int(classes.max()) + 1, classes, links)
 
 
@@ -89,10 +89,10 @@ def _links(pairs: NDArray[np.int64], together: NDArray[np.bool_], noise: float) 
 
 
 @lru_cache(maxsize=1)
-def _asked(name: str, way: str, folder: Path | None, seed: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """All questions put to one person, and the answers: right, but for the share that the way expects to be wrong."""
+def _asked(name: str, strategy: str, folder: Path | None, seed: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return all questions put to one person, and the answers, of which the strategy's noise is wrong."""
     X, classes = _rows(name, folder)
-    options = dict(WAYS[way])
+    options = dict(STRATEGIES[strategy])
     noise = options.get("noise", 0.0)
     rng = np.random.default_rng(seed)
     pairs = np.zeros((0, 2), dtype=np.int64)
@@ -112,40 +112,40 @@ def _asked(name: str, way: str, folder: Path | None, seed: int) -> tuple[NDArray
     return pairs, together
 
 
-def _curve(records: Sequence[Record], data: str, way: str) -> dict[int, float]:
-    """Mean ARI by number of answers."""
-    runs = groups_of(select(records, data=data, method=way), ["answers"])
+def _curve(records: Sequence[Record], data: str, strategy: str) -> dict[int, float]:
+    """Return the mean ARI by number of answers."""
+    runs = groups_of(select(records, data=data, method=strategy), ["answers"])
     means = {int(answers): summed_up(group, "ari", "mean") for (answers,), group in runs.items()}
     return {answers: mean for answers, mean in sorted(means.items()) if mean is not None}
 
 
 def _height(curve: Mapping[int, float], upto: int) -> float:
-    """Mean height of a curve from no answers to so many: the area under it over its length."""
+    """Return the mean height of a curve from 0 to `upto` answers: the area under it over its length."""
     at = [answers for answers in curve if answers <= upto]
     return float(np.trapezoid([curve[answers] for answers in at], at)) / upto
 
 
-def _judge_half(way: str, records: Sequence[Record]) -> Verdict:
+def _judge_half(strategy: str, records: Sequence[Record]) -> ClaimVerdict:
     heights = {}
     for name in DATA:
-        ours, random = (_curve(records, name, chosen) for chosen in (way, "random"))
+        ours, random = (_curve(records, name, chosen) for chosen in (strategy, "random"))
         if ANSWERS[-1] in ours and ANSWERS[-1] in random:
             heights[name] = (_height(ours, 50), _height(random, 100))
     below = [
         f"{name} ({ours:.3f} against {theirs:.3f})" for name, (ours, theirs) in heights.items() if ours <= theirs
     ]
     found = f"on {len(heights) - len(below)} of {len(heights)} sets" + (f"; not {', '.join(below)}" if below else "")
-    return Verdict(found, len(heights) - len(below) >= N_ASKED if len(heights) == len(DATA) else None)
+    return ClaimVerdict(found, len(heights) - len(below) >= N_ASKED if len(heights) == len(DATA) else None)
 
 
-def _judge_asked(records: Sequence[Record]) -> Verdict:
+def _judge_asked(records: Sequence[Record]) -> ClaimVerdict:
     found = {point: _curve(records, point[0], "uncertainty, ITML").get(point[1]) for point in ASKED}
     if None in found.values():
-        return Verdict("no rows", None)
+        return ClaimVerdict("no rows", None)
     below = [
         f"{name} {n} ({found[name, n]:.3f}, asked {ASKED[name, n]})" for name, n in ASKED if _misses(found, name, n)
     ]
-    return Verdict(
+    return ClaimVerdict(
         f"at {len(ASKED) - len(below)} of 9 points" + (f"; not {', '.join(below)}" if below else ""), not below
     )
 
@@ -156,26 +156,28 @@ def _misses(found: Mapping[tuple[str, int], float | None], name: str, answers: i
     return value is None or round(value, 2) < ASKED[name, answers]
 
 
-def _judge_wrong(way: str, records: Sequence[Record]) -> Verdict:
+def _judge_wrong(strategy: str, records: Sequence[Record]) -> ClaimVerdict:
     lost = {}
     for name in CLOSER:
-        right, wrong = (_curve(records, name, chosen) for chosen in (way, f"{way}, 10% wrong"))
+        right, wrong = (_curve(records, name, chosen) for chosen in (strategy, f"{strategy}, 10% wrong"))
         start = _curve(records, name, "random").get(0)
         if start is None or ANSWERS[-1] not in right or ANSWERS[-1] not in wrong:
-            return Verdict("no rows", None)
+            return ClaimVerdict("no rows", None)
         lost[name] = (_height(right, 100) - _height(wrong, 100)) / (_height(right, 100) - start)
     words = ", ".join(f"{name} {100 * share:.0f}%" for name, share in lost.items())
-    return Verdict(f"lost: {words}", max(lost.values()) <= 1 / 3)
+    return ClaimVerdict(f"lost: {words}", max(lost.values()) <= 1 / 3)
 
 
-def _chosen_by(way: str, case: Case) -> bool:
-    return ("way", way) in case.fields
+def _chosen_by(strategy: str, case: Case) -> bool:
+    return ("way", strategy) in case.fields
 
 
-def _contender(way: str, options: Mapping[str, Any]) -> Contender:
+def _contender(strategy: str, options: Mapping[str, Any]) -> Contender:
     params = (("metric", options["metric"]),) if "metric" in options else ()
     # The first row of a person also asks all the questions.
-    return Contender(way, "constrained-kmeans", params=params, time_limit=600.0, fits=partial(_chosen_by, way))
+    return Contender(
+        strategy, "constrained-kmeans", params=params, time_limit=600.0, fits=partial(_chosen_by, strategy)
+    )
 
 
 def _quick(row: Row) -> bool:
@@ -184,13 +186,18 @@ def _quick(row: Row) -> bool:
 
 CLAIMS = (
     *(
-        Claim(f"{way}: half the answers of random pairs are enough on {N_ASKED} sets", partial(_judge_half, way))
-        for way in EVERYWHERE[1:]
+        Claim(
+            f"{strategy}: half the answers of random pairs are enough on {N_ASKED} sets",
+            partial(_judge_half, strategy),
+        )
+        for strategy in EVERYWHERE[1:]
     ),
     Claim("With the learned metric at least what was asked on Iris, Wine and Breast Cancer", _judge_asked),
     *(
-        Claim(f"{way}: with 10% wrong answers at most a third of the gain is lost", partial(_judge_wrong, way))
-        for way in EVERYWHERE[1:]
+        Claim(
+            f"{strategy}: with 10% wrong answers at most a third of the gain is lost", partial(_judge_wrong, strategy)
+        )
+        for strategy in EVERYWHERE[1:]
     ),
 )
 
@@ -199,13 +206,13 @@ EXPERIMENT = Experiment(
     title="Asking a person: agreement with the truth by number of answers",
     reference="Xiong, Azimi, Fern (2014), Active Learning of Constraints for Semi-Supervised Clustering",
     cases=cases,
-    contenders=tuple(_contender(way, options) for way, options in WAYS.items()),
+    contenders=tuple(_contender(strategy, options) for strategy, options in STRATEGIES.items()),
     measures=("ari", "broken", *CLOCKED),
     tables=(
-        Table(
+        PaperTable(
             "Mean ARI by number of answers",
             ("data", "answers"),
-            tuple(Column(way, way, "ari") for way in WAYS),
+            tuple(Column(strategy, strategy, "ari") for strategy in STRATEGIES),
             {
                 (name, answers): {"uncertainty, ITML": Published(ASKED.get((name, answers)))}
                 for name in DATA
@@ -214,7 +221,7 @@ EXPERIMENT = Experiment(
             total="mean",
         ),
     ),
-    figures=(Figure("curves", "ARI by number of answers", "answers", "ari", "data", tuple(WAYS)),),
+    figures=(Figure("curves", "ARI by number of answers", "answers", "ari", "data", tuple(STRATEGIES)),),
     claims=(*CLAIMS, *(claim.from_draw(FIRST_FRESH) for claim in CLAIMS)),
     quick=_quick,
     notes=(

@@ -10,8 +10,7 @@ from konstrain.comparison.measures import CLOCKED
 from konstrain.comparison.records import Group, Record, select
 from konstrain.datasets import load, sample_babaki
 from konstrain.experiments.declare import Case, Contender, Experiment, Row
-from konstrain.experiments.papers._reading import published
-from konstrain.experiments.published import Claim, Column, Figure, Published, Table, Verdict
+from konstrain.experiments.published import Claim, ClaimVerdict, Column, Figure, PaperTable, Published, read_number
 
 # Number of constraints; for k=3 and k=5: share of COP-KMeans runs that keep all, their best, the best of CCCG.
 TABLE_6 = """
@@ -68,7 +67,7 @@ def _published(data: str, headings: Sequence[str]) -> dict[Group, dict[str, Publ
         count, *cells = line.split()
         for number, n_clusters in enumerate(KINDS[data]):
             part = cells[number * len(headings) : (number + 1) * len(headings)]
-            found[data, n_clusters, int(count)] = dict(zip(headings, map(published, part), strict=True))
+            found[data, n_clusters, int(count)] = dict(zip(headings, map(read_number, part), strict=True))
     return found
 
 
@@ -87,17 +86,17 @@ def _instance(name: str, n_clusters: int, n_links: int, folder: Path | None, see
     return Instance(data.X, n_clusters, data.labels, sample.links)
 
 
-def _judge_proofs(records: Sequence[Record]) -> Verdict:
+def _judge_proofs(records: Sequence[Record]) -> ClaimVerdict:
     runs = select(records, method="exact")
     proved = sum(run.get("proved") is True for run in runs)
     infeasible = sum((run["reason"] or "").startswith("InfeasibleError") for run in runs)
     provers = Counter(run["prover"] for run in runs if run.get("proved") is True)
     by = ", ".join(f"{count} by {prover}" for prover, count in provers.most_common())
     found = f"{proved} optima ({by}) and {infeasible} infeasible ones proved of {len(runs)}"
-    return Verdict(found, proved + infeasible == len(runs) if runs else None)
+    return ClaimVerdict(found, proved + infeasible == len(runs) if runs else None)
 
 
-def _judge_columns(records: Sequence[Record]) -> Verdict:
+def _judge_columns(records: Sequence[Record]) -> ClaimVerdict:
     """Of the lines that the paper proved, those that column generation alone proves too."""
     marked = {
         group
@@ -107,10 +106,10 @@ def _judge_columns(records: Sequence[Record]) -> Verdict:
     }
     runs = [run for run in select(records, method=COLUMNS) if (run["data"], run["k"], run["links"]) in marked]
     proved = sum(run.get("proved") is True or (run["reason"] or "").startswith("InfeasibleError") for run in runs)
-    return Verdict(f"{proved} of {len(runs)}", proved == len(runs) if runs else None)
+    return ClaimVerdict(f"{proved} of {len(runs)}", proved == len(runs) if runs else None)
 
 
-def _judge_below(records: Sequence[Record]) -> Verdict:
+def _judge_below(records: Sequence[Record]) -> ClaimVerdict:
     optimum = {
         (run["data"], run["k"], run["links"]): run["sse"] for run in select(records, method="exact", proved=True)
     }
@@ -120,7 +119,7 @@ def _judge_below(records: Sequence[Record]) -> Verdict:
         if run.get("sse_kept") is not None and (case := (run["data"], run["k"], run["links"])) in optimum
     ]
     below = sum(theirs < ours * (1 - 1e-6) for theirs, ours in compared)
-    return Verdict(f"{below} of {len(compared)} runs below the optimum", below == 0 if compared else None)
+    return ClaimVerdict(f"{below} of {len(compared)} runs below the optimum", below == 0 if compared else None)
 
 
 def _quick(row: Row) -> bool:
@@ -130,7 +129,7 @@ def _quick(row: Row) -> bool:
     return row.run < 10
 
 
-def _table(number: int, data: str) -> Table:
+def _table(number: int, data: str) -> PaperTable:
     shared = (Column(SAT, "COP-KMeans", "kept_all", "share", 1), Column(BEST, "COP-KMeans", "sse_kept", "min"))
     ours = (
         Column(f"{SHUFFLED}: keeps all", SHUFFLED, "kept_all", "share", 1),
@@ -144,7 +143,7 @@ def _table(number: int, data: str) -> Table:
     )
     better = Column(BETTER, "exact", "sse_kept", "min", 2, relative_to="COP-KMeans")
     title = f"Table {number}: {data.capitalize()}, one set of constraints per line (* proved)"
-    return Table(title, ("data", "k", "links"), (*shared, *ours, better), _lines(data))
+    return PaperTable(title, ("data", "k", "links"), (*shared, *ours, better), _lines(data))
 
 
 def _lines(data: str) -> dict[Group, dict[str, Published]]:

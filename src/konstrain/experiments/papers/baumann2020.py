@@ -11,8 +11,7 @@ from konstrain.comparison.measures import CLOCKED
 from konstrain.comparison.records import Record, groups_of, select, values_of
 from konstrain.datasets import load, sample_baumann
 from konstrain.experiments.declare import Case, Contender, Experiment, Row
-from konstrain.experiments.papers._reading import read_table
-from konstrain.experiments.published import Claim, Column, Published, Table, Verdict
+from konstrain.experiments.published import Claim, ClaimVerdict, Column, PaperTable, Published, read_table
 
 # Share of the rows, in percent, that the number of pairs comes from.
 SHARES = (10, 15, 20)
@@ -109,57 +108,57 @@ def instance_of(name: str, share: int, folder: Path | None, seed: int) -> Instan
     return Instance(data.X, data.n_clusters, data.labels, sample.links)
 
 
-def _judge_mean(constraints: str, records: Sequence[Record]) -> Verdict:
+def _judge_mean(constraints: str, records: Sequence[Record]) -> ClaimVerdict:
     ours = _means(records, "BLPKM-CC", constraints)
     if not ours:
-        return Verdict("no rows", None)
+        return ClaimVerdict("no rows", None)
     mean = float(np.mean(list(ours.values())))
-    return Verdict(f"{mean:.3f} over {len(ours)} sets", mean >= ASKED[constraints])
+    return ClaimVerdict(f"{mean:.3f} over {len(ours)} sets", mean >= ASKED[constraints])
 
 
-def _judge_links(records: Sequence[Record]) -> Verdict:
+def _judge_links(records: Sequence[Record]) -> ClaimVerdict:
     runs = select(records, method="BLPKM-CC")
     broken = sum(values_of(runs, "broken"))
     failed = sum(record["status"] == "failed" for record in runs)
-    return Verdict(
+    return ClaimVerdict(
         f"{broken} broken links, {failed} failed of {len(runs)} runs", broken + failed == 0 if runs else None
     )
 
 
-def _judge_dils(records: Sequence[Record]) -> Verdict:
+def _judge_dils(records: Sequence[Record]) -> ClaimVerdict:
     pairs = [(_means(records, "BLPKM-CC", s), _means(records, "DILS", s)) for s in SETS]
     means = [
         (np.mean([ours[d] for d in dils]), np.mean(list(dils.values()))) for ours, dils in pairs if ours and dils
     ]
     found = ", ".join(f"{ours:.3f} against {dils:.3f}" for ours, dils in means)
-    return Verdict(found or "no rows", all(ours > dils for ours, dils in means) if means else None)
+    return ClaimVerdict(found or "no rows", all(ours > dils for ours, dils in means) if means else None)
 
 
-def _judge_perfect(records: Sequence[Record]) -> Verdict:
+def _judge_perfect(records: Sequence[Record]) -> ClaimVerdict:
     ours = _means(records, "BLPKM-CC", "CS20")
     # The paper prints three digits.
     perfect = sum(round(mean, 3) == 1.0 for mean in ours.values())
-    return Verdict(f"{perfect} of {len(ours)}", perfect >= N_PERFECT if ours else None)
+    return ClaimVerdict(f"{perfect} of {len(ours)}", perfect >= N_PERFECT if ours else None)
 
 
-def _judge_proofs(records: Sequence[Record]) -> Verdict:
+def _judge_proofs(records: Sequence[Record]) -> ClaimVerdict:
     proved = values_of(select(records, method="exact"), "proved")
-    return Verdict(f"{sum(map(bool, proved))} of {len(proved)} runs", all(proved) if proved else None)
+    return ClaimVerdict(f"{sum(map(bool, proved))} of {len(proved)} runs", all(proved) if proved else None)
 
 
-def _judge_front_door(records: Sequence[Record]) -> Verdict:
+def _judge_front_door(records: Sequence[Record]) -> ClaimVerdict:
     pairs = [(_means(records, "ConstrainedKMeans", s), _means(records, "BLPKM-CC", s)) for s in SETS]
     means = [
         (np.mean(list(ours.values())), np.mean(list(theirs.values()))) for ours, theirs in pairs if ours and theirs
     ]
     found = ", ".join(f"{ours:.3f} against {theirs:.3f}" for ours, theirs in means)
-    return Verdict(found or "no rows", all(ours > theirs for ours, theirs in means) if means else None)
+    return ClaimVerdict(found or "no rows", all(ours > theirs for ours, theirs in means) if means else None)
 
 
-def _judge_seconds(records: Sequence[Record]) -> Verdict:
+def _judge_seconds(records: Sequence[Record]) -> ClaimVerdict:
     totals = [sum(_means(records, "BLPKM-CC", constraints, "cpu_seconds").values()) for constraints in SETS]
     found = " / ".join(f"{total:.2f} s" for total in totals)
-    return Verdict(found, max(totals) < 1.0 if max(totals) > 0 else None)
+    return ClaimVerdict(found, max(totals) < 1.0 if max(totals) > 0 else None)
 
 
 def _means(records: Sequence[Record], method: str, constraints: str, measure: str = "ari") -> dict[str, float]:
@@ -206,7 +205,7 @@ EXPERIMENT = Experiment(
         *CLOCKED,
     ),
     tables=(
-        Table(
+        PaperTable(
             "Table III: mean ARI",
             ("data", "constraints"),
             (*_columns("ari"), Column("exact: proved", "exact", "proved", "share", 0)),
@@ -214,7 +213,7 @@ EXPERIMENT = Experiment(
             total="mean",
             printed_totals=_last_line(PRINTED_MEANS),
         ),
-        Table(
+        PaperTable(
             "Table IV: mean seconds of one run (ours: of one processor)",
             ("data", "constraints"),
             _columns("cpu_seconds"),

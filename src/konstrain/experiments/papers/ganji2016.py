@@ -12,8 +12,7 @@ from konstrain.comparison.measures import CLOCKED
 from konstrain.comparison.records import Record, groups_of, select, values_of
 from konstrain.datasets import flip_links, load, sample_ganji
 from konstrain.experiments.declare import Case, Contender, Experiment, Row
-from konstrain.experiments.papers._reading import read_lines
-from konstrain.experiments.published import Claim, Column, Figure, Table, Verdict
+from konstrain.experiments.published import Claim, ClaimVerdict, Column, Figure, PaperTable, read_lines
 
 # Data set and number of constraints; broken must-links and cannot-links of CVQE, CSP and LCC.
 TABLE_2 = """
@@ -200,23 +199,23 @@ def _often(
     )
 
 
-def _judge_must_links(records: Sequence[Record]) -> Verdict:
+def _judge_must_links(records: Sequence[Record]) -> ClaimVerdict:
     runs = select(records, method="LCC", part="tables")
     broken = sum(values_of(runs, "broken_ml"))
-    return Verdict(f"{broken} broken in {len(runs)} runs", broken == 0 if runs else None)
+    return ClaimVerdict(f"{broken} broken in {len(runs)} runs", broken == 0 if runs else None)
 
 
-def _judge_cannot_links(records: Sequence[Record]) -> Verdict:
+def _judge_cannot_links(records: Sequence[Record]) -> ClaimVerdict:
     within, repaired = _within_published(records, "LCC"), _within_published(records, REPAIRED)
     n_lines = sum(map(len, within.values()))
     found = (
         f"{_n_good(within)} of {len(within)} data sets at every number of constraints, {_n_lines_good(within)} of "
         f"{n_lines} lines; with our repair {_n_good(repaired)} data sets, {_n_lines_good(repaired)} lines"
     )
-    return Verdict(found, _n_good(within) >= 10 if within else None)
+    return ClaimVerdict(found, _n_good(within) >= 10 if within else None)
 
 
-def _judge_csp(records: Sequence[Record]) -> Verdict:
+def _judge_csp(records: Sequence[Record]) -> ClaimVerdict:
     """Of the lines of Table 3, those where the mean NMI is within two published spreads, and rounding."""
     printed = read_lines(TABLE_3, _headings("NMI", "-ML", "-ML-CL"))
     outside, n_lines = [], 0
@@ -227,7 +226,7 @@ def _judge_csp(records: Sequence[Record]) -> Verdict:
             if abs(sum(values) / len(values) - theirs.value) > 2 * theirs.sd + ROUNDING:
                 outside.append(f"{data} {links}")
     found = f"{n_lines - len(outside)} of {n_lines} lines" + (f", not {', '.join(outside)}" if outside else "")
-    return Verdict(found, not outside if n_lines else None)
+    return ClaimVerdict(found, not outside if n_lines else None)
 
 
 def _within_published(records: Sequence[Record], method: str) -> dict[str, list[bool]]:
@@ -249,7 +248,7 @@ def _n_lines_good(within: dict[str, list[bool]]) -> int:
     return sum(map(sum, within.values()))
 
 
-def _judge_rise(records: Sequence[Record]) -> Verdict:
+def _judge_rise(records: Sequence[Record]) -> ClaimVerdict:
     curves: dict[object, list[float]] = {}
     points = groups_of(select(records, method="LCC", part="number"), ["data", "links"])
     for (data, _), runs in sorted(points.items()):
@@ -258,10 +257,10 @@ def _judge_rise(records: Sequence[Record]) -> Verdict:
     steps = [after > before for curve in curves.values() for before, after in pairwise(curve)]
     risen = [curve[-1] > curve[0] for curve in curves.values()]
     found = f"{sum(risen)} of {len(risen)} curves end above their start; {sum(steps)} of {len(steps)} steps rise"
-    return Verdict(found, all(risen) if steps else None)
+    return ClaimVerdict(found, all(risen) if steps else None)
 
 
-def _judge_noise(records: Sequence[Record]) -> Verdict:
+def _judge_noise(records: Sequence[Record]) -> ClaimVerdict:
     """Compare the two least wrong sets of constraints with the two most wrong ones."""
     losses: dict[str, float] = {}
     for (method,), runs in groups_of(select(records, part="noise"), ["method"]).items():
@@ -273,16 +272,16 @@ def _judge_noise(records: Sequence[Record]) -> Verdict:
             losses[str(method)] = sum(few) / len(few) - sum(many) / len(many)
     found = "NMI lost: " + ", ".join(f"{method} {loss:.3f}" for method, loss in losses.items())
     if len(losses) < 3:
-        return Verdict("too few rows", None)
-    return Verdict(found, min(losses.values()) > 0 and max(losses, key=losses.__getitem__) == "LCC")
+        return ClaimVerdict("too few rows", None)
+    return ClaimVerdict(found, min(losses.values()) > 0 and max(losses, key=losses.__getitem__) == "LCC")
 
 
-def _judge_ours(records: Sequence[Record]) -> Verdict:
+def _judge_ours(records: Sequence[Record]) -> ClaimVerdict:
     runs = select(records, method="ConstrainedKMeans")
     broken = sum(values_of(runs, "broken_ml")) + sum(values_of(runs, "broken_cl"))
     failed = sum(run["status"] == "failed" for run in runs)
     found = f"{broken} broken in {len(runs)} runs, {failed} failed"
-    return Verdict(found, broken == 0 and failed == 0 if runs else None)
+    return ClaimVerdict(found, broken == 0 and failed == 0 if runs else None)
 
 
 def _quick(row: Row) -> bool:
@@ -322,7 +321,7 @@ EXPERIMENT = Experiment(
         *CLOCKED,
     ),
     tables=(
-        Table(
+        PaperTable(
             "Table 2: broken must-links and cannot-links",
             ("data", "links"),
             (
@@ -332,7 +331,7 @@ EXPERIMENT = Experiment(
             read_lines(TABLE_2, _headings("ML", "CL")),
             where=(("part", "tables"),),
         ),
-        Table(
+        PaperTable(
             "Table 3: NMI of all rows, of those without must-links (-ML), of those without links (-ML-CL)",
             ("data", "links"),
             (
@@ -342,7 +341,7 @@ EXPERIMENT = Experiment(
             read_lines(TABLE_3, _headings("NMI", "-ML", "-ML-CL")),
             where=(("part", "tables"),),
         ),
-        Table(
+        PaperTable(
             "Table 4: NMI and seconds on Iris; CCCG is column generation alone, from the best of 10 runs of CVQE",
             ("data", "links"),
             (

@@ -12,7 +12,7 @@ from konstrain.comparison.measures import CLOCKED
 from konstrain.comparison.records import Record, groups_of, summed_up
 from konstrain.datasets import load, sample_jia
 from konstrain.experiments.declare import Case, Contender, Experiment, Row
-from konstrain.experiments.published import Claim, Column, Figure, Published, Table, Verdict
+from konstrain.experiments.published import Claim, ClaimVerdict, Column, Figure, PaperTable, Published
 
 # Numbers of constraints, and below them thousandths of a millisecond of the greedy method and of the paper's.
 TABLE_2 = {
@@ -98,15 +98,15 @@ def _rand(records: Sequence[Record], method: str) -> dict[tuple[str, int], dict[
     return found
 
 
-def _judge_iris(records: Sequence[Record]) -> Verdict:
+def _judge_iris(records: Sequence[Record]) -> ClaimVerdict:
     sets = _rand(records, "matching").get(("iris", 400))
     if not sets:
-        return Verdict("no rows", None)
+        return ClaimVerdict("no rows", None)
     mean = statistics.fmean(sets.values())
-    return Verdict(f"{mean:.4f}", mean >= 0.97)
+    return ClaimVerdict(f"{mean:.4f}", mean >= 0.97)
 
 
-def _judge_curves(records: Sequence[Record], *, least_links: int = 0) -> Verdict:
+def _judge_curves(records: Sequence[Record], *, least_links: int = 0) -> ClaimVerdict:
     """Compare means; the sets of constraints tell how sure a difference is."""
     ours, theirs = _rand(records, "matching"), _rand(records, "greedy")
     above, below = 0, []
@@ -117,7 +117,7 @@ def _judge_curves(records: Sequence[Record], *, least_links: int = 0) -> Verdict
         if gain <= 0:
             below.append(f"{point[0]} {point[1]} ({gain:+.4f}, standard error {error:.4f})")
     found = f"above at {above} of {above + len(below)} points" + (f", not at {', '.join(below)}" if below else "")
-    return Verdict(found, not below if above or below else None)
+    return ClaimVerdict(found, not below if above or below else None)
 
 
 def _standard_error(values: Sequence[float]) -> float:
@@ -141,13 +141,13 @@ EXPERIMENT = Experiment(
     ),
     measures=("rand", "ari", "broken", "sse", *CLOCKED),
     tables=(
-        Table(
+        PaperTable(
             "Fig. 2 in numbers: mean Rand index",
             ("data", "links"),
             tuple(Column(name, name, "rand", digits=4) for name in ("matching", "greedy", "ConstrainedKMeans")),
             _spoken_of(),
         ),
-        Table(
+        PaperTable(
             "Table 2: mean seconds of one run (ours: of one processor)",
             ("data", "links"),
             tuple(

@@ -14,8 +14,16 @@ from konstrain.comparison.measures import CLOCKED
 from konstrain.comparison.records import Group, Record, groups_of, select, summed_up, values_of
 from konstrain.datasets import load, make_gaussian_balls, sample_le
 from konstrain.experiments.declare import Case, Contender, Experiment, Row
-from konstrain.experiments.papers._reading import read_lines
-from konstrain.experiments.published import Claim, Column, Distribution, Figure, Published, Table, Verdict
+from konstrain.experiments.published import (
+    Claim,
+    ClaimVerdict,
+    Column,
+    Distribution,
+    Figure,
+    PaperTable,
+    Published,
+    read_lines,
+)
 
 # Data set and subset; NMI of the methods in the order of `COMPARED`.
 TABLE_1_NMI = """
@@ -51,7 +59,7 @@ COMPARED = ("KM", "CKSC", "HKM", "BKM", "CKM", "BCLS", "COP", "BCKM")
 PRINTED, HARDER = (0.1, 0.5, 0.7), (2.0, 4.0)
 # The paper names 10, 20 and 50 clusters, the others are in its pictures.
 NUMBERS = (10, 20, 30, 40, 50)
-# What stands in for images: subsets of 10 to 15 classes, where there are so many, with as many rows each.
+# What stands in for images: subsets of up to 15 classes with equally many rows each.
 STAND_INS = {
     "digits": (10, 10, 10),
     "optdigits": (10, 10, 10),
@@ -119,7 +127,7 @@ def _mean(records: Sequence[Record], method: str, measure: str) -> float | None:
     return summed_up(select(records, method=method), measure, "mean")
 
 
-def _judge_above(part: str, by: tuple[str, ...], other: str, records: Sequence[Record]) -> Verdict:
+def _judge_above(part: str, by: tuple[str, ...], other: str, records: Sequence[Record]) -> ClaimVerdict:
     """Compare BCKM with another method at each point, and name those where it is below."""
     n_points, below = 0, []
     for point, runs in groups_of(select(records, part=part), by).items():
@@ -130,10 +138,10 @@ def _judge_above(part: str, by: tuple[str, ...], other: str, records: Sequence[R
             if ours < theirs - 1e-9:
                 below.append(f"{' '.join(map(str, point))} ({ours:.3f} against {theirs:.3f})")
     found = f"at {n_points - len(below)} of {n_points} points" + (f", not at {', '.join(below)}" if below else "")
-    return Verdict(found, not below if n_points else None)
+    return ClaimVerdict(found, not below if n_points else None)
 
 
-def _judge_fall(records: Sequence[Record]) -> Verdict:
+def _judge_fall(records: Sequence[Record]) -> ClaimVerdict:
     """Of each variance and method, whether the NMI at the most clusters is below the one at the fewest."""
     falls: dict[float, list[str]] = {}
     for (sigma,), runs in groups_of(select(records, part="balls"), ["sigma"]).items():
@@ -141,27 +149,27 @@ def _judge_fall(records: Sequence[Record]) -> Verdict:
         known = {name: pair for name, pair in ends.items() if None not in pair}
         falls[sigma] = [name for name, (few, many) in known.items() if (many or 0.0) < (few or 0.0) - 1e-9]
     if not falls:
-        return Verdict("no rows", None)
+        return ClaimVerdict("no rows", None)
     found = "; ".join(f"sigma {sigma}: {', '.join(names) or 'none'}" for sigma, names in falls.items())
-    return Verdict(f"NMI falls from k=10 to 50 at {found}", set(falls[HARDER[-1]]) == set(COMPARED))
+    return ClaimVerdict(f"NMI falls from k=10 to 50 at {found}", set(falls[HARDER[-1]]) == set(COMPARED))
 
 
-def _judge_seconds(records: Sequence[Record]) -> Verdict:
+def _judge_seconds(records: Sequence[Record]) -> ClaimVerdict:
     """The paper: "our runtime is only slightly higher" than that of CKM."""
     means = {name: _mean(records, name, "cpu_seconds") for name in COMPARED}
     known = {name: mean for name, mean in means.items() if mean is not None}
     if len(known) < len(COMPARED):
-        return Verdict("too few rows", None)
+        return ClaimVerdict("too few rows", None)
     found = ", ".join(f"{name} {seconds:.2f}" for name, seconds in sorted(known.items(), key=lambda item: -item[1]))
     slowest = max(known, key=known.__getitem__)
-    return Verdict(f"mean seconds: {found}; the slowest is {slowest}", known["BCKM"] <= 1.5 * known["CKM"])
+    return ClaimVerdict(f"mean seconds: {found}; the slowest is {slowest}", known["BCKM"] <= 1.5 * known["CKM"])
 
 
-def _judge_sizes(records: Sequence[Record]) -> Verdict:
+def _judge_sizes(records: Sequence[Record]) -> ClaimVerdict:
     runs = [run for run in select(records, method="BCKM") if run["status"] == "done"]
     equal = sum(run["smallest"] == run["largest"] for run in runs)
     broken = sum(values_of(runs, "broken"))
-    return Verdict(f"{equal} of {len(runs)} runs, {broken} broken links", equal == len(runs) if runs else None)
+    return ClaimVerdict(f"{equal} of {len(runs)} runs, {broken} broken links", equal == len(runs) if runs else None)
 
 
 def _quick(row: Row) -> bool:
@@ -191,11 +199,11 @@ EXPERIMENT = Experiment(
     ),
     measures=("nmi", "ari", "broken", "sse", "sizes", "smallest", "largest", *CLOCKED),
     tables=(
-        Table("Fig. 1 in numbers: mean NMI", ("sigma", "k"), _columns("nmi", 3), where=(("part", "balls"),)),
-        Table(
+        PaperTable("Fig. 1 in numbers: mean NMI", ("sigma", "k"), _columns("nmi", 3), where=(("part", "balls"),)),
+        PaperTable(
             "Fig. 1 in numbers: mean seconds", ("sigma", "k"), _columns("cpu_seconds", 2), where=(("part", "balls"),)
         ),
-        Table(
+        PaperTable(
             "Fig. 2: smallest and largest cluster",
             ("sigma", "k"),
             tuple(
@@ -205,14 +213,14 @@ EXPERIMENT = Experiment(
             ),
             where=(("part", "balls"),),
         ),
-        Table(
+        PaperTable(
             "Table 1: NMI; published: subsets of MNIST, ours: subsets of digits and others",
             ("data", "subset", "classes"),
             _columns("nmi", 2),
             _stand_in(TABLE_1_NMI),
             where=(("part", "real"),),
         ),
-        Table(
+        PaperTable(
             "Table 1: seconds; published: subsets of MNIST, ours: subsets of digits and others, of one processor",
             ("data", "subset", "classes"),
             _columns("cpu_seconds", 2),

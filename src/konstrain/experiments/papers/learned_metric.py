@@ -9,7 +9,7 @@ from konstrain.comparison.measures import CLOCKED
 from konstrain.comparison.records import Record, groups_of, select, summed_up
 from konstrain.experiments.declare import Case, Contender, Experiment, Row
 from konstrain.experiments.papers.baumann2020 import DATA, instance_of
-from konstrain.experiments.published import Claim, Column, Table, Verdict
+from konstrain.experiments.published import Claim, ClaimVerdict, Column, PaperTable
 
 # Share of the rows, in percent, that the number of pairs comes from.
 SHARES = (1, 2, 5)
@@ -45,19 +45,19 @@ def _gains(records: Sequence[Record], *fields: str) -> dict[str, float]:
     }
 
 
-def _judge_gain(records: Sequence[Record]) -> Verdict:
+def _judge_gain(records: Sequence[Record]) -> ClaimVerdict:
     gains = list(_gains(records, "data", "constraints").values())
     if not gains:
-        return Verdict("no rows", None)
-    return Verdict(f"{np.mean(gains):+.3f} over {len(gains)} lines", float(np.mean(gains)) >= LEAST_GAIN)
+        return ClaimVerdict("no rows", None)
+    return ClaimVerdict(f"{np.mean(gains):+.3f} over {len(gains)} lines", float(np.mean(gains)) >= LEAST_GAIN)
 
 
-def _judge_losses(fields: tuple[str, ...], records: Sequence[Record]) -> Verdict:
+def _judge_losses(fields: tuple[str, ...], records: Sequence[Record]) -> ClaimVerdict:
     gains = _gains(records, *fields)
     if not gains:
-        return Verdict("no rows", None)
+        return ClaimVerdict("no rows", None)
     lost = [f"{name} ({gain:+.3f})" for name, gain in gains.items() if gain < -LARGEST_LOSS]
-    return Verdict(f"lowest {min(gains.values()):+.3f}" + (f": {', '.join(lost)}" if lost else ""), not lost)
+    return ClaimVerdict(f"lowest {min(gains.values()):+.3f}" + (f": {', '.join(lost)}" if lost else ""), not lost)
 
 
 def _quick(row: Row) -> bool:
@@ -81,13 +81,13 @@ EXPERIMENT = Experiment(
     ),
     measures=("ari", "broken", *CLOCKED),
     tables=(
-        Table(
+        PaperTable(
             "Mean ARI",
             ("data", "constraints"),
             tuple(Column(name, name, "ari") for name in (PLAIN, LEARNED)),
             total="mean",
         ),
-        Table(
+        PaperTable(
             "Mean processor seconds of one fit",
             ("data", "constraints"),
             tuple(Column(name, name, "cpu_seconds") for name in (PLAIN, LEARNED)),

@@ -13,7 +13,7 @@ from konstrain.comparison.measures import CLOCKED
 from konstrain.comparison.records import Group, Record, groups_of, select, values_of
 from konstrain.exceptions import FileError
 from konstrain.experiments.declare import Case, Contender, Experiment, Row
-from konstrain.experiments.published import Claim, Column, Published, Table, Verdict
+from konstrain.experiments.published import Claim, ClaimVerdict, Column, PaperTable, Published
 
 # Data, clusters, tolerance; sums of squares of Lloyd's clusters without shares, of MS-FlowFC and of MPFC: the best of
 # up to 100 starts within an hour.
@@ -80,8 +80,8 @@ def _read(data: str, folder: Path | None) -> tuple[NDArray[np.float64], NDArray[
 def least_share(groups: NDArray[np.int64], n_clusters: int, tolerance: float) -> float:
     """Least share of each of two groups that the paper's balance asks for.
 
-    Balance is the smaller group over the larger one in a cluster; the target is (1 - tolerance) times what dealing
-    out both groups evenly would give.
+    Balance is the smaller group over the larger one in a cluster; the target is (1 - tolerance) times
+    the balance of an even partition of both groups.
 
     Examples
     --------
@@ -98,17 +98,17 @@ def _best(records: Sequence[Record]) -> dict[Group, list[float]]:
     return {group: values for group, runs in chosen.items() if (values := values_of(runs, "sse"))}
 
 
-def _judge(peer: str, least: int, records: Sequence[Record]) -> Verdict:
+def _judge(peer: str, least: int, records: Sequence[Record]) -> ClaimVerdict:
     published, ours = _published(), _best(records)
     below = [max(costs) <= (published[group][peer].value or 0.0) for group, costs in ours.items()]
     wanted = least if len(ours) == len(published) else len(ours) * least / len(published)
-    return Verdict(f"{sum(below)} of {len(below)} lines, in every seed", sum(below) >= wanted if below else None)
+    return ClaimVerdict(f"{sum(below)} of {len(below)} lines, in every seed", sum(below) >= wanted if below else None)
 
 
-def _judge_shares(records: Sequence[Record]) -> Verdict:
-    rooms = values_of(select(records, method=OURS), "share_room")
-    kept = [room >= -SHARE_SUM for room in rooms]
-    return Verdict(f"{sum(kept)} of {len(kept)} runs", all(kept) if kept else None)
+def _judge_shares(records: Sequence[Record]) -> ClaimVerdict:
+    slacks = values_of(select(records, method=OURS), "share_room")
+    kept = [slack >= -SHARE_SUM for slack in slacks]
+    return ClaimVerdict(f"{sum(kept)} of {len(kept)} runs", all(kept) if kept else None)
 
 
 def _quick(row: Row) -> bool:
@@ -126,7 +126,7 @@ EXPERIMENT = Experiment(
     ),
     measures=("sse", "sizes", "share_room", *CLOCKED),
     tables=(
-        Table(
+        PaperTable(
             f"Sum of squares: best of {N_STARTS} starts (ours, best and worst of {N_SEEDS} seeds), of 100 (theirs)",
             ("data", "k", "tolerance"),
             (
@@ -135,7 +135,7 @@ EXPERIMENT = Experiment(
                 Column(MPFC, MPFC, "sse", "min", 0),
                 Column(OURS, OURS, "sse", "min", 2),
                 Column("worst seed", OURS, "sse", "max", 2),
-                Column("room of shares", OURS, "share_room", "min", 6),
+                Column("slack of shares", OURS, "share_room", "min", 6),
                 Column("processor seconds", OURS, "cpu_seconds", "mean", 1),
             ),
             _published(),

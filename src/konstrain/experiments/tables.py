@@ -1,4 +1,4 @@
-"""From records to the lines of a table: published, ours, and the difference."""
+"""The tables of a report: from records to cells, with the published number, ours and the difference."""
 
 import statistics
 from collections.abc import Sequence
@@ -6,17 +6,16 @@ from dataclasses import dataclass, replace
 
 from konstrain.comparison.measures import MEASURES
 from konstrain.comparison.records import Group, Record, groups_of, select, summed_up, values_of
-from konstrain.experiments.document import Grid
-from konstrain.experiments.published import Column, Published, Table
+from konstrain.experiments.published import Column, PaperTable, Published
 
 _NOTHING = Published(None)
-# What stands in a cell where all runs proved that there is no clustering, as Babaki et al. print it.
+# Text of a cell where all runs proved that there is no clustering, as Babaki et al. print it.
 INFEASIBLE = "INF"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What was published, what we found, in how many runs, and how many of them failed or proved there is none."""
+    """A published number, ours, and the runs behind ours: all, failed, and those that proved infeasibility."""
 
     published: Published
     ours: float | None
@@ -47,8 +46,8 @@ def cell_of(column: Column, published: Published, records: Sequence[Record]) -> 
     return Cell(published, ours, sd, len(runs), failed, infeasible)
 
 
-def cells_of(table: Table, records: Sequence[Record]) -> dict[Group, dict[str, Cell]]:
-    """All cells of a table: a line for each group of cases with runs of a contender of this table."""
+def cells_of(table: PaperTable, records: Sequence[Record]) -> dict[Group, dict[str, Cell]]:
+    """Return all cells of a table: a line for each group of cases with runs of a contender of this table."""
     shown = {column.method for column in table.columns}
     chosen = (record for record in select(records, **dict(table.where)) if record["method"] in shown)
     groups = groups_of(chosen, table.by)
@@ -62,8 +61,8 @@ def cells_of(table: Table, records: Sequence[Record]) -> dict[Group, dict[str, C
     }
 
 
-def grid_of(table: Table, records: Sequence[Record]) -> Grid:
-    """Lay a table out as text, totals last."""
+def lines_of(table: PaperTable, records: Sequence[Record]) -> list[list[str]]:
+    """Return a table as text: the header, a line per group, totals last."""
     cells = cells_of(table, records)
     pairs = [(column, _is_published(table, column)) for column in table.columns]
     header = [*table.by, *(text for column, both in pairs for text in _headings(column, both))]
@@ -71,10 +70,10 @@ def grid_of(table: Table, records: Sequence[Record]) -> Grid:
         [*map(str, group), *(text for column, both in pairs for text in _texts(line[column.heading], column, both))]
         for group, line in [*cells.items(), *totals_of(table, cells).items()]
     ]
-    return Grid(header, rows)
+    return [header, *rows]
 
 
-def totals_of(table: Table, cells: dict[Group, dict[str, Cell]]) -> dict[Group, dict[str, Cell]]:
+def totals_of(table: PaperTable, cells: dict[Group, dict[str, Cell]]) -> dict[Group, dict[str, Cell]]:
     """Sum up lines that differ in the first field only."""
     if table.total is None:
         return {}
@@ -85,12 +84,12 @@ def totals_of(table: Table, cells: dict[Group, dict[str, Cell]]) -> dict[Group, 
     }
 
 
-def _total(table: Table, rest: Group, heading: str, lines: dict[Group, dict[str, Cell]]) -> Cell:
+def _total(table: PaperTable, rest: Group, heading: str, lines: dict[Group, dict[str, Cell]]) -> Cell:
     cells = [lines[group][heading] for group in lines if group[1:] == rest]
     total = _summed_up(table.total or "sum", cells)
     n_published = sum(group[1:] == rest and heading in line for group, line in table.published.items())
     printed = table.printed_totals.get(rest, {}).get(heading)
-    # The paper's own total speaks of all its lines, so it stands beside ours only where ours does too.
+    # The paper's own total is over all its lines, so it stands beside ours only where ours is too.
     is_whole = sum(cell.ours is not None for cell in cells) == n_published
     return replace(total, published=printed) if printed is not None and is_whole else total
 
@@ -106,7 +105,7 @@ def _summed_up(statistic: str, cells: Sequence[Cell]) -> Cell:
     return Cell(published, float(add(ours)) if ours else None, None, n_runs, n_failed)
 
 
-def _is_published(table: Table, column: Column) -> bool:
+def _is_published(table: PaperTable, column: Column) -> bool:
     return any(column.heading in line for line in table.published.values())
 
 

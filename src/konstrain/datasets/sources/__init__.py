@@ -1,1 +1,0 @@
-"""Where rows come from: one module per source, each with `has(name)` and `read(name)`."""
