@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 import konstrain
+from konstrain._studio.data import StudioParams
 from studio_page import Server
 
 
@@ -164,7 +165,7 @@ def test_a_lasso_picks_the_rows_inside_it(iris, open_page):
 
 
 def test_many_rows_are_drawn_as_an_image_that_follows_all_changes(open_page, monkeypatch):
-    monkeypatch.setattr("konstrain._studio.picture.MOST_MARKED", 5)
+    monkeypatch.setattr("konstrain._studio.picture.PARAMS", StudioParams(single_marks=5))
     desk = konstrain.studio([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [30.0, 30.0], [34.0, 30.0], [30.0, 34.0]], 2)
     try:
         page = open_page(desk.show(open_browser=False))

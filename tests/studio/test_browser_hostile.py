@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import konstrain
+from konstrain._studio.data import StudioParams
 
 HOSTILE = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>$$\\alpha$$ @{x}{safe}"
 
@@ -85,7 +86,7 @@ def test_a_page_of_another_site_cannot_open_a_socket_even_with_the_address(serve
 
 
 def test_that_a_sample_is_drawn_is_said_on_narrow_screens_too(serve, open_page, monkeypatch):
-    monkeypatch.setattr("konstrain._studio.picture.MOST_DRAWN", 20)
+    monkeypatch.setattr("konstrain._studio.picture.PARAMS", StudioParams(drawn_rows=20))
     page = open_page(serve(np.random.default_rng(0).normal(size=(30, 2)), 2), width=800)
     assert "30 rows, a sample of 20 drawn" in page.text(".facts")
     assert page.page.locator(".facts .sample").is_visible()

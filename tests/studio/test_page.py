@@ -13,6 +13,7 @@ from konstrain import studio
 pytest.importorskip("panel", reason="needs Panel and Bokeh: pip install 'konstrain[studio]'")
 
 from konstrain._studio import picture
+from konstrain._studio.data import StudioParams
 from konstrain._studio.page import Page
 from konstrain._studio.view import _cell
 
@@ -112,14 +113,14 @@ def test_another_number_of_clusters_drops_sizes_of_each(make_page):
 def test_what_sizes_and_links_cost_is_shown(make_page):
     sizes = act(make_page(X, 3, size_min=50), "unpick")["fit"]["sizes"]
     assert [row["size"] for row in sizes] == [50, 50, 50]
-    assert any("held by its min" in row["words"] for row in sizes)
+    assert any("held by its min" in row["note"] for row in sizes)
     price = act(make_page(X, 3, must_link=[(0, 60)]), "unpick")["fit"]["prices"][0]
     assert (price["a"], price["b"], price["kind"]) == ("0", "60", "together")
     assert price["price"] > 0
 
 
 def test_the_picture_is_of_all_rows_up_to_a_limit_and_of_a_sample_beyond(make_page, monkeypatch):
-    monkeypatch.setattr(picture, "MOST_DRAWN", 100)
+    monkeypatch.setattr(picture, "PARAMS", StudioParams(drawn_rows=100))
     page = make_page(X, 3)
     state = page.desk.state
     assert (state["rows"], state["drawn"]) == (150, 100)
@@ -214,8 +215,8 @@ def test_dark_and_light_change_all_colours_of_the_picture(make_page):
     assert light[1] != dark[1]
 
 
-@pytest.mark.parametrize("look", [picture.LIGHT, picture.DARK], ids=["light", "dark"])
-def test_colours_stand_out_from_their_ground(look):
+@pytest.mark.parametrize("theme", [picture.LIGHT, picture.DARK], ids=["light", "dark"])
+def test_colours_stand_out_from_their_ground(theme):
     """Accessibility rules ask for 4.5 to 1 in text and 3 to 1 in marks; on white, orange and light blue have 2."""
 
     def luminance(color):
@@ -227,9 +228,9 @@ def test_colours_stand_out_from_their_ground(look):
         )
 
     def contrast(color):
-        high, low = sorted([luminance(color), luminance(look.ground)], reverse=True)
+        high, low = sorted([luminance(color), luminance(theme.ground)], reverse=True)
         return (high + 0.05) / (low + 0.05)
 
-    assert contrast(look.ink) > 7
-    assert contrast(look.faint) > 4.5
-    assert min(map(contrast, look.palette)) > (3 if look is picture.DARK else 2)
+    assert contrast(theme.ink) > 7
+    assert contrast(theme.faint) > 4.5
+    assert min(map(contrast, theme.palette)) > (3 if theme is picture.DARK else 2)

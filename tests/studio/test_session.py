@@ -18,7 +18,7 @@ def make(given=(), n=6):
 
 
 def kinds(session):
-    return {link.pair: link.kind for link in session.known.links.values()}
+    return {link.pair: link.kind for link in session.state.links.values()}
 
 
 def test_the_latest_word_on_a_pair_holds_and_stands_last():
@@ -31,14 +31,14 @@ def test_the_latest_word_on_a_pair_holds_and_stands_last():
 
 def test_undo_and_redo_walk_the_history_and_a_new_action_ends_the_way_forward():
     session = make()
-    states = [session.known]
+    states = [session.state]
     actions = [Answer(((0, 1),), "together"), Setting(Settings(3, ("column 0",))), Answer(((1, 2), (2, 3)), "apart")]
     for action in actions:
         session.do(action)
-        states.append(session.known)
+        states.append(session.state)
     for state, action in zip(states[-2::-1], reversed(actions), strict=True):
         assert session.undo() == action
-        assert session.known == state
+        assert session.state == state
     assert session.undo() is None
     assert session.redo() == actions[0]
     session.do(Answer(((4, 5),), "unsure"))
@@ -49,13 +49,13 @@ def test_unsure_is_kept_and_links_nothing():
     session = make()
     session.do(Answer(((0, 1),), "unsure"))
     assert kinds(session) == {(0, 1): "unsure"}
-    assert session.known.constraints == {}
+    assert session.state.constraints == {}
 
 
 def test_confidences_make_a_third_column():
     session = make([Link((0, 1), "together", 0.5)])
     session.do(Answer(((1, 2),), "together"))
-    assert session.known.constraints["must_link"].tolist() == [[0, 1, 0.5], [1, 2, np.inf]]
+    assert session.state.constraints["must_link"].tolist() == [[0, 1, 0.5], [1, 2, np.inf]]
 
 
 def test_a_session_read_again_is_the_same_with_its_way_back_and_forward():
@@ -66,7 +66,7 @@ def test_a_session_read_again_is_the_same_with_its_way_back_and_forward():
     session.undo()
     again, changed = read_session(session.to_json(), session.rows, "a file")
     assert changed == ""
-    assert again.known == session.known
+    assert again.state == session.state
     assert (again.done, again.undone, again.given) == (session.done, session.undone, session.given)
 
 

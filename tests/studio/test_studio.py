@@ -13,7 +13,7 @@ from clusterings import keeps_links, sse
 from command_line import konstrain as run
 from konstrain import ConstrainedKMeans, FileError, studio
 from konstrain._studio import asking, exporting, hub, view
-from konstrain._studio.data import read_rows
+from konstrain._studio.data import StudioParams, read_rows
 from konstrain._studio.session import Link
 from konstrain.cli.given import read_given
 from konstrain.cli.options import ConstraintOptions, DataOptions
@@ -44,22 +44,22 @@ def test_after_each_answer_the_clustering_keeps_all_links_and_is_what_the_seed_g
         desk.answer([(a, b)], "together" if SPECIES[a] == SPECIES[b] else "apart")
         desk.wait()
         assert keeps_links(desk.labels_, desk.must_link, desk.cannot_link)
-        assert desk.fit.settled
+        assert not desk.fit.is_preview
         assert desk.fit.sse == pytest.approx(sse(X, desk.labels_))
     links = {"must_link": desk.must_link, "cannot_link": desk.cannot_link}
     fresh = ConstrainedKMeans(3, n_init=8, random_state=1).fit(X, **links)
     assert adjusted_rand_score(fresh.labels_, desk.labels_) == 1.0
 
 
-def test_a_first_look_comes_before_the_settled_clustering(open_studio):
+def test_a_preview_comes_before_the_clustering_from_scratch(open_studio):
     desk = open_studio(X, 3)
     seen = []
-    forget = desk.listen(lambda: seen.append(desk.fit.settled))
+    forget = desk.listen(lambda: seen.append(desk.fit.is_preview))
     desk.answer([(0, 60)], "together")
     desk.wait()
     forget()
-    assert seen[0] is False
-    assert seen[-1] is True
+    assert seen[0] is True
+    assert seen[-1] is False
 
 
 def test_clusters_keep_their_numbers_as_far_as_they_are_the_same(open_studio):
@@ -91,7 +91,7 @@ def test_impossible_links_are_explained_with_their_path_and_the_last_clustering_
     good = desk.fit
     desk.answer([(7, 0)], "apart")
     desk.wait()
-    assert "f0 – f4 – f7" in desk.trouble.words or "f7 – f4 – f0" in desk.trouble.words
+    assert "f0 – f4 – f7" in desk.trouble.message or "f7 – f4 – f0" in desk.trouble.message
     assert {pair for pair, _ in desk.trouble.links} == {(0, 4), (4, 7), (0, 7)}
     assert desk.fit is good
     desk.remove([(4, 7)])
@@ -104,7 +104,7 @@ def test_too_many_rows_apart_name_the_links_among_which_one_goes(open_studio):
     desk = open_studio(X, 2)
     desk.answer([(0, 60), (60, 120), (0, 120)], "apart")
     desk.wait()
-    assert "k = 2" in desk.trouble.words
+    assert "k = 2" in desk.trouble.message
     assert {pair for pair, _ in desk.trouble.links} == {(0, 60), (60, 120), (0, 120)}
 
 
@@ -125,7 +125,7 @@ def test_no_pair_is_asked_twice_nor_when_links_tell_it(open_studio):
         pair = desk.question
         assert pair is not None
         assert pair not in asked
-        assert not asking.Implied(desk.session.known).tells(pair)
+        assert not asking.Implied(desk.session.state).covers(pair)
         asked.add(pair)
         desk.answer_question(
             "unsure" if n % 4 == 3 else "together" if SPECIES[pair[0]] == SPECIES[pair[1]] else "apart"
@@ -144,7 +144,7 @@ def test_the_guess_of_the_clustering_is_kept_with_the_answer_and_back_asks_again
 
 
 def test_questions_among_many_rows_are_looked_for_in_a_sample(open_studio, monkeypatch):
-    monkeypatch.setattr(asking, "LOOKED_AT", 40)
+    monkeypatch.setattr(asking, "PARAMS", StudioParams(searched_rows=40))
     looked_at = []
     monkeypatch.setattr(
         asking, "suggest_pairs", lambda rows, *a, **k: looked_at.append(len(rows)) or np.array([[0, 1]])
@@ -230,12 +230,12 @@ def test_the_session_file_is_whole_after_every_answer_and_goes_on(open_studio, t
     assert len(json.loads(path.read_text())["done"]) == 1
     again = open_studio(X, 5, session=path)
     assert again.must_link.tolist() == [[0, 60]]
-    assert again.session.known.settings.n_clusters == 3
+    assert again.session.state.settings.n_clusters == 3
     assert "s.json" in again.note
 
 
 def test_a_file_that_cannot_be_written_is_told_and_tried_again(open_studio, tmp_path, monkeypatch):
-    monkeypatch.setattr("konstrain._studio.saving.RETRY", 0.01)
+    monkeypatch.setattr("konstrain._studio.session.PARAMS", StudioParams(retry_period=0.01))
     folder = tmp_path / "later"
     desk = open_studio(X, 3, session=folder / "s.json")
     saved, failed = threading.Event(), threading.Event()

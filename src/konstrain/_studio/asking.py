@@ -1,4 +1,4 @@
-"""The next question to the person: a pair whose answer tells most, never one that was answered or is implied."""
+"""The next question to the person: the most informative pair, never one that was answered or is implied."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -10,20 +10,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from konstrain._studio.data import Rows
+from konstrain._studio.data import PARAMS, StudioData
 from konstrain._studio.fitting import arguments
-from konstrain._studio.session import APART, TOGETHER, UNSURE, Known, Pair, ordered
+from konstrain._studio.session import APART, TOGETHER, UNSURE, Pair, SessionState, ordered
 from konstrain.suggest import suggest_pairs
 
-# Questions looked for at once: while one is answered, the next ones are there.
-AHEAD = 5
-# Among more rows than this, questions are looked for in a sample: choosing takes a fit of its own.
-LOOKED_AT = 20_000
 
-
-def choose_pairs(X: NDArray[Any], known: Known, ask: int, **constraints: Any) -> NDArray[np.int64]:
-    """Ask the library which pairs tell most, by its default strategy."""
-    params = arguments(known.settings)
+def choose_pairs(X: NDArray[Any], state: SessionState, ask: int, **constraints: Any) -> NDArray[np.int64]:
+    """Return the most informative pairs by the default strategy of the library."""
+    params = arguments(state.settings)
     return suggest_pairs(X, params.pop("n_clusters"), ask=ask, **params, **constraints)
 
 
@@ -32,18 +27,18 @@ class Asker:
 
     Parameters
     ----------
-    rows : Rows
+    rows : StudioData
         The data.
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: StudioData) -> None:
         self._rows = rows
         self._waiting: deque[Pair] = deque()
 
-    def next(self, known: Known) -> Pair | None:
-        """Return the next question that is still open, or None when more have to be looked for."""
-        closed = Implied(known)
-        while self._waiting and closed.tells(self._waiting[0]):
+    def next(self, state: SessionState) -> Pair | None:
+        """Return the next question that is still open, or None when more have to be searched for."""
+        closed = Implied(state)
+        while self._waiting and closed.covers(self._waiting[0]):
             self._waiting.popleft()
         return self._waiting[0] if self._waiting else None
 
@@ -52,17 +47,17 @@ class Asker:
         self._waiting.appendleft(pair)
 
     def replace(self, pairs: Iterable[Pair]) -> None:
-        """Take over newly found questions, behind the one that the person may be looking at."""
+        """Take over newly found questions, behind the one that the person may be reading."""
         first = list(self._waiting)[:1]
         self._waiting = deque(dict.fromkeys([*first, *pairs]))
 
-    def look(self, X: NDArray[Any], known: Known) -> list[Pair]:
-        """Look for questions; changes nothing, so it may run beside everything else."""
-        at = self._sample(known)
+    def search(self, X: NDArray[Any], state: SessionState) -> list[Pair]:
+        """Return questions; changes nothing, so it may run beside everything else."""
+        at = self._sample(state)
         place = np.full(self._rows.n_samples, -1)
         place[at] = np.arange(at.size)
         links = {}
-        for kind, table in known.constraints.items():
+        for kind, table in state.constraints.items():
             moved = table.copy()
             moved[:, :2] = place[table[:, :2].astype(np.int64)]
             links[kind] = moved
@@ -70,44 +65,44 @@ class Asker:
             values = getattr(self._rows, name)
             if values is not None:
                 links[name] = values[at]
-        # What a person was unsure of may be suggested again and again: ask for as many more.
-        ask = AHEAD + len(known.of_kind(UNSURE))
-        found = choose_pairs(X[at], _scaled(known, at.size / self._rows.n_samples), ask, **links)
-        closed = Implied(known)
+        # Pairs that a person was unsure of may be suggested again: search for as many more.
+        ask = PARAMS.questions + len(state.of_kind(UNSURE))
+        found = choose_pairs(X[at], _scaled(state, at.size / self._rows.n_samples), ask, **links)
+        closed = Implied(state)
         pairs = [ordered(int(at[a]), int(at[b])) for a, b in found]
-        return [pair for pair in pairs if not closed.tells(pair)]
+        return [pair for pair in pairs if not closed.covers(pair)]
 
-    def _sample(self, known: Known) -> NDArray[np.int64]:
+    def _sample(self, state: SessionState) -> NDArray[np.int64]:
         n = self._rows.n_samples
-        if n <= LOOKED_AT:
+        if n <= PARAMS.searched_rows:
             return np.arange(n)
-        drawn = np.random.default_rng(known.settings.random_state).choice(n, LOOKED_AT, replace=False)
-        linked = [row for link in known.of_kind(TOGETHER, APART) for row in link.pair]
+        drawn = np.random.default_rng(state.settings.random_state).choice(n, PARAMS.searched_rows, replace=False)
+        linked = [row for link in state.of_kind(TOGETHER, APART) for row in link.pair]
         return np.unique(np.concatenate([drawn, np.array(linked, dtype=np.int64)]))
 
 
-def _scaled(known: Known, share: float) -> Known:
-    """Drop the bounds on sizes for a sample: what a part of the rows may hold, they do not say."""
+def _scaled(state: SessionState, share: float) -> SessionState:
+    """Drop the bounds on sizes for a sample: they do not bound a part of the rows."""
     if share == 1.0:
-        return known
-    return Known(replace(known.settings, size_min=None, size_max=None), known.links)
+        return state
+    return SessionState(replace(state.settings, size_min=None, size_max=None), state.links)
 
 
 class Implied:
-    """What links tell of pairs, also of those that nobody was asked about.
+    """Pairs whose answer follows from the links.
 
     Examples
     --------
     >>> from konstrain._studio.session import Link, Settings
     >>> links = [Link((0, 1), "together"), Link((1, 2), "together"), Link((2, 3), "apart")]
-    >>> told = Implied(Known(Settings(2, ("a",)), {link.pair: link for link in links}))
-    >>> told.tells((0, 2)), told.tells((0, 3)), told.tells((0, 4))
+    >>> implied = Implied(SessionState(Settings(2, ("a",)), {link.pair: link for link in links}))
+    >>> implied.covers((0, 2)), implied.covers((0, 3)), implied.covers((0, 4))
     (True, True, False)
     """
 
-    def __init__(self, known: Known) -> None:
-        self._links = known.links
-        must, cannot = ([link.pair for link in known.of_kind(kind)] for kind in (TOGETHER, APART))
+    def __init__(self, state: SessionState) -> None:
+        self._links = state.links
+        must, cannot = ([link.pair for link in state.of_kind(kind)] for kind in (TOGETHER, APART))
         rows = np.unique(np.array([*must, *cannot], dtype=np.int64).ravel())
         self._place = {row: at for at, row in enumerate(rows.tolist())}
         ends = np.array([[self._place[a], self._place[b]] for a, b in must], dtype=np.int64).reshape(-1, 2)
@@ -119,8 +114,8 @@ class Implied:
         a, b = (int(self._block[self._place[row]]) for row in pair)
         return ordered(a, b)
 
-    def tells(self, pair: Pair) -> bool:
-        """Whether nothing is to be learnt from asking: answered, of one block, or of blocks that are apart."""
+    def covers(self, pair: Pair) -> bool:
+        """Return whether a pair was answered, or is in one block, or in blocks that are apart."""
         if pair in self._links:
             return True
         if any(row not in self._place for row in pair):

@@ -1,4 +1,4 @@
-"""The rows on the page: what is clustered, what is only shown, and what rows are called."""
+"""The rows on the page: what is clustered, what is only shown, what rows are called; and the limits of the page."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,37 @@ from konstrain.files import RowNames
 from konstrain.tables.scale import OneScale
 
 
+@dataclass(frozen=True)
+class StudioParams:
+    """What the page tries at most, so that it follows a person's actions without delay."""
+
+    # Rows in the picture; more are drawn by a sample. Larger: a browser redraws more slowly.
+    drawn_rows: int = 100_000
+    # Marks, lines and frames that are drawn one by one. Larger: marks and many links at a time, slower to draw.
+    single_marks: int = 5_000
+    # Links up to which their lines are drawn without a request. Larger: lines hide rows.
+    unasked_links: int = 50
+    # Rows among which questions are searched. Larger: later questions, from more of the rows.
+    searched_rows: int = 20_000
+    # Questions that one search returns. Larger: fewer searches, questions that use fewer of the answers.
+    questions: int = 5
+    # Seconds for a preview, and for the costs of links and bounds. Larger: better previews, later.
+    quick_limit: float = 3.0
+    # A row has a clear home when the next center is this many times as far as its own. Larger: fewer such rows.
+    clear_ratio: float = 1.5
+    # Megabytes that a search for a proof may take.
+    proof_memory: float = 8_192.0
+    # Seconds until a session file that could not be written is tried again.
+    retry_period: float = 3.0
+    # Bytes of a picture in a cell. Larger: pages that take longer to load.
+    picture_bytes: int = 2_000_000
+
+
+PARAMS = StudioParams()
+
+
 @dataclass(frozen=True, eq=False)
-class Rows:
+class StudioData:
     """Rows, as they were given.
 
     Parameters
@@ -63,12 +92,12 @@ class Rows:
 
     @cached_property
     def values_digest(self) -> str:
-        """Tells whether the numbers are those of an earlier time."""
+        """Digest of the numbers, to compare them with those of an earlier time."""
         return hashlib.blake2b(np.ascontiguousarray(self.X).data, digest_size=16).hexdigest()
 
     @cached_property
     def names_digest(self) -> str:
-        """Tells whether the rows are called, and ordered, as at an earlier time."""
+        """Digest of the names of rows in their order, to compare them with those of an earlier time."""
         words = "\0".join(self.names.ids) if self.names.ids is not None else str(self.n_samples)
         return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
@@ -87,7 +116,9 @@ class Rows:
         return np.ascontiguousarray(np.where(is_number, OneScale().fit_transform(X), X))
 
 
-def read_rows(X: Any, *, id: str | None = None, demand: Any = None, sample_weight: Any = None, title: str) -> Rows:
+def read_rows(
+    X: Any, *, id: str | None = None, demand: Any = None, sample_weight: Any = None, title: str
+) -> StudioData:
     """Take rows as a caller has them: an array, or a frame whose columns of numbers are the features."""
     columns: dict[str, NDArray[Any]] = {}
     if hasattr(X, "columns"):
@@ -99,7 +130,7 @@ def read_rows(X: Any, *, id: str | None = None, demand: Any = None, sample_weigh
         raise ValueError(f"id={id!r} names a column, but X has no named columns; give a frame")
     values = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
     n_samples, n_features = values.shape
-    return Rows(
+    return StudioData(
         values,
         tuple(numbers) if columns else tuple(f"column {j}" for j in range(n_features)),
         _names(columns, id, n_samples),

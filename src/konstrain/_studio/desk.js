@@ -3,7 +3,6 @@
 
 const KEYS = {y: "together", n: "apart", u: "unsure"}
 const PICK_KEYS = {t: "together", p: "apart", i: "unsure"}
-const WORDS = {together: "together", apart: "apart", unsure: "unsure"}
 // The marks of the picture, in its order.
 const MARKS = ["●", "■", "▲", "◆", "▼", "✚", "⬢"]
 const METRICS = [["", "plain"], ["learned", "learned, if links not used for it agree"], ["itml", "learned from the links"]]
@@ -77,9 +76,9 @@ class Desk {
       }, "◐"),
     )
     const tabs = el("div", {role: "tablist", "aria-label": "what to do", class: "tabs"},
-      TABS.map(([name, words]) => el("button", {
+      TABS.map(([name, label]) => el("button", {
         role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => this.turn(name),
-      }, words)))
+      }, label)))
     tabs.addEventListener("keydown", (event) => {
       const step = {ArrowRight: 1, ArrowLeft: -1}[event.key]
       if (!step) return
@@ -151,7 +150,7 @@ class Desk {
     if (!s.settings) return
     const fill = (name, values, make) => this.fill(name, values, make, again)
     fill("title", s.title, () => [s.title])
-    fill("facts", [s.rows, s.drawn, s.fit && [s.fit.sse, s.fit.settled], s.saving], () => this.facts(s))
+    fill("facts", [s.rows, s.drawn, s.fit && [s.fit.sse, s.fit.isPreview], s.saving], () => this.facts(s))
     fill("history", [s.canUndo, s.canRedo], () => [
       el("button", {id: "undo", disabled: !s.canUndo, title: "Ctrl+Z", onclick: () => this.send("undo")}, "↶ Undo"),
       el("button", {id: "redo", disabled: !s.canRedo, title: "Ctrl+Shift+Z", onclick: () => this.send("redo")}, "↷ Redo"),
@@ -169,8 +168,8 @@ class Desk {
 
   facts(s) {
     const sample = s.drawn < s.rows ? `${count(s.rows, "row")}, a sample of ${s.drawn.toLocaleString("en")} drawn` : count(s.rows, "row")
-    const sse = s.fit ? `SSE ${number(s.fit.sse)}${s.fit.settled ? "" : " …"}` : "clustering …"
-    // That only a sample is drawn is said on narrow screens too.
+    const sse = s.fit ? `SSE ${number(s.fit.sse)}${s.fit.isPreview ? " …" : ""}` : "clustering …"
+    // Narrow screens show too that only a sample is drawn.
     const parts = [el("span", {class: s.drawn < s.rows ? "sample" : "rows"}, sample), el("span", {class: "sse"}, sse)]
     if (s.saving) {
       const words = s.saving.problem ? s.saving.problem : s.saving.saved ? "saved" : "saving …"
@@ -182,7 +181,7 @@ class Desk {
   trouble(trouble) {
     if (!trouble) return []
     return [
-      el("strong", {}, "Not possible. "), el("span", {}, trouble.words),
+      el("strong", {}, "Not possible. "), el("span", {}, trouble.message),
       el("p", {class: "hint"}, "The picture shows the last clustering that was possible."),
       el("ul", {class: "links"}, trouble.links.map((link) => this.link(link, "trouble"))),
     ]
@@ -205,7 +204,7 @@ class Desk {
     const q = s.question
     const sure = this.sure(s)
     if (s.trouble) return [el("p", {class: "hint"}, "First choose which link goes: these cannot all hold."), sure]
-    if (!q) return [el("p", {class: "hint"}, s.askingDone ? "Nothing is left to ask: the links tell it all." : "looking for a question …"), sure]
+    if (!q) return [el("p", {class: "hint"}, s.askingDone ? "Nothing is left to ask: every other pair follows from the links." : "searching for a question …"), sure]
     const answer = (kind, words, key) => el("button", {
       id: `answer-${kind}`, class: `${kind} big`, onclick: () => this.answer(kind),
     }, words, el("kbd", {}, key))
@@ -254,8 +253,8 @@ class Desk {
   link(link, where) {
     const sign = {together: "—", apart: "╌", unsure: "?"}[link.kind]
     return el("li", {class: link.kind},
-      el("span", {class: "pair"}, link.a, el("b", {"aria-label": WORDS[link.kind]}, ` ${sign} `), link.b),
-      el("span", {class: "kind"}, WORDS[link.kind], link.words && ` (${link.words})`),
+      el("span", {class: "pair"}, link.a, el("b", {"aria-label": link.kind}, ` ${sign} `), link.b),
+      el("span", {class: "kind"}, link.kind, link.note && ` (${link.note})`),
       el("button", {
         id: `bin-${where}-${link.pair.join("-")}`, class: "quiet bin", title: "remove this link",
         "aria-label": `remove: ${link.a} ${link.kind} ${link.b}`, onclick: () => this.send("remove", {pair: link.pair}),
@@ -290,13 +289,13 @@ class Desk {
         el("th", {scope: "row"}, MARKS[row.cluster % 7], ` ${row.cluster}`), el("td", {class: "wide"}, bar(row)),
         el("td", {class: "n"}, number(row.size)),
         el("td", {class: "n hint"}, [row.min === null ? "" : `≥ ${number(row.min)}`, row.max === null ? "" : `≤ ${number(row.max)}`].join(" "))),
-      row.words ? el("tr", {class: "words"}, el("td", {}), el("td", {colspan: 3, class: "hint"}, row.words)) : null,
+      row.note ? el("tr", {}, el("td", {}), el("td", {colspan: 3, class: "hint"}, row.note)) : null,
     ])
     const price = (link) => el("li", {class: link.kind}, el("span", {class: "pair"}, `${link.a} and ${link.b} ${link.kind}`),
       el("span", {class: "n"}, number(link.price)))
     return [
       el("h2", {}, "SSE ", number(fit.sse)),
-      el("p", {class: "hint"}, fit.settled ? "what the seed gives for these links and settings" : "a first look; settling …"),
+      el("p", {class: "hint"}, fit.isPreview ? "a preview; clustering from scratch …" : "what the seed gives for these links and settings"),
       fit.measured ? el("p", {class: "hint measured"}, fit.measured) : null,
       el("table", {class: "sizes"}, el("thead", {}, el("tr", {},
         el("th", {scope: "col"}, "cluster"), el("th", {scope: "col"}, ""), el("th", {scope: "col", class: "n"}, fit.counts), el("th", {scope: "col"}, ""))),
@@ -320,7 +319,7 @@ class Desk {
       return [el("p", {}, `searching for ${Math.round(proof.seconds)} s, ${count(proof.nodes, "node")}; ${bound}`), el("progress", {"aria-label": "searching"}),
         el("button", {id: "stop", onclick: () => this.send("stop")}, "Stop")]
     }
-    const words = proof.status === "failed" ? `No proof: ${proof.words}`
+    const words = proof.status === "failed" ? `No proof: ${proof.message}`
       : proof.optimal ? `Proved: this is the best clustering that exists under these constraints (${proof.seconds.toFixed(1)} s).`
       : `${proof.status === "stopped" ? "Stopped" : "Ended"} after ${proof.seconds.toFixed(1)} s; ${bound}.`
     const better = proof.better === null ? null : el("p", {}, `On the way a better clustering was found, SSE ${number(proof.better)}; the picture shows it.`)

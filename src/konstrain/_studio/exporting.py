@@ -11,13 +11,13 @@ from konstrain._studio.hub import Studio
 from konstrain._studio.session import APART, TOGETHER, UNSURE, Settings
 from konstrain.files.links import questions_text
 
-_WORDS = {TOGETHER: "must", APART: "cannot", UNSURE: ""}
+_CODES = {TOGETHER: "must", APART: "cannot", UNSURE: ""}
 
 
 def links_text(studio: Studio) -> str:
     """Return all answers as `a,b,answer`, which every verb takes as --answers."""
-    links = studio.session.known.links.values()
-    return questions_text(studio.rows.names, [(*link.pair, _WORDS[link.kind]) for link in links])
+    links = studio.session.state.links.values()
+    return questions_text(studio.rows.names, [(*link.pair, _CODES[link.kind]) for link in links])
 
 
 def labels_text(studio: Studio) -> str:
@@ -32,9 +32,9 @@ def labels_text(studio: Studio) -> str:
 
 def python_lines(studio: Studio) -> str:
     """Return lines that, run on the same rows, give the same clustering."""
-    settings = studio.session.known.settings
+    settings = studio.session.state.settings
     given = ", ".join(f"{name}={value!r}" for name, value in arguments(settings).items())
-    constraints = studio.session.known.constraints
+    constraints = studio.session.state.constraints
     lines = ["import numpy as np", "", "from konstrain import ConstrainedKMeans", ""]
     lines.append(f"# X: the rows of {studio.rows.title!r} as an array of these columns, in this order:")
     lines.append(f"# {json.dumps(list(settings.features))}")

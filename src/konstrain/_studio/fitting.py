@@ -1,4 +1,4 @@
-"""From what is known to a clustering: at once from the last centers, then settled from scratch by the seed."""
+"""From a session to a clustering: a preview from the last centers at once, then a fit from scratch by the seed."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -10,20 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from konstrain._studio.data import Rows
-from konstrain._studio.session import APART, TOGETHER, Known, Pair, Settings, ordered
+from konstrain._studio.data import PARAMS, StudioData
+from konstrain._studio.session import APART, TOGETHER, Pair, SessionState, Settings, ordered
 from konstrain.constraints.witness import MustLinkPath, UncolorableRows
 from konstrain.estimators import ConstrainedKMeans, LinkMetric
 from konstrain.exceptions import InfeasibleError, NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.plotting import Projection, project
-
-# A row is at home in its cluster when the next center is so many times as far as its own.
-AT_HOME = 1.5
-# Rows that the share of rows at home is taken from: it is told in whole percents.
-LOOKED_AT = 4_000
-# Seconds after which a first look takes the best assignment so far; the fit that settles has no limit.
-GLANCE_LIMIT = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +25,8 @@ class Fit:
 
     `X` are the rows as distances are measured, and centers and cost belong to them; `source` are the rows that a
     metric was learned on, the same where there is none.
-    `settled` tells that it is what the seed gives from scratch, not a quick look from the last centers; `link_price`
-    is what breaking a link of confidence 1 cost, if there are such links.
+    `is_preview` is False where it is what the seed gives from scratch; `link_price` is what breaking a link of
+    confidence 1 cost, if there are such links.
     """
 
     X: NDArray[Any]
@@ -43,17 +36,17 @@ class Fit:
     centers: NDArray[np.float64]
     sse: float
     sizes: NDArray[Any]
-    settled: bool
+    is_preview: bool
     link_price: float | None = None
     metric: LinkMetric | None = None
 
     @property
     def measured(self) -> str:
-        """How distances are measured, in words; empty where nothing else was asked for."""
+        """How distances are measured, as text; empty where they are plain by choice."""
         if self.settings.metric is None:
             return ""
         if self.metric is None:
-            return "plain distances: held-out links do not speak for learned ones" if self.settled else ""
+            return "" if self.is_preview else "plain distances: held-out links do not speak for learned ones"
         return f"distances as learned from the links ({self.metric.kind})"
 
     def is_of(self, source: NDArray[Any], settings: Settings) -> bool:
@@ -69,17 +62,17 @@ class Fit:
         """Share of rows whose second nearest center is clearly further than the nearest."""
         if len(self.centers) < 2:
             return 1.0
-        rows = np.ascontiguousarray(self.X[:: max(1, len(self.X) // LOOKED_AT)])
+        rows = np.ascontiguousarray(self.X[:: max(1, len(self.X) // PARAMS.searched_rows)])
         costs = distances.block_costs(rows, None, np.ascontiguousarray(self.centers, dtype=np.float64))
         nearest = np.partition(costs, 1, axis=1)[:, :2]
-        return float((nearest[:, 1] >= AT_HOME**2 * nearest[:, 0]).mean())
+        return float((nearest[:, 1] >= PARAMS.clear_ratio**2 * nearest[:, 0]).mean())
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why nothing can satisfy what was asked: words, the rows, and the links among which one has to go."""
+    """Why no clustering satisfies the constraints: a message, the rows, and the links among which one has to go."""
 
-    words: str
+    message: str
     reason: str
     rows: tuple[int, ...] = ()
     links: tuple[tuple[Pair, str], ...] = ()
@@ -88,7 +81,7 @@ class Trouble:
 class Fitter:
     """Clusters some rows again and again under changing constraints; keeps what it prepared for the last settings."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: StudioData) -> None:
         self._rows = rows
         self._prepared: tuple[tuple[Any, ...], NDArray[Any], Projection] | None = None
 
@@ -109,34 +102,34 @@ class Fitter:
             last = self._prepared = key, X, _project(X, settings.features)
         return last
 
-    def glance(self, known: Known, last: Fit | None) -> Fit:
+    def preview(self, state: SessionState, last: Fit | None) -> Fit:
         """Cluster fast: from the last centers where they fit the settings, else from one start."""
-        source, settings = self.prepared(known.settings), known.settings
-        # The metric is learned again when the clustering settles; until then distances stay what they were.
-        params: dict[str, Any] = {"n_init": 1, "time_limit": GLANCE_LIMIT, "metric": None}
+        source, settings = self.prepared(state.settings), state.settings
+        # The fit from scratch learns the metric again; until then distances stay what they were.
+        params: dict[str, Any] = {"n_init": 1, "time_limit": PARAMS.quick_limit, "metric": None}
         same = last if last is not None and last.is_of(source, settings) else None
         if same is not None and same.settings.n_clusters == settings.n_clusters:
             params["init"] = same.centers
         else:
             params["local_search"] = False
         rows, metric = (source, None) if same is None else (same.X, same.metric)
-        model = self._fitted(rows, known, params)
-        return _renumbered(_as_fit(model, rows, source, settings, metric, settled=False), last)
+        model = self._fitted(rows, state, params)
+        return _renumbered(_as_fit(model, rows, source, settings, metric, is_preview=True), last)
 
-    def settle(self, known: Known, last: Fit | None, is_stale: Callable[[], bool]) -> Fit:
-        """Cluster from scratch: what the seed gives, however the person got here; ends early when stale."""
-        X = self.prepared(known.settings)
-        model = self._fitted(X, known, {"callback": lambda _: is_stale()})
+    def fit(self, state: SessionState, last: Fit | None, is_stale: Callable[[], bool]) -> Fit:
+        """Cluster from scratch: what the seed gives, whatever was done before; ends early when stale."""
+        X = self.prepared(state.settings)
+        model = self._fitted(X, state, {"callback": lambda _: is_stale()})
         metric = model.link_metric_
         rows = X if metric is None else metric.transform(X)
-        return _renumbered(_as_fit(model, rows, X, known.settings, metric, settled=True), last)
+        return _renumbered(_as_fit(model, rows, X, state.settings, metric, is_preview=False), last)
 
-    def _fitted(self, X: NDArray[Any], known: Known, params: dict[str, Any]) -> ConstrainedKMeans:
-        model = ConstrainedKMeans(**{**arguments(known.settings), **params})
+    def _fitted(self, X: NDArray[Any], state: SessionState, params: dict[str, Any]) -> ConstrainedKMeans:
+        model = ConstrainedKMeans(**{**arguments(state.settings), **params})
         with warnings.catch_warnings():
-            # A step that was not proved optimal is feasible, and the fit that settles follows.
+            # A step that was not proved optimal is feasible, and the fit from scratch follows.
             warnings.simplefilter("ignore", NotProvenWarning)
-            model.fit(X, sample_weight=self._rows.sample_weight, demand=self._rows.demand, **known.constraints)
+            model.fit(X, sample_weight=self._rows.sample_weight, demand=self._rows.demand, **state.constraints)
         return model
 
 
@@ -147,13 +140,13 @@ def _as_fit(
     settings: Settings,
     metric: LinkMetric | None,
     *,
-    settled: bool,
+    is_preview: bool,
 ) -> Fit:
     centers = model.cluster_centers_
     if model.link_metric_ is not None:
         centers = model.link_metric_.transform(centers)
     found = model.labels_, centers, model.inertia_, model.cluster_sizes_
-    return Fit(rows, source, settings, *found, settled, model.violation_cost_, metric)
+    return Fit(rows, source, settings, *found, is_preview, model.violation_cost_, metric)
 
 
 def _project(X: NDArray[Any], features: Sequence[str]) -> Projection:
@@ -193,31 +186,33 @@ def _renumbered(fit: Fit, last: Fit | None) -> Fit:
     return replace(fit, labels=number[fit.labels], centers=fit.centers[order], sizes=fit.sizes[order])
 
 
-def explain(error: InfeasibleError, rows: Rows, known: Known) -> Trouble:
-    """Say in words why nothing is possible, with the links among which one has to go."""
+def explain(error: InfeasibleError, rows: StudioData, state: SessionState) -> Trouble:
+    """Return why no clustering is possible, with the links among which one has to go."""
     witness, name = error.witness, rows.names.name_of
     if isinstance(witness, MustLinkPath):
         chain = " – ".join(map(name, witness.rows))
         first, second = map(name, witness.pair)
-        words = (
+        message = (
             f"{first} and {second} are to be apart, but they are tied together: {chain}. Remove one of these links."
         )
         hops = [ordered(*hop.rows) for hop in witness.hops]
-        return Trouble(words, error.reason, witness.rows, _among(known, [ordered(*witness.pair), *hops]))
+        return Trouble(message, error.reason, witness.rows, _among(state, [ordered(*witness.pair), *hops]))
     if isinstance(witness, UncolorableRows):
         pairs = [ordered(a, b) for a, b, _ in witness.pairs]
-        words = f"{str(error).replace('n_clusters=', 'k = ').replace('n_clusters', 'k')}{_called(rows, witness.rows)}"
-        return Trouble(words, error.reason, witness.rows, _among(known, pairs))
+        message = (
+            f"{str(error).replace('n_clusters=', 'k = ').replace('n_clusters', 'k')}{_called(rows, witness.rows)}"
+        )
+        return Trouble(message, error.reason, witness.rows, _among(state, pairs))
     found = tuple(getattr(witness, "rows", ()))
     return Trouble(f"{error}{_called(rows, found)}", error.reason, found)
 
 
-def _among(known: Known, pairs: Sequence[Pair]) -> tuple[tuple[Pair, str], ...]:
-    return tuple((pair, known.links[pair].kind) for pair in dict.fromkeys(pairs) if pair in known.links)
+def _among(state: SessionState, pairs: Sequence[Pair]) -> tuple[tuple[Pair, str], ...]:
+    return tuple((pair, state.links[pair].kind) for pair in dict.fromkeys(pairs) if pair in state.links)
 
 
-def _called(rows: Rows, numbers: Sequence[int]) -> str:
-    """Say what rows are called, where they have names."""
+def _called(rows: StudioData, numbers: Sequence[int]) -> str:
+    """Return what rows are called, where they have names."""
     if rows.names.ids is None or not numbers:
         return ""
     return f" ({', '.join(f'row {row} is {rows.names.name_of(row)}' for row in numbers[:8])})"

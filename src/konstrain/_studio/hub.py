@@ -12,19 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._studio.asking import Asker
-from konstrain._studio.data import Rows, read_rows
+from konstrain._studio.data import PARAMS, StudioData, read_rows
 from konstrain._studio.fitting import Fit, Fitter, Trouble, explain
 from konstrain._studio.proving import Proof
-from konstrain._studio.saving import Saver
 from konstrain._studio.session import (
     APART,
     TOGETHER,
     Answer,
-    Known,
     Link,
     Pair,
     Removal,
+    Saver,
     Session,
+    SessionState,
     Setting,
     Settings,
     Size,
@@ -34,11 +34,6 @@ from konstrain._studio.session import (
 from konstrain.constraints.inputs import read_links
 from konstrain.exceptions import FileError, InfeasibleError, UndecidedError
 from konstrain.report import Report, describe
-
-# Seconds that the work behind a new picture waits, so as not to compete with it; no gain showed on a loaded machine.
-HEAD_START = 0.25
-# Seconds for the prices of links and bounds.
-PRICES_LIMIT = 3.0
 
 
 class Studio:
@@ -54,7 +49,7 @@ class Studio:
     path : Path, optional
         File that is kept up to date with the session.
     note : str
-        What to tell the person first.
+        What the page shows first.
 
     Examples
     --------
@@ -80,15 +75,14 @@ class Studio:
         self.fitter = Fitter(self.rows)
         self._asker = Asker(self.rows)
         self.lock = threading.RLock()
-        self._version = self._looked_at = 0
-        self._closing = threading.Event()
+        self._version = self._previewed = 0
         self._listeners: list[Callable[[], object]] = []
         self._quick = ThreadPoolExecutor(1, "konstrain-studio-fit")
-        self._slow = ThreadPoolExecutor(1, "konstrain-studio-settle")
-        self._looking = ThreadPoolExecutor(1, "konstrain-studio-ask")
+        self._slow = ThreadPoolExecutor(1, "konstrain-studio-scratch")
+        self._searching = ThreadPoolExecutor(1, "konstrain-studio-ask")
         self._pending: list[Future[None]] = []
         self._server: Any = None
-        self.saver = None if path is None else Saver(path, self._text, self._tell)
+        self.saver = None if path is None else Saver(path, self._text, self._notify)
         self._start_over()
 
     # What happens on the page.
@@ -112,7 +106,7 @@ class Studio:
     def set(self, **changes: Any) -> None:
         """Change settings: `n_clusters`, `features`, `size_min`, `size_max`, `standardize`, `metric`."""
         with self.lock:
-            self._do(Setting(replace(self.session.known.settings, **changes)))
+            self._do(Setting(replace(self.session.state.settings, **changes)))
 
     def undo(self) -> None:
         """Take the last action back; a question whose answer it was is asked again."""
@@ -138,7 +132,7 @@ class Studio:
             self._start_over()
 
     def prove(self, time_limit: float = 60.0) -> None:
-        """Start to look for a proof of how far from the best possible the clustering is."""
+        """Start to search for a proof of how far from the best possible the clustering is."""
         with self.lock:
             fit = self.fit
             if fit is None or (self.proof is not None and self.proof.state.status == "running"):
@@ -146,7 +140,7 @@ class Studio:
             self.proof = Proof(
                 fit, {**self._constraints(), "violation_cost": fit.link_price}, time_limit, self._take_proof
             )
-        self._tell()
+        self._notify()
 
     def stop_proof(self) -> None:
         """End the search for a proof."""
@@ -160,8 +154,8 @@ class Studio:
     def labels_(self) -> NDArray[np.int32]:
         """Cluster of each row in the last clustering that was possible."""
         if self.fit is None:
-            words = "nothing was clustered yet" if self.trouble is None else self.trouble.words
-            raise ValueError(f"there are no labels: {words}")
+            reason = "nothing was clustered yet" if self.trouble is None else self.trouble.message
+            raise ValueError(f"there are no labels: {reason}")
         return self.fit.labels
 
     @property
@@ -175,13 +169,13 @@ class Studio:
         return self._links("cannot_link")
 
     def _links(self, kind: str) -> NDArray[Any]:
-        links: NDArray[Any] = self.session.known.constraints.get(kind, np.zeros((0, 2), dtype=np.int64))
+        links: NDArray[Any] = self.session.state.constraints.get(kind, np.zeros((0, 2), dtype=np.int64))
         return links
 
     @property
     def is_fitting(self) -> bool:
-        """Whether a first look at the latest change is still to come."""
-        return self._looked_at != self._version
+        """Whether a preview of the latest change is still to come."""
+        return self._previewed != self._version
 
     def wait(self) -> None:
         """Wait until the clustering, its prices and the next question are there."""
@@ -202,12 +196,11 @@ class Studio:
     def close(self) -> None:
         """End everything that runs, and save."""
         self.stop_proof()
-        self._closing.set()
         with self.lock:
             self._version += 1
         self._quick.shutdown()
         self._slow.shutdown()
-        self._looking.shutdown()
+        self._searching.shutdown()
         if self._server is not None:
             self._server.stop()
             self._server = None
@@ -233,7 +226,7 @@ class Studio:
         address = escape(self.show(open_browser=False), quote=True)
         return f'<iframe src="{address}" style="width:100%;height:820px;border:0" title="konstrain studio"></iframe>'
 
-    # How it hangs together.
+    # How a change leads to a clustering and a question.
 
     def _do(self, action: Any) -> None:
         with self.lock:
@@ -241,66 +234,63 @@ class Studio:
             self._start_over()
 
     def _start_over(self) -> None:
-        """Cluster again after a change, and look for the next question."""
+        """Cluster again after a change, and search for the next question."""
         with self.lock:
             self._version += 1
-            version, known = self._version, self.session.known
+            version, state = self._version, self.session.state
             old_proof, self.proof = self.proof, None
-            self.question = self._asker.next(known)
-            self._pending.append(self._quick.submit(self._glance, version, known))
+            self.question = self._asker.next(state)
+            self._pending.append(self._quick.submit(self._preview, version, state))
         if old_proof is not None:
             threading.Thread(target=old_proof.stop, daemon=True).start()
         if self.saver is not None:
             self.saver.request()
 
-    def _glance(self, version: int, known: Known) -> None:
+    def _preview(self, version: int, state: SessionState) -> None:
         if self._is_stale(version):
             return
         trouble = fit = None
         try:
-            fit = self.fitter.glance(known, self.fit)
+            fit = self.fitter.preview(state, self.fit)
         except InfeasibleError as error:
-            trouble = explain(error, self.rows, known)
+            trouble = explain(error, self.rows, state)
         except (UndecidedError, ValueError) as error:
             trouble = Trouble(str(error), "undecided" if isinstance(error, UndecidedError) else "input")
         with self.lock:
             if self._is_stale(version):
                 return
             self.trouble = trouble
-            self._looked_at = version
+            self._previewed = version
             if fit is not None:
                 self.fit, self.report = fit, None
                 # What may come later than the new picture.
-                self._pending.append(self._slow.submit(self._settle, version, known))
-                self._pending.append(self._looking.submit(self._look, version, known))
-        self._tell()
+                self._pending.append(self._slow.submit(self._fit, version, state))
+                self._pending.append(self._searching.submit(self._search, version, state))
+        self._notify()
 
-    def _settle(self, version: int, known: Known) -> None:
-        self._closing.wait(HEAD_START)
+    def _fit(self, version: int, state: SessionState) -> None:
         if self._is_stale(version):
             return
         try:
-            fit = self.fitter.settle(known, self.fit, lambda: self._is_stale(version))
+            fit = self.fitter.fit(state, self.fit, lambda: self._is_stale(version))
         except UndecidedError:
-            return  # the first look stays
+            return  # the preview stays
         self._publish(version, fit=fit)
-        self._price(version, known)
+        self._price(version, state)
 
-    def _price(self, version: int, known: Known) -> None:
+    def _price(self, version: int, state: SessionState) -> None:
         fit = self.fit
         if self._is_stale(version) or fit is None:
             return
-        k = known.settings.n_clusters
-        report = describe(fit.X, fit.labels, k, time_limit=PRICES_LIMIT, **self._constraints())
+        k = state.settings.n_clusters
+        report = describe(fit.X, fit.labels, k, time_limit=PARAMS.quick_limit, **self._constraints())
         self._publish(version, report=report)
 
-    def _look(self, version: int, known: Known) -> None:
-        if self.question is not None:
-            self._closing.wait(HEAD_START)
+    def _search(self, version: int, state: SessionState) -> None:
         if self._is_stale(version):
             return
         try:
-            pairs = self._asker.look(self.fitter.prepared(known.settings), known)
+            pairs = self._asker.search(self.fitter.prepared(state.settings), state)
         except (UndecidedError, ValueError):
             # A sample of the rows may be impossible to cluster where all of them are not: then nothing is asked.
             pairs = []
@@ -308,7 +298,7 @@ class Studio:
             if self._is_stale(version):
                 return
             self._asker.replace(pairs)
-            question = self._asker.next(known)
+            question = self._asker.next(state)
         self._publish(version, question=question, is_asking_done=question is None)
 
     def _publish(self, version: int, **found: Any) -> None:
@@ -317,14 +307,14 @@ class Studio:
                 return
             for name, value in found.items():
                 setattr(self, name, value)
-        self._tell()
+        self._notify()
 
     def _take_proof(self, proof: Proof) -> None:
         better = proof.state.better
         with self.lock:
             if self.proof is proof and better is not None and self.fit is not None:
                 self._take_labels(*better)
-        self._tell()
+        self._notify()
 
     def _take_labels(self, cost: float, labels: NDArray[np.int32]) -> None:
         """Show a clustering that a search for a proof has found to be better."""
@@ -339,9 +329,9 @@ class Studio:
         )
 
     def _constraints(self) -> dict[str, Any]:
-        settings = self.session.known.settings
+        settings = self.session.state.settings
         found = {
-            **self.session.known.constraints,
+            **self.session.state.constraints,
             "size_min": settings.size_min,
             "size_max": settings.size_max,
             "demand": self.rows.demand,
@@ -356,7 +346,7 @@ class Studio:
         with self.lock:
             return self.session.to_json()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for listener in list(self._listeners):
             listener()
 
@@ -420,7 +410,7 @@ def studio(
 
 
 def open_studio(
-    rows: Rows, settings: Settings, given: tuple[Link, ...] = (), path: str | Path | None = None
+    rows: StudioData, settings: Settings, given: tuple[Link, ...] = (), path: str | Path | None = None
 ) -> Studio:
     """Go on with the session in a file, or begin one that is saved there."""
     path = None if path is None else Path(path)
@@ -437,7 +427,7 @@ def open_studio(
     return Studio(found, path, changed or f"going on with {path.name}")
 
 
-def given_links(rows: Rows, must_link: Any, cannot_link: Any) -> tuple[Link, ...]:
+def given_links(rows: StudioData, must_link: Any, cannot_link: Any) -> tuple[Link, ...]:
     """Read links as `fit` takes them; of a pair only one thing can be said."""
     found: dict[Pair, Link] = {}
     for name, kind, value in (("must_link", TOGETHER, must_link), ("cannot_link", APART, cannot_link)):

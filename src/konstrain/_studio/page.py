@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import panel as pn
 import param
@@ -12,6 +12,7 @@ from bokeh.events import DoubleTap, SelectionGeometry, Tap
 from panel.custom import Child, JSComponent
 
 from konstrain._studio import exporting
+from konstrain._studio.data import PARAMS
 from konstrain._studio.hub import Studio
 from konstrain._studio.picture import DARK, LIGHT, Picture
 from konstrain._studio.session import ANSWERS, Size
@@ -22,12 +23,8 @@ HERE = Path(__file__).parent
 # Added to Panel's own page, which phones would otherwise lay out 980 pixels wide and shrink.
 TEMPLATE = """{% block preamble %}{{ super() }}
 <meta name="viewport" content="width=device-width, initial-scale=1">{% endblock %}"""
-# Rows of a lasso that may be linked at once.
-MOST_PICKED = 2_000
-# More links than this hide the rows: they are drawn when the person asks for it.
-FEW_LINKS = 50
-# Milliseconds between looks at a running proof.
-PROOF_EVERY = 500
+# Milliseconds between updates of a running proof.
+PROOF_PERIOD: Final = 500
 
 
 class Desk(JSComponent):
@@ -77,14 +74,14 @@ class Page:
             waiting["is"] = False
             self.refresh()
 
-        def tell() -> None:
+        def notify() -> None:
             # Several changes that come while the page is busy are shown at once.
             if not waiting["is"]:
                 waiting["is"] = True
                 document.add_next_tick_callback(refresh)
 
-        forget = self.studio.listen(tell)
-        document.add_periodic_callback(self._watch_proof, PROOF_EVERY)
+        forget = self.studio.listen(notify)
+        document.add_periodic_callback(self._watch_proof, PROOF_PERIOD)
         document.on_session_destroyed(lambda _: forget())
 
     def act(self, message: dict[str, Any]) -> None:
@@ -112,21 +109,21 @@ class Page:
         self.desk.state = {**state, "linksDrawn": drawn, "error": self.error}
 
     def _are_links_drawn(self) -> bool:
-        """Whether lines of links are in the picture: as the person said, else if they are few."""
-        n_links = len(self.studio.session.known.of_kind(*ANSWERS[:2]))
-        return n_links <= FEW_LINKS if self.draws_links is None else self.draws_links
+        """Return whether lines of links are in the picture: as the person chose, else if they are few."""
+        n_links = len(self.studio.session.state.of_kind(*ANSWERS[:2]))
+        return n_links <= PARAMS.unasked_links if self.draws_links is None else self.draws_links
 
     def _draw(self) -> None:
         """Change the layers of the picture that differ from what is drawn."""
         studio, picture = self.studio, self.picture
-        fit, known, trouble = studio.fit, studio.session.known, studio.trouble
+        fit, state, trouble = studio.fit, studio.session.state, studio.trouble
         if fit is not None:
             plane = studio.fitter.plane(fit.settings) if self.axes is None else self._columns(*self.axes)
             if self._once("place", plane.rows if self.axes is None else self.axes, lambda: picture.place(plane)):
-                # Everything stands elsewhere now.
+                # Every layer has other places now.
                 self._drawn = {"place": self._drawn["place"]}
             self._once("color", fit, lambda: picture.color(fit.labels, fit.settings.n_clusters))
-        links = [(link.pair, link.kind) for link in known.links.values()] if self._are_links_drawn() else []
+        links = [(link.pair, link.kind) for link in state.links.values()] if self._are_links_drawn() else []
         self._once("links", links, lambda: picture.link(links))
         path = [pair for pair, _ in trouble.links] if trouble is not None else []
         self._once("path", path, lambda: picture.trace(path))
@@ -175,8 +172,9 @@ class Page:
         if not event.final:
             return
         chosen = self.picture.drawn[self.picture.points.selected.indices].tolist()
-        self.picked = chosen[:MOST_PICKED]
-        self.error = f"{len(chosen)} rows; the first {MOST_PICKED} are picked" if len(chosen) > MOST_PICKED else ""
+        most = PARAMS.single_marks
+        self.picked = chosen[:most]
+        self.error = f"{len(chosen)} rows; the first {most} are picked" if len(chosen) > most else ""
         self.picture.points.selected.indices = []
         self.refresh()
 
@@ -204,7 +202,7 @@ class Page:
         if kind == ANSWERS[0]:
             # A chain ties all of them together.
             return list(zip(self.picked, self.picked[1:], strict=False))
-        k = self.studio.session.known.settings.n_clusters
+        k = self.studio.session.state.settings.n_clusters
         if len(self.picked) > max(2, k):
             raise ValueError(f"{len(self.picked)} rows cannot all be apart in {k} clusters; pick fewer")
         return [(a, b) for i, a in enumerate(self.picked) for b in self.picked[i + 1 :]]
@@ -235,8 +233,8 @@ class Page:
             raise ValueError(f"unknown setting {name!r}")
 
     def _sizes_that_fit(self, n_clusters: int) -> dict[str, None]:
-        """Sizes for each of another number of clusters say nothing any more."""
-        settings = self.studio.session.known.settings
+        """Return the sizes to drop: those given per cluster, for another number of clusters."""
+        settings = self.studio.session.state.settings
         sizes = {name: getattr(settings, name) for name in ("size_min", "size_max")}
         return {name: None for name, size in sizes.items() if isinstance(size, tuple) and len(size) != n_clusters}
 
@@ -249,7 +247,7 @@ class Page:
         self.draws_links = bool(message["on"])
 
     def _theme(self, message: dict[str, Any]) -> None:
-        self.picture.wear(DARK if message["dark"] else LIGHT)
+        self.picture.apply(DARK if message["dark"] else LIGHT)
 
     def _export(self, message: dict[str, Any]) -> None:
         studio = self.studio
@@ -285,7 +283,7 @@ class Page:
 
 
 def _same(first: Any, second: Any) -> bool:
-    """Whether nothing has to be drawn again; arrays and clusterings are replaced, never changed."""
+    """Return whether nothing has to be drawn again; arrays and clusterings are replaced, never changed."""
     return first is second or (isinstance(first, list | tuple) and type(first) is type(second) and first == second)
 
 

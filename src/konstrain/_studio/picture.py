@@ -1,14 +1,18 @@
 """The rows on a plane: Bokeh's figure with its layers, each changed by itself and only when it has to be."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from bokeh.core.property.descriptors import UnsetValueError
 from bokeh.models import (
     BoxSelectTool,
     ColumnDataSource,
+    CustomJS,
+    GlyphRenderer,
     HoverTool,
     LassoSelectTool,
     LinearColorMapper,
@@ -21,25 +25,22 @@ from bokeh.models import (
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
-from konstrain._studio.data import Rows
-from konstrain._studio.dots import MOST_MARKED, Image, Marks
+from konstrain._studio.data import PARAMS, StudioData
 from konstrain._studio.session import APART, TOGETHER, Pair
 from konstrain.plotting import Projection
 from konstrain.plotting._style import BROKEN, COLORS, COLORS_ON_DARK
 
-# More rows than this are drawn by a sample: what a browser draws fluidly.
-MOST_DRAWN = 100_000
-# Columns that a hover shows at most, and letters of a cell.
-MOST_HOVERED = 12
-LONGEST_HOVERED = 80
-# Lines of links drawn at most, the latest ones.
-MOST_LINKS = 500
+# Columns that a hover shows, and letters of each.
+HOVERED_COLUMNS: Final = 12
+HOVERED_LETTERS: Final = 80
 # Pixels around a click within which a row counts as meant.
-REACH = 14
+REACH: Final = 14
+# Bokeh's marks in the order of those of the plots.
+MARKS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus", "hex")
 
 
 @dataclass(frozen=True)
-class Look:
+class Theme:
     """Colours of everything but the rows."""
 
     ground: str
@@ -49,8 +50,8 @@ class Look:
     palette: tuple[str, ...]
 
 
-LIGHT = Look("#ffffff", "#1d2430", "#5b6472", "#dfe3e8", COLORS)
-DARK = Look("#161b22", "#e8ecf1", "#a3adba", "#2e3641", COLORS_ON_DARK)
+LIGHT = Theme("#ffffff", "#1d2430", "#5b6472", "#dfe3e8", COLORS)
+DARK = Theme("#161b22", "#e8ecf1", "#a3adba", "#2e3641", COLORS_ON_DARK)
 
 
 class Picture:
@@ -58,11 +59,11 @@ class Picture:
 
     Parameters
     ----------
-    rows : Rows
+    rows : StudioData
         The data.
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: StudioData) -> None:
         self._rows = rows
         self.drawn = _sample(rows.n_samples)
         self._place: NDArray[Any] = np.zeros((rows.n_samples, 2))
@@ -75,7 +76,7 @@ class Picture:
         self._centers = ColumnDataSource({"x": [], "y": [], "name": []})
         self._mapper = LinearColorMapper(palette=list(COLORS), low=-0.5, high=len(COLORS) - 0.5)
         self.figure = self._make()
-        self.wear(LIGHT)
+        self.apply(LIGHT)
 
     def _make(self) -> figure:
         p = figure(
@@ -90,7 +91,7 @@ class Picture:
         )
         self._lines = p.multi_line("xs", "ys", source=self._links, line_dash="dash", line_width=1.5, line_alpha=0.85)
         self._lines.level = "underlay"
-        self._dots = (Marks if len(self.drawn) <= MOST_MARKED else Image)(p, self.points, self._mapper)
+        self._dots = (Marks if len(self.drawn) <= PARAMS.single_marks else Image)(p, self.points, self._mapper)
         self._draw_above(p)
         found = [self._dots.renderer]
         tools = [
@@ -121,25 +122,25 @@ class Picture:
         self._numbers = p.text("x", "y", "name", source=self._centers, text_font_size="13px", **style)
         self._asked_names = p.text("x", "y", "name", source=self._asked, y_offset=-22, text_font_size="13px", **style)
 
-    def wear(self, look: Look) -> None:
+    def apply(self, theme: Theme) -> None:
         """Take the colours of a light or a dark page."""
         p = self.figure
-        p.background_fill_color = look.ground
+        p.background_fill_color = theme.ground
         # The page's own ground shows around it; filled, its edges would shimmer.
         p.border_fill_color = p.outline_line_color = None
         for axis in p.axis:
-            axis.axis_label_text_color = axis.major_label_text_color = look.faint
-            axis.axis_line_color = axis.major_tick_line_color = axis.minor_tick_line_color = look.line
+            axis.axis_label_text_color = axis.major_label_text_color = theme.faint
+            axis.axis_line_color = axis.major_tick_line_color = axis.minor_tick_line_color = theme.line
             axis.axis_label_text_font_style = "normal"
         for grid in p.grid:
-            grid.grid_line_color = look.line
+            grid.grid_line_color = theme.line
             grid.grid_line_alpha = 0.6
-        self._mapper.palette = list(look.palette)
-        self._lines.glyph.line_color = look.faint
+        self._mapper.palette = list(theme.palette)
+        self._lines.glyph.line_color = theme.faint
         for ring in self._rings:
-            ring.glyph.line_color = look.ink
-        self._numbers.glyph.text_color = self._asked_names.glyph.text_color = look.ink
-        self._badges.glyph.fill_color, self._badges.glyph.line_color = look.ground, look.faint
+            ring.glyph.line_color = theme.ink
+        self._numbers.glyph.text_color = self._asked_names.glyph.text_color = theme.ink
+        self._badges.glyph.fill_color, self._badges.glyph.line_color = theme.ground, theme.faint
 
     def place(self, plane: Projection) -> None:
         """Put the rows where they are on a plane."""
@@ -165,7 +166,7 @@ class Picture:
 
     def link(self, links: Sequence[tuple[Pair, str]]) -> None:
         """Draw lines of links: solid together, dashed apart."""
-        shown = [(pair, kind) for pair, kind in links if kind in (TOGETHER, APART)][-MOST_LINKS:]
+        shown = [(pair, kind) for pair, kind in links if kind in (TOGETHER, APART)][-PARAMS.single_marks :]
         dash = [[] if kind == TOGETHER else [6, 4] for _, kind in shown]
         self._links.data = {**self._segments([pair for pair, _ in shown]), "dash": dash}
 
@@ -200,13 +201,113 @@ class Picture:
         return {"xs": list(ends[:, :, 0]), "ys": list(ends[:, :, 1])}
 
 
+class Dots(ABC):
+    """The rows in a figure: as marks, which differ by cluster, or, when they are many, as one image.
+
+    Parameters
+    ----------
+    p : figure
+        Where they are drawn.
+    points : ColumnDataSource
+        Their places, ``x`` and ``y``, and what else a hover shows.
+    mapper : LinearColorMapper
+        The colours of clusters.
+
+    Attributes
+    ----------
+    renderer : GlyphRenderer
+        What the mouse finds.
+    """
+
+    renderer: GlyphRenderer
+
+    def __init__(self, p: figure, points: ColumnDataSource, mapper: LinearColorMapper) -> None:
+        self._points, self._mapper = points, mapper
+        n = len(points.data["x"])
+        self._size = float(np.clip(130 / np.sqrt(n), 4.0 if n < 20_000 else 2.5, 10.0))
+        self._alpha = float(np.clip(np.sqrt(5_000 / n), 0.35, 0.9))
+        self.renderer = self._draw(p, n)
+
+    @abstractmethod
+    def color(self, clusters: NDArray[np.int32]) -> None:
+        """Colour each row by its cluster."""
+
+    @abstractmethod
+    def _draw(self, p: figure, n: int) -> GlyphRenderer:
+        """Draw them, all in one colour, and return what the mouse finds."""
+
+
+class Marks(Dots):
+    """Rows as marks, another one for each cluster."""
+
+    def _draw(self, p: figure, n: int) -> GlyphRenderer:
+        self._points.data.update({"cluster": np.zeros(n), "mark": ["circle"] * n})
+        return p.scatter(
+            "x",
+            "y",
+            source=self._points,
+            marker={"field": "mark"},
+            size=self._size,
+            color={"field": "cluster", "transform": self._mapper},
+            alpha=self._alpha,
+            nonselection_alpha=self._alpha,
+        )
+
+    def color(self, clusters: NDArray[np.int32]) -> None:
+        """Colour and mark each row by its cluster."""
+        colors = (clusters % len(self._mapper.palette)).astype(np.float64)
+        self._points.data.update(
+            {"cluster": colors, "mark": [MARKS[cluster % len(MARKS)] for cluster in clusters.tolist()]}
+        )
+
+
+class Image(Dots):
+    """Rows as pixels of one image, which the browser redraws when anything moves or changes its colour."""
+
+    def _draw(self, p: figure, n: int) -> GlyphRenderer:
+        # Apart from the points: only this is sent and read when clusters change.
+        self._clusters = ColumnDataSource({"cluster": np.zeros(n, dtype=np.uint8)})
+        image = ColumnDataSource(
+            {"image": [np.zeros((1, 1), dtype=np.uint32)], "x": [0.0], "y": [0.0], "dw": [1.0], "dh": [1.0]}
+        )
+        p.image_rgba("image", "x", "y", "dw", "dh", source=image)
+        self._redraw_on_change(p, image)
+        # Turned by an angle that is no number: found by the mouse, but not drawn.
+        return p.scatter("x", "y", source=self._points, size=max(self._size, 4.0), angle=np.nan)
+
+    def _redraw_on_change(self, p: figure, image: ColumnDataSource) -> None:
+        draw = CustomJS.from_file(
+            Path(__file__).with_name("dots.mjs"),
+            figure=p,
+            points=self._points,
+            clusters=self._clusters,
+            image=image,
+            mapper=self._mapper,
+            diameter=self._size,
+            alpha=self._alpha,
+        )
+        changes: list[tuple[Any, str]] = [
+            *((ends, end) for ends in (p.x_range, p.y_range) for end in ("start", "end")),
+            *((p, side) for side in ("inner_width", "inner_height")),
+            (self._points, "data"),
+            (self._clusters, "data"),
+            (self._mapper, "palette"),
+        ]
+        for model, attribute in changes:
+            model.js_on_change(attribute, draw)
+
+    def color(self, clusters: NDArray[np.int32]) -> None:
+        """Colour each row by its cluster."""
+        self._clusters.data = {"cluster": (clusters % len(self._mapper.palette)).astype(np.uint8)}
+
+
 def _sample(n_samples: int) -> NDArray[np.int64]:
-    if n_samples <= MOST_DRAWN:
+    if n_samples <= PARAMS.drawn_rows:
         return np.arange(n_samples)
-    return np.sort(np.random.default_rng(0).choice(n_samples, MOST_DRAWN, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n_samples, PARAMS.drawn_rows, replace=False))
 
 
-def _hovered(rows: Rows, drawn: NDArray[np.int64]) -> dict[str, Any]:
+def _hovered(rows: StudioData, drawn: NDArray[np.int64]) -> dict[str, Any]:
     """Columns for the hover under names of our own: those of files may hold anything."""
     columns: dict[str, Any] = {"name": [rows.names.name_of(row) for row in drawn.tolist()]}
     for i, name in enumerate(_hovered_names(rows)):
@@ -217,15 +318,15 @@ def _hovered(rows: Rows, drawn: NDArray[np.int64]) -> dict[str, Any]:
     return columns
 
 
-def _hovered_names(rows: Rows) -> list[str]:
-    return [*rows.shown, *rows.numbers][:MOST_HOVERED]
+def _hovered_names(rows: StudioData) -> list[str]:
+    return [*rows.shown, *rows.numbers][:HOVERED_COLUMNS]
 
 
 def _short(cell: Any) -> str:
-    return "" if cell is None else str(cell)[:LONGEST_HOVERED]
+    return "" if cell is None else str(cell)[:HOVERED_LETTERS]
 
 
-def _tooltips(rows: Rows) -> list[tuple[str, str]]:
+def _tooltips(rows: StudioData) -> list[tuple[str, str]]:
     first = [(_plain(rows.names.column or "row"), "@name")]
     return [*first, *((_plain(name), f"@f{i}") for i, name in enumerate(_hovered_names(rows)))]
 

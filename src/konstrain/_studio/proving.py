@@ -12,24 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._studio.data import PARAMS
 from konstrain._studio.fitting import Fit
 from konstrain.exact.certificate import certify
 from konstrain.exact.decomposition.bound import PartsPoint
 from konstrain.exact.tree import TracePoint
+from konstrain.experiments.declare import GRACE
 from konstrain.experiments.sandbox import Sandbox
 from konstrain.files import write_whole
-
-# Seconds beyond its time limit after which a search counts as stuck.
-GRACE = 30.0
-# Megabytes that a search may take.
-MEMORY_LIMIT = 8_192
 
 
 @dataclass(frozen=True)
 class Proved:
-    """What a search for a proof has reached.
+    """Bound and gap that a search for a proof has reached.
 
-    `status` is ``"running"``, ``"done"``, ``"stopped"`` or ``"failed"``; `words` say why, if it failed.
+    `status` is ``"running"``, ``"done"``, ``"stopped"`` or ``"failed"``; `message` is the reason of a failure.
     """
 
     status: str
@@ -38,7 +35,7 @@ class Proved:
     is_optimal: bool = False
     seconds: float = 0.0
     n_nodes: int = 0
-    words: str = ""
+    message: str = ""
     better: tuple[float, NDArray[np.int32]] | None = None
 
 
@@ -86,13 +83,13 @@ class Proof:
             self._thread.join(0.05)
 
     def _run(self, *work: Any) -> None:
-        answer = self._box.run(prove, *work, wall_limit=self.time_limit + GRACE, memory_limit=MEMORY_LIMIT)
-        if answer.reason is None:
-            self._ended = answer.value
+        result = self._box.run(prove, *work, wall_limit=self.time_limit + GRACE, memory_limit=PARAMS.proof_memory)
+        if result.reason is None:
+            self._ended = result.value
         elif self._stopped:
             self._ended = self._so_far("stopped")
         else:
-            self._ended = Proved("failed", words=answer.reason.partition(": ")[2] or answer.reason)
+            self._ended = Proved("failed", message=result.reason.partition(": ")[2] or result.reason)
         self._box.close()
         self._folder.cleanup()
         self._on_end(self)
@@ -115,12 +112,12 @@ def prove(
 ) -> Proved:
     """Search for a proof; writes what is reached to the file `progress`."""
 
-    def tell(point: TracePoint | PartsPoint) -> None:
+    def record(point: TracePoint | PartsPoint) -> None:
         if np.isfinite(point.lower_bound):
             reached = {"lower_bound": point.lower_bound, "gap": point.gap, "n_nodes": point.n_nodes}
             write_whole(progress, json.dumps(reached).encode())
 
-    found = certify(X, n_clusters, labels=labels, time_limit=time_limit, callback=tell, **constraints)
+    found = certify(X, n_clusters, labels=labels, time_limit=time_limit, callback=record, **constraints)
     is_better = found.best_labels is not None and found.best_cost < found.cost * (1 - 1e-9)
     return Proved(
         "done",

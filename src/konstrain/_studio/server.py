@@ -18,7 +18,7 @@ HOST = "127.0.0.1"
 def make_server(studio: "Studio", port: int = 0) -> tuple[Any, str]:
     """Make a server that is not yet started; returns it and the address of the page.
 
-    The token in the path is what lets in: pages, scripts and sockets of any other path are unknown here. Sessions are
+    Only paths with the token are served: pages, scripts and sockets of any other path are unknown. Sessions are
     signed with a secret of this server, and sockets opened by a page of another origin are refused.
     """
     refuse_missing()
@@ -91,7 +91,7 @@ class BackgroundServer:
         asyncio.set_event_loop(loop)
         try:
             server, self.address = make_server(studio, port)
-        except Exception as error:  # handed to who waits for the server
+        except Exception as error:  # raised where the server is waited for
             self._problem = error
             self._started.set()
             loop.close()

@@ -1,24 +1,27 @@
-"""What a person did, as a list of actions; links and settings follow from it, and undoing drops the last one."""
+"""What a person did, as a list of actions: links and settings follow from it; it is undone, saved and read again."""
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._studio.data import Rows
+from konstrain._studio.data import PARAMS, StudioData
 from konstrain.exceptions import FileError
+from konstrain.files import write_whole
 
 TOGETHER, APART, UNSURE = "together", "apart", "unsure"
 ANSWERS = (TOGETHER, APART, UNSURE)
-# How distances may be measured: plainly, as held-out links decide, or always as the links tell.
+# How distances may be measured: plainly, as held-out links decide, or always as learned from the links.
 METRICS = (None, "learned", "itml")
 # What numpy's generators take as a seed.
-LARGEST_SEED = 2**32 - 1
+LARGEST_SEED: Final = 2**32 - 1
 FORMAT, VERSION = "konstrain studio session", 1
 
 Pair = tuple[int, int]
@@ -56,7 +59,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a person said of some pairs; `guess` is what the clustering had said of them, if it was asked about."""
+    """A person's answer about some pairs; `guess` is the clustering's own, if the pair was a question."""
 
     pairs: tuple[Pair, ...]
     kind: str
@@ -65,7 +68,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Removal:
-    """Pairs of which nothing is said any more."""
+    """Pairs whose links are removed."""
 
     pairs: tuple[Pair, ...]
 
@@ -90,8 +93,8 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Known:
-    """Where the actions lead: the settings, and what is said of which pair, oldest first."""
+class SessionState:
+    """The result of all actions: the settings, and the link of each pair, oldest first."""
 
     settings: Settings
     links: Mapping[Pair, Link]
@@ -125,7 +128,7 @@ class Session:
 
     Parameters
     ----------
-    rows : Rows
+    rows : StudioData
         The data.
     settings : Settings
         The settings at the start.
@@ -135,26 +138,26 @@ class Session:
         What a person did, and what they took back, last taken back last.
     """
 
-    rows: Rows
+    rows: StudioData
     settings: Settings
     given: tuple[Link, ...] = ()
     done: list[Action] = field(default_factory=list)
     undone: list[Action] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._known = self._replay()
+        self._state = self._replay()
 
     @property
-    def known(self) -> Known:
-        """What holds now."""
-        return self._known
+    def state(self) -> SessionState:
+        """Settings and links as they are now."""
+        return self._state
 
     def do(self, action: Action) -> None:
         """Add an action; what was taken back before cannot come again."""
         self._refuse_unknown(action)
         self.done.append(action)
         self.undone.clear()
-        self._known = _after(self._known, [action])
+        self._state = _after(self._state, [action])
 
     def undo(self) -> Action | None:
         """Take the last action back; returns it, or None when there is none."""
@@ -168,11 +171,11 @@ class Session:
         if not source:
             return None
         target.append(source.pop())
-        self._known = self._replay()
+        self._state = self._replay()
         return target[-1]
 
-    def _replay(self) -> Known:
-        return _after(Known(self.settings, {link.pair: link for link in self.given}), self.done)
+    def _replay(self) -> SessionState:
+        return _after(SessionState(self.settings, {link.pair: link for link in self.given}), self.done)
 
     def _refuse_unknown(self, action: Action) -> None:
         if isinstance(action, Setting):
@@ -198,28 +201,86 @@ class Session:
         )
 
 
-def _after(known: Known, actions: Iterable[Action]) -> Known:
-    settings, links = known.settings, dict(known.links)
+def _after(state: SessionState, actions: Iterable[Action]) -> SessionState:
+    settings, links = state.settings, dict(state.links)
     for action in actions:
         if isinstance(action, Setting):
             settings = action.settings
             continue
         for pair in action.pairs:
-            # The latest word on a pair stands last, also where it is not the first.
+            # The latest link of a pair stands last, also where it is not the first.
             links.pop(pair, None)
             if isinstance(action, Answer):
                 links[pair] = Link(pair, action.kind)
-    return Known(settings, links)
+    return SessionState(settings, links)
 
 
-def read_session(text: str, rows: Rows, source: str) -> tuple[Session, str]:
+class Saver:
+    """Keeps a file up to date: written whole after every action, by a thread, and again after a failure.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    text : callable
+        Returns what it is to hold now.
+    on_change : callable
+        Called after each try, from the thread that saves.
+    """
+
+    def __init__(self, path: Path, text: Callable[[], str], on_change: Callable[[], object]) -> None:
+        self.path = path
+        self.problem = ""
+        self._text, self._on_change = text, on_change
+        self._wanted = threading.Event()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="konstrain-studio-saver", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the file holds everything."""
+        return not self._wanted.is_set() and not self.problem
+
+    def request(self) -> None:
+        """Ask for the file to be written soon."""
+        self._wanted.set()
+
+    def close(self) -> None:
+        """Write what is not written yet, and end."""
+        self._closing.set()
+        self._wanted.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            self._wanted.wait()
+            # Cleared first: a request that comes while the file is written is served next.
+            self._wanted.clear()
+            self._try()
+            if self._closing.is_set():
+                return
+            if self.problem:
+                self._closing.wait(PARAMS.retry_period)
+                self._wanted.set()
+
+    def _try(self) -> None:
+        try:
+            write_whole(self.path, self._text().encode())
+            self.problem = ""
+        except FileError as error:
+            self.problem = str(error)
+        self._on_change()
+
+
+def read_session(text: str, rows: StudioData, source: str) -> tuple[Session, str]:
     """Read a session of these rows; returns it, and what has changed in the data since, if anything.
 
     Parameters
     ----------
     text : str
         What `Session.to_json` wrote.
-    rows : Rows
+    rows : StudioData
         The data it is to be a session of.
     source : str
         What to call the text in messages.
@@ -227,7 +288,7 @@ def read_session(text: str, rows: Rows, source: str) -> tuple[Session, str]:
     Raises
     ------
     FileError
-        When it is no session, or one of other data; says what differs.
+        When it is no session, or one of other data; the message names the difference.
     """
     try:
         values = json.loads(text)
@@ -255,7 +316,7 @@ def read_session(text: str, rows: Rows, source: str) -> tuple[Session, str]:
     return session, changed
 
 
-def _described(rows: Rows) -> dict[str, Any]:
+def _described(rows: StudioData) -> dict[str, Any]:
     return {
         "title": rows.title,
         "n_samples": rows.n_samples,
@@ -265,7 +326,7 @@ def _described(rows: Rows) -> dict[str, Any]:
     }
 
 
-def _compare(then: Any, rows: Rows, source: str) -> str:
+def _compare(then: Any, rows: StudioData, source: str) -> str:
     now = _described(rows)
     if then["n_samples"] != now["n_samples"]:
         raise FileError(f"{source} is of {then['n_samples']} rows, but {rows.title} has {now['n_samples']}")
@@ -277,13 +338,13 @@ def _compare(then: Any, rows: Rows, source: str) -> str:
     return "" if then["values"] == now["values"] else f"numbers in {rows.title} have changed since {source}"
 
 
-def _refuse_bad_pairs(rows: Rows, pairs: Iterable[Pair]) -> None:
+def _refuse_bad_pairs(rows: StudioData, pairs: Iterable[Pair]) -> None:
     for a, b in pairs:
         if not 0 <= a < b < rows.n_samples:
             raise ValueError(f"pair ({a}, {b}): rows are 0 to {rows.n_samples - 1}, and the smaller one stands first")
 
 
-def _refuse_bad_settings(rows: Rows, settings: Settings) -> None:
+def _refuse_bad_settings(rows: StudioData, settings: Settings) -> None:
     unknown = [name for name in settings.features if name not in rows.features]
     if unknown:
         raise ValueError(f"there is no feature {unknown[0]!r}; features are {', '.join(rows.features)}")

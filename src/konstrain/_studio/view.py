@@ -4,32 +4,28 @@ import base64
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from konstrain._studio.data import Rows
+from konstrain._studio.data import PARAMS, StudioData
 from konstrain._studio.hub import Studio
 from konstrain._studio.proving import Proved
 from konstrain._studio.session import APART, TOGETHER, UNSURE, Answer, Link, Pair, Session, Size
 from konstrain.plotting._style import COLORS, COLORS_ON_DARK
 
-# Links listed at most, the latest first.
-MOST_LISTED = 200
-# Answers that "guessed right" looks back at.
-LOOK_BACK = 10
-# Numbers that differ by more of the column's standard deviation differ clearly.
-CLEARLY = 1.0
-LONGEST_TEXT = 2_000
+# Links in the list, the latest first; answers in the line of guesses; letters of a cell.
+LISTED_LINKS: Final = 200
+LATEST_ANSWERS: Final = 10
+CELL_LETTERS: Final = 2_000
 # Pictures in cells: by what their files begin with, so that a name cannot make something else of them.
 PICTURES = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif", b"RIFF": "webp"}
-LARGEST_PICTURE = 2_000_000
 
 
 def view(studio: Studio, picked: Sequence[int], *, n_drawn: int, axes: tuple[str, str] | None) -> dict[str, Any]:
     """Return everything on the page but the picture."""
     rows, session = studio.rows, studio.session
-    known = session.known
+    state = session.state
     return {
         "title": rows.title,
         "note": studio.note,
@@ -39,10 +35,10 @@ def view(studio: Studio, picked: Sequence[int], *, n_drawn: int, axes: tuple[str
         "axes": None if axes is None else list(axes),
         "settings": _settings(rows, session),
         "picked": [record(rows, row) for row in picked[:2]],
-        "pickedNames": [rows.names.name_of(row) for row in picked[:MOST_LISTED]],
+        "pickedNames": [rows.names.name_of(row) for row in picked[:LISTED_LINKS]],
         "pickedCount": len(picked),
-        "links": [_link(rows, link) for link in list(known.links.values())[: -MOST_LISTED - 1 : -1]],
-        "counts": {kind: len(known.of_kind(kind)) for kind in (TOGETHER, APART, UNSURE)},
+        "links": [_link(rows, link) for link in list(state.links.values())[: -LISTED_LINKS - 1 : -1]],
+        "counts": {kind: len(state.of_kind(kind)) for kind in (TOGETHER, APART, UNSURE)},
         "canUndo": bool(session.done),
         "canRedo": bool(session.undone),
         "question": _question(rows, studio.question),
@@ -55,26 +51,26 @@ def view(studio: Studio, picked: Sequence[int], *, n_drawn: int, axes: tuple[str
     }
 
 
-def _settings(rows: Rows, session: Session) -> dict[str, Any]:
-    settings = session.known.settings
+def _settings(rows: StudioData, session: Session) -> dict[str, Any]:
+    settings = session.state.settings
     return {
         "k": settings.n_clusters,
         "largestK": min(rows.n_samples, max(20, 2 * settings.n_clusters)),
-        "sizeMin": _size_words(settings.size_min),
-        "sizeMax": _size_words(settings.size_max),
+        "sizeMin": _size_text(settings.size_min),
+        "sizeMax": _size_text(settings.size_max),
         "standardize": settings.standardize,
         "metric": settings.metric or "",
         "features": [{"name": name, "on": name in settings.features} for name in rows.features],
     }
 
 
-def _size_words(size: Size) -> str:
+def _size_text(size: Size) -> str:
     if size is None:
         return ""
     return ", ".join(f"{part:g}" for part in (size if isinstance(size, tuple) else (size,)))
 
 
-def record(rows: Rows, row: int) -> dict[str, Any]:
+def record(rows: StudioData, row: int) -> dict[str, Any]:
     """Return a row as a person reads it: its name and its fields."""
     cells = [{"name": name, **_cell(values[row], rows.folder)} for name, values in rows.shown.items()]
     numbers = [{"name": name, "text": f"{rows.X[row, rows.features.index(name)]:g}"} for name in rows.numbers]
@@ -84,20 +80,24 @@ def record(rows: Rows, row: int) -> dict[str, Any]:
 def _cell(value: Any, folder: Path | None) -> dict[str, str]:
     text = "" if value is None else str(value)
     picture = _picture(text, folder)
-    return {"text": text[:LONGEST_TEXT], "picture": picture} if picture else {"text": text[:LONGEST_TEXT]}
+    return {"text": text[:CELL_LETTERS], "picture": picture} if picture else {"text": text[:CELL_LETTERS]}
 
 
 def _picture(text: str, folder: Path | None) -> str:
     """Return what a cell shows, if it holds a picture or names a file of one below the folder of the data."""
     if text.startswith("data:image/"):
         kind, _, content = text[len("data:image/") :].partition(";base64,")
-        return text if kind in PICTURES.values() and len(content) <= 2 * LARGEST_PICTURE else ""
+        return text if kind in PICTURES.values() and len(content) <= 2 * PARAMS.picture_bytes else ""
     if folder is None or len(text) > 500 or not text.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".webp")):
         return ""
     try:
         path = (folder / text).resolve()
-        # A file from elsewhere on the machine is none of the data's business.
-        if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > LARGEST_PICTURE:
+        # Files outside the folder of the data are not shown.
+        if (
+            not path.is_relative_to(folder.resolve())
+            or not path.is_file()
+            or path.stat().st_size > PARAMS.picture_bytes
+        ):
             return ""
         content_bytes = path.read_bytes()
     except (OSError, ValueError):
@@ -106,19 +106,18 @@ def _picture(text: str, folder: Path | None) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content_bytes).decode()}" if kind else ""
 
 
-def _link(rows: Rows, link: Link) -> dict[str, Any]:
+def _link(rows: StudioData, link: Link) -> dict[str, Any]:
     a, b = link.pair
-    words = "" if math.isinf(link.confidence) else f"confidence {link.confidence:g}"
     return {
         "pair": list(link.pair),
         "a": rows.names.name_of(a),
         "b": rows.names.name_of(b),
         "kind": link.kind,
-        "words": words,
+        "note": "" if math.isinf(link.confidence) else f"confidence {link.confidence:g}",
     }
 
 
-def _question(rows: Rows, pair: Pair | None) -> dict[str, Any] | None:
+def _question(rows: StudioData, pair: Pair | None) -> dict[str, Any] | None:
     if pair is None:
         return None
     first, second = (record(rows, row) for row in pair)
@@ -133,7 +132,7 @@ def _question(rows: Rows, pair: Pair | None) -> dict[str, Any] | None:
                 "a": a,
                 "b": b,
                 "differs": differs,
-                "clearly": differs if distance is None else distance > CLEARLY,
+                "clearly": differs if distance is None else distance > 1.0,
                 "away": distance,
             }
         )
@@ -141,11 +140,11 @@ def _question(rows: Rows, pair: Pair | None) -> dict[str, Any] | None:
 
 
 def _sure(studio: Studio) -> dict[str, Any]:
-    """How often the clustering had guessed the answers, and how many rows have a clear home."""
-    told = [a for a in studio.session.done if isinstance(a, Answer) and a.guess is not None and a.kind != UNSURE]
-    latest = [action.guess == action.kind for action in told[-LOOK_BACK:]]
+    """Return how often the clustering had guessed the answers, and how many rows have a clear home."""
+    answered = [a for a in studio.session.done if isinstance(a, Answer) and a.guess is not None and a.kind != UNSURE]
+    latest = [action.guess == action.kind for action in answered[-LATEST_ANSWERS:]]
     fit = studio.fit
-    return {"answers": len(told), "latest": latest, "atHome": None if fit is None else fit.share_at_home}
+    return {"answers": len(answered), "latest": latest, "atHome": None if fit is None else fit.share_at_home}
 
 
 def _trouble(studio: Studio) -> dict[str, Any] | None:
@@ -153,7 +152,7 @@ def _trouble(studio: Studio) -> dict[str, Any] | None:
     if trouble is None:
         return None
     links = [_link(studio.rows, Link(pair, kind)) for pair, kind in trouble.links]
-    return {"words": trouble.words, "reason": trouble.reason, "links": links}
+    return {"message": trouble.message, "reason": trouble.reason, "links": links}
 
 
 def _fit(studio: Studio) -> dict[str, Any] | None:
@@ -163,17 +162,15 @@ def _fit(studio: Studio) -> dict[str, Any] | None:
     settings = fit.settings
     low, high = (_per_cluster(size, settings.n_clusters) for size in (settings.size_min, settings.size_max))
     prices = (
-        {}
-        if report is None
-        else {bound.cluster: _bound_words(bound, report.counts) for bound in report.binding_sizes}
+        {} if report is None else {bound.cluster: _bound_note(bound, report.counts) for bound in report.binding_sizes}
     )
     sizes = [
-        {"cluster": j, "size": float(size), "min": low[j], "max": high[j], "words": prices.get(j, "")}
+        {"cluster": j, "size": float(size), "min": low[j], "max": high[j], "note": prices.get(j, "")}
         for j, size in enumerate(fit.sizes)
     ]
     return {
         "sse": fit.sse,
-        "settled": fit.settled,
+        "isPreview": fit.is_preview,
         "measured": fit.measured,
         "counts": "demand" if studio.rows.demand is not None else "rows",
         "sizes": sizes,
@@ -187,12 +184,12 @@ def _per_cluster(size: Size, n_clusters: int) -> list[float | None]:
     return list(size) if isinstance(size, tuple) else [size] * n_clusters
 
 
-def _bound_words(bound: Any, counts: str) -> str:
+def _bound_note(bound: Any, counts: str) -> str:
     change = "less" if bound.side == "min" else "more"
     return f"held by its {bound.side}: 1 {counts} {change} would save up to {bound.price:.4g}"
 
 
-def _price(rows: Rows, link: Any) -> dict[str, Any]:
+def _price(rows: StudioData, link: Any) -> dict[str, Any]:
     kind = TOGETHER if link.kind == "must_link" else APART
     a, b = link.rows
     return {
@@ -212,7 +209,7 @@ def _proof(proved: Proved) -> dict[str, Any]:
         "optimal": proved.is_optimal,
         "seconds": proved.seconds,
         "nodes": proved.n_nodes,
-        "words": proved.words,
+        "message": proved.message,
         "better": None if proved.better is None else proved.better[0],
     }
 

@@ -11,7 +11,7 @@ from konstrain.cli.options import OUTPUT, DataOptions, Quiet, Seed, WithoutShare
 from konstrain.cli.running import guarded, note
 
 if TYPE_CHECKING:
-    from konstrain._studio.data import Rows
+    from konstrain._studio.data import StudioData
     from konstrain._studio.session import Settings
     from konstrain.cli.given import Given
 
@@ -75,9 +75,9 @@ def studio(
         desk.close()
 
 
-def rows_of(given: "Given") -> "Rows":
+def rows_of(given: "Given") -> "StudioData":
     """Return the rows as `fit` has them but for the scale, which the page sets, and the cells of the table."""
-    from konstrain._studio.data import Rows
+    from konstrain._studio.data import StudioData
     from konstrain.files.joined import read_cells
     from konstrain.tables.prepare import categories_of, prepare
 
@@ -86,7 +86,7 @@ def rows_of(given: "Given") -> "Rows":
     categories = categories_of(plain.transformer, plan)
     cells = read_cells(given.source)
     shown = {name: cells[name] for name in cells.columns if name != given.rows.column}
-    return Rows(
+    return StudioData(
         plain.X,
         plain.features,
         given.rows,
@@ -99,7 +99,7 @@ def rows_of(given: "Given") -> "Rows":
     )
 
 
-def settings_of(given: "Given", data: "Rows", n_clusters: int, seed: int) -> "Settings":
+def settings_of(given: "Given", data: "StudioData", n_clusters: int, seed: int) -> "Settings":
     """Return the settings with which the page clusters as `fit` does."""
     from konstrain._studio.hub import read_size
     from konstrain._studio.session import Settings
