@@ -1,7 +1,7 @@
 """What a person wants to know about a clustering: sizes, cost, what is broken, what the constraints cost."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from konstrain._messages import counted
 from konstrain.assignment import Assignment, assign_by
 from konstrain.assignment.priced import bound_at
 from konstrain.constraints import Problem
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import read_links, usable_rows
-from konstrain.constraints.tables import reusable
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
 from konstrain.kmeans import distances
@@ -291,22 +291,21 @@ def describe(
     X = usable_rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X"))
     labels = _checked_labels(labels, X.shape[0], n_clusters)
     k = int(labels.max()) + 1 if n_clusters is None else int(n_clusters)
-    asked = {
-        "must_link": reusable(must_link),
-        "cannot_link": reusable(cannot_link),
-        "size_min": size_min,
-        "size_max": size_max,
-        "demand": demand,
-        "category": category,
-        "share_min": share_min,
-        "share_max": share_max,
-        "share_tolerance": share_tolerance,
-        "sample_weight": sample_weight,
-        "nonempty": False,
-    }
-    links = {kind: asked[kind] for kind in ("must_link", "cannot_link")}
-    counts = {name: read_links(name, value, X.shape[0]) for name, value in links.items()}
-    plain = Problem.build(X, k, **{**asked, "must_link": None, "cannot_link": None})
+    asked = ConstraintArguments(
+        must_link=must_link,
+        cannot_link=cannot_link,
+        size_min=size_min,
+        size_max=size_max,
+        demand=demand,
+        category=category,
+        share_min=share_min,
+        share_max=share_max,
+        share_tolerance=share_tolerance,
+        sample_weight=sample_weight,
+        nonempty=False,
+    )
+    counts = {name: read_links(name, value, X.shape[0]) for name, value in asked.links.items()}
+    plain = Problem.of(X, k, replace(asked, must_link=None, cannot_link=None))
     centers, sse = _centers(plain, labels)
     sizes = np.bincount(labels, plain.demand, k).astype(np.float64)
     prices = _Prices(X, labels, k, centers, asked, Deadline(time_limit))
@@ -320,7 +319,7 @@ def describe(
         size_max=_as_tuple(plain.size_max),
         n_must_link=_count(counts["must_link"]),
         n_cannot_link=_count(counts["cannot_link"]),
-        violations=count_violations(labels, **links),
+        violations=count_violations(labels, **asked.links),
         wrong_sizes=tuple(_out_of_bounds(plain, sizes).tolist()),
         binding_sizes=tuple(prices.sizes(sizes)),
         binding_links=tuple(told),
@@ -349,15 +348,15 @@ class _Prices:
         labels: NDArray[np.int32],
         n_clusters: int,
         centers: NDArray[np.float64],
-        asked: dict[str, Any],
+        asked: ConstraintArguments,
         deadline: Deadline,
     ) -> None:
         self._X, self._labels, self._k, self._centers = X, labels, n_clusters, centers
         # Soft links have a price by definition; what is asked here is what the hard ones cost.
-        hard = {kind: read_links(kind, asked[kind], X.shape[0]).hard for kind in ("must_link", "cannot_link")}
-        self._asked = {**asked, **hard}
+        hard: dict[str, Any] = {kind: read_links(kind, links, X.shape[0]).hard for kind, links in asked.links.items()}
+        self._asked = replace(asked, **hard)
         self._deadline = deadline
-        self._problem = Problem.build(X, n_clusters, **self._asked)
+        self._problem = Problem.of(X, n_clusters, self._asked)
         self._answer = self._assign(self._problem)
 
     def _assign(self, problem: Problem) -> Assignment | None:
@@ -412,7 +411,7 @@ class _Prices:
         """The dearest links, and how many that may cost something were not looked at."""
         if self._problem.resources is not None:
             # What a link costs is less than what the gaps of two assignments may differ by.
-            return [], len(self._asked["must_link"]) + len(self._asked["cannot_link"])
+            return [], len(self._asked.must_link) + len(self._asked.cannot_link)
         candidates = self._candidates() if self._answer is not None else []
         if self._problem.n_blocks * self._k > PRICED_COSTS:
             return [], len(candidates)
@@ -423,7 +422,7 @@ class _Prices:
                 break
             n_done += 1
             if saving > NO_SAVING * self._total(self._problem, self._answer):
-                first, second = self._asked[kind][at].tolist()
+                first, second = getattr(self._asked, kind)[at].tolist()
                 together = self._labels[first] == self._labels[second]
                 found.append(BindingLink(kind, (first, second), saving, bool(together != (kind == "must_link"))))
         found.sort(key=lambda link: -link.price)
@@ -444,7 +443,7 @@ class _Prices:
         discontent = np.bincount(part, regret) > 0
         ranked = []
         for kind in ("must_link", "cannot_link"):
-            pairs = self._asked[kind]
+            pairs = getattr(self._asked, kind)
             wish = regret[pairs[:, 0]] + regret[pairs[:, 1]]
             costs = anywhere | discontent[part[pairs[:, 0]]]
             ranked += [(-wish[at], kind, int(at)) for at in np.flatnonzero(costs)]
@@ -452,7 +451,7 @@ class _Prices:
 
     def _linked_parts(self) -> NDArray[np.int32]:
         """Number of the connected part, over all links, that each row is in."""
-        pairs = np.concatenate([self._asked["must_link"], self._asked["cannot_link"]])
+        pairs = np.concatenate([self._asked.must_link, self._asked.cannot_link])
         n = self._labels.size
         part: NDArray[np.int32] = connected_components(
             csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False
@@ -478,11 +477,11 @@ class _Prices:
 
     def _regret(self, labels: NDArray[np.int32], prices: NDArray[np.float64]) -> NDArray[np.float64]:
         """What each row costs more than in the cluster it would choose, at the prices of the sizes."""
-        linked = np.unique(np.concatenate([self._asked["must_link"].ravel(), self._asked["cannot_link"].ravel()]))
+        linked = np.unique(np.concatenate([self._asked.must_link.ravel(), self._asked.cannot_link.ravel()]))
         regret = np.zeros(labels.size)
         if linked.size:
-            given = {name: self._asked[name] for name in ("sample_weight", "demand") if self._asked[name] is not None}
-            given = {name: np.asarray(values)[linked] for name, values in given.items()}
+            given = {name: getattr(self._asked, name) for name in ("sample_weight", "demand")}
+            given = {name: np.asarray(value)[linked] for name, value in given.items() if value is not None}
             rows = Problem.build(self._X[linked], self._k, **given, nonempty=False)
             costs = distances.block_costs(rows.mean, rows.weight, self._centers) + rows.demand[:, None] * prices
             regret[linked] = costs[np.arange(linked.size), labels[linked]] - costs.min(axis=1)
@@ -490,10 +489,10 @@ class _Prices:
 
     def _saving(self, kind: str, at: int) -> float | None:
         """What the cost falls without one link; None when time does not suffice to know."""
-        pairs = self._asked[kind]
+        pairs = getattr(self._asked, kind)
         # The same link may be given twice, in either order.
         same = (np.sort(pairs, axis=1) == np.sort(pairs[at])).all(axis=1)
-        problem = Problem.build(self._X, self._k, **{**self._asked, kind: pairs[~same]})
+        problem = Problem.of(self._X, self._k, replace(self._asked, **{kind: pairs[~same]}))
         answer = self._assign(problem)
         if answer is None:
             return None

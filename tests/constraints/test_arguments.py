@@ -1,5 +1,6 @@
 import inspect
 
+import polars as pl
 import pytest
 
 from konstrain import Problem, check
@@ -10,7 +11,7 @@ from konstrain.constraints.arguments import ConstraintArguments
 def test_signatures_name_every_constraint_and_docstrings_explain_it(function):
     shown = inspect.signature(function).parameters
     assert list(shown)[:2] == ["X_or_n", "n_clusters"]
-    assert set(shown) == {"X_or_n", "n_clusters", *ConstraintArguments.__annotations__, "nonempty", "time_limit"}
+    assert set(shown) == {"X_or_n", "n_clusters", *ConstraintArguments.__annotations__, "time_limit"}
     assert all(name in function.__doc__ for name in shown)
 
 
@@ -18,3 +19,11 @@ def test_signatures_name_every_constraint_and_docstrings_explain_it(function):
 def test_a_constraint_that_does_not_exist_is_refused_by_name(function):
     with pytest.raises(TypeError, match="unexpected keyword argument 'must_links'; constraints are must_link, "):
         function(4, 2, must_links=[(0, 1)])
+
+
+def test_what_models_keep_has_no_frames():
+    frame = pl.DataFrame({"volume": [1.0, 2.0], "stops": [3.0, 4.0]})
+    kept = ConstraintArguments(demand=frame, category=pl.Series("kind", ["a", "b"]), size_max=[4, 9]).plain()
+    assert kept["demand"].tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    assert {name: values.tolist() for name, values in kept["category"].items()} == {"kind": ["a", "b"]}
+    assert set(kept) == {"demand", "category", "size_max"}

@@ -65,5 +65,5 @@ class BalancedKMeans(BaseSizedKMeans):
     [2.0, 3.0]
     """
 
-    def _size_bounds(self, n_samples: int) -> tuple[Any, Any]:
-        return n_samples // self.n_clusters, -(-n_samples // self.n_clusters)
+    def _bounds(self, n_samples: int) -> dict[str, Any]:
+        return {"size_min": n_samples // self.n_clusters, "size_max": -(-n_samples // self.n_clusters)}

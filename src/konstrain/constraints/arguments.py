@@ -1,29 +1,99 @@
-"""The arguments that say what must hold, listed once for every function that takes them."""
+"""What users ask of clusters: as they write it (`ConstraintArguments`), then read and checked (`Constraints`)."""
 
 import inspect
-from collections.abc import Callable
-from typing import Any, TypedDict, TypeVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain.constraints.geometry import pairs_beyond_diameter, pairs_within_separation
+from konstrain.constraints.inputs import (
+    Amounts,
+    Membership,
+    read_amounts,
+    read_limit,
+    read_links,
+    read_membership,
+    read_n_clusters,
+    read_resources,
+    read_rows,
+    read_sizes,
+    refuse_too_heavy,
+)
+from konstrain.constraints.pairs import representatives
+from konstrain.constraints.shares import Attribute, plain_category, read_shares
+from konstrain.constraints.tables import plain
+from konstrain.rounding import demand_rounding
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class ConstraintArguments(TypedDict, total=False):
-    """What may be asked of clusters; `Problem.build` says what each means. Left out or None: not asked."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConstraintArguments:
+    """Constraints as users write them, nothing checked yet; `Problem.build` documents each. None: not asked.
 
-    must_link: Any
-    cannot_link: Any
-    groups: Any
-    labels: Any
-    size_min: Any
-    size_max: Any
-    demand: Any
-    category: Any
-    share_min: Any
-    share_max: Any
-    share_tolerance: float | None
-    sample_weight: Any
-    diameter_max: float | None
-    separation_min: float | None
+    Estimators, `check`, `certify`, `predict`, Dask and the command line hand this one object on. Links that can be
+    iterated over only once become lists.
+
+    Examples
+    --------
+    >>> asked = ConstraintArguments(must_link=iter([(0, 1)]), size_max=3)
+    >>> asked.given(), asked.links
+    ({'must_link': [(0, 1)], 'size_max': 3}, {'must_link': [(0, 1)], 'cannot_link': None})
+    """
+
+    must_link: Any = None
+    cannot_link: Any = None
+    groups: Any = None
+    labels: Any = None
+    size_min: Any = None
+    size_max: Any = None
+    demand: Any = None
+    category: Any = None
+    share_min: Any = None
+    share_max: Any = None
+    share_tolerance: float | None = None
+    sample_weight: Any = None
+    diameter_max: float | None = None
+    separation_min: float | None = None
+    nonempty: bool = True
+
+    def __post_init__(self) -> None:
+        for name, links in self.links.items():
+            if isinstance(links, Iterator):
+                object.__setattr__(self, name, list(links))
+
+    @classmethod
+    def read(cls, **asked: Any) -> Self:
+        """Return the arguments of a call; raise for a name that is no constraint, as for any wrong keyword."""
+        names = [field.name for field in fields(cls)]
+        for name in asked:
+            if name not in names:
+                raise TypeError(f"unexpected keyword argument {name!r}; constraints are {', '.join(names)}")
+        return cls(**asked)
+
+    @property
+    def links(self) -> dict[str, Any]:
+        """Links of both kinds by name, given or not."""
+        return {"must_link": self.must_link, "cannot_link": self.cannot_link}
+
+    @property
+    def shares(self) -> dict[str, Any]:
+        """Bounds on shares of groups by name, given or not."""
+        return {name: getattr(self, name) for name in ("share_min", "share_max", "share_tolerance")}
+
+    def given(self) -> dict[str, Any]:
+        """Return what is asked for, by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {field.name: values[field.name] for field in fields(self) if values[field.name] is not field.default}
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is asked for with arrays in place of frames: what a fitted model keeps."""
+        values = {name: plain(value) for name, value in self.given().items()}
+        return values if self.category is None else {**values, "category": plain_category(self.category)}
 
 
 def shows_constraints(function: Function) -> Function:
@@ -31,8 +101,8 @@ def shows_constraints(function: Function) -> Function:
     signature = inspect.signature(function)
     given = list(signature.parameters.values())
     named = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in ConstraintArguments.__annotations__.items()
+        inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+        for field in fields(ConstraintArguments)
     ]
     first = [parameter for parameter in given if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
     last = [parameter for parameter in given if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
@@ -40,9 +110,111 @@ def shows_constraints(function: Function) -> Function:
     return function
 
 
-def refuse_unknown(asked: ConstraintArguments) -> None:
-    """Raise for a name that is no constraint, as a call with a wrong keyword does."""
-    for name in asked:
-        if name not in ConstraintArguments.__annotations__:
-            known = ", ".join(ConstraintArguments.__annotations__)
-            raise TypeError(f"unexpected keyword argument {name!r}; constraints are {known}")
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Hard pairs that came in by one door: the argument's name, and its value where that is one number."""
+
+    name: str
+    pairs: NDArray[np.int32]
+    value: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """Arguments read and checked, before anything is derived from them.
+
+    Hard pairs are kept by source, so that an explanation can name the argument; groups and labels stay one code
+    per row instead of all their pairs.
+    """
+
+    n_samples: int
+    n_clusters: int
+    X: Any
+    must: tuple[Source, ...]
+    cannot: tuple[Source, ...]
+    soft_must: tuple[NDArray[np.int32], NDArray[np.float64]]
+    soft_cannot: tuple[NDArray[np.int32], NDArray[np.float64]]
+    groups: Membership | None
+    labels: Membership | None
+    size_min: NDArray[np.float64] | None
+    size_max: NDArray[np.float64] | None
+    demand: NDArray[np.float64] | None
+    sample_weight: NDArray[np.float64] | None
+    nonempty: bool
+    amounts: Amounts | None = None
+    attributes: tuple[Attribute, ...] = ()
+
+    @classmethod
+    def read(cls, X_or_n: Any, n_clusters: Any, asked: ConstraintArguments) -> Self:
+        """Check every argument; what is wrong with one is a ValueError that names the row and the value."""
+        k = read_n_clusters(n_clusters)
+        n, X = read_rows(X_or_n)
+        must = read_links("must_link", asked.must_link, n)
+        cannot = read_links("cannot_link", asked.cannot_link, n)
+        group_of = read_membership("groups", asked.groups, n)
+        label_of = read_membership("labels", asked.labels, n)
+        amounts = read_resources(asked.demand, asked.size_min, asked.size_max, n, k)
+        low, high = read_sizes(asked.size_min, asked.size_max, k) if amounts is None else (None, None)
+        demands = read_amounts("demand", _single_column(asked.demand), n) if amounts is None else None
+        attributes = read_shares(asked.category, **asked.shares, n_samples=n)
+        weights = read_amounts("sample_weight", asked.sample_weight, n)
+        refuse_too_heavy(X, weights)
+        diameter = read_limit("diameter_max", asked.diameter_max)
+        separation = read_limit("separation_min", asked.separation_min)
+        if X is None and (diameter is not None or separation is not None):
+            name = "diameter_max" if diameter is not None else "separation_min"
+            raise ValueError(f"{name} needs the rows themselves: give X instead of their number {n}")
+        # All arguments are fine; only now the work of measuring distances begins.
+        return cls(
+            n_samples=n,
+            n_clusters=k,
+            X=X,
+            must=_not_empty(Source("must_link", must.hard), _from_limit("separation_min", separation, X)),
+            cannot=_not_empty(
+                Source("cannot_link", cannot.hard),
+                _from_limit("diameter_max", diameter, X),
+                None if label_of is None else Source("labels", _label_pairs(label_of, k)),
+            ),
+            soft_must=(must.soft, must.confidence),
+            soft_cannot=(cannot.soft, cannot.confidence),
+            groups=group_of,
+            labels=label_of,
+            size_min=low,
+            size_max=high,
+            demand=demands,
+            sample_weight=weights,
+            nonempty=bool(asked.nonempty),
+            amounts=amounts,
+            attributes=attributes,
+        )
+
+    @property
+    def total_demand(self) -> float:
+        """What all clusters hold together."""
+        return float(self.n_samples if self.demand is None else self.demand.sum())
+
+    @cached_property
+    def demand_rounding(self) -> float:
+        """By how much a sum of demands may miss a bound, as a share of that bound: rounding only."""
+        return demand_rounding(self.demand, self.n_samples)
+
+
+def _not_empty(*sources: Source | None) -> tuple[Source, ...]:
+    return tuple(source for source in sources if source is not None and source.pairs.shape[0])
+
+
+def _single_column(demand: Any) -> Any:
+    """One resource in a table of one column is the same as in a list."""
+    return np.asarray(demand)[:, 0] if np.ndim(demand) == 2 and np.shape(demand)[1] == 1 else demand
+
+
+def _from_limit(name: str, limit: float | None, X: Any) -> Source | None:
+    if limit is None:
+        return None
+    find = pairs_beyond_diameter if name == "diameter_max" else pairs_within_separation
+    return Source(name, find(X, limit), limit)
+
+
+def _label_pairs(labels: Membership, n_clusters: int) -> NDArray[np.int32]:
+    # More labels than clusters cannot work, and n_clusters + 1 of them already show it.
+    return representatives(labels, min(len(labels.names), n_clusters + 1))

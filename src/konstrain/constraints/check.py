@@ -1,7 +1,7 @@
 """Are the constraints possible, and what do they imply? Asked without clustering and answered without raising."""
 
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +9,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from konstrain._messages import counted
-from konstrain.constraints.arguments import ConstraintArguments, shows_constraints
+from konstrain.constraints.arguments import ConstraintArguments, Constraints, shows_constraints
 from konstrain.constraints.closure import Blocks, Conflicts
 from konstrain.constraints.coloring import ColoringVerdict, largest_clique
-from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.explain import combination, listed_rows
 from konstrain.constraints.feasibility import find_clashes
 from konstrain.constraints.inputs import read_time_limit
@@ -124,15 +123,8 @@ class CheckResult:
 
 
 @shows_constraints
-def check(
-    X_or_n: Any,
-    n_clusters: int,
-    *,
-    nonempty: bool = True,
-    time_limit: float | None = 5.0,
-    **asked: Unpack[ConstraintArguments],
-) -> CheckResult:
-    """Say whether constraints can be satisfied, every reason why not, and what they imply.
+def check(X_or_n: Any, n_clusters: int, *, time_limit: float | None = 5.0, **asked: Any) -> CheckResult:
+    """Return whether constraints can be satisfied, every reason why not, and what they imply.
 
     Parameters
     ----------
@@ -172,7 +164,7 @@ def check(
     cluster sizes: 2 to 2
     """
     deadline = Deadline(read_time_limit(time_limit))
-    constraints = Constraints.read(X_or_n, n_clusters, nonempty=nonempty, **asked)
+    constraints = Constraints.read(X_or_n, n_clusters, ConstraintArguments.read(**asked))
     blocks = Blocks.merge(constraints)
     conflicts = Conflicts.find(constraints, blocks, cap=MAX_FINDINGS)
     findings, coloring = find_clashes(constraints, blocks, conflicts, deadline, cap=MAX_FINDINGS)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
-from konstrain.constraints.constraints import Constraints
+from konstrain.constraints.arguments import Constraints
 from konstrain.links import LinkGraph
 
 _NO_CODES = np.zeros(0, dtype=np.int32)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
+from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.closure import Blocks
-from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.explain import too_few_clusters
 from konstrain.constraints.witness import Finding, UncolorableRows
 from konstrain.links import LinkGraph

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from konstrain.constraints.constraints import Constraints
+from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.witness import Finding, Hop, MustLinkPath, UncolorableRows
 
 # Longer lists are cut in the middle of a sentence; the witness always has all of it.

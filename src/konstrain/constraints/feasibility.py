@@ -2,9 +2,9 @@
 
 from itertools import islice
 
+from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.closure import Blocks, Conflicts
 from konstrain.constraints.coloring import ColoringVerdict, judge_coloring
-from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.explain import contradiction
 from konstrain.constraints.paths import must_link_paths
 from konstrain.constraints.resources import resource_findings

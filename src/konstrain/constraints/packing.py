@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.assignment import AssignmentProblem, assign_by
+from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.closure import Blocks
-from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.resources import rules_of
 from konstrain.constraints.sizes import whole_sizes
 from konstrain.exceptions import InfeasibleError, UndecidedError

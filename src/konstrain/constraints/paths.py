@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
+from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.closure import Blocks
-from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.inputs import Membership
 from konstrain.constraints.witness import Hop, MustLinkPath
 from konstrain.stop import Deadline

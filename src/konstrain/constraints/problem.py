@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Self, Unpack
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,8 @@ from scipy.sparse import csr_array, csr_matrix, sparray
 from konstrain import _core
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.assignment.rules import Rules
-from konstrain.constraints.arguments import ConstraintArguments, shows_constraints
+from konstrain.constraints.arguments import ConstraintArguments, Constraints, shows_constraints
 from konstrain.constraints.closure import Blocks, Conflicts
-from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.feasibility import find_clashes
 from konstrain.constraints.inputs import Amounts, read_time_limit
 from konstrain.constraints.resources import RuleName, rules_of
@@ -107,15 +106,7 @@ class Problem:
 
     @classmethod
     @shows_constraints
-    def build(
-        cls,
-        X_or_n: Any,
-        n_clusters: int,
-        *,
-        nonempty: bool = True,
-        time_limit: float | None = 1.0,
-        **asked: Unpack[ConstraintArguments],
-    ) -> Self:
+    def build(cls, X_or_n: Any, n_clusters: int, *, time_limit: float | None = 1.0, **asked: Any) -> Self:
         """Check the constraints, merge them, and raise if no clustering can satisfy them.
 
         Parameters
@@ -167,8 +158,13 @@ class Problem:
         InfeasibleError
             When no clustering satisfies the constraints; `reason` and `witness` say why.
         """
+        return cls.of(X_or_n, n_clusters, ConstraintArguments.read(**asked), time_limit=time_limit)
+
+    @classmethod
+    def of(cls, X_or_n: Any, n_clusters: int, asked: ConstraintArguments, *, time_limit: float | None = 1.0) -> Self:
+        """Build the problem from the constraints in one object; see `build`."""
         seconds = read_time_limit(time_limit)
-        constraints = Constraints.read(X_or_n, n_clusters, nonempty=nonempty, **asked)
+        constraints = Constraints.read(X_or_n, n_clusters, asked)
         blocks = Blocks.merge(constraints)
         conflicts = Conflicts.find(constraints, blocks, cap=1)
         found, coloring = find_clashes(constraints, blocks, conflicts, Deadline(seconds), cap=1)

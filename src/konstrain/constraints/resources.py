@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.assignment.rules import Rules
+from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.closure import Blocks
-from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.explain import listed_rows
 from konstrain.constraints.inputs import Amounts
 from konstrain.constraints.shares import Attribute

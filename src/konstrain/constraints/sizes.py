@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.closure import Blocks
-from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.explain import listed_rows
 from konstrain.constraints.witness import Finding, SizeSums
 

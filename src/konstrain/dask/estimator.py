@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, cast
 
 import dask
@@ -18,12 +18,13 @@ from konstrain import estimators
 from konstrain._sklearn import StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Assignment
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import membership_values
 from konstrain.constraints.shares import shares_of_counts
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions, client_for
 from konstrain.dask.groups import with_groups
-from konstrain.dask.linked import Asked, build_problem
+from konstrain.dask.linked import build_problem
 from konstrain.dask.looks import overview_of
 from konstrain.dask.passes import Place
 from konstrain.dask.problem import RemoteProblem
@@ -216,12 +217,12 @@ cluster_shares_
         self.link_metric_, self.metric_choice_ = None, None
         labels = y if y is None or is_lazy(y) else membership_values(y)
         source = Source.of(X, sample_weight, demand, labels, category)
-        asked = Asked(
-            self.n_clusters, self.size_min, self.size_max, must_link, cannot_link, shares=self._share_bounds()
-        )
         with client_for(self.client) as client, Partitions(client, with_groups(client, source)) as partitions:
             overview = overview_of(partitions, self.n_clusters)
-            problem = build_problem(partitions, overview, asked)
+            asked = ConstraintArguments(
+                must_link=must_link, cannot_link=cannot_link, **self._bounds(overview.n_samples)
+            )
+            problem = build_problem(partitions, overview, self.n_clusters, asked)
             steps, best = self._run(partitions, problem, deadline)
             self._keep_remote(partitions, problem, steps, best)
         return self
@@ -344,20 +345,28 @@ cluster_shares_
             Cluster of each row, cut like X and lazy; with constraints the assignment of all rows together is solved
             before this returns.
         """
-        asked = {"size_min": size_min, "size_max": size_max, "must_link": must_link, "cannot_link": cannot_link}
-        shares = {"share_min": share_min, "share_max": share_max, "share_tolerance": share_tolerance}
+        asked = ConstraintArguments(
+            size_min=size_min,
+            size_max=size_max,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            demand=demand,
+            category=category,
+            share_min=share_min,
+            share_max=share_max,
+            share_tolerance=share_tolerance,
+        )
         if not is_collection(X):
-            return super().predict(X, demand=demand, category=category, **asked, **shares)
+            return self._predict(X, asked)
         check_is_fitted(self)
         source = Source.of(X, None, demand, category=category)
         self._refuse_other_features(source)
         centers = self._measured_centers()
-        if all(value is None for value in (demand, category, *asked.values(), *shares.values())):
+        if not asked.given():
             return lazy_labels([_nearest(part, centers) for part in source.partitions()], source.n_rows)
         with client_for(self.client) as client, Partitions(client, with_groups(client, source)) as partitions:
-            problem = build_problem(
-                partitions, overview_of(partitions, 1), Asked(self.n_clusters, nonempty=False, **asked, shares=shares)
-            )
+            asked = replace(asked, nonempty=False)
+            problem = build_problem(partitions, overview_of(partitions, 1), self.n_clusters, asked)
             answer = self._assigned(partitions, problem, centers)
             if not answer.proven:
                 warn_caller(

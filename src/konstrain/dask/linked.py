@@ -1,18 +1,16 @@
 """Constraints on rows that are elsewhere: bounds are checked by sums, rows with links or labels are gathered."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.constraints import Problem
-from konstrain.constraints.constraints import Constraints
+from konstrain.constraints.arguments import ConstraintArguments, Constraints
 from konstrain.constraints.explain import contradiction, listed_rows, too_few_clusters
 from konstrain.constraints.inputs import Links, read_links, read_sizes
 from konstrain.constraints.sizes import sum_findings
-from konstrain.constraints.tables import reusable
 from konstrain.constraints.witness import MustLinkPath, SizeSums, UncolorableRows
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
@@ -23,43 +21,34 @@ from konstrain.exceptions import InfeasibleError
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """What was asked of the clusters, by the names of the arguments."""
-
-    n_clusters: int
-    size_min: Any = None
-    size_max: Any = None
-    must_link: Any = None
-    cannot_link: Any = None
-    nonempty: bool = True
-    shares: Mapping[str, Any] = field(default_factory=dict)
-
-
-def build_problem(partitions: Partitions, overview: Overview, asked: Asked) -> RemoteProblem:
+def build_problem(
+    partitions: Partitions, overview: Overview, n_clusters: int, asked: ConstraintArguments
+) -> RemoteProblem:
     """Check the constraints, gather the rows with links, and raise if no clustering can satisfy them."""
     n = overview.n_samples
-    must = read_links("must_link", reusable(asked.must_link), n)
-    cannot = read_links("cannot_link", reusable(asked.cannot_link), n)
+    must = read_links("must_link", asked.must_link, n)
+    cannot = read_links("cannot_link", asked.cannot_link, n)
     resources = partitions.source.resources
-    low, high = (None, None) if resources else read_sizes(asked.size_min, asked.size_max, asked.n_clusters)
-    rules = read_rules(partitions.source, asked)
-    _refuse_sums(overview, asked, rules)
+    low, high = (None, None) if resources else read_sizes(asked.size_min, asked.size_max, n_clusters)
+    rules = read_rules(partitions.source, n_clusters, asked)
+    _refuse_sums(overview, n_clusters, asked, rules)
     has_bounds = low is not None or high is not None or rules.table is not None
     # Under bounds these could stand anywhere at no cost, so no prices tell where: they are placed here, by numbers.
     idle = partitions.ask(passes.without_weight, None).values if has_bounds and overview.weight.n_zero else _NO_ROWS
-    tied = _gather(partitions, asked.n_clusters, must, cannot, idle)
+    tied = _gather(partitions, n_clusters, must, cannot, idle)
     if tied is not None:
         partitions.set_tied(tied.numbers)
         _refuse_large_blocks(tied, high)
-    problem = RemoteProblem(overview, asked.n_clusters, low, high, tied, asked.nonempty)
+    problem = RemoteProblem(overview, n_clusters, low, high, tied, asked.nonempty)
     return with_rules(partitions, problem, rules)
 
 
-def _refuse_sums(overview: Overview, asked: Asked, rules: AskedRules) -> None:
+def _refuse_sums(overview: Overview, n_clusters: int, asked: ConstraintArguments, rules: AskedRules) -> None:
     """Raise when bounds cannot add up; of the demands only sum, least and kind are known."""
-    sizes = {} if rules.amounts is not None else {"size_min": asked.size_min, "size_max": asked.size_max}
-    constraints = Constraints.read(overview.n_samples, asked.n_clusters, nonempty=asked.nonempty, **sizes)
+    sizes = ConstraintArguments(nonempty=asked.nonempty)
+    if rules.amounts is None:
+        sizes = replace(sizes, size_min=asked.size_min, size_max=asked.size_max)
+    constraints = Constraints.read(overview.n_samples, n_clusters, sizes)
     refuse_impossible_rules(overview, constraints, rules)
     demand = overview.demand
     least = 0.0 if demand.n_zero else demand.least
@@ -113,7 +102,7 @@ def _in_numbers_of_rows(error: InfeasibleError, numbers: NDArray[np.int64]) -> I
         return tuple(numbers[list(rows)].tolist())
 
     found: Any = error.witness
-    nothing = Constraints.read(1, 1, nonempty=False)
+    nothing = Constraints.read(1, 1, ConstraintArguments(nonempty=False))
     if isinstance(found, MustLinkPath):
         hops = tuple(replace(hop, rows=named(*hop.rows)) for hop in found.hops)
         path = replace(found, pair=named(*found.pair), rows=named(*found.rows), hops=hops)

@@ -1,14 +1,13 @@
 """Several resources and shares of groups over rows that are elsewhere: what was asked, and the rules workers get."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.assignment.rules import widened_rules
+from konstrain.constraints.arguments import ConstraintArguments, Constraints
 from konstrain.constraints.closure import Blocks
-from konstrain.constraints.constraints import Constraints
 from konstrain.constraints.inputs import Amounts, read_resource_bounds
 from konstrain.constraints.resources import RuleTable, bounded_attributes, resource_findings, sums_of_resource
 from konstrain.constraints.shares import Attribute, bounded, refuse_shares_without_groups
@@ -20,9 +19,6 @@ from konstrain.dask.prices import Bounds
 from konstrain.dask.problem import Overview, RemoteProblem, RemoteRules
 from konstrain.dask.rows import Source
 from konstrain.exceptions import InfeasibleError
-
-if TYPE_CHECKING:
-    from konstrain.dask.linked import Asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,24 +40,23 @@ class AskedRules:
         return np.array(places, dtype=np.intp)
 
 
-def read_rules(source: Source, asked: "Asked") -> AskedRules:
+def read_rules(source: Source, n_clusters: int, asked: ConstraintArguments) -> AskedRules:
     """Read the bounds on resources and shares; one line says what is wrong with any of them."""
-    amounts, k = None, asked.n_clusters
+    amounts = None
     if source.resources:
-        bounds = read_resource_bounds(asked.size_min, asked.size_max, k, len(source.resources))
+        bounds = read_resource_bounds(asked.size_min, asked.size_max, n_clusters, len(source.resources))
         amounts = Amounts(np.zeros((0, len(source.resources))), *bounds, source.resources)
     attributes: tuple[Attribute, ...] = ()
     if source.category is None:
         refuse_shares_without_groups(**asked.shares)
     else:
-        shares: dict[str, Any] = {"share_min": None, "share_max": None, "share_tolerance": None, **asked.shares}
-        attributes = bounded(tuple(group.attribute for group in source.groups), **shares)
-    return AskedRules(amounts, attributes, RuleTable.of(k, amounts, attributes))
+        attributes = bounded(tuple(group.attribute for group in source.groups), **asked.shares)
+    return AskedRules(amounts, attributes, RuleTable.of(n_clusters, amounts, attributes))
 
 
 def refuse_impossible_rules(overview: Overview, constraints: Constraints, rules: AskedRules) -> None:
     """Raise when resources or shares cannot add up, whatever the labels."""
-    nobody = Blocks.merge(Constraints.read(1, 1, nonempty=False))
+    nobody = Blocks.merge(Constraints.read(1, 1, ConstraintArguments(nonempty=False)))
     for finding in resource_findings(replace(constraints, attributes=rules.attributes), nobody):
         raise finding.error()
     held = rules.amounts

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -14,7 +15,7 @@ from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import assign_by
 from konstrain.constraints import Problem
-from konstrain.constraints.tables import reusable
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.estimators._conventions import (
     CentersMixin,
     partial_labels_of,
@@ -38,6 +39,9 @@ from konstrain.kmeans.start import Start
 from konstrain.kmeans.weightless import place_weightless
 from konstrain.metrics import Violations, count_violations
 from konstrain.stop import Deadline
+
+# Parameters of estimators that bound what clusters hold.
+BOUNDS = ("size_min", "size_max", "share_min", "share_max", "share_tolerance")
 
 
 class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
@@ -106,18 +110,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to cluster: numpy (float32 stays float32), scipy CSR, pandas, polars, pyarrow.
-        y : array-like of shape (n_samples,), optional
-            Partial labels, -1, None or NaN for unknown: rows with the same label must share a cluster, rows with
-            different labels must not. Only the links count, not the numbers. A `y` without any unknown row is
-            ignored, as by every clusterer in scikit-learn: pipelines and searches hand true labels through for
-            scoring.
-        sample_weight : array-like of shape (n_samples,), optional
-            What each row counts in centers and costs; default 1.
-        must_link, cannot_link : pairs, optional
-            Rows that must, or must not, share a cluster: a list, an array of shape (n_pairs, 2), a frame, or a
-            sparse adjacency matrix. A third column is a confidence in (0, 1] and makes the link soft; inf: hard.
+        X, y, sample_weight, must_link, cannot_link
+            As in `ConstrainedKMeans.fit`.
         demand : array-like of shape (n_samples,), optional
             What each row counts towards the size of its cluster; default 1.
 
@@ -126,35 +120,41 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         self
             The fitted estimator.
         """
-        return self._fit(X, y, sample_weight, must_link=must_link, cannot_link=cannot_link, demand=demand)
+        asked = ConstraintArguments(
+            labels=y, sample_weight=sample_weight, must_link=must_link, cannot_link=cannot_link, demand=demand
+        )
+        self._fit(X, asked)
+        return self
 
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any, *, must_link: Any, cannot_link: Any, demand: Any, **more: Any
-    ) -> Self:
-        """Fit under what all estimators take, and under `more` that only some do."""
+    def _fit(self, X: Any, asked: ConstraintArguments) -> ConstraintArguments:
+        """Fit under the arguments of `fit` and the bounds among the parameters; return both together."""
         X = validated_rows(self, X)
         deadline = Deadline(self.time_limit)
-        if not self._takes_resources and len(np.shape(demand)) == 2 and np.shape(demand)[1] > 1:
-            raise ValueError(
-                f"demand has {np.shape(demand)[1]} resources, {type(self).__name__} takes one; use ConstrainedKMeans"
-            )
-        links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
-        if not self._takes_confidences:
-            refuse_confidences(type(self).__name__, X.shape[0], **links)
-        beside = {"sample_weight": sample_weight, "demand": demand, **more}
-        self._learn_metric(X, {"y": y, **beside, **links}, deadline)
+        self._refuse_untaken(asked, X.shape[0])
+        asked = replace(asked, labels=partial_labels_of(asked.labels, X.shape[0]), **self._bounds(X.shape[0]))
+        self._learn_metric(X, asked, deadline)
         rows = self._measured(X)
-        problem = self._build_problem(rows, y, sample_weight, demand=demand, **links, **more)
+        problem = self._build_problem(rows, asked)
         best = place_weightless(problem, self._search(rows, problem, deadline), deadline)
         self._keep(rows, problem, best)
         if rows is not X:
             self._keep_centers_of(X, problem)
-        self._report(count_violations(self.labels_, **links))
+        self._report(count_violations(self.labels_, **asked.links))
         warn_of_few_distinct_rows(X, self.n_clusters)
-        return self
+        return asked
 
-    def _learn_metric(self, X: Any, constraints: dict[str, Any], deadline: Deadline) -> None:
-        """Settle how distances are measured, before anything else; plainly, unless an estimator says otherwise."""
+    def _refuse_untaken(self, asked: ConstraintArguments, n_samples: int) -> None:
+        """Raise for confidences or several resources where the method takes none."""
+        shape = np.shape(asked.demand)
+        if not self._takes_resources and len(shape) == 2 and shape[1] > 1:
+            raise ValueError(
+                f"demand has {shape[1]} resources, {type(self).__name__} takes one; use ConstrainedKMeans"
+            )
+        if not self._takes_confidences:
+            refuse_confidences(type(self).__name__, n_samples, **asked.links)
+
+    def _learn_metric(self, X: Any, asked: ConstraintArguments, deadline: Deadline) -> None:
+        """Learn how distances are measured; Euclidean ones unless an estimator overrides this."""
 
     def _keep_centers_of(self, X: Any, problem: Problem) -> None:
         """Give the centers in the features of X, where rows were clustered as a metric sees them."""
@@ -167,30 +167,16 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         self.violations_ = violations
         self.n_violations_ = violations.total
 
-    def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
+    def _build_problem(self, X: Any, asked: ConstraintArguments) -> Problem:
         refuse_too_few_rows(X, self.n_clusters)
-        size_min, size_max = self._size_bounds(X.shape[0])
-        problem = Problem.build(
-            X,
-            self.n_clusters,
-            labels=partial_labels_of(y, X.shape[0]),
-            sample_weight=sample_weight,
-            size_min=size_min,
-            size_max=size_max,
-            **self._share_bounds(),
-            **links,
-        )
+        problem = Problem.of(X, self.n_clusters, asked)
         if not problem.weight.any():
             raise ValueError("sample_weight is zero for every row; at least one row must count")
         return problem
 
-    def _size_bounds(self, n_samples: int) -> tuple[Any, Any]:
-        """Least and largest sizes of clusters, None where nothing is asked."""
-        return getattr(self, "size_min", None), getattr(self, "size_max", None)
-
-    def _share_bounds(self) -> dict[str, Any]:
-        """Bounds on shares of groups, where an estimator takes them."""
-        return {}
+    def _bounds(self, n_samples: int) -> dict[str, Any]:
+        """Return the bounds on sizes and shares among the parameters, by name."""
+        return {name: getattr(self, name) for name in BOUNDS if hasattr(self, name)}
 
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         """Run the restarts and return the best."""
@@ -290,27 +276,24 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         labels : ndarray of int32, shape (n_samples,)
             Cluster of each row.
         """
-        X, centers = self._validate_new(X), self._measured_centers()
-        shares = {
-            "category": category,
-            "share_min": share_min,
-            "share_max": share_max,
-            "share_tolerance": share_tolerance,
-        }
-        asked = (size_min, size_max, must_link, cannot_link, demand, *shares.values())
-        if all(value is None for value in asked):
-            return distances.nearest_pass(X, None, centers, n_threads=default_threads())[0]
-        problem = Problem.build(
-            X,
-            len(centers),
-            must_link=must_link,
-            cannot_link=cannot_link,
+        asked = ConstraintArguments(
             size_min=size_min,
             size_max=size_max,
+            must_link=must_link,
+            cannot_link=cannot_link,
             demand=demand,
-            nonempty=False,
-            **shares,
+            category=category,
+            share_min=share_min,
+            share_max=share_max,
+            share_tolerance=share_tolerance,
         )
+        return self._predict(X, asked)
+
+    def _predict(self, X: Any, asked: ConstraintArguments) -> NDArray[np.int32]:
+        X, centers = self._validate_new(X), self._measured_centers()
+        if not asked.given():
+            return distances.nearest_pass(X, None, centers, n_threads=default_threads())[0]
+        problem = Problem.of(X, len(centers), replace(asked, nonempty=False))
         costs = distances.block_costs(problem.mean, problem.weight, centers, n_threads=default_threads())
         price = self._price_of_new_links(costs) if problem.has_soft_links else None
         if price is not None and problem.links is not None:

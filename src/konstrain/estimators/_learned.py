@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import read_links
 from konstrain.estimators._alternation import learn_with_clusters
 from konstrain.estimators._metric_guard import MetricChoice, choose_kind
@@ -18,22 +19,21 @@ QUICK_RUNS = 4
 
 
 def learned_metric(
-    model: Any, X: Any, constraints: dict[str, Any], deadline: Deadline
+    model: Any, X: Any, asked: ConstraintArguments, deadline: Deadline
 ) -> tuple[LinkMetric | None, MetricChoice]:
     """Return the metric asked for, or that held-out links speak for, learned from all links, and the choice."""
     if hasattr(X, "toarray"):
         raise ValueError(f"metric={model.metric!r} needs dense rows; give X.toarray(), or leave metric out")
-    links = {name: constraints[name] for name in ("must_link", "cannot_link")}
-    must, cannot = (read_links(name, pairs, len(X)) for name, pairs in links.items())
+    must, cannot = (read_links(name, pairs, len(X)) for name, pairs in asked.links.items())
     seed = check_random_state(model.random_state).randint(np.iinfo(np.int32).max)
-    quick = _Quick(model, len(X), constraints, seed, deadline)
+    quick = _Quick(model, len(X), asked, seed, deadline)
     if model.metric == "learned":
         choice = choose_kind(X, must, cannot, quick, np.random.default_rng(seed), deadline)
     else:
         choice = MetricChoice(model.metric)
     if choice.kind is None:
         return None, choice
-    return learn_with_clusters(choice.kind, X, links, quick)[0], choice
+    return learn_with_clusters(choice.kind, X, asked.links, quick)[0], choice
 
 
 def measured(metric: LinkMetric, X: NDArray[Any]) -> NDArray[Any]:
@@ -44,15 +44,14 @@ def measured(metric: LinkMetric, X: NDArray[Any]) -> NDArray[Any]:
 class _Quick:
     """Clusters rows as the model would, but briefly."""
 
-    def __init__(
-        self, model: Any, n_samples: int, constraints: dict[str, Any], seed: int, deadline: Deadline
-    ) -> None:
+    def __init__(self, model: Any, n_samples: int, asked: ConstraintArguments, seed: int, deadline: Deadline) -> None:
         self._model = clone(model).set_params(
             metric=None, n_jobs=None, verbose=0, callback=None, random_state=seed, local_search=False
         )
         self._n_samples = n_samples
-        # What holds for each row, beside links.
-        self._beside = {name: value for name, value in constraints.items() if not name.endswith("_link")}
+        # Arguments of `fit` with a value per row, which links have not.
+        self._beside = {name: getattr(asked, name) for name in ("sample_weight", "demand", "category")}
+        self._beside["y"] = asked.labels
         self._deadline = deadline
 
     def __call__(self, X: NDArray[Any], links: dict[str, Any], labels: NDArray[np.int32] | None) -> NDArray[np.int32]:

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem
-from konstrain.constraints.shares import plain_category, shares_by_group
-from konstrain.constraints.tables import plain, reusable
+from konstrain.constraints.arguments import ConstraintArguments
+from konstrain.constraints.shares import shares_by_group
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._conventions import partial_labels_of, start_of, warn_of_one_start
+from konstrain.estimators._conventions import start_of, warn_of_one_start
 from konstrain.estimators._learned import learned_metric, measured
 from konstrain.estimators._metric_guard import MetricChoice
 from konstrain.estimators.link_metric import KINDS, LinkMetric
@@ -226,41 +226,48 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         demand: Any = None,
         category: Any = None,
     ) -> Self:
-        """Cluster the rows of X under constraints."""
-        links = {"must_link": reusable(must_link), "cannot_link": reusable(cannot_link)}
-        beside = {"demand": demand, "category": category}
-        self._fit(X, y, sample_weight, **links, **beside)
-        # What `certify` asks about again; copied, for the caller may change what was given, and without frames.
-        self._asked: dict[str, Any] = deepcopy(
-            {
-                "n_clusters": self.n_clusters,
-                "partial_labels": partial_labels_of(y, len(self.labels_)),
-                "sample_weight": plain(sample_weight),
-                "size_min": self.size_min,
-                "size_max": self.size_max,
-                "violation_cost": self.violation_cost_,
-                **self._share_bounds(),
-                **{name: plain(pairs) for name, pairs in links.items()},
-                "demand": plain(demand),
-                "category": plain_category(category),
-            }
-        )
-        return self
+        """Cluster the rows of X under constraints.
 
-    # The same arguments mean the same: `help` and the reference show them here too.
-    fit.__doc__ = (BaseConstrainedKMeans.fit.__doc__ or "").replace(
-        """        demand : array-like of shape (n_samples,), optional
-            What each row counts towards the size of its cluster; default 1.
-""",
-        """        demand : array-like of shape (n_samples,) or (n_samples, n_resources), optional
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to cluster: numpy (float32 stays float32), scipy CSR, pandas, polars, pyarrow.
+        y : array-like of shape (n_samples,), optional
+            Partial labels, -1, None or NaN for unknown: rows with the same label must share a cluster, rows with
+            different labels must not. Only the links count, not the numbers. A `y` without any unknown row is
+            ignored, as by every clusterer in scikit-learn: pipelines and searches hand true labels through for
+            scoring.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each row counts in centers and costs; default 1.
+        must_link, cannot_link : pairs, optional
+            Rows that must, or must not, share a cluster: a list, an array of shape (n_pairs, 2), a frame, or a
+            sparse adjacency matrix. A third column is a confidence in (0, 1] and makes the link soft; inf: hard.
+        demand : array-like of shape (n_samples,) or (n_samples, n_resources), optional
             What each row counts towards the size of its cluster, or holds of each of several resources; default 1.
         category : array-like of shape (n_samples,), or table with a column per attribute, optional
             The group of each row; `share_min`, `share_max` and `share_tolerance` bound its share of every cluster.
-""",
-    )
 
-    def _share_bounds(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("share_min", "share_max", "share_tolerance")}
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        asked = self._fit(
+            X,
+            ConstraintArguments(
+                labels=y,
+                sample_weight=sample_weight,
+                must_link=must_link,
+                cannot_link=cannot_link,
+                demand=demand,
+                category=category,
+            ),
+        )
+        # For `certify`; copied, because the caller may change what was given, and without frames.
+        self._asked = deepcopy(
+            {**asked.plain(), "n_clusters": self.n_clusters, "violation_cost": self.violation_cost_}
+        )
+        return self
 
     def certify(
         self, X: Any, *, bound: str = "auto", gap: float = 1e-6, time_limit: float | None = None, **options: Any
@@ -295,15 +302,14 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         # Imported here: proofs bring a solver, and most fits ask for none.
         from konstrain.exact.certificate import certify
 
-        certificate = certify(
-            X, labels=self.labels_, bound=bound, gap=gap, time_limit=time_limit, **self._asked, **options
-        )
+        asked = {**self._asked, "partial_labels": self._asked.get("labels"), "labels": self.labels_}
+        certificate = certify(X, bound=bound, gap=gap, time_limit=time_limit, **asked, **options)
         return certificate if self.link_metric_ is None else replace(certificate, metric=str(self.link_metric_))
 
-    def _learn_metric(self, X: Any, constraints: dict[str, Any], deadline: Deadline) -> None:
+    def _learn_metric(self, X: Any, asked: ConstraintArguments, deadline: Deadline) -> None:
         self.link_metric_, self.metric_choice_ = None, None
         if self.metric is not None:
-            self.link_metric_, self.metric_choice_ = learned_metric(self, X, constraints, deadline)
+            self.link_metric_, self.metric_choice_ = learned_metric(self, X, asked, deadline)
 
     def _measured(self, X: Any) -> Any:
         return X if self.link_metric_ is None else measured(self.link_metric_, X)

@@ -14,6 +14,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 from konstrain._sklearn import HasMethods, Interval, StrOptions
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.exact.columns.cluster_constraints import alternative_to as unlike
 from konstrain.exact.solve import Limits, solve
@@ -176,8 +177,8 @@ class ExactKMeans(BaseConstrainedKMeans):
         super().fit(X, y, sample_weight, **links)
         return self
 
-    def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
-        return super()._build_problem(_dense(X), y, sample_weight, **links)
+    def _build_problem(self, X: Any, asked: ConstraintArguments) -> Problem:
+        return super()._build_problem(_dense(X), asked)
 
     def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
         if (problem.weight == 0).any():

@@ -14,6 +14,7 @@ from konstrain._sklearn import Interval, StrOptions
 from konstrain.assignment import Assignment
 from konstrain.assignment.priced.repair import fill_empty
 from konstrain.constraints import Problem
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import read_links
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.kmeans.distances import default_threads
@@ -167,12 +168,12 @@ default="random-partition"
         self.n_iter_no_change = n_iter_no_change
         self.repair = repair
 
-    def _build_problem(self, X: Any, y: Any, sample_weight: Any, **links: Any) -> Problem:
-        pairs = read_links("cannot_link", links["cannot_link"], X.shape[0]).hard
+    def _build_problem(self, X: Any, asked: ConstraintArguments) -> Problem:
+        pairs = read_links("cannot_link", asked.cannot_link, X.shape[0]).hard
         if pairs.size:
             # As links that may break: sets that cannot all be kept are this method's business, not an error.
-            links["cannot_link"] = np.column_stack([pairs, np.ones(len(pairs))])
-        return super()._build_problem(X, y, sample_weight, **links)
+            asked = replace(asked, cannot_link=np.column_stack([pairs, np.ones(len(pairs))]))
+        return super()._build_problem(X, asked)
 
     def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
         steps = LagrangianSteps(

@@ -9,7 +9,7 @@ Clusters have little variance within and much between; here it is the other way 
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from konstrain._messages import counted
 from konstrain.assignment import assign_by
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.constraints import Problem
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import usable_rows
 from konstrain.constraints.shares import shares_by_group
 from konstrain.exact.decomposition.partition import N_PARTNERS, N_SWEEPS
@@ -157,16 +158,21 @@ def mixed_groups(
     X = usable_rows(check_array(X, dtype=np.float64, order="C", input_name="X"))
     if len(X) < n_groups:
         raise ValueError(f"n_samples={len(X)} should be >= n_groups={n_groups}.")
-    given = {"must_link": must_link, "cannot_link": cannot_link, "demand": demand}
-    shares = {
-        "category": category,
-        "share_min": share_min,
-        "share_max": share_max,
-        "share_tolerance": share_tolerance,
-    }
+    asked = ConstraintArguments(
+        must_link=must_link,
+        cannot_link=cannot_link,
+        size_min=size_min,
+        size_max=size_max,
+        demand=demand,
+        category=category,
+        share_min=share_min,
+        share_max=share_max,
+        share_tolerance=share_tolerance,
+    )
     if size_min is None and size_max is None and len(np.shape(demand)) < 2:
-        size_min, size_max = _equal_sizes(X, n_groups, given)
-    problem = Problem.build(X, n_groups, size_min=size_min, size_max=size_max, **given, **shares)
+        least, most = _equal_sizes(X, n_groups, asked)
+        asked = replace(asked, size_min=least, size_max=most)
+    problem = Problem.of(X, n_groups, asked)
     if problem.has_soft_links:
         raise ValueError("mixed groups keep every link; leave out the confidences")
     best: tuple[float, NDArray[np.int32]] | None = None
@@ -179,11 +185,11 @@ def mixed_groups(
     return _result(X, problem, best[1])
 
 
-def _equal_sizes(X: NDArray[np.float64], n_groups: int, given: dict[str, Any]) -> tuple[float, float]:
+def _equal_sizes(X: NDArray[np.float64], n_groups: int, asked: ConstraintArguments) -> tuple[float, float]:
     """Sizes as equal as blocks allow: none may differ by more than the largest block."""
-    free = Problem.build(X, n_groups, **given)
+    free = Problem.build(X, n_groups, **asked.links, demand=asked.demand)
     total, largest = float(free.demand.sum()), float(free.demand.max())
-    if largest == 1.0 and given["demand"] is None:
+    if largest == 1.0 and asked.demand is None:
         return float(len(X) // n_groups), float(-(-len(X) // n_groups))
     return max(0.0, total / n_groups - largest), total / n_groups + largest
 
