@@ -6,7 +6,7 @@ import pytest
 from konstrain import ExactKMeans
 from konstrain.exact.tree import TracePoint
 from konstrain.plotting import plot_bounds
-from konstrain.plotting.bounds import MOST_MARKED
+from konstrain.plotting.curves import MARKED_ROUNDS
 
 
 def test_both_curves_are_drawn_as_steps_and_the_legend_ends_with_the_gap(ax):
@@ -29,8 +29,8 @@ def test_what_was_not_known_yet_is_left_out(ax):
 
 def test_rounds_are_marked_while_they_are_few(ax):
     point = TracePoint(1.0, 9.0, 12.0, 3, 2)
-    assert all(line.get_marker() for line in plot_bounds([point] * MOST_MARKED, ax=ax).lines)
-    assert not any(line.get_marker() for line in plot_bounds([point] * (MOST_MARKED + 1)).lines)
+    assert all(line.get_marker() for line in plot_bounds([point] * MARKED_ROUNDS, ax=ax).lines)
+    assert not any(line.get_marker() for line in plot_bounds([point] * (MARKED_ROUNDS + 1)).lines)
 
 
 def test_a_gap_of_rounding_size_does_not_fill_the_picture(ax):

@@ -1,17 +1,15 @@
 """Pictures of clusterings, constraints and proofs; needs matplotlib (``pip install konstrain[plot]``).
 
 Each plot takes the axes to draw on, or makes new ones, and returns them. Legends stand above the axes, where they
-hide nothing: a title needs room (``ax.set_title("...", pad=40)``).
+hide nothing: a title goes above them (``ax.set_title("...", pad=40)``).
 """
 
-from konstrain.plotting.bounds import plot_bounds
 from konstrain.plotting.clusters import plot_clusters
 from konstrain.plotting.conflicts import plot_conflicts
-from konstrain.plotting.curves import plot_curves
+from konstrain.plotting.curves import plot_bounds, plot_curves
 from konstrain.plotting.projection import Projection, project
-from konstrain.plotting.shares import plot_shares
 from konstrain.plotting.silhouette import plot_silhouette
-from konstrain.plotting.sizes import plot_sizes
+from konstrain.plotting.sizes import plot_shares, plot_sizes
 
 __all__ = [
     "Projection",

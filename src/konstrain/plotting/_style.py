@@ -1,7 +1,7 @@
 """What all plots share: axes, colours that differ for colour-blind eyes and in grey print, and marks beside them."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 # Five of Okabe and Ito's colours, and seven that a search found as far from these, from each other and from vermilion
 # (kept for what is broken) as the five are apart, to eyes without red, green or blue cones as well.
-# Numbers of colours and of marks have no common factor: 84 clusters look different.
+# Numbers of colours and of marks have no common factor: 84 clusters differ.
 COLORS = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#770033"),
     *("#550099", "#AA3300", "#8855FF", "#994488", "#223366", "#BBAA99"),
@@ -27,21 +27,21 @@ PALE_INK = "#777777"
 BROKEN = "#D55E00"
 
 # More marks than this become a bitmap in vector formats, which otherwise take minutes to open.
-RASTER_FROM = 5_000
+RASTER_FROM: Final = 5_000
 
 
 def color(i: int) -> str:
-    """Colour of the i-th cluster or curve."""
+    """Return the colour of the i-th cluster or curve."""
     return COLORS[i % len(COLORS)]
 
 
 def marker(i: int) -> str:
-    """Mark of the i-th cluster or curve."""
+    """Return the mark of the i-th cluster or curve."""
     return MARKERS[i % len(MARKERS)]
 
 
 def dashes(i: int) -> str:
-    """Line style of the i-th curve."""
+    """Return the line style of the i-th curve."""
     return DASHES[i % len(DASHES)]
 
 
@@ -58,10 +58,10 @@ def axes_or_new(ax: "Axes | None", figsize: tuple[float, float] | None = None) -
     return plt.subplots(layout="constrained", figsize=figsize)[1]
 
 
-def legend_above(ax: "Axes", handles: Iterable[Any], words: Iterable[str], ncols: int = 2) -> None:
+def legend_above(ax: "Axes", handles: Iterable[Any], labels: Iterable[str], ncols: int = 2) -> None:
     """Put the legend above the axes, where it hides no data."""
     place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": ncols}
-    legend = ax.legend(list(handles), list(words), fontsize=9, frameon=False, handlelength=3, **place)
+    legend = ax.legend(list(handles), list(labels), fontsize=9, frameon=False, handlelength=3, **place)
     as_written(*legend.get_texts())
     for handle in legend.legend_handles:
         # Thousands of faint lines show in the picture; one in the legend would not.

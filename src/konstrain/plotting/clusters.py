@@ -1,6 +1,6 @@
 """Rows coloured by cluster, centers, and the links between rows, broken ones standing out."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,10 @@ from konstrain.plotting.projection import project
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Names of clusters in larger numbers would hide the rows.
-MOST_NAMED = 30
+# Clusters up to which their names stand in the picture; more would hide the rows.
+NAMED_CLUSTERS: Final = 30
 # Directions whose extents differ by more are not drawn to the same scale: one of them would be a line.
-LARGEST_STRETCH = 8.0
+LARGEST_STRETCH: Final = 8.0
 
 
 def plot_clusters(
@@ -118,10 +118,10 @@ def _draw_links(
     kept, shown = _spread(pairs[~broken], most), _spread(pairs[broken], most)
     if len(kept):
         faint = float(np.clip(6 / np.sqrt(len(kept)), 0.35, 0.9))
-        words = _count_words((~broken).sum(), len(kept), kind)
+        words = _count_text((~broken).sum(), len(kept), kind)
         _lines(ax, rows, kept, words, color=INK, linestyle=style, linewidth=0.8, alpha=faint, zorder=1.5)
     if len(shown):
-        words = _count_words(broken.sum(), len(shown), kind, " broken")
+        words = _count_text(broken.sum(), len(shown), kind, " broken")
         wide, strong = np.clip([12 / np.sqrt(len(shown)), 8 / np.sqrt(len(shown))], [0.8, 0.5], [2.2, 1.0])
         _lines(ax, rows, shown, words, color=BROKEN, linestyle=style, linewidth=wide, alpha=strong, zorder=1.8)
         # A cross as well: colours do not survive grey print.
@@ -142,7 +142,7 @@ def _spread(pairs: NDArray[np.int32], most: int) -> NDArray[np.int32]:
     return spread
 
 
-def _count_words(n: int, n_drawn: int, kind: str, state: str = "") -> str:
+def _count_text(n: int, n_drawn: int, kind: str, state: str = "") -> str:
     words = f"{n:,} {kind}{'s' if n > 1 else ''}{state}"
     return words if n_drawn == n else f"{words} ({n_drawn:,} drawn)"
 
@@ -155,7 +155,7 @@ def _name_clusters(
     if centers is not None:
         halo = [withStroke(linewidth=4, foreground="white")]
         ax.scatter(*centers.T, marker="+", s=110, c=INK, linewidths=1.8, zorder=4, path_effects=halo)
-    if len(names) > MOST_NAMED:
+    if len(names) > NAMED_CLUSTERS:
         return
     counts = np.bincount(codes)
     means = np.column_stack([np.bincount(codes, weights=rows[:, j]) / counts for j in (0, 1)])

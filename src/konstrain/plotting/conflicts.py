@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,16 @@ from konstrain.plotting._style import BROKEN, COLORS, INK, as_written, axes_or_n
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_FINDINGS = 4
-MOST_LINES = 8
-LINE_LENGTH = 38
+# Findings side by side; lines of a message, and letters of each; letters of a row's name.
+DRAWN_FINDINGS: Final = 4
+MESSAGE_LINES: Final = 8
+LINE_LETTERS: Final = 38
+NAME_LETTERS: Final = 12
 # Points: rows are circles of at most this diameter, and carry their numbers down to the second one.
 LARGEST_ROW, SMALLEST_NUMBERED = 21.0, 12.0
-# The picture of one finding, with its words, in its own units: a circle of radius 1 and what is around it.
+# The picture of one finding, with its message, in its own units: a circle of radius 1 and what is around it.
 WIDTH, LOW, HIGH = 3.0, -2.8, 1.3
 MUST: dict[str, Any] = {"color": INK, "linestyle": "-", "linewidth": 2.0}
-# Letters of a row's name at most.
-LONGEST_NAME = 12
 CANNOT: dict[str, Any] = {"color": BROKEN, "linestyle": "--", "linewidth": 1.8}
 
 _Names = Callable[[int], str]
@@ -36,9 +36,9 @@ def plot_conflicts(error_or_check: Any, *, name_of: _Names = str, ax: "Axes | No
     Parameters
     ----------
     error_or_check : InfeasibleError, CheckResult or Finding
-        What said that no clustering exists. Of a check the first four findings are drawn side by side.
+        The evidence that no clustering exists. Of a check the first four findings are drawn side by side.
     name_of : callable, default=str
-        Says what a row is called.
+        Returns what a row is called.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -54,7 +54,7 @@ def plot_conflicts(error_or_check: Any, *, name_of: _Names = str, ax: "Axes | No
     ['0', '4', '7']
     """
     findings = _findings(error_or_check)
-    shown = findings[:MOST_FINDINGS]
+    shown = findings[:DRAWN_FINDINGS]
     ax = axes_or_new(ax, (max(4.5, 3.4 * len(shown)), 4.8))
     unit = _points_per_unit(ax, len(shown))
     for i, finding in enumerate(shown):
@@ -62,9 +62,9 @@ def plot_conflicts(error_or_check: Any, *, name_of: _Names = str, ax: "Axes | No
         draw: Callable[..., None] = _DRAWERS.get(type(finding.witness), _draw_nothing)
         draw(ax, finding.witness, middle, unit, name_of)
         # A letter is about half as wide as high.
-        size = float(np.clip(WIDTH * unit / (0.55 * LINE_LENGTH), 6.0, 9.0))
-        words = _wrapped(finding.message)
-        as_written(ax.text(middle[0], -1.4, words, ha="center", va="top", fontsize=size, color=INK))
+        size = float(np.clip(WIDTH * unit / (0.55 * LINE_LETTERS), 6.0, 9.0))
+        message = _wrapped(finding.message)
+        as_written(ax.text(middle[0], -1.4, message, ha="center", va="top", fontsize=size, color=INK))
     _finish(ax, shown, len(findings))
     return ax
 
@@ -75,9 +75,9 @@ def _points_per_unit(ax: "Axes", n_findings: int) -> float:
 
 
 def _wrapped(message: str) -> str:
-    """The message in short lines; the middle of a long one is left out, its end names the way out."""
-    lines = textwrap.wrap(message, LINE_LENGTH)
-    return "\n".join(lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 3], "...", *lines[-2:]])
+    """Return the message in short lines; of a long one the middle is left out, since its end says what to do."""
+    lines = textwrap.wrap(message, LINE_LETTERS)
+    return "\n".join(lines if len(lines) <= MESSAGE_LINES else [*lines[: MESSAGE_LINES - 3], "...", *lines[-2:]])
 
 
 def _findings(source: Any) -> list[Finding]:
@@ -116,17 +116,17 @@ def _draw_rows_apart(
 
 def _draw_sums(ax: "Axes", sums: SizeSums, middle: NDArray[np.float64], *_: Any) -> None:
     scale = 2.0 / max(sums.needed, sums.available)
-    for x, name, amount, look in (
+    for x, name, amount, style in (
         (-0.5, "needed", sums.needed, {"color": BROKEN, "hatch": "//", "edgecolor": INK}),
         (0.5, "available", sums.available, {"color": COLORS[4]}),
     ):
         at = middle[0] + x
-        ax.bar(at, amount * scale, bottom=-1.0, width=0.6, **look)
+        ax.bar(at, amount * scale, bottom=-1.0, width=0.6, **style)
         ax.text(at, -1.0 + amount * scale + 0.05, f"{name} {amount:g}", ha="center", fontsize=9, color=INK)
 
 
 def _draw_nothing(ax: "Axes", witness: Any, middle: NDArray[np.float64], *_: Any) -> None:
-    """Evidence without a picture, such as sizes and conflicts that only clash together: the words must do."""
+    """Evidence without a picture, such as sizes and conflicts that only clash together: the message must do."""
     ax.plot(*middle, marker="x", color=BROKEN, markersize=30, markeredgewidth=4)
 
 
@@ -149,7 +149,7 @@ def _draw_rows(ax: "Axes", places: NDArray[np.float64], rows: tuple[int, ...], u
     if diameter >= SMALLEST_NUMBERED:
         for place, row in zip(places, rows, strict=True):
             name = name_of(row)
-            name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
+            name = name if len(name) <= NAME_LETTERS else f"{name[: NAME_LETTERS - 3]}..."
             # Four letters fill a circle; longer names are smaller.
             size = 0.43 * diameter * min(1.0, 4 / len(name))
             as_written(ax.text(*place, name, ha="center", va="center", fontsize=size, color=INK, zorder=3))

@@ -60,7 +60,7 @@ def plot_silhouette(X: Any, labels: Any, *, max_rows: int = 2_000, ax: "Axes | N
 
 
 def _sample(codes: NDArray[np.intp], most: int) -> NDArray[np.intp]:
-    """Rows drawn from each cluster in proportion, at least two where there are two."""
+    """Return rows drawn from each cluster in proportion, at least two where there are two."""
     if codes.size <= most:
         return np.arange(codes.size)
     rng = np.random.default_rng(0)

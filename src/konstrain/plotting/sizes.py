@@ -1,20 +1,20 @@
-"""Cluster sizes beside the bounds on them."""
+"""Sizes of clusters and shares of groups beside the bounds on them."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from konstrain._tolerances import TOTAL_RELATIVE
+from konstrain.constraints.shares import read_shares
 from konstrain.plotting._style import BROKEN, COLORS, INK, axes_or_new, legend_above, remove_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Values stand on the bars of so many clusters at most.
-MOST_VALUES = 25
-# Sums of demands differ from their bounds by rounding.
-ROUNDING = 1e-9
+# Clusters up to which bars are wide enough for their values.
+LABELLED_BARS: Final = 25
 
 
 def plot_sizes(
@@ -47,12 +47,12 @@ def plot_sizes(
     if sizes.size == 0:
         raise ValueError("sizes is empty; there must be at least one cluster")
     low, high = _bound("size_min", size_min, sizes.size), _bound("size_max", size_max, sizes.size)
-    slack = ROUNDING * np.abs(sizes).sum()
+    slack = TOTAL_RELATIVE * np.abs(sizes).sum()
     outside = (sizes < low - slack) | (sizes > high + slack)
     names = np.arange(sizes.size) if names is None else column_or_1d(names)
     check_consistent_length(sizes, names)
     ax = axes_or_new(ax)
-    width = 0.7 if sizes.size <= MOST_VALUES else 1.0
+    width = 0.7 if sizes.size <= LABELLED_BARS else 1.0
     bars = ax.bar(range(sizes.size), sizes, width, color=[BROKEN if out else COLORS[4] for out in outside])
     for bar, out in zip(bars, outside, strict=True):
         bar.set_hatch("//" if out else None)
@@ -85,7 +85,7 @@ def _draw_bound(ax: "Axes", name: str, bound: NDArray[np.float64], style: str) -
 def _finish(ax: "Axes", bars: Any, names: NDArray[Any], n_outside: int) -> None:
     from matplotlib.patheffects import withStroke
 
-    if len(bars) <= MOST_VALUES:
+    if len(bars) <= LABELLED_BARS:
         # In the middle of the bars: at their ends the bounds run through.
         halo = [withStroke(linewidth=3, foreground="white")]
         ax.bar_label(bars, fmt="%g", label_type="center", fontsize=10, color=INK, path_effects=halo)
@@ -100,3 +100,70 @@ def _finish(ax: "Axes", bars: Any, names: NDArray[Any], n_outside: int) -> None:
         handles, words = [*handles, first], [*words, f"{n_outside} outside the bounds"]
     if handles:
         legend_above(ax, handles, words, ncols=3)
+
+
+def plot_shares(
+    labels: Any,
+    category: Any,
+    *,
+    share_min: Any = None,
+    share_max: Any = None,
+    share_tolerance: float | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the share of each group in each cluster as a dot, and the bounds on it as a band; others stand out.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        Cluster of each row.
+    category : array-like of shape (n_samples,), or table with a column per attribute
+        The group of each row.
+    share_min, share_max, share_tolerance : optional
+        The bounds, as in `ConstrainedKMeans`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> ax = plot_shares([0, 0, 1, 1], ["F", "M", "F", "F"], share_max={"F": 0.8})
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['F', 'M']
+    """
+    labels = column_or_1d(labels)
+    names, codes = np.unique(labels, return_inverse=True)
+    attributes = read_shares(category, share_min, share_max, share_tolerance, labels.size)
+    ax = axes_or_new(ax)
+    groups: list[str] = []
+    outside = 0
+    for attribute in attributes:
+        found = attribute.shares_in(codes, names.size)
+        for v in range(len(attribute.values)):
+            at, low, high = len(groups), float(attribute.low[v]), float(attribute.high[v])
+            groups.append(attribute.words(v))
+            if low > 0 or high < 1:
+                label = "allowed" if not ax.patches else None
+                ax.barh(at, high - low, 0.6, left=low, color=COLORS[4], alpha=0.25, label=label)
+            is_out = (found[:, v] < low - TOTAL_RELATIVE) | (found[:, v] > high + TOTAL_RELATIVE)
+            # Clusters side by side within the band, so that equal shares do not hide each other.
+            heights = at + np.linspace(-0.22, 0.22, names.size) if names.size > 1 else np.array([float(at)])
+            ax.scatter(found[~is_out, v], heights[~is_out], s=22, color=COLORS[4], zorder=3)
+            ax.scatter(found[is_out, v], heights[is_out], s=34, marker="X", color=BROKEN, zorder=3)
+            ax.vlines(attribute.shares[v], at - 0.35, at + 0.35, INK, "--", linewidth=1.2)
+            outside += int(is_out.sum())
+    ax.set_yticks(range(len(groups)), groups, parse_math=False)
+    ax.set_ylim(len(groups) - 0.4, -0.6)
+    ax.set_xlim(0.0, 1.0)
+    ax.set_xlabel("share of the cluster's rows (dashed: of all rows)")
+    remove_frame(ax)
+    handles, words = ax.get_legend_handles_labels()
+    if outside:
+        handles.append(ax.scatter([], [], s=34, marker="X", color=BROKEN))
+        words.append(f"{outside} outside the bounds")
+    if handles:
+        legend_above(ax, handles, words, ncols=2)
+    return ax
