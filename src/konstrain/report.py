@@ -230,7 +230,7 @@ class Report:
             )
             if count
         ]
-        return ", ".join(words) + ("; the dearest:" if self.binding_links else "")
+        return ", ".join(words) + ("; the most expensive:" if self.binding_links else "")
 
 
 def describe(

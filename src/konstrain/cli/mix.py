@@ -37,7 +37,7 @@ def mix(
 
     The opposite of 'fit', whose groups hold rows that are alike. Sizes are as equal as can be unless they are given.
 
-    Example: konstrain mix people.csv --id name -k 4 --cannot-link rivals.csv -o teams.csv
+    Example: konstrain mix people.csv --id name -k 4 --cannot-link apart.csv -o teams.csv
     """
     import numpy as np
 
