@@ -16,8 +16,8 @@ from rich.console import Console
 
 from konstrain import ConstrainedKMeans, _core, certify
 from konstrain.constraints.problem import Problem
-from konstrain.exact.decomposition.competing import deal_against_rivals
-from konstrain.exact.decomposition.partition import Split
+from konstrain.exact.decomposition.competing import balanced_partition
+from konstrain.exact.decomposition.partition import Partition
 from konstrain.exact.heuristic import find_clustering
 from konstrain.stop import Deadline
 from report import Row, table_of
@@ -187,18 +187,19 @@ def dealing(arguments: argparse.Namespace) -> Iterator[Row]:
 
 
 def shape(arguments: argparse.Namespace) -> Iterator[Row]:
-    """Yield what parts of 300 rows could gain by clusters of their own, dealt at random, by shape, against rivals."""
+    """Yield what parts of 300 rows gain by clusters of their own: random, stratified and balanced partitions."""
     for name, k in (("10000_4_10", 4), ("Electric", 3)):
         X = np.loadtxt(arguments.data / f"{name}.csv.gz", delimiter=",")
         model = ConstrainedKMeans(k, random_state=0).fit(X)
         problem = Problem.build(X, k)
-        by_shape = Split.deal(problem, model.labels_, 300, seed=0)
-        part_of = np.random.default_rng(0).permutation(by_shape.part_of)
-        by_chance = Split(problem, model.labels_, part_of, by_shape.n_parts)
-        against = deal_against_rivals(problem, model.labels_, 300, 0, 0.001, Deadline(None))
-        for how, split in (("by chance", by_chance), ("by shape", by_shape), ("against rivals", against)):
-            best = sum(least_found(split.part_problem(part), model.cluster_centers_) for part in range(split.n_parts))
-            row = {"data": f"{name}, dealt {how}", "rows": f"{len(X):,}", "k": str(k)}
+        stratified = Partition.stratified(problem, model.labels_, 300, seed=0)
+        part_of = np.random.default_rng(0).permutation(stratified.part_of)
+        random = Partition(problem, model.labels_, part_of, stratified.n_parts)
+        balanced = balanced_partition(problem, model.labels_, 300, 0, 0.001, Deadline(None))
+        for how, partition in (("random", random), ("stratified", stratified), ("balanced", balanced)):
+            problems = map(partition.part_problem, range(partition.n_parts))
+            best = sum(least_found(part, model.cluster_centers_) for part in problems)
+            row = {"data": f"{name}, {how} partition", "rows": f"{len(X):,}", "k": str(k)}
             yield row | {"gap": f"at least {1 - best / model.inertia_:.3%}"}
 
 

@@ -13,10 +13,14 @@ import pytest
 from konstrain import ConstrainedKMeans, InfeasibleError, certify
 from konstrain.constraints.problem import Problem
 from konstrain.exact.decomposition import bound as search
-from konstrain.exact.decomposition.task import PartAnswer, PartTask
+from konstrain.exact.decomposition.part import PartResult, PartTask
 from oracles import costs_of_all_labelings
 
 RELATIVE = 1e-9
+N_PILOT = search.PARAMS.n_pilot
+# The second size holds all rows of the tests below, or more than there is time for.
+TWO_SIZES = replace(search.PARAMS, first_size=20, size_growth=12.0)
+ONE_SIZE = replace(search.PARAMS, first_size=20, size_growth=1e6)
 
 
 def best_on_a_line(x: np.ndarray, k: int) -> float:
@@ -126,34 +130,34 @@ def test_auto_takes_parts_for_many_rows_and_reaches_the_gap():
 
 
 def test_larger_parts_are_chosen_where_small_ones_cannot_reach_the_gap(monkeypatch):
-    monkeypatch.setattr(search, "PART_SIZES", (20, 60))
+    monkeypatch.setattr(search, "PARAMS", TWO_SIZES)
     X = np.random.default_rng(0).uniform(size=(240, 2))
-    assert [certify(X, 3, bound="parts", gap=gap).part_size for gap in (0.5, 0.001)] == [20, 60]
+    assert [certify(X, 3, bound="parts", gap=gap).part_size for gap in (0.5, 0.001)] == [20, 240]
 
 
 def test_larger_parts_follow_where_small_ones_do_not_keep_what_the_first_promise(monkeypatch):
-    monkeypatch.setattr(search, "PART_SIZES", (20, 60))
+    monkeypatch.setattr(search, "PARAMS", TWO_SIZES)
     small = []
 
     def run(task):
         if task.problem.n_blocks == 20:
             small.append(task)
-        loses = 0.5 if len(small) > 6 and task.problem.n_blocks == 20 else 1e-4
-        return PartAnswer(task.cost * (1 - loses), task.cost, is_finished=True, work=1.0, seconds=0.0)
+        loses = 0.5 if len(small) > N_PILOT and task.problem.n_blocks == 20 else 1e-4
+        return PartResult(task.cost * (1 - loses), task.cost, is_finished=True, work=1.0, seconds=0.0)
 
     monkeypatch.setattr(PartTask, "run", run)
     proof = certify(np.random.default_rng(0).uniform(size=(240, 2)), 3, bound="parts", gap=0.2)
     assert len(small) == 12
-    assert proof.part_size == 60
+    assert proof.part_size == 240
     assert proof.gap < 0.2
 
 
 def test_no_larger_parts_are_tried_where_there_is_no_time_for_them(monkeypatch):
-    monkeypatch.setattr(search, "PART_SIZES", (20, 60))
+    monkeypatch.setattr(search, "PARAMS", TWO_SIZES)
 
     def run(task):
-        work = 0.3 * search.AUTO_SECONDS / search.SECONDS_PER_WORK / 4
-        return PartAnswer(task.cost * 0.9, task.cost, is_finished=True, work=work, seconds=0.0)
+        work = 0.3 * search.PARAMS.most_work / 12
+        return PartResult(task.cost * 0.9, task.cost, is_finished=True, work=work, seconds=0.0)
 
     monkeypatch.setattr(PartTask, "run", run)
     proof = certify(np.random.default_rng(0).uniform(size=(240, 2)), 3, bound="parts", gap=0.01)
@@ -161,59 +165,59 @@ def test_no_larger_parts_are_tried_where_there_is_no_time_for_them(monkeypatch):
 
 
 def test_parts_that_take_no_time_are_compared_without_a_warning(monkeypatch):
-    monkeypatch.setattr(search, "PART_SIZES", (20, 60))
+    monkeypatch.setattr(search, "PARAMS", TWO_SIZES)
 
     def run(task):
-        return PartAnswer(task.cost * 0.9, task.cost, is_finished=True, work=1.0, seconds=0.0, elapsed=0.0)
+        return PartResult(task.cost * 0.9, task.cost, is_finished=True, work=1.0, seconds=0.0, elapsed=0.0)
 
     monkeypatch.setattr(PartTask, "run", run)
     X = np.random.default_rng(0).uniform(size=(240, 2))
-    assert certify(X, 3, bound="parts", gap=0.01, time_limit=60).part_size in (20, 60)
+    assert certify(X, 3, bound="parts", gap=0.01, time_limit=60).part_size in (20, 240)
 
 
-def test_parts_that_a_look_cut_short_are_taken_up_again(monkeypatch):
-    monkeypatch.setattr(search, "PART_SIZES", (20,))
+def test_parts_that_a_pilot_cut_short_are_taken_up_again(monkeypatch):
+    monkeypatch.setattr(search, "PARAMS", ONE_SIZE)
     times = {}
 
     def run(task):
         times.setdefault(task.key, []).append(task.seconds)
-        is_finished = len(times) > 6 or len(times[task.key]) > 1
+        is_finished = len(times) > N_PILOT or len(times[task.key]) > 1
         bound = task.cost * (1 - 1e-4 if is_finished else 0.5)
-        return PartAnswer(bound, task.cost, is_finished=is_finished, work=1.0, seconds=0.1, elapsed=0.1)
+        return PartResult(bound, task.cost, is_finished=is_finished, work=1.0, seconds=0.1, elapsed=0.1)
 
     monkeypatch.setattr(PartTask, "run", run)
     X = np.random.default_rng(0).uniform(size=(240, 2))
     proof = certify(X, 3, bound="parts", gap=0.2, time_limit=60)
-    assert [len(taken) for taken in times.values()] == [2] * 6 + [1] * 6
+    assert [len(taken) for taken in times.values()] == [2] * N_PILOT + [1] * (12 - N_PILOT)
     assert proof.n_nodes == 12
     assert proof.gap < 0.02
 
 
 def test_parts_of_a_round_leave_their_share_of_the_time_to_the_others(monkeypatch):
-    monkeypatch.setattr(search, "PART_SIZES", (20,))
+    monkeypatch.setattr(search, "PARAMS", ONE_SIZE)
     seconds = []
 
     def run(task):
         seconds.append(task.seconds)
-        return PartAnswer(task.cost, task.cost, is_finished=True, work=1.0, seconds=1.0, elapsed=1000.0)
+        return PartResult(task.cost, task.cost, is_finished=True, work=1.0, seconds=1.0, elapsed=1000.0)
 
     monkeypatch.setattr(PartTask, "run", run)
     X = np.random.default_rng(0).uniform(size=(960, 2))
     certify(X, 3, bound="parts", gap=0.2, time_limit=420)
-    # After a look at six parts 42 are left, and nothing is left over where the others take as long as they may.
-    assert seconds[6] == pytest.approx(420 / 42, rel=0.15)
+    # After the pilot 44 parts remain, and they need all of the time.
+    assert seconds[N_PILOT] == pytest.approx(420 / (48 - N_PILOT), rel=0.15)
 
 
 @pytest.mark.parametrize("limit", [50.0, None], ids=["limit", "none"])
-def test_dealing_leaves_most_of_the_time_to_the_bounds(monkeypatch, limit):
+def test_partitions_leave_most_of_the_time_to_the_bounds(monkeypatch, limit):
     left = []
-    deal = search.deal_against_rivals
+    make = search.balanced_partition
 
     def watched(*arguments):
         left.append(arguments[-1].remaining())
-        return deal(*arguments)
+        return make(*arguments)
 
-    monkeypatch.setattr(search, "deal_against_rivals", watched)
+    monkeypatch.setattr(search, "balanced_partition", watched)
     certify(blobs(300), 3, bound="parts", part_size=100, gap=0.1, time_limit=limit)
     assert left == [np.inf] if limit is None else left[0] <= 0.1 * limit
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from konstrain.constraints.problem import Problem
-from konstrain.exact.decomposition.bound import MANY_BLOCKS, PartsLimits, bound_by_parts
-from konstrain.exact.heuristic import find_clustering
-from konstrain.exact.solve import BOUNDS, FIRST_SHARE, Limits, solve
+from konstrain.exact.decomposition.bound import PARAMS as PARTS
+from konstrain.exact.decomposition.bound import PartsLimits, decomposition_bound
+from konstrain.exact.heuristic import FIRST_SHARE, find_clustering
+from konstrain.exact.solve import BOUNDS, Limits, solve
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
@@ -191,7 +192,7 @@ def certify(
         if problem.amounts is None:
             plain |= {"size_min": size_min, "size_max": size_max, "demand": demand}
         return _certificate_without_rules(task, asked, Deadline(time_limit), {**plain, **options}, began)
-    if bound == "parts" or (bound == "auto" and problem.n_blocks >= MANY_BLOCKS):
+    if bound == "parts" or (bound == "auto" and problem.n_blocks >= PARTS.many_blocks):
         by_parts = PartsLimits(gap, Deadline(time_limit), size, n_jobs, client, resume, random_state, callback)
         return _by_parts(task, by_parts, asked, began)
     if client is not None or resume is not None or size is not None:
@@ -255,7 +256,7 @@ def _certificate_without_rules(
 
 
 def _by_parts(task: ProofTask, limits: PartsLimits, asked: NDArray[np.int32] | None, began: float) -> Certificate:
-    found = bound_by_parts(task, limits, asked)
+    found = decomposition_bound(task, limits, asked)
     proved = _certificate(
         task,
         asked,
@@ -271,8 +272,8 @@ def _by_parts(task: ProofTask, limits: PartsLimits, asked: NDArray[np.int32] | N
     )
     return replace(
         proved,
-        projected_gap=relative_gap(found.projection.bound, proved.cost),
-        projected_gap_error=found.projection.error / max(proved.cost, np.finfo(float).tiny),
+        projected_gap=relative_gap(found.estimate.bound, proved.cost),
+        projected_gap_error=found.estimate.error / max(proved.cost, np.finfo(float).tiny),
     )
 
 
@@ -325,7 +326,7 @@ def _checked_part_size(part_size: Any, n_clusters: int) -> int | None:
 def _why_not_parts(bound: str, problem: Problem) -> str:
     if bound != "auto":
         return f"bound={bound!r} was asked for"
-    return f"'auto' takes another bound below {MANY_BLOCKS} blocks, and here are {problem.n_blocks}"
+    return f"'auto' takes another bound below {PARTS.many_blocks} blocks, and here are {problem.n_blocks}"
 
 
 def _checked_labels(task: ProofTask, labels: Any) -> NDArray[np.int32]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from konstrain.assignment import assign_by
 from konstrain.constraints.problem import Problem
 from konstrain.exact.columns.generation import has_real_minimum, has_unequal_maxima
-from konstrain.exact.heuristic import find_clustering
+from konstrain.exact.heuristic import FIRST_SHARE, find_clustering
 from konstrain.exact.nodes import ColumnNode, Node, SemidefiniteNode, Verdict
 from konstrain.exact.task import ProofTask
 from konstrain.exact.tree import TracePoint, Tree
@@ -27,7 +27,6 @@ RACE_NODES = 50_000
 MANY_CLUSTERS = 10
 # Restarts for a better clustering at a node of the tree, and the share of the time that the first search may take.
 NODE_RESTARTS = 1
-FIRST_SHARE = 0.3
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import usable_rows
 from konstrain.constraints.shares import shares_by_group
-from konstrain.exact.decomposition.partition import N_PARTNERS, N_SWEEPS
+from konstrain.exact.decomposition.partition import PARAMS as PARTITION
 from konstrain.kmeans.restarts import draw_seeds
 from konstrain.mixing.exchange import Exchange
 
@@ -204,8 +204,8 @@ def _start(problem: Problem, seed: int) -> NDArray[np.int32]:
         kinds,
         n_kinds,
         problem.n_clusters,
-        N_SWEEPS,
-        N_PARTNERS,
+        PARTITION.n_sweeps,
+        PARTITION.n_partners,
         seed,
         dealt,
     )

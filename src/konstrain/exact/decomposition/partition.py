@@ -1,9 +1,9 @@
-"""Parts that look like the whole: how blocks are dealt out for a bound by parts.
+"""Partition the blocks into parts that resemble the whole, for the decomposition bound.
 
-For any split of the blocks, the least costs of the parts add up to no more than the least cost of the whole: the best
-clustering of the whole, restricted to a part and given the part's own means, costs no more there. Must-links stay
-whole, since blocks do; cannot-links within a part and upper bounds on sizes hold for every subset of a cluster. What
-a part cannot see is left out, which weakens the bound and never breaks it.
+For any partition of the blocks, the least costs of the parts add up to no more than the least cost of the whole: the
+best clustering of the whole, restricted to a part and given the part's own means, costs no more there. Must-links
+stay whole, since blocks do; cannot-links within a part and upper bounds on sizes hold for every subset of a cluster.
+Constraints between parts are left out, which weakens the bound and never breaks it.
 """
 
 import heapq
@@ -24,25 +24,31 @@ from konstrain.kmeans.distances import center_sums, default_threads
 from konstrain.links import LinkGraph
 from konstrain.stop import NO_DEADLINE, Deadline
 
-# How often each row looks for a partner to change places with, and among how many: 1,000,000 rows take 8 s.
-N_SWEEPS = 2
-N_PARTNERS = 16
-# Blocks tied by cannot-links stay together up to this share of a part.
-BUNDLE_SHARE = 0.25
-# With more features the scatter matrices of all parts take longer than the bounds of some parts.
-MOST_FEATURES = 32
+
+@dataclass(frozen=True)
+class PartitionParams:
+    """Tunable numbers of a partition."""
+
+    # More sweeps of exchanges, and more partners tried per row, make parts more alike and take longer.
+    n_sweeps: int = 2
+    n_partners: int = 16
+    # A larger share of a part for blocks tied by cannot-links keeps more of the links, and makes sizes less equal.
+    bundle_share: float = 0.25
+
+
+PARAMS = PartitionParams()
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
-    """Blocks of a problem dealt out to parts.
+class Partition:
+    """Partition of the blocks of a problem.
 
     Parameters
     ----------
     problem : Problem
-        What was split.
+        The problem of the whole.
     labels : ndarray of int32, shape (n_blocks,)
-        The clustering that every part is to look like.
+        The clustering that every part resembles.
     part_of : ndarray of int32, shape (n_blocks,)
         Part of each block.
     n_parts : int
@@ -51,8 +57,8 @@ class Split:
     Examples
     --------
     >>> problem = Problem.build([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]], 2)
-    >>> split = Split.deal(problem, np.array([0, 0, 0, 1, 1, 1], dtype=np.int32), part_size=2, seed=0)
-    >>> [split.labels[blocks].tolist() for blocks in split]
+    >>> partition = Partition.stratified(problem, np.array([0, 0, 0, 1, 1, 1], dtype=np.int32), part_size=2, seed=0)
+    >>> [partition.labels[blocks].tolist() for blocks in partition]
     [[0, 1], [0, 1], [0, 1]]
     """
 
@@ -62,30 +68,32 @@ class Split:
     n_parts: int
 
     @classmethod
-    def deal(
+    def stratified(
         cls,
         problem: Problem,
         labels: NDArray[np.int32],
         part_size: int,
         seed: int,
-        beside: NDArray[np.float64] | None = None,
+        extra: NDArray[np.float64] | None = None,
         deadline: Deadline = NO_DEADLINE,
     ) -> Self:
-        """Split a problem into parts of about this many blocks, alike in features and in numbers `beside` them.
+        """Return a partition into parts of about `part_size` blocks, alike in features and in `extra` features.
 
-        After the deadline blocks no longer change places to make parts more alike.
+        After the deadline blocks are no longer exchanged to make parts more alike.
         """
         n_parts = -(-problem.n_blocks // part_size)
-        part_of = _place_bundles(problem.conflicts, problem.n_blocks, n_parts, max(2, int(BUNDLE_SHARE * part_size)))
+        part_of = _place_bundles(
+            problem.conflicts, problem.n_blocks, n_parts, max(2, int(PARAMS.bundle_share * part_size))
+        )
         rows = np.asarray(problem.mean, dtype=np.float64)
         _core.deal_rows(
-            np.ascontiguousarray(rows if beside is None else np.hstack([rows, beside])),
+            np.ascontiguousarray(rows if extra is None else np.hstack([rows, extra])),
             problem.weight,
             labels,
             problem.n_clusters,
             n_parts,
-            N_SWEEPS,
-            N_PARTNERS,
+            PARAMS.n_sweeps,
+            PARAMS.n_partners,
             seed,
             part_of,
             time_limit=deadline.remaining(),
@@ -102,20 +110,20 @@ class Split:
         return np.argsort(self.part_of, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
 
     def blocks_of(self, part: int) -> NDArray[np.int64]:
-        """Blocks of one part, ascending."""
+        """Return the blocks of one part, ascending."""
         blocks, begin = self._sorted
         return blocks[begin[part] : begin[part + 1]]
 
     @cached_property
-    def n_torn(self) -> int:
-        """Cannot-links whose ends are in different parts: the bound does not see them."""
+    def n_cut_links(self) -> int:
+        """Number of cannot-links between different parts, which the bound leaves out."""
         if self.problem.conflicts is None:
             return 0
         return self.problem.conflicts.n_edges - self._inner_edges[0].size
 
     @cached_property
     def _inner_edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-        """Cannot-links within parts, by part, as places in the part; and where each part begins."""
+        """Cannot-links within parts, by part, as positions in the part; and where each part begins."""
         assert self.problem.conflicts is not None
         blocks, begin = self._sorted
         place = np.empty(self.problem.n_blocks, dtype=np.int32)
@@ -137,13 +145,13 @@ class Split:
 
     @property
     def whole_cost(self) -> float:
-        """What the labels cost when nothing is split."""
-        together = Split(self.problem, self.labels, np.zeros_like(self.part_of), 1)
+        """Cost of the labels in the whole problem."""
+        together = Partition(self.problem, self.labels, np.zeros_like(self.part_of), 1)
         return float(together.costs[0])
 
     @cached_property
     def costs(self) -> NDArray[np.float64]:
-        """What the labels cost in each part, with means of its own."""
+        """Cost of the labels in each part, with the means of the part."""
         problem, k = self.problem, self.problem.n_clusters
         centers = cluster_means(problem, self.labels)
         moved = np.asarray(problem.mean, dtype=np.float64) - centers[self.labels]
@@ -157,43 +165,24 @@ class Split:
 
     @cached_property
     def floors(self) -> NDArray[np.float64]:
-        """What every clustering pays in each part at least: inside blocks, and off the best k - 1 directions.
+        """Bound of each part before any work: cost inside blocks, and distances to the best plane of centers.
 
-        The centers of k clusters lie in a plane of k - 1 dimensions, and the squared distances to the best such plane
-        are the eigenvalues of the scatter matrix beyond the first k - 1.
+        The centers of k clusters lie in an affine plane of k - 1 dimensions. The squared distances to the best such
+        plane are the sum of the eigenvalues of the scatter matrix beyond the first k - 1.
         """
-        n_features = self.problem.mean.shape[1]
-        if not self.problem.n_clusters <= n_features <= MOST_FEATURES:
+        if self.problem.mean.shape[1] < self.problem.n_clusters:
             return self._scatter
-        off_plane = np.linalg.eigvalsh(self._scatter_matrices)[:, : n_features - self.problem.n_clusters + 1]
-        return np.asarray(self._scatter + np.maximum(off_plane.sum(axis=1) - self._rounding, 0.0))
+        rows = np.asarray(self.problem.mean, dtype=np.float64)
+        off_plane = [
+            _distance_to_planes(rows[blocks], self.problem.weight[blocks], self.problem.n_clusters - 1)
+            for blocks in self
+        ]
+        return np.asarray(self._scatter + off_plane)
 
     @cached_property
     def _scatter(self) -> NDArray[np.float64]:
-        """What every clustering pays inside the blocks of each part."""
+        """Cost inside the blocks of each part, which every clustering pays."""
         return np.bincount(self.part_of, self.problem.scatter, self.n_parts).astype(np.float64)
-
-    @cached_property
-    def _scatter_matrices(self) -> NDArray[np.float64]:
-        """Weighted scatter of the blocks of each part around their mean."""
-        weight, rows = self.problem.weight, np.asarray(self.problem.mean, dtype=np.float64)
-        rows = rows - weight @ rows / weight.sum()
-        in_part = np.maximum(np.bincount(self.part_of, weight, self.n_parts), np.finfo(float).tiny)
-        sums = [np.bincount(self.part_of, weight * feature, self.n_parts) for feature in rows.T]
-        matrices = np.empty((self.n_parts, len(sums), len(sums)))
-        for i, first in enumerate(rows.T):
-            for j, second in enumerate(rows.T[: i + 1]):
-                products = np.bincount(self.part_of, weight * first * second, self.n_parts)
-                matrices[:, i, j] = matrices[:, j, i] = products - sums[i] * sums[j] / in_part
-        return matrices
-
-    @cached_property
-    def _rounding(self) -> float:
-        """By how much sums over the rows of a part, and eigenvalues of them, may be off."""
-        weight, rows = self.problem.weight, np.asarray(self.problem.mean, dtype=np.float64)
-        total = float(weight @ ((rows - weight @ rows / weight.sum()) ** 2).sum(axis=1))
-        n_blocks, n_features = int(np.bincount(self.part_of).max()), rows.shape[1]
-        return float(SUM_RELATIVE * (n_blocks + n_features) * n_features * total)
 
     def part_problem(self, part: int) -> Problem:
         """Return the problem of one part, its blocks as rows."""
@@ -211,8 +200,21 @@ class Split:
         )
 
 
+def _distance_to_planes(rows: NDArray[np.float64], weight: NDArray[np.float64], dimension: int) -> float:
+    """Return a lower bound on the weighted squared distances of rows to any plane of this dimension."""
+    total = max(float(weight.sum()), np.finfo(float).tiny)
+    rows = rows - weight @ rows / total
+    # Once more: what rounding left of a center far from the origin is of the size of the rows by now.
+    rows = np.sqrt(weight)[:, None] * (rows - weight @ rows / total)
+    gram = rows @ rows.T if rows.shape[0] < rows.shape[1] else rows.T @ rows
+    trace = float(np.trace(gram))
+    values = np.linalg.eigvalsh(gram)
+    rounding = SUM_RELATIVE * sum(rows.shape) * rows.shape[1] * trace
+    return max(0.0, float(values[: max(0, values.size - dimension)].sum()) - rounding)
+
+
 def largest_size(problem: Problem) -> float | None:
-    """Return what no cluster may exceed; bounds of single clusters say that of the largest one only."""
+    """Return the largest upper bound on sizes, which no cluster may exceed; None: sizes are free."""
     if problem.size_max is None or not np.isfinite(problem.size_max.max()):
         return None
     return float(problem.size_max.max())
@@ -227,7 +229,7 @@ def problem_of_blocks(
     conflicts: LinkGraph | None = None,
     size_max: float | None = None,
 ) -> Problem:
-    """Make a problem whose rows are blocks; clusters may be empty, since a part need not touch all of them."""
+    """Return a problem whose rows are blocks; clusters may be empty, since a part need not meet all of them."""
     n = weight.size
     every = np.arange(n, dtype=np.int32)
     return Problem(
@@ -249,7 +251,7 @@ def problem_of_blocks(
 
 
 def merge_equal(problem: Problem) -> tuple[Problem, NDArray[np.int64]]:
-    """Merge blocks with equal means where some best clustering keeps them together; also the new block of each.
+    """Merge blocks with equal means where an optimal clustering keeps them together; also return their new blocks.
 
     Moving one of two equal rows to the cluster of the other changes the cost like a concave function, so one of the
     two moves does not raise it. Cannot-links and sizes could forbid it.
@@ -271,7 +273,7 @@ def merge_equal(problem: Problem) -> tuple[Problem, NDArray[np.int64]]:
 
 
 def cluster_means(problem: Problem, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Weighted mean of each cluster; of all blocks where a cluster has no weight."""
+    """Return the weighted mean of each cluster; that of all blocks where a cluster has no weight."""
     k = problem.n_clusters
     mean = np.ascontiguousarray(problem.mean, dtype=np.float64)
     sums, weight = center_sums(mean, problem.weight, labels, k, n_threads=default_threads())
@@ -283,7 +285,7 @@ def cluster_means(problem: Problem, labels: NDArray[np.int32]) -> NDArray[np.flo
 
 
 def _place_bundles(conflicts: LinkGraph | None, n_blocks: int, n_parts: int, most: int) -> NDArray[np.int32]:
-    """Part of each block that has cannot-links, so that few of these are torn; -1 for all others."""
+    """Return the part of each block with cannot-links, so that few links are cut; -1 for all other blocks."""
     part_of = np.full(n_blocks, -1, dtype=np.int32)
     if conflicts is None:
         return part_of
@@ -296,7 +298,7 @@ def _place_bundles(conflicts: LinkGraph | None, n_blocks: int, n_parts: int, mos
 
 
 def _bundles(conflicts: LinkGraph, most: int) -> Iterator[NDArray[Any]]:
-    """Components of the conflicts; large ones in pieces of near blocks."""
+    """Yield the connected components of the conflicts, large ones in pieces."""
     n = conflicts.n_blocks
     graph = csr_array((np.ones(conflicts.indices.size, dtype=np.int8), conflicts.indices, conflicts.indptr), (n, n))
     _, component = connected_components(graph, directed=False)

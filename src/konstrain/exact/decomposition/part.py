@@ -1,30 +1,32 @@
-"""One part of a bound by parts: a small problem that any process or machine can bound by itself."""
+"""One part of a decomposition: a small problem that any process or machine can bound, and who runs them."""
 
 import hashlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
+from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.constraints.problem import Problem
 from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.sdp.bound import SdpBound
 from konstrain.exact.sdp.spectral import one_blas_thread_always
 from konstrain.stop import Deadline
 
-# Whatever changes the bounds of parts changes this: bounds kept in files are then computed again.
-VERSION = 2
-# Restarts in search of a better clustering of the part, beside the one from the clusters of the whole.
+# Part of every key: a change to the bounds of parts changes it, so that bounds kept in files are computed again.
+VERSION: Final = 3
+# More restarts find better clusterings of parts, which end hopeless bounds sooner, and cost time in every part.
 N_RESTARTS = 2
-# A part has a better clustering than the one it was given when it costs less by this share.
-BETTER = 1e-9
 
 
 class _Best(NamedTuple):
-    """A clustering of the part: its cost, its centers unless it is the one the part was given, labels if known."""
+    """A clustering of the part: cost, centers unless it is the given one, labels if known."""
 
     cost: float
     centers: NDArray[np.float64] | None = None
@@ -32,8 +34,8 @@ class _Best(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PartAnswer:
-    """What is proved about one part.
+class PartResult:
+    """Bound of one part.
 
     Parameters
     ----------
@@ -42,13 +44,13 @@ class PartAnswer:
     upper_bound : float
         Cost of the best clustering of the part that was found.
     is_finished : bool
-        Whether the bound ended by itself and not at a limit.
+        Whether the bound ended by itself and not at a time limit.
     work : float
-        Iterations times the cube of the blocks: what it took, whatever the machine.
+        Iterations times the cube of the number of blocks, the same on every machine.
     seconds, elapsed : float
-        Processor time it took, and time on the clock, which is what limits are about.
+        Processor time, and time on the clock, to which time limits refer.
     centers : ndarray of shape (n_clusters, n_features) or None
-        Centers of a clustering better than the one the part was given.
+        Centers of a clustering of the part with a lower cost than the given one.
     """
 
     lower_bound: float
@@ -62,7 +64,7 @@ class PartAnswer:
 
 @dataclass(frozen=True, eq=False)
 class PartTask:
-    """A part to bound.
+    """Bound of one part, to be computed.
 
     Parameters
     ----------
@@ -71,13 +73,13 @@ class PartTask:
     centers : ndarray of shape (n_clusters, n_features)
         Centers of the clustering of the whole.
     cost : float
-        What that clustering costs in the part.
+        Cost of that clustering in the part.
     gap : float
-        The bound ends when it is so near the best clustering of the part: more would not help the sum.
+        Relative gap to the best clustering of the part at which the bound ends.
     seconds : float or None
-        Time the part may take.
+        Time limit of the part.
     until : float or None
-        When to end at the latest, as `time.time` counts: the part may have to wait for its turn.
+        Latest end, as `time.time` counts: the part may have to wait for a free worker.
     """
 
     problem: Problem
@@ -89,7 +91,7 @@ class PartTask:
 
     @cached_property
     def key(self) -> str:
-        """Name of the part: the same blocks, constraints, start and gap have the same."""
+        """Hash of everything that the bound depends on."""
         problem = self.problem
         digest = hashlib.sha256(f"{VERSION} {problem.n_clusters} {self.gap!r} {self.cost!r}".encode())
         arrays = [problem.mean, problem.weight, problem.scatter, problem.demand, self.centers]
@@ -102,11 +104,11 @@ class PartTask:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()[:32]
 
-    def run(self) -> PartAnswer:
-        """Look for a better clustering of the part, then bound it."""
+    def run(self) -> PartResult:
+        """Search for a better clustering of the part, then bound it."""
         began, clock = time.process_time(), time.perf_counter()
         deadline = self._deadline()
-        # One thread: the last digits must not depend on how many there are.
+        # One thread, so that the last digits do not depend on the number of threads.
         with one_blas_thread_always():
             best = self._improved(_Best(self.cost), deadline, self.centers, 1)
             bound = SdpBound(self.problem, deadline)
@@ -114,12 +116,12 @@ class PartTask:
                 bound.start_at(best.labels)
             result = bound.run(best.cost, self.gap, max_rounds=1)
             if result.status == "stalled":
-                # Not closed at once: perhaps because the part has a better clustering.
+                # The bound did not close at once, perhaps because the part has a better clustering.
                 best = self._improved(best, deadline, None, N_RESTARTS)
                 result = bound.run(best.cost, self.gap)
         if result.interrupted:
             raise KeyboardInterrupt
-        return PartAnswer(
+        return PartResult(
             lower_bound=min(result.lower_bound, best.cost),
             upper_bound=best.cost,
             is_finished=result.status != "limit",
@@ -135,13 +137,68 @@ class PartTask:
         return Deadline(min(self.seconds, max(0.0, self.until - time.time())))
 
     def _improved(self, best: _Best, deadline: Deadline, start: NDArray[np.float64] | None, n_init: int) -> _Best:
-        """Return the best of a clustering and of one that is looked for."""
+        """Return the better of a clustering and the result of a search."""
         if self.problem.n_blocks <= self.problem.n_clusters:
             return best
         found = find_clustering(self.problem.mean, self.problem, deadline, centers=start, n_init=n_init)
         if found is None:
             return best
-        if found.inertia >= best.cost * (1 - BETTER):
-            # As good, most often the same one: its labels are a start all the same.
+        if found.inertia >= best.cost * (1 - SAME_OBJECTIVE):
+            # Mostly the same clustering: its labels are a start for the bound.
             return best if best.labels is not None else best._replace(labels=found.block_labels)
         return _Best(found.inertia, found.centers, found.block_labels)
+
+
+Numbered = tuple[int, PartResult]
+
+
+def run_numbered(number: int, task: PartTask) -> Numbered:
+    """Bound one part and return its number and result."""
+    return number, task.run()
+
+
+class Workers:
+    """This process, several on this machine, or a Dask cluster, all with the same results.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Processes on this machine, in joblib's sense.
+    client : distributed.Client or None
+        A Dask cluster to use instead.
+    """
+
+    def __init__(self, n_jobs: int | None = None, client: Any = None) -> None:
+        self._client = client
+        self._n_jobs = n_jobs
+
+    @property
+    def count(self) -> int:
+        """Number of parts that run at the same time."""
+        if self._client is None:
+            return int(effective_n_jobs(self._n_jobs))
+        return max(1, sum(map(int, self._client.nthreads().values())))
+
+    def run(self, tasks: Iterator[tuple[int, PartTask]]) -> Iterator[Numbered]:
+        """Yield the results of tasks as they come; a task is drawn when a worker is free."""
+        if self._client is not None:
+            return self._on_cluster(tasks)
+        if self.count == 1:
+            return (run_numbered(number, task) for number, task in tasks)
+        parallel = Parallel(n_jobs=self.count, return_as="generator_unordered")
+        results: Iterator[Numbered] = parallel(delayed(run_numbered)(number, task) for number, task in tasks)
+        return results
+
+    def _on_cluster(self, tasks: Iterator[tuple[int, PartTask]]) -> Iterator[Numbered]:
+        from distributed import as_completed
+
+        first = [self._submit(*entry) for entry in islice(tasks, self.count)]
+        waiting = as_completed(first)
+        for future in waiting:
+            yield future.result()
+            following = next(tasks, None)
+            if following is not None:
+                waiting.add(self._submit(*following))
+
+    def _submit(self, number: int, task: PartTask) -> Any:
+        return self._client.submit(run_numbered, number, task, pure=False)
