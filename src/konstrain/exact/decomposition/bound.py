@@ -381,7 +381,7 @@ class _Search:
         return (1 - self._projected_gap(trial)) * (1.0 if expense <= budget else budget / expense)
 
     def _reaches_gap(self, trial: _Trial) -> bool:
-        """Return whether the upper end of the gap's confidence interval is within the target, and within the budget."""
+        """Return whether the upper end of the gap's confidence interval, and the expense, are within their limits."""
         most = self._projected_gap(trial) + self._projected_error(trial)
         return most <= self._target and self._remaining_expense(trial) <= self._budget
 

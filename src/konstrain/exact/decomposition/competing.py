@@ -2,9 +2,9 @@
 
 A decomposition bound loses what parts gain by clusters of their own. Where the whole has many clusterings nearly as
 good as the given one, each part prefers one of them by chance. So some parts are clustered, which gives competing
-clusterings, and the partition is made again such that every part holds its share of what each of them costs the whole.
-Every partition gives a valid bound, and this one a higher one: parts of 300 rows of Electric gain 0.7% instead of 1.9%
-(``perf/certificates.py shape``).
+clusterings, and the partition is made again such that every part holds its share of what each of them costs the
+whole. Every partition gives a valid bound, and this one a higher one: parts of 300 rows of Electric gain 0.7% instead
+of 1.9% (``perf/certificates.py shape``).
 """
 
 from dataclasses import dataclass
@@ -127,9 +127,7 @@ def _directions(
     return np.concatenate([(_excess_costs(rows[c], centers[labels[c]], competing) - mean) @ turn for c in chunks])
 
 
-def _excess_costs(
-    rows: NDArray[np.float64], own: NDArray[np.float64], competing: list[Centers]
-) -> NDArray[np.float64]:
+def _excess_costs(rows: NDArray[np.float64], own: Centers, competing: list[Centers]) -> NDArray[np.float64]:
     """Return the squared distances to the nearest center of each clustering, less those to the rows' own centers."""
     paid = ((rows - own) ** 2).sum(axis=1)
     return np.column_stack([block_costs(rows, None, centers).min(axis=1) - paid for centers in competing])

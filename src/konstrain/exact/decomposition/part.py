@@ -158,7 +158,7 @@ def run_numbered(number: int, task: PartTask) -> Numbered:
 
 
 class Workers:
-    """This process, several on this machine, or a Dask cluster, all with the same results.
+    """Run tasks in this process, in several on this machine, or on a Dask cluster, with the same results.
 
     Parameters
     ----------

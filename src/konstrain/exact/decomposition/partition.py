@@ -210,7 +210,7 @@ def _distance_to_planes(rows: NDArray[np.float64], weight: NDArray[np.float64], 
     trace = float(np.trace(gram))
     values = np.linalg.eigvalsh(gram)
     rounding = SUM_RELATIVE * sum(rows.shape) * rows.shape[1] * trace
-    return max(0.0, float(values[: max(0, values.size - dimension)].sum()) - rounding)
+    return float(max(0.0, values[: max(0, values.size - dimension)].sum() - rounding))
 
 
 def largest_size(problem: Problem) -> float | None:
