@@ -2,7 +2,8 @@
 
 A tunable constant is a number at the top of a module, a field of a ``...Params`` class, or a ``constexpr`` number in
 C++. Facts are not tunable and are declared ``Final``: limits of a file format, units, sizes of a picture. Tolerances
-(`_tolerances.py`) and the settings that a paper printed (`experiments/papers`) have places of their own.
+(`_tolerances.py`, `tolerances.h`) and the settings that a paper printed (`experiments/papers`) stand
+elsewhere.
 """
 
 import ast
@@ -68,6 +69,8 @@ def tunable_constants() -> dict[str, list[str]]:
         if path.name != "_tolerances.py" and "papers" not in path.parts:
             found[name_of(path)] = list(_constants_of_module(path.read_text()))
     for path in cpp_files():
+        if path.name == "tolerances.h":
+            continue
         text = path.read_text()
         fields = [name for struct in _PARAMS.findall(text) for name in _FIELD.findall(struct)]
         found[name_of(path)] = [*_CONSTEXPR.findall(text), *fields]

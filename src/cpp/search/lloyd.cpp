@@ -9,8 +9,6 @@ namespace konstrain::search {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// Loads that miss a bound by less, in the rule's unit, are at it.
-constexpr double atBound = 1e-9;
 
 // Puts each block into its cheapest cluster at the duals. Blocks with links follow in their order: links
 // count against the labels of the moment where `withLinks`. Returns the violation of these labels.
@@ -62,7 +60,8 @@ public:
         const Params& params = context_.params;
         for (std::size_t at = 0; at != step_.size(); ++at) {
             const double unit = context_.meanCost / context_.problem.unit[at % context_.problem.nRules];
-            step_[at] = isFirst ? params.firstStep * unit : std::max(step_[at], params.leastStep * unit);
+            step_[at] =
+                isFirst ? params.firstStep * unit : std::max(step_[at], 0.1 * params.firstStep * unit);
         }
     }
 
@@ -73,7 +72,7 @@ public:
         for (std::size_t at = 0; at != step_.size(); ++at) {
             const double unit = problem.unit[at % problem.nRules];
             const double slack = slackOf(problem, state, at);
-            if (!(std::abs(slack) > atBound * unit)) {
+            if (!(std::abs(slack) > sameViolation * unit)) {
                 last_[at] *= 0.5;
                 continue;
             }
@@ -155,7 +154,7 @@ private:
         for (std::size_t block = 0; block != n; ++block)
             load += reduced[block] < elsewhere_[block] ? amounts[block] : 0.0;
         context_.work += static_cast<double>(n);
-        const bool keeps = load <= high + atBound * unit && load >= low - atBound * unit;
+        const bool keeps = load <= high + sameViolation * unit && load >= low - sameViolation * unit;
         if (keeps && (dual == 0.0 || (dual > 0.0 ? high - load : load - low) <= unit))
             return dual;
         // The load falls as the dual rises: every block of this rule leaves, or one of negative amount
@@ -178,12 +177,12 @@ private:
             load -= events_[next++].second;
         const double beyond = 1e-3 * context_.meanCost / unit;
         if (load > high) {
-            while (next != events_.size() && load > high + atBound * unit)
+            while (next != events_.size() && load > high + sameViolation * unit)
                 load -= events_[next++].second;
             return next == events_.size() ? events_.back().first + beyond : between(next);
         }
         if (load < low) {
-            while (next != 0 && load < low - atBound * unit)
+            while (next != 0 && load < low - sameViolation * unit)
                 load += events_[--next].second;
             if (events_.empty())
                 return 0.0;
@@ -229,15 +228,15 @@ void fillEmpty(const Context& context, State& state) {
 }
 
 // Labels of least violation within some dual steps at the last centers; of equal ones the cheapest.
-void settleDuals(Context& context, State& state, DualSteps& steps, DualSweep& sweep) {
+void refineDuals(Context& context, State& state, DualSteps& steps, DualSweep& sweep) {
     const Problem& problem = context.problem;
     const double many = context.params.manyViolations * static_cast<double>(problem.nBlocks);
     double least = infinity, cheapest = infinity;
     std::vector<std::int32_t> labels = state.labels;
     std::vector<double> duals = state.duals;
-    for (int step = 0; step != context.params.lastDualSteps && !context.expired(); ++step) {
+    for (int step = 0; step != context.params.dualSteps && !context.expired(); ++step) {
         double violated = labelBlocks(context, state, true);
-        if (2 * step == context.params.lastDualSteps && least > many) {
+        if (2 * step == context.params.dualSteps && least > many) {
             sweep.run(state, context.params.dualSweeps);
             violated = labelBlocks(context, state, true);
         }
@@ -365,7 +364,7 @@ int lloyd(Context& context, State& state, const LoopLimits& limits) {
         if (priced && isFirst)
             sweep.run(state, params.dualSweeps);
         steps.begin(isFirst);
-        const int nSteps = isFirst ? params.firstDualSteps : params.laterDualSteps;
+        const int nSteps = isFirst ? params.dualSteps : params.laterDualSteps;
         for (int step = 1;; ++step) {
             const double violated = labelBlocks(context, state, !isFirst || step > 1);
             if (!priced)
@@ -385,20 +384,19 @@ int lloyd(Context& context, State& state, const LoopLimits& limits) {
         std::size_t nChanged = 0;
         for (std::size_t block = 0; block != problem.nBlocks; ++block)
             nChanged += previous[block] != state.labels[block];
-        const bool settled =
-            static_cast<double>(nChanged) < params.settledShare * static_cast<double>(problem.nBlocks);
-        if (!isFirst && (nChanged == 0 || (iteration > 3 && settled)))
+        const bool hasConverged =
+            static_cast<double>(nChanged) < params.convergedShare * static_cast<double>(problem.nBlocks);
+        if (!isFirst && (nChanged == 0 || (iteration > 3 && hasConverged)))
             break;
         if (movement(centers, state.centers) <= limits.tolerance || context.expired())
             break;
-        const double hopeless = iteration == 5 ? params.hopelessEarly : params.hopelessLate;
-        if ((iteration == 5 || iteration == 10) && std::isfinite(limits.best) &&
-            objective(problem, state) > (1.0 + hopeless) * limits.best)
+        if (iteration == 5 && std::isfinite(limits.best) &&
+            objective(problem, state) > (1.0 + params.hopeless) * limits.best)
             return 0;
     }
     context.work += context.costs.refresh(state.centers);
     if (priced)
-        settleDuals(context, state, steps, sweep);
+        refineDuals(context, state, steps, sweep);
     else
         labelBlocks(context, state, true);
     recountLoads(problem, state);

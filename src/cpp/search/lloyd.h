@@ -36,8 +36,8 @@ struct LoopLimits {
     double best;      // objective of the best feasible labels so far: runs far above it are given up
 };
 
-// Alternates labels at reduced costs and means until the labels settle. Labels may break rules and links by a
-// little: repair follows. Returns the number of iterations; 0: the run was given up.
+// Alternates labels at reduced costs and means until the labels converge. Labels may break rules and links by
+// a little: repair follows. Returns the number of iterations; 0: the run was given up.
 int lloyd(Context& context, State& state, const LoopLimits& limits);
 
 } // namespace konstrain::search

@@ -7,23 +7,6 @@ namespace konstrain::search {
 
 namespace {
 
-// A violation may not rise by more than this, in the rules' units.
-constexpr double noRise = 1e-9;
-// Gains below these are rounding: relative to the mean cost of a block, and to the terms they are a
-// difference of.
-constexpr double leastGain = 1e-9;
-constexpr double rounding = 1e-12;
-// Rounds of single moves per pass; another one follows only while this share of the blocks moves.
-constexpr int moveRounds = 3;
-constexpr double worthAnotherRound = 1.0 / 200;
-// Swaps between one pair of clusters in a pass.
-constexpr int maxSwaps = 40;
-// A chain of linked blocks longer than this is not followed.
-constexpr std::size_t longestChain = 60;
-// After this many passes one more is made only while this share of the blocks changes.
-constexpr int enoughPasses = 3;
-constexpr double worthAnotherPass = 1.0 / 2000;
-
 // A block that may leave for another cluster: its rank, by reduced cost, and the change of its own cost.
 struct Candidate {
     double rank;
@@ -51,16 +34,18 @@ public:
                 isDirty_ = changed_;
             }
             recount(problem_, state_);
-            const bool isLittle =
-                static_cast<double>(nChanges) < worthAnotherPass * static_cast<double>(problem_.nBlocks);
-            if (nChanges == 0 || (pass > enoughPasses && isLittle))
+            const bool isLittle = static_cast<double>(nChanges) <
+                                  context_.params.convergedShare * static_cast<double>(problem_.nBlocks);
+            if (nChanges == 0 || (pass > 3 && isLittle))
                 break;
         }
         return pass;
     }
 
 private:
-    double tolerance(double magnitude) const { return leastGain * context_.meanCost + rounding * magnitude; }
+    double tolerance(double magnitude) const {
+        return leastGain * context_.meanCost + termRounding * magnitude;
+    }
 
     bool mayLeave(std::size_t cluster, std::int64_t nLeaving = 1) const {
         return state_.count[cluster] - nLeaving >= problem_.leastCount();
@@ -77,29 +62,22 @@ private:
     std::size_t moveBlocks() {
         for (std::size_t j = 0; j != problem_.nClusters; ++j)
             pack(j);
-        std::size_t total = 0;
-        for (int round = 0; round != moveRounds; ++round) {
-            violated_.resize(problem_.nClusters);
-            for (std::size_t j = 0; j != problem_.nClusters; ++j)
-                violated_[j] = violation(problem_, state_, j);
-            std::size_t nMoved = 0;
-            for (std::size_t block = 0; block != problem_.nBlocks; ++block)
-                nMoved += moveIfBetter(block);
-            context_.work += static_cast<double>(problem_.nBlocks * problem_.nClusters) *
-                             static_cast<double>(problem_.nFeatures + 3);
-            total += nMoved;
-            if (static_cast<double>(nMoved) < worthAnotherRound * static_cast<double>(problem_.nBlocks) ||
-                context_.expired())
-                break;
-        }
-        return total;
+        violated_.resize(problem_.nClusters);
+        for (std::size_t j = 0; j != problem_.nClusters; ++j)
+            violated_[j] = violation(problem_, state_, j);
+        std::size_t nMoved = 0;
+        for (std::size_t block = 0; block != problem_.nBlocks; ++block)
+            nMoved += moveIfBetter(block);
+        context_.work += static_cast<double>(problem_.nBlocks * problem_.nClusters) *
+                         static_cast<double>(problem_.nFeatures + 3);
+        return nMoved;
     }
 
     bool moveIfBetter(std::size_t block) {
         const std::size_t from = state_.label(block);
         const double weight = problem_.weight[block];
         const double without = state_.weight[from] - weight;
-        if (!mayLeave(from) || !(without > rounding * state_.weight[from]))
+        if (!mayLeave(from) || !(without > termRounding * state_.weight[from]))
             return false;
         distancesToPacked(problem_.mean(block), packed_, problem_.nFeatures, problem_.nClusters,
                           distances_.data());
@@ -127,7 +105,8 @@ private:
             if (!isLeavingKnown)
                 leaving = violationWith(problem_, state_, from, block, -1.0) - violated_[from];
             isLeavingKnown = true;
-            if (leaving + hard + violationWith(problem_, state_, j, block, 1.0) - violated_[j] > noRise)
+            if (leaving + hard + violationWith(problem_, state_, j, block, 1.0) - violated_[j] >
+                sameViolation)
                 continue;
             best = change;
             to = j;
@@ -194,7 +173,8 @@ private:
 
     std::size_t swapBlocks(std::size_t a, std::size_t b) {
         std::size_t nSwaps = 0;
-        for (int trial = 0; trial != maxSwaps; ++trial) {
+        // Each round takes a candidate away: there are at most as many rounds as candidates.
+        while (true) {
             const double violated = violation(problem_, state_, a) + violation(problem_, state_, b);
             double best = -tolerance(0.0);
             std::size_t first = there_.size(), second = 0;
@@ -206,11 +186,12 @@ private:
                         continue;
                     const std::size_t x = there_[i].block, y = back_[j].block;
                     double rise = violationSwapped(problem_, state_, a, y, x) - violated;
-                    if (rise > noRise)
+                    if (rise > sameViolation)
                         continue;
                     rise += violationSwapped(problem_, state_, b, x, y);
-                    if (rise > noRise ||
-                        (problem_.hasLinks() && rise + swapLinks(problem_, state_, x, y).hard > noRise))
+                    if (rise > sameViolation ||
+                        (problem_.hasLinks() &&
+                         rise + swapLinks(problem_, state_, x, y).hard > sameViolation))
                         continue;
                     best = cost;
                     first = i;
@@ -262,10 +243,10 @@ private:
                     continue;
                 const std::size_t x = candidates[i].block, y = candidates[j].block;
                 double rise = violationWithTwo(problem_, state_, from, x, y, -1.0) - violated;
-                if (rise > noRise)
+                if (rise > sameViolation)
                     continue;
                 rise += violationWithTwo(problem_, state_, to, x, y, 1.0);
-                if (rise > noRise || areLinkedThere(x, y, to))
+                if (rise > sameViolation || areLinkedThere(x, y, to))
                     continue;
                 best = cost;
                 first = i;
@@ -370,7 +351,7 @@ private:
                 inChain_[link.to] = 1;
                 chain_.push_back(link.to);
             });
-            if (chain_.size() > longestChain)
+            if (chain_.size() > context_.params.longestChain)
                 return false;
         }
         return true;
@@ -404,7 +385,7 @@ private:
                                [&](std::size_t rule) { return load[rule] + sign * net_[rule]; });
         };
         const double before = violation(problem_, state_, a) + violation(problem_, state_, b);
-        return with(a, -1.0) + with(b, 1.0) - before > noRise;
+        return with(a, -1.0) + with(b, 1.0) - before > sameViolation;
     }
 
     Context& context_;

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "tolerances.h"
+
 // Constrained k-means over blocks: minimise the sum of squares plus the penalties of broken soft links, where
 // every cluster keeps each rule (a sum of amounts) within its bounds and no hard cannot-link is broken.
 namespace konstrain::search {
@@ -56,8 +58,6 @@ template <typename Visit> void forEachLink(const Problem& problem, std::size_t b
 
 // By how much a cluster misses its bounds, each rule in its own unit; `load(rule)` is what the cluster holds.
 template <typename Load> double violationOf(const Problem& problem, std::size_t cluster, Load load) {
-    // Loads are updated move by move: this share of a unit is rounding. `isFeasible` recounts without it.
-    constexpr double rounding = 1e-11;
     double total = 0.0;
     const std::size_t at = cluster * problem.nRules;
     for (std::size_t rule = 0; rule != problem.nRules; ++rule) {
@@ -65,7 +65,7 @@ template <typename Load> double violationOf(const Problem& problem, std::size_t 
         const double above = value - problem.high[at + rule];
         const double below = problem.low[at + rule] - value;
         const double miss = above > below ? above : below;
-        if (miss > rounding * problem.unit[rule])
+        if (miss > loadRounding * problem.unit[rule])
             total += miss / problem.unit[rule];
     }
     return total;
@@ -73,42 +73,47 @@ template <typename Load> double violationOf(const Problem& problem, std::size_t 
 
 // Tunable numbers of the search. They were chosen on seven data sets and checked on others (perf/survey.py).
 struct Params {
-    // Lloyd iterations of a run; more of them rarely change the labels that repair and moves lead to.
+    // Lloyd iterations of a run: more of them rarely change the labels that repair and polish lead to.
     int maxIterations = 25;
-    // A run of Lloyd's loop ends when fewer than this share of the labels change.
-    double settledShare = 1.0 / 500;
-    // Steps of the duals at the first centers, at later ones, and at the last ones: more steps, fewer
-    // violations that repair has to remove.
-    int firstDualSteps = 25;
+    // Lloyd's loop and polish end when fewer than this share of the labels change: larger, shorter runs.
+    double convergedShare = 1.0 / 500;
+    // Steps of the duals at the first and at the last centers of a run, and at those between: more steps,
+    // fewer violations for repair to remove.
+    int dualSteps = 40;
     int laterDualSteps = 6;
-    int lastDualSteps = 40;
-    // Sweeps of exact coordinate steps before these, and the violation per block that makes one more
-    // worthwhile.
+    // Sweeps of exact coordinate steps at the first centers, and the violation per block above which one
+    // more follows later: more sweeps, better duals and shorter searches.
     int dualSweeps = 3;
     double manyViolations = 0.03;
-    // A dual's step grows while its rule stays broken on the same side, and shrinks when the side changes.
+    // First step of a dual relative to the mean cost of a block. A step grows while its rule stays broken on
+    // the same side, and shrinks when the side changes.
+    double firstStep = 0.02;
     double stepGrowth = 1.3;
     double stepShrink = 0.5;
-    // First and least step, relative to the mean cost of a block.
-    double firstStep = 0.02;
-    double leastStep = 0.002;
-    // A run is given up whose objective is above the best by this share after 5 and after 10 iterations, or
-    // before repair and polish.
-    double hopelessEarly = 0.10;
-    double hopelessLate = 0.05;
+    // A run ends early when its objective is above the best by the first share after 5 iterations, or by the
+    // second before repair: larger shares, fewer runs, each seen through.
+    double hopeless = 0.10;
     double notWorthPolish = 0.03;
     // Clusters, and blocks, of which the most promising is taken when a center is relocated: more of them,
     // less variety.
     int relocationTrials = 3;
-    // Blocks on each side of a pair of clusters among which swaps are sought.
+    // Blocks on each side of a pair of clusters among which polish seeks swaps; repair, for which feasibility
+    // matters more than time, takes four times as many.
     std::size_t swapCandidates = 24;
-    // Passes of moves and swaps over all clusters.
+    // Passes of polish over all blocks.
     int maxPasses = 12;
-    // Random moves out of violated clusters after which repair gives up.
+    // Longest chain of linked blocks that changes sides together.
+    std::size_t longestChain = 60;
+    // Random moves out of violated clusters before repair gives up, and the rounds for which a block that was
+    // moved so stays: longer, larger steps away from where repair got stuck.
     int maxKicks = 40;
+    int restAfterKick = 6;
+    // Share of the violation that a round of repair removes before all moves are rated anew: smaller, lower
+    // cost and more time.
+    double shareOfRound = 0.25;
     // Subgradient steps that raise the bound of the last step: more of them, smaller gaps.
     int boundSteps = 100;
-    // What a broken hard link costs while labels are chosen, in mean costs of a block.
+    // Cost of a broken hard link while labels are chosen, in mean costs of a block.
     double hardPenalty = 20.0;
 };
 

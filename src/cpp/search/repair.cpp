@@ -7,17 +7,6 @@ namespace konstrain::search {
 
 namespace {
 
-// A change has to remove more than this of the violation, in the rules' units, to count.
-constexpr double leastRemoved = 1e-9;
-// Each round of single moves ends when this share of the violation is gone: the others are then rated anew.
-constexpr double shareOfRound = 0.25;
-// A kicked block stays where it was put for this many rounds.
-constexpr int restAfterKick = 6;
-// A kick draws among this many blocks of least reduced cost.
-constexpr std::size_t kickCandidates = 16;
-// Swaps are sought among more blocks than polish looks at: feasibility matters more than cost.
-constexpr std::size_t swapFactor = 4;
-
 struct Ranked {
     double cost;
     std::size_t block;
@@ -106,7 +95,7 @@ private:
                 if (to == from || (!isHot && violated_[to] <= 0.0))
                     continue;
                 const Rated rated = rate(block, to);
-                if (rated.removed > leastRemoved)
+                if (rated.removed > sameViolation)
                     moves_.push_back({rated.cost / rated.removed, block, to});
             }
         }
@@ -122,13 +111,13 @@ private:
             if (from == move.to || !mayLeave(from))
                 continue;
             const Rated rated = rate(move.block, move.to);
-            if (!(rated.removed > leastRemoved) || rated.cost / rated.removed > 1.5 * move.score)
+            if (!(rated.removed > sameViolation) || rated.cost / rated.removed > 1.5 * move.score)
                 continue;
             moveBlock(problem_, state_, move.block, move.to);
             violated_[from] = violation(problem_, state_, from);
             violated_[move.to] = violation(problem_, state_, move.to);
             gone += rated.removed;
-            if (gone >= shareOfRound * total)
+            if (gone >= context_.params.shareOfRound * total)
                 break;
         }
         return true;
@@ -139,7 +128,7 @@ private:
         ranked.clear();
         for (const std::size_t block : members_[from])
             ranked.push_back({changeOfCost(block, from, to), block});
-        const std::size_t n = std::min(swapFactor * context_.params.swapCandidates, ranked.size());
+        const std::size_t n = std::min(4 * context_.params.swapCandidates, ranked.size());
         std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(n), ranked.end());
         ranked.resize(n);
     }
@@ -212,7 +201,7 @@ private:
     };
 
     void take(Two two, double removed, double cost) {
-        if (!(removed > leastRemoved))
+        if (!(removed > sameViolation))
             return;
         two.score = risen(cost) / removed;
         if (two.score < best_.score)
@@ -248,7 +237,7 @@ private:
         }
         if (ranked.empty())
             return;
-        const std::size_t n = std::min(kickCandidates, ranked.size());
+        const std::size_t n = std::min(context_.params.swapCandidates, ranked.size());
         std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(n), ranked.end());
         put(ranked[drawBelow(n, random_)].block, cluster);
     }
@@ -276,7 +265,7 @@ private:
 
     void put(std::size_t block, std::size_t to) {
         moveBlock(problem_, state_, block, to);
-        restsUntil_[block] = round_ + restAfterKick;
+        restsUntil_[block] = round_ + context_.params.restAfterKick;
     }
 
     Context& context_;

@@ -4,13 +4,6 @@
 
 namespace konstrain::search {
 
-namespace {
-
-// Below this share of its former weight a cluster counts as empty: the rest is rounding.
-constexpr double leftOver = 1e-12;
-
-} // namespace
-
 State::State(const Problem& problem)
     : labels(problem.nBlocks), centers(problem.nClusters * problem.nFeatures), weight(problem.nClusters),
       load(problem.nClusters * problem.nRules), count(problem.nClusters),
@@ -66,7 +59,7 @@ void moveBlock(const Problem& problem, State& state, std::size_t block, std::siz
     const auto shift = [&](std::size_t cluster, double sign) {
         const double before = state.weight[cluster];
         double after = before + sign * weight;
-        if (after <= leftOver * before)
+        if (after <= termRounding * before)
             after = 0.0;
         state.weight[cluster] = after;
         state.count[cluster] += sign > 0 ? 1 : -1;
@@ -208,7 +201,7 @@ void Exchange::add(std::size_t block, double sign) {
 double Exchange::change() const {
     const double before = state_.weight[cluster_], after = before + weight_;
     // A cluster without weight has no mean of its own: what enters it sets the mean.
-    if (!(after > leftOver * before))
+    if (!(after > termRounding * before))
         return square_;
     double length = 0.0;
     for (const double part : moment_)
