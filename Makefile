@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist worksteal
 SOURCES := $(shell find src/cpp tests/kernels CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: demo test test-slow lint format sanitize odr perf docs examples pictures clean
+.PHONY: demo test test-quick test-slow lint format sanitize odr perf docs examples pictures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/konstrain demo
@@ -14,8 +14,14 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(PYTEST) -m "not slow"
 
+# For the inner loop: no cluster, no browser, no pages, no papers, few examples of each property.
+test-quick: $(VENV)/.installed
+	KONSTRAIN_PROBLEMS=100 KONSTRAIN_EXAMPLES=10 $(PYTEST) -q -m "not slow" --ignore=tests/dask --ignore=tests/studio \
+	    --ignore=tests/experiments --ignore=tests/test_snippets.py --ignore=tests/cli --ignore=tests/published tests
+
+# Everything, with more examples of each property.
 test-slow: $(VENV)/.installed
-	$(PYTEST)
+	KONSTRAIN_PROBLEMS=2000 KONSTRAIN_EXAMPLES=200 $(PYTEST)
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
