@@ -43,7 +43,7 @@ SAME = {
     "konstrain.kmeans.linked_part.PARAMS.little_left": (-1.0, 2.0),
     "konstrain.kmeans.plan.CHUNK": (1, NEVER),
     "konstrain.kmeans.sized_part.CHUNK": (1, NEVER),
-    "konstrain.constraints.packing._MAX_STEPS": (ALWAYS, NEVER),
+    "konstrain.constraints.check._MAX_STEPS": (ALWAYS, NEVER),
 }
 # Inside the assignment engines: labels may differ where several are best, costs may not.
 ENGINES = {

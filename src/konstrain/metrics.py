@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from konstrain.constraints.inputs import read_amounts, read_links, read_rows
-from konstrain.constraints.tables import refuse_hidden
+from konstrain.constraints.inputs import read_amounts, read_links, read_rows, refuse_hidden
 
 
 @dataclass(frozen=True)

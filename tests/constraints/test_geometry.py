@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from konstrain import pairs_beyond_diameter, pairs_within_separation
-from konstrain.constraints import geometry
+from konstrain.constraints import pairs
 
 
 def naive(X, wanted):
@@ -19,7 +19,7 @@ def naive(X, wanted):
 @pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
 @pytest.mark.parametrize("chunk", [7, 4_000_000])
 def test_pairs_equal_the_naive_ones(n_features, kind, chunk, monkeypatch):
-    monkeypatch.setattr(geometry, "_CHUNK", chunk)
+    monkeypatch.setattr(pairs, "_CHUNK", chunk)
     rng = np.random.default_rng(n_features)
     for scale in (0.3, 1.0, 2.5):
         # Multiples of 1/8: distances are exact in float32 too, and the limit is met exactly.
@@ -40,9 +40,9 @@ def test_rows_near_the_middle_are_not_compared(monkeypatch):
     """With one far row among many, only pairs within reach of it are measured."""
     X = np.r_[np.random.default_rng(0).normal(size=(5000, 30)), np.full((1, 30), 100.0)]
     measured = []
-    distances = geometry._distances
+    distances = pairs._distances
     monkeypatch.setattr(
-        geometry,
+        pairs,
         "_distances",
         lambda X, rows, others: measured.append(rows.size * others.size) or distances(X, rows, others),
     )
@@ -52,7 +52,7 @@ def test_rows_near_the_middle_are_not_compared(monkeypatch):
 
 @pytest.mark.parametrize("n_features", [2, 20])
 def test_too_many_pairs_are_refused_with_their_number(n_features, monkeypatch):
-    monkeypatch.setattr(geometry, "MAX_PAIRS", 100)
+    monkeypatch.setattr(pairs, "MAX_PAIRS", 100)
     X = np.random.default_rng(0).normal(size=(50, n_features))
     number = "is 1225" if n_features == 2 else "is at least"
     with pytest.raises(ValueError, match=f"diameter_max=0 implies too many links: their number {number}"):

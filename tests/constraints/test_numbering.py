@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from konstrain.constraints.numbering import match_sizes
+from konstrain.constraints.feasibility import match_sizes
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=5))

@@ -9,9 +9,8 @@ from checks import check_fit
 from konstrain import BCKMeans, InfeasibleError, Problem
 from konstrain._highs import BinaryProgram, LinearProgram
 from konstrain.assignment.milp import whole_model
-from konstrain.constraints.linear import LinearRules
 from konstrain.datasets import make_gaussian_balls, sample_babaki, sample_le
-from konstrain.estimators.bc_kmeans import PenaltySteps, penalised_costs
+from konstrain.estimators.bc_kmeans import LinearRules, PenaltySteps, penalised_costs
 from oracles import all_labelings
 
 

@@ -98,3 +98,9 @@ def test_demands_that_vanish_beside_others_are_taken_without_a_warning(seed):
     model.fit(1e3 * X, demand=demand, cannot_link=[(0, 1), (2, 3)])
     assert model.labels_[0] != model.labels_[1]
     assert np.isfinite(model.objective_)
+
+
+def test_bounds_whose_sum_overflows_bound_nothing():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = ConstrainedKMeans(3, size_max=1e308, random_state=0).fit(X, demand=np.full(30, 1e305))
+    assert model.cluster_sizes_.sum() == pytest.approx(3e306)

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from konstrain._studio.data import PARAMS, StudioData
 from konstrain._studio.session import APART, TOGETHER, Pair, SessionState, Settings, ordered
-from konstrain.constraints.witness import MustLinkPath, UncolorableRows
+from konstrain.constraints.findings import MustLinkPath, UncolorableRows
 from konstrain.estimators import ConstrainedKMeans, LinkMetric
 from konstrain.exceptions import InfeasibleError, NotProvenWarning
 from konstrain.kmeans import distances

@@ -18,8 +18,8 @@ from sklearn.utils import check_random_state
 
 from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem, pairs_from_labels
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import read_links
-from konstrain.constraints.tables import reusable
 from konstrain.estimators._conventions import (
     ACCEPTED,
     CentersMixin,
@@ -198,24 +198,24 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         """
         X = validated_rows(self, X)
         refuse_too_few_rows(X, self.n_clusters)
-        rows = self._read(X, y, must_link=reusable(must_link), cannot_link=reusable(cannot_link))
+        rows = self._read(X, ConstraintArguments(labels=y, must_link=must_link, cannot_link=cannot_link))
         seeds = draw_seeds(check_random_state(self.random_state), self.n_init)
         # Of equally good runs the first stays.
         self._keep(rows, min(map(self._make_run(rows), seeds), key=lambda run: run.rank))
         return self
 
-    def _read(self, X: Any, y: Any, **links: Any) -> LinkedRows:
+    def _read(self, X: Any, asked: ConstraintArguments) -> LinkedRows:
         n_samples = X.shape[0]
         if not self._takes_confidences:
-            refuse_confidences(type(self).__name__, n_samples, **links)
-        labels = partial_labels_of(y, n_samples)
+            refuse_confidences(type(self).__name__, n_samples, **asked.links)
+        labels = partial_labels_of(asked.labels, n_samples)
         # Without labels every row is unknown, and unknown rows imply no links.
         same, different = pairs_from_labels(np.full(n_samples, -1) if labels is None else labels)
         return LinkedRows(
             X,
             self.n_clusters,
-            must=Pairs.read("must_link", links["must_link"], n_samples, same),
-            cannot=Pairs.read("cannot_link", links["cannot_link"], n_samples, different),
+            must=Pairs.read("must_link", asked.must_link, n_samples, same),
+            cannot=Pairs.read("cannot_link", asked.cannot_link, n_samples, different),
             n_threads=default_threads(),
         )
 

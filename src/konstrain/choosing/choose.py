@@ -23,7 +23,7 @@ from konstrain.choosing.limits import (
     refuse_sizes_per_cluster,
     shares_allow,
 )
-from konstrain.constraints.tables import refuse_hidden
+from konstrain.constraints.inputs import refuse_hidden
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.metrics import mean_silhouette
 

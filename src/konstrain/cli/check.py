@@ -32,7 +32,7 @@ def check(
     from konstrain import check as check_constraints
     from konstrain.cli.given import read_given
     from konstrain.cli.pictures import draw_conflicts, refuse_undrawable
-    from konstrain.constraints.explain import listed_rows
+    from konstrain.constraints.findings import listed_rows
 
     if plot is not None:
         refuse_undrawable(plot)

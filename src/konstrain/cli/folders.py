@@ -16,7 +16,7 @@ from konstrain.cli.fit_options import FolderOptions, ResultOptions, SearchOption
 from konstrain.cli.given_links import together
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, shares_in, sizes_in
 from konstrain.cli.running import interrupts, note, print_result, progress
-from konstrain.constraints.shares import refuse_shares_without_groups
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, read_links_file
 from konstrain.files.choice import Request
@@ -110,13 +110,13 @@ class FolderFit:
 
     def _bounds(self) -> dict[str, Any]:
         asked, k = self.constraints, self.n_clusters
-        shares = {
+        shares: dict[str, Any] = {
             "share_min": shares_in("--share-min", asked.share_min, self._categories),
             "share_max": shares_in("--share-max", asked.share_max, self._categories),
             "share_tolerance": asked.share_tolerance,
         }
         if not self._categories:
-            refuse_shares_without_groups(**shares)
+            ConstraintArguments(**shares).refuse_shares()
         return {
             "size_min": sizes_in("--size-min", asked.size_min, k, len(self._demands)),
             "size_max": sizes_in("--size-max", asked.size_max, k, len(self._demands)),

@@ -13,7 +13,7 @@ from konstrain.comparison.instance import Instance
 from konstrain.comparison.measures import CLOCKED, MEASURES
 from konstrain.comparison.records import Record, groups_of, values_of
 from konstrain.comparison.trial import fit_and_measure
-from konstrain.constraints.tables import reusable
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.methods import TO_CONSTRUCTOR, TO_FIT, Method, get_method
 
 if TYPE_CHECKING:
@@ -148,15 +148,15 @@ def compare(
     >>> [(line["method"], line["broken_cl"]) for line in found.table]
     [('constrained-kmeans', 0.0), ('kmeans', 2.0)]
     """
-    given = {
-        "must_link": reusable(must_link),
-        "cannot_link": reusable(cannot_link),
-        "size_min": size_min,
-        "size_max": size_max,
-        "demand": demand,
-        "sample_weight": sample_weight,
-    }
-    instance = Instance(X, n_clusters, labels, {name: value for name, value in given.items() if value is not None})
+    asked = ConstraintArguments(
+        must_link=must_link,
+        cannot_link=cannot_link,
+        size_min=size_min,
+        size_max=size_max,
+        demand=demand,
+        sample_weight=sample_weight,
+    )
+    instance = Instance(X, n_clusters, labels, asked.given())
     chosen = _named(methods)
     tasks = [(label, method, seed) for seed in list(seeds) for label, method in chosen.items()]
     if not tasks:

@@ -1,10 +1,14 @@
 """What must hold: links, groups, labels and sizes, merged once into blocks and checked before any clustering."""
 
 from konstrain.constraints.check import CheckResult, check
-from konstrain.constraints.geometry import pairs_beyond_diameter, pairs_within_separation
-from konstrain.constraints.pairs import pairs_from_groups, pairs_from_labels
+from konstrain.constraints.findings import Finding, MustLinkPath, SizeSums, UncolorableRows
+from konstrain.constraints.pairs import (
+    pairs_beyond_diameter,
+    pairs_from_groups,
+    pairs_from_labels,
+    pairs_within_separation,
+)
 from konstrain.constraints.problem import Problem
-from konstrain.constraints.witness import Finding, MustLinkPath, SizeSums, UncolorableRows
 
 __all__ = [
     "CheckResult",

@@ -9,10 +9,10 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.constraints.geometry import pairs_beyond_diameter, pairs_within_separation
 from konstrain.constraints.inputs import (
     Amounts,
     Membership,
+    plain,
     read_amounts,
     read_limit,
     read_links,
@@ -23,9 +23,8 @@ from konstrain.constraints.inputs import (
     read_sizes,
     refuse_too_heavy,
 )
-from konstrain.constraints.pairs import representatives
+from konstrain.constraints.pairs import pairs_beyond_diameter, pairs_within_separation, representatives
 from konstrain.constraints.shares import Attribute, plain_category, read_shares
-from konstrain.constraints.tables import plain
 from konstrain.rounding import demand_rounding
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -84,6 +83,12 @@ class ConstraintArguments:
     def shares(self) -> dict[str, Any]:
         """Bounds on shares of groups by name, given or not."""
         return {name: getattr(self, name) for name in ("share_min", "share_max", "share_tolerance")}
+
+    def refuse_shares(self) -> None:
+        """Raise when shares are bounded, for want of groups."""
+        for name, value in self.shares.items():
+            if value is not None:
+                raise ValueError(f"{name} is about groups of rows: give category, one value per row")
 
     def given(self) -> dict[str, Any]:
         """Return what is asked for, by name."""
@@ -156,7 +161,9 @@ class Constraints:
         amounts = read_resources(asked.demand, asked.size_min, asked.size_max, n, k)
         low, high = read_sizes(asked.size_min, asked.size_max, k) if amounts is None else (None, None)
         demands = read_amounts("demand", _single_column(asked.demand), n) if amounts is None else None
-        attributes = read_shares(asked.category, **asked.shares, n_samples=n)
+        if asked.category is None:
+            asked.refuse_shares()
+        attributes = () if asked.category is None else read_shares(asked.category, **asked.shares, n_samples=n)
         weights = read_amounts("sample_weight", asked.sample_weight, n)
         refuse_too_heavy(X, weights)
         diameter = read_limit("diameter_max", asked.diameter_max)

@@ -1,15 +1,19 @@
-"""Every way constraints can clash that is known before clustering, in the order in which they are told."""
+"""Necessary conditions on constraints, tested before any clustering; each that fails is a finding."""
 
+import math
+from collections.abc import Iterator
 from itertools import islice
 
+import numpy as np
+from numpy.typing import NDArray
+
+from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.closure import Blocks, Conflicts
-from konstrain.constraints.coloring import ColoringVerdict, judge_coloring
-from konstrain.constraints.explain import contradiction
-from konstrain.constraints.paths import must_link_paths
-from konstrain.constraints.resources import resource_findings
-from konstrain.constraints.sizes import size_findings
-from konstrain.constraints.witness import Finding
+from konstrain.constraints.conflicts import ColoringVerdict, judge_coloring, must_link_paths
+from konstrain.constraints.findings import Finding, SizeSums, contradiction, listed_rows
+from konstrain.constraints.inputs import Amounts
+from konstrain.constraints.shares import Attribute
 from konstrain.stop import Deadline
 
 
@@ -20,12 +24,273 @@ def find_clashes(
 
     With ``cap=1`` the search ends with the first finding: that is all an error can say.
     """
-    paths = must_link_paths(constraints, blocks, conflicts.broken[:cap], deadline)
-    found = [contradiction(constraints, path) for path in paths]
+    found: list[Finding] = []
+    if conflicts.broken:
+        paths = must_link_paths(constraints, blocks, conflicts.broken[:cap], deadline)
+        found = [contradiction(constraints, path) for path in paths]
     if cap > 1 or not found:
         found += list(islice(size_findings(constraints, blocks), cap))
     if cap > 1 or not found:
         found += list(islice(resource_findings(constraints, blocks), cap))
-    left = cap if cap > 1 or not found else 0
-    coloring = judge_coloring(constraints, blocks, conflicts.graph, deadline, cap=left)
+    if not conflicts.graph.n_edges or (found and cap == 1):
+        return found, ColoringVerdict([], 0, 0)
+    coloring = judge_coloring(constraints, blocks, conflicts.graph, deadline, cap=cap)
     return found + coloring.findings, coloring
+
+
+def size_findings(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
+    """Yield every necessary condition on sizes that fails, the plainest first."""
+    demand = blocks.total(constraints.demand)
+    yield from _empty_clusters(constraints, blocks)
+    yield from sum_findings(constraints, demand)
+    yield from _clusters_without_a_block(constraints, demand)
+    yield from _large_blocks(constraints, blocks, demand)
+
+
+def whole_sizes(
+    constraints: Constraints, demand: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return the bounds a sum of these demands can meet: whole numbers when all demands are."""
+    low, high, rounding = constraints.size_min, constraints.size_max, constraints.demand_rounding
+    if bool((demand == np.floor(demand)).all()):
+        low = None if low is None else np.ceil(low * (1 - rounding))
+        high = None if high is None else np.floor(high * (1 + rounding))
+    return low, high
+
+
+def implied_sizes(
+    constraints: Constraints, demand: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each cluster's bounds after the others have taken their least or most."""
+    total, k = constraints.total_demand, constraints.n_clusters
+    low, high = whole_sizes(constraints, demand)
+    low = np.zeros(k) if low is None else low
+    high = np.full(k, total) if high is None else np.minimum(high, total)
+    if constraints.nonempty:
+        low = np.maximum(low, float(demand.min(initial=np.inf)))
+    return np.maximum(low, total - (high.sum() - high)), np.minimum(high, total - (low.sum() - low))
+
+
+def _reason(constraints: Constraints) -> str:
+    return "sizes" if constraints.demand is None else "demand"
+
+
+def _total_words(constraints: Constraints) -> str:
+    if constraints.demand is None:
+        return f"there are {constraints.n_samples} rows"
+    return f"the demands add up to {constraints.total_demand:g}"
+
+
+def _empty_clusters(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
+    needed = constraints.n_clusters
+    if not constraints.nonempty:
+        needed = 0 if constraints.size_min is None else int((constraints.size_min > 0).sum())
+    if needed <= blocks.n_blocks:
+        return
+    what = f"{needed} clusters must not be empty, but"
+    if constraints.n_samples < needed:
+        message = f"{what} there are only {constraints.n_samples} rows; ask for fewer clusters."
+    else:
+        largest = blocks.rows_of(int(np.argmax(blocks.sizes)))
+        message = (
+            f"{what} must-links leave only {blocks.n_blocks} blocks of {constraints.n_samples} rows (the largest has "
+            f"{largest.size}: {listed_rows(largest)}); ask for fewer clusters or remove must-links."
+        )
+    yield Finding("non-empty", message, SizeSums(needed, blocks.n_blocks))
+
+
+def sum_findings(constraints: Constraints, demand: NDArray[np.float64]) -> Iterator[Finding]:
+    """Yield what the sums of the bounds say; of the demands only the least and whether all are whole matters here."""
+    total = constraints.total_demand
+    slack = constraints.demand_rounding * total
+    low, high = whole_sizes(constraints, demand)
+    if low is not None and low.sum() > total + slack:
+        message = (
+            f"size_min adds up to {low.sum():g} over {low.size} clusters, but {_total_words(constraints)}; lower "
+            "size_min or ask for fewer clusters."
+        )
+        yield Finding(_reason(constraints), message, SizeSums(float(low.sum()), total))
+    least = np.zeros(constraints.n_clusters) if low is None else low
+    # Without a size_min there is nothing to lower: more clusters than blocks are told by `_empty_clusters`.
+    if constraints.nonempty and least.any() and least.sum() <= total + slack < np.maximum(least, demand.min()).sum():
+        needed = float(np.maximum(least, demand.min()).sum())
+        message = (
+            f"size_min adds up to {least.sum():g} and leaves too little for clusters that must not be empty: "
+            f"{needed:g} are needed, but {_total_words(constraints)}; lower size_min or ask for fewer clusters."
+        )
+        yield Finding("non-empty", message, SizeSums(needed, total))
+    # No larger than the total: sums of large bounds overflow.
+    high = None if high is None else np.minimum(high, total)
+    if high is not None and high.sum() < total - slack:
+        message = (
+            f"size_max adds up to {high.sum():g} over {high.size} clusters, but {_total_words(constraints)}; raise "
+            "size_max or ask for more clusters."
+        )
+        yield Finding(_reason(constraints), message, SizeSums(total, float(high.sum())))
+
+
+def _clusters_without_a_block(constraints: Constraints, demand: NDArray[np.float64]) -> Iterator[Finding]:
+    high = constraints.size_max
+    if high is None:
+        return
+    low = np.zeros(high.size) if constraints.size_min is None else constraints.size_min
+    smallest = float(demand[demand > 0].min(initial=np.inf))
+    least = np.where(low > 0, smallest, float(demand.min()) if constraints.nonempty else 0.0)
+    for j in np.flatnonzero(high < least * (1 - constraints.demand_rounding)):
+        message = (
+            f"cluster {j} must not be empty, but its size_max is {high[j]:g} and the smallest block counts "
+            f"{least[j]:g}; raise its size_max or ask for fewer clusters."
+        )
+        yield Finding(_reason(constraints), message, SizeSums(float(least[j]), float(high[j])))
+
+
+def _large_blocks(constraints: Constraints, blocks: Blocks, demand: NDArray[np.float64]) -> Iterator[Finding]:
+    """Blocks above half the largest size_max never share a cluster: match them with clusters, largest first."""
+    _, high = whole_sizes(constraints, demand)
+    if high is None:
+        return
+    room = np.sort(high)[::-1]
+    wide = room * (1 + constraints.demand_rounding)
+    order = np.argsort(-demand, kind="stable")
+    order = order[demand[order] > wide[0] / 2]
+    too_large = order[demand[order] > wide[0]]
+    for block in too_large[:1]:
+        rows = blocks.rows_of(int(block))
+        counts = f"counts {demand[block]:g}" if constraints.demand is not None else f"has {rows.size} rows"
+        tied = " (tied by must-links)" if rows.size > 1 else ""
+        message = (
+            f"the block of rows {listed_rows(rows)}{tied} {counts}, more than the largest size_max {room[0]:g}; "
+            "raise size_max or split the block."
+        )
+        yield Finding(_reason(constraints), message, SizeSums(float(demand[block]), float(room[0]), _rows(rows)))
+    order = order[too_large.size :]
+    fits = np.zeros(order.size, dtype=bool)
+    count = min(order.size, room.size)
+    fits[:count] = demand[order[:count]] <= wide[:count]
+    if not fits.all():
+        last = int(np.flatnonzero(~fits)[0])
+        group, least = order[: last + 1], demand[order[last]]
+        enough = int((wide >= least).sum())
+        message = (
+            f"{last + 1} blocks (of rows {listed_rows(blocks.first_rows[group])}) count at least {least:g} each, so "
+            f"no two of them share a cluster of size_max {room[0]:g}, but only {enough} clusters can hold one; raise "
+            "size_max or ask for more clusters."
+        )
+        yield Finding(_reason(constraints), message, SizeSums(last + 1, enough, _rows(blocks.first_rows[group])))
+
+
+def _rows(rows: NDArray[np.int32]) -> tuple[int, ...]:
+    return tuple(rows.tolist())
+
+
+def resource_findings(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
+    """Yield every necessary condition on resources and shares that fails, the plainest first."""
+    for attribute in constraints.attributes:
+        yield from _overall_shares(attribute)
+        yield from _too_few_of_a_group(constraints, attribute)
+    yield from _amounts(constraints, blocks)
+
+
+def _overall_shares(attribute: Attribute) -> Iterator[Finding]:
+    counts, shares = attribute.counts, attribute.shares
+    n = int(counts.sum())
+    for v in range(len(attribute.values)):
+        told = f"{counts[v]} of {n} rows are {attribute.words(v)} ({shares[v]:.3g} of them)"
+        if shares[v] < attribute.low[v] * (1.0 - TOTAL_RELATIVE):
+            message = (
+                f"{told}: clusters that each hold a share of at least {attribute.low[v]:.4g} cannot hold all rows; "
+                "lower share_min."
+            )
+            yield Finding("shares", message, SizeSums(attribute.low[v] * n, float(counts[v])))
+        if shares[v] > attribute.high[v] * (1.0 + TOTAL_RELATIVE):
+            message = (
+                f"{told}: clusters that each hold a share of at most {attribute.high[v]:.4g} cannot hold all of them;"
+                " raise share_max."
+            )
+            yield Finding("shares", message, SizeSums(float(counts[v]), attribute.high[v] * n))
+
+
+def _too_few_of_a_group(constraints: Constraints, attribute: Attribute) -> Iterator[Finding]:
+    """Clusters need whole rows: so many of the group in each, given how small the clusters may be."""
+    n, k = constraints.n_samples, constraints.n_clusters
+    least = np.full(k, 1.0 if constraints.nonempty else 0.0)
+    if constraints.size_min is not None and constraints.demand is None:
+        least = np.maximum(least, np.ceil(constraints.size_min * (1.0 - TOTAL_RELATIVE)))
+    smallest = int(least.min())
+    for v in range(len(attribute.values)):
+        for share, having, words in (
+            (float(attribute.low[v]), int(attribute.counts[v]), f"are {attribute.words(v)}"),
+            (1.0 - float(attribute.high[v]), n - int(attribute.counts[v]), f"are not {attribute.words(v)}"),
+        ):
+            needed = sum(math.ceil(share * size * (1.0 - TOTAL_RELATIVE)) for size in least)
+            if needed > having >= share * n * (1.0 - TOTAL_RELATIVE):
+                hold = f"hold {share:.3g} of these"
+                message = (
+                    f"{having} of {n} rows {words}: {k} clusters of at least {smallest} rows cannot each {hold}, for "
+                    f"that takes {needed}; relax the shares or ask for fewer clusters."
+                )
+                yield Finding("shares", message, SizeSums(float(needed), float(having)))
+
+
+def sums_of_resource(held: Amounts, resource: int, total: float) -> Iterator[Finding]:
+    """Yield what the bounds of all clusters add up to, where that does not fit what all rows hold."""
+    name, n_clusters = held.names[resource], held.low.shape[0]
+    least, most = float(np.maximum(held.low[:, resource], 0.0).sum()), float(held.high[:, resource].sum())
+    if least > total * (1.0 + TOTAL_RELATIVE):
+        message = (
+            f"size_min of {name} adds up to {least:g} over {n_clusters} clusters, but all rows hold "
+            f"{total:g}; lower it or ask for fewer clusters."
+        )
+        yield Finding("resources", message, SizeSums(least, total))
+    if most < total * (1.0 - TOTAL_RELATIVE):
+        message = (
+            f"size_max of {name} adds up to {most:g} over {n_clusters} clusters, but all rows hold "
+            f"{total:g}; raise it or ask for more clusters."
+        )
+        yield Finding("resources", message, SizeSums(total, most))
+
+
+def _amounts(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
+    held = constraints.amounts
+    if held is None:
+        return
+    for r, name in enumerate(held.names):
+        yield from sums_of_resource(held, r, float(held.values[:, r].sum()))
+        amount, room = blocks.total(held.values[:, r]), float(held.high[:, r].max())
+        block = int(amount.argmax())
+        if amount[block] > room * (1.0 + TOTAL_RELATIVE):
+            rows = blocks.rows_of(block)
+            message = (
+                f"the block of rows {listed_rows(rows)} holds {amount[block]:g} of {name}, more than the largest "
+                f"size_max {room:g}; raise it or split the block."
+            )
+            yield Finding("resources", message, SizeSums(float(amount[block]), room, tuple(rows.tolist())))
+
+
+def match_sizes(
+    sizes: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.int32] | None:
+    """Give each size bounds of its own that it keeps; None when that is impossible.
+
+    An order that fits already stays. Else, from the smallest size on, each takes, of the bounds it has reached, those
+    that end first: whoever comes later is larger and has reached them too, so what remains suits it best (Glover's
+    rule for matchings in convex graphs).
+
+    Examples
+    --------
+    >>> match_sizes(np.array([8.0, 5.0]), low=np.array([0.0, 4.0]), high=np.array([10.0, 5.0])).tolist()
+    [0, 1]
+    >>> match_sizes(np.array([8.0, 2.0]), low=np.array([0.0, 4.0]), high=np.array([10.0, 5.0])) is None
+    True
+    """
+    if ((low <= sizes) & (sizes <= high)).all():
+        return np.arange(sizes.size, dtype=np.int32)
+    chosen = np.full(sizes.size, -1, dtype=np.int32)
+    end = np.array(high)
+    for at in np.argsort(sizes, kind="stable"):
+        reached = np.flatnonzero((low <= sizes[at]) & (end >= sizes[at]))
+        if reached.size == 0:
+            return None
+        chosen[at] = reached[end[reached].argmin()]
+        end[chosen[at]] = -np.inf  # taken
+    return chosen

@@ -1,11 +1,13 @@
-"""Groups and labels written out as pairs of rows."""
+"""Groups, labels and distance limits written out as pairs of rows."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy  # which imports its `spatial` when it is first asked for: few problems have distance limits
 from numpy.typing import NDArray
 
-from konstrain.constraints.inputs import Membership, read_membership
+from konstrain.constraints.inputs import Membership, is_sparse, read_limit, read_membership, read_rows
 
 # Beyond this many pairs their graph needs more than a gigabyte; a limit that implies more is usually a mistake.
 MAX_PAIRS = 50_000_000
@@ -74,3 +76,169 @@ def _chains(membership: Membership) -> NDArray[np.int32]:
     codes = membership.codes[order]
     linked = (codes[1:] == codes[:-1]) & (codes[1:] >= 0)
     return np.column_stack([order[:-1][linked], order[1:][linked]])
+
+
+# In more dimensions than this a tree visits nearly every point anyway.
+_TREE_DIMENSIONS = 16
+# Distances computed at a time: 32 MB of doubles.
+_CHUNK = 4_000_000
+
+
+def pairs_beyond_diameter(X: Any, diameter_max: float) -> NDArray[np.int32]:
+    """Pairs of rows further apart than a diameter limit: cannot-links.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows to compare by Euclidean distance.
+    diameter_max : float
+        Largest distance allowed within a cluster.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_pairs, 2)
+        Smaller row first, sorted.
+
+    Examples
+    --------
+    >>> pairs_beyond_diameter([[0.0], [1.0], [3.0]], 2.5).tolist()
+    [[0, 2]]
+    """
+    limit = _limit("diameter_max", diameter_max)
+    n_samples, X = _rows(X)
+    if not is_sparse(X) and X.shape[1] <= _TREE_DIMENSIONS:
+        tree = scipy.spatial.KDTree(X)
+        within = (int(tree.count_neighbors(tree, limit)) - n_samples) // 2
+        _refuse_too_many("diameter_max", limit, n_samples * (n_samples - 1) // 2 - within, "is")
+    # Rows near the middle can be too far only from rows near the rim: compare in the order of the distance to the
+    # mean and stop where two such distances no longer reach the limit.
+    reach = _distances_to_mean(X)
+    order = np.argsort(-reach, kind="stable")
+    slack = 1e-9 * (limit + float(reach.max()))
+    found: list[NDArray[np.int32]] = []
+    count = 0
+    for rows, others in _blocks_of_pairs(order, reach, limit - slack):
+        near, far = np.nonzero(_distances(X, rows, others) > limit)
+        # Each pair once: the chunk's own rows stand at the beginning of `others`.
+        keep = (far >= rows.size) | (far > near)
+        found.append(np.column_stack([rows[near[keep]], others[far[keep]]]).astype(np.int32))
+        count += found[-1].shape[0]
+        _refuse_too_many("diameter_max", limit, count, "is at least")
+    return _sorted_pairs(found)
+
+
+def pairs_within_separation(X: Any, separation_min: float) -> NDArray[np.int32]:
+    """Pairs of rows closer than a separation limit: must-links.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows to compare by Euclidean distance.
+    separation_min : float
+        Least distance between rows of different clusters.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_pairs, 2)
+        Smaller row first, sorted.
+
+    Examples
+    --------
+    >>> pairs_within_separation([[0.0], [1.0], [3.0]], 2.0).tolist()
+    [[0, 1]]
+    """
+    limit = _limit("separation_min", separation_min)
+    n_samples, X = _rows(X)
+    if not is_sparse(X) and X.shape[1] <= _TREE_DIMENSIONS:
+        return _close_pairs_by_tree(X, limit)
+    found: list[NDArray[np.int32]] = []
+    count = 0
+    step = max(1, _CHUNK // n_samples)
+    for start in range(0, n_samples, step):
+        rows, others = np.arange(start, min(start + step, n_samples)), np.arange(start, n_samples)
+        near, far = np.nonzero(_distances(X, rows, others) < limit)
+        keep = far > near
+        found.append(np.column_stack([rows[near[keep]], others[far[keep]]]).astype(np.int32))
+        count += found[-1].shape[0]
+        _refuse_too_many("separation_min", limit, count, "is at least")
+    return _sorted_pairs(found)
+
+
+def _limit(name: str, value: Any) -> float:
+    limit = read_limit(name, value)
+    if limit is None:
+        raise ValueError(f"{name} must be a distance, a number not below 0, got None")
+    return limit
+
+
+def _rows(X: Any) -> tuple[int, Any]:
+    n_samples, X = read_rows(X)
+    if X is None:
+        raise ValueError("distance limits need the rows themselves, not only their number")
+    return n_samples, X
+
+
+def _close_pairs_by_tree(X: NDArray[Any], limit: float) -> NDArray[np.int32]:
+    tree = scipy.spatial.KDTree(X)
+    count = (int(tree.count_neighbors(tree, limit)) - X.shape[0]) // 2
+    _refuse_too_many("separation_min", limit, count, "is")
+    pairs = tree.query_pairs(limit, output_type="ndarray")
+    # The tree includes the limit itself; "closer than" does not.
+    difference = X[pairs[:, 0]].astype(np.float64) - X[pairs[:, 1]]
+    return _sorted_pairs([pairs[np.sqrt((difference**2).sum(axis=1)) < limit].astype(np.int32)])
+
+
+def _distances_to_mean(X: Any) -> NDArray[np.float64]:
+    if is_sparse(X):
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        squared = squares - 2 * (X @ mean) + mean @ mean
+        # Rounded sums of squares: enlarge a little, a larger reach only compares more.
+        return np.asarray(np.sqrt(np.maximum(squared, 0.0) + 1e-6 * float(squares.max(initial=0.0))))
+    result: NDArray[np.float64] = scipy.spatial.distance.cdist(X, X.mean(axis=0, dtype=np.float64)[None, :])[:, 0]
+    return result
+
+
+def _blocks_of_pairs(
+    order: NDArray[np.intp], reach: NDArray[np.float64], limit: float
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield rows and the rows at or after them in `order` that are within reach of the limit."""
+    falling = -reach[order]
+    start = 0
+    while start < order.size:
+        end = int(np.searchsorted(falling, reach[order[start]] - limit, side="left"))
+        if end <= start + 1:
+            return
+        step = max(1, _CHUNK // (end - start))
+        yield order[start : start + step], order[start:end]
+        start += step
+
+
+def _distances(X: Any, rows: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.float64]:
+    result: NDArray[np.float64]
+    if not is_sparse(X):
+        # Differences, not the expanded square: at a limit the last digits decide.
+        result = scipy.spatial.distance.cdist(X[rows], X[others])
+        return result
+    # Sparse rows: one dense row at a time. Differences again: only where the dense row is zero does an entry's
+    # square count alone, so |y - x|^2 = |x|^2 + sum over stored y of (y - x)^2 - x^2.
+    result = np.empty((rows.size, others.size))
+    far = X[others].astype(np.float64)
+    for i, row in enumerate(rows):
+        x = X[[row]].toarray()[0].astype(np.float64)
+        at_entries = x[far.indices]
+        change = type(far)(((far.data - at_entries) ** 2 - at_entries**2, far.indices, far.indptr), shape=far.shape)
+        result[i] = np.asarray(change.sum(axis=1)).ravel() + x @ x
+    return np.sqrt(np.maximum(result, 0.0))
+
+
+def _refuse_too_many(name: str, limit: float, count: int, verb: str) -> None:
+    if count > MAX_PAIRS:
+        raise ValueError(
+            f"{name}={limit:g} implies too many links: their number {verb} {count}, at most {MAX_PAIRS} are handled"
+        )
+
+
+def _sorted_pairs(parts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    pairs = np.sort(np.concatenate([np.zeros((0, 2), dtype=np.int32), *parts]), axis=1)
+    return np.ascontiguousarray(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])

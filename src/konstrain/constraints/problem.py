@@ -12,13 +12,10 @@ from konstrain import _core
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.assignment.rules import Rules
 from konstrain.constraints.arguments import ConstraintArguments, Constraints, shows_constraints
-from konstrain.constraints.closure import Blocks, Conflicts
+from konstrain.constraints.closure import Blocks, Conflicts, SoftLinks
 from konstrain.constraints.feasibility import find_clashes
-from konstrain.constraints.inputs import Amounts, read_time_limit
-from konstrain.constraints.resources import RuleName, rules_of
-from konstrain.constraints.shares import Attribute
-from konstrain.constraints.soft import SoftLinks
-from konstrain.constraints.tables import is_sparse
+from konstrain.constraints.inputs import Amounts, is_sparse, read_time_limit
+from konstrain.constraints.shares import Attribute, RuleName, RuleTable, bounded_attributes
 from konstrain.links import LinkGraph
 from konstrain.rounding import demand_rounding, unit_exponent, widened
 from konstrain.stop import Deadline
@@ -180,7 +177,8 @@ class Problem:
             soft = SoftLinks.find(constraints, blocks, graph)
             links, constant = soft.graph if soft.graph.n_edges else None, soft.constant_penalty
         mean, scatter = _means(constraints, blocks)
-        resources, names = rules_of(constraints, blocks)
+        has_rules = constraints.amounts is not None or bool(constraints.attributes)
+        resources, names = rules_of(constraints, blocks) if has_rules else (None, ())
         return cls(
             n_samples=constraints.n_samples,
             n_clusters=constraints.n_clusters,
@@ -384,3 +382,15 @@ def _means(constraints: Constraints, blocks: Blocks) -> tuple[Any, NDArray[np.fl
     )
     make: Any = csr_array if isinstance(X, sparray) else csr_matrix
     return make((data, indices, indptr), shape=(blocks.n_blocks, X.shape[1])), scatter
+
+
+def rules_of(constraints: Constraints, blocks: Blocks) -> tuple[Rules | None, tuple[RuleName, ...]]:
+    """Return the rules over blocks with their names; None where nothing of the kind is asked."""
+    held = constraints.amounts
+    table = RuleTable.of(constraints.n_clusters, held, constraints.attributes)
+    if table is None:
+        return None, ()
+    columns = [] if held is None else [blocks.total(column) for column in held.values.T]
+    for attribute in bounded_attributes(constraints.attributes):
+        columns += [blocks.total((attribute.codes == v).astype(np.float64)) for v in range(len(attribute.values))]
+    return Rules(np.column_stack(columns), table.weights, table.low, table.high), table.names

@@ -1,8 +1,8 @@
-"""Shares of groups: which group each row is of, and which share of each cluster every group may take."""
+"""Shares of groups and several resources: read, written as rules, and the reasons why they cannot be kept."""
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._tolerances import SHARE_SUM
-from konstrain.constraints.inputs import membership_values
-from konstrain.constraints.tables import refuse_lazy
+from konstrain.constraints.inputs import Amounts, membership_values, refuse_lazy
 
 # Values named in a message.
 _SHOWN = 6
@@ -109,18 +108,8 @@ def read_shares(
     category: Any, share_min: Any, share_max: Any, share_tolerance: Any, n_samples: int
 ) -> tuple[Attribute, ...]:
     """Return the attributes with the shares asked for; one line says what is wrong with any of it."""
-    if category is None:
-        refuse_shares_without_groups(share_min=share_min, share_max=share_max, share_tolerance=share_tolerance)
-        return ()
     attributes = tuple(_attribute(name, column, n_samples) for name, column in columns_of(category))
     return bounded(attributes, share_min, share_max, share_tolerance)
-
-
-def refuse_shares_without_groups(**asked: Any) -> None:
-    """Raise when shares are asked for, but no category."""
-    for name, value in asked.items():
-        if value is not None:
-            raise ValueError(f"{name} is about groups of rows: give category, one value per row")
 
 
 def bounded(
@@ -267,3 +256,74 @@ def _refuse_crossed(attribute: Attribute) -> None:
         raise ValueError(f"the least shares of {attribute.name} add up to {least:g}, more than a whole cluster")
     if most < 1.0 - SHARE_SUM:
         raise ValueError(f"the largest shares of {attribute.name} add up to {most:g}, less than a whole cluster")
+
+
+@dataclass(frozen=True)
+class RuleName:
+    """What a rule is about, in words: ``"share of F"`` or ``"revenue"``, and which share it bounds."""
+
+    about: str
+    share: float | None = None
+    side: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class RuleTable:
+    """Rules without the rows they are about: weights of amounts, the bounds of each cluster, and names.
+
+    The amounts are the resources, then a count of rows for each value of each attribute whose shares are bounded.
+    """
+
+    weights: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    names: tuple[RuleName, ...]
+
+    @classmethod
+    def of(cls, n_clusters: int, amounts: Amounts | None, attributes: tuple[Attribute, ...]) -> "RuleTable | None":
+        """Write down the rules; None where nothing of the kind is asked."""
+        n_columns = 0 if amounts is None else len(amounts.names)
+        rules: list[tuple[dict[int, float], NDArray[np.float64], NDArray[np.float64]]] = []
+        names: list[RuleName] = []
+        if amounts is not None:
+            for r, name in enumerate(amounts.names):
+                rules.append(({r: 1.0}, amounts.low[:, r], amounts.high[:, r]))
+                names.append(RuleName(name))
+        for attribute in bounded_attributes(attributes):
+            values = range(len(attribute.values))
+            for value, share, side in _share_rules(attribute):
+                weights = {n_columns + v: (v == value) - share for v in values}
+                low, high = (0.0, np.inf) if side == "min" else (-np.inf, 0.0)
+                rules.append((weights, np.full(n_clusters, low), np.full(n_clusters, high)))
+                names.append(RuleName(f"share of {attribute.words(value)}", share, side))
+            n_columns += len(values)
+        if not rules:
+            return None
+        matrix = np.zeros((len(rules), n_columns))
+        for r, (weights, _, _) in enumerate(rules):
+            for column, weight in weights.items():
+                matrix[r, column] = weight
+        least = np.ascontiguousarray(np.column_stack([rule[1] for rule in rules]))
+        most = np.ascontiguousarray(np.column_stack([rule[2] for rule in rules]))
+        return cls(matrix, least, most, tuple(names))
+
+
+def bounded_attributes(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
+    """Attributes whose shares are bounded."""
+    return tuple(attribute for attribute in attributes if attribute.is_bounded)
+
+
+def _share_rules(attribute: Attribute) -> Iterator[tuple[int, float, str]]:
+    """Value, share and side of each bound that could rule anything out."""
+    low, high = attribute.low, attribute.high
+    values = range(len(attribute.values))
+    if len(attribute.values) == 2:
+        # What one of two groups must have at least, the other has at most: rules about one of them say it all.
+        low = np.maximum(low, 1.0 - high[::-1])
+        high = np.minimum(high, 1.0 - attribute.low[::-1])
+        values = range(1)
+    for value in values:
+        if low[value] > 0.0:
+            yield value, float(low[value]), "min"
+        if high[value] < 1.0:
+            yield value, float(high[value]), "max"

@@ -8,10 +8,16 @@ from numpy.typing import NDArray
 
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments, Constraints
-from konstrain.constraints.explain import contradiction, listed_rows, too_few_clusters
+from konstrain.constraints.feasibility import sum_findings
+from konstrain.constraints.findings import (
+    MustLinkPath,
+    SizeSums,
+    UncolorableRows,
+    contradiction,
+    listed_rows,
+    too_few_clusters,
+)
 from konstrain.constraints.inputs import Links, read_links, read_sizes
-from konstrain.constraints.sizes import sum_findings
-from konstrain.constraints.witness import MustLinkPath, SizeSums, UncolorableRows
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
 from konstrain.dask.problem import Overview, RemoteProblem, Tied

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from konstrain.assignment.rules import widened_rules
 from konstrain.constraints.arguments import ConstraintArguments, Constraints
 from konstrain.constraints.closure import Blocks
+from konstrain.constraints.feasibility import resource_findings, sums_of_resource
+from konstrain.constraints.findings import SizeSums
 from konstrain.constraints.inputs import Amounts, read_resource_bounds
-from konstrain.constraints.resources import RuleTable, bounded_attributes, resource_findings, sums_of_resource
-from konstrain.constraints.shares import Attribute, bounded, refuse_shares_without_groups
-from konstrain.constraints.witness import SizeSums
+from konstrain.constraints.shares import Attribute, RuleTable, bounded, bounded_attributes
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
 from konstrain.dask.passes import Rules
@@ -48,7 +48,7 @@ def read_rules(source: Source, n_clusters: int, asked: ConstraintArguments) -> A
         amounts = Amounts(np.zeros((0, len(source.resources))), *bounds, source.resources)
     attributes: tuple[Attribute, ...] = ()
     if source.category is None:
-        refuse_shares_without_groups(**asked.shares)
+        asked.refuse_shares()
     else:
         attributes = bounded(tuple(group.attribute for group in source.groups), **asked.shares)
     return AskedRules(amounts, attributes, RuleTable.of(n_clusters, amounts, attributes))

@@ -12,8 +12,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
-from konstrain.constraints.inputs import is_missing, largest_value, membership_values, read_links, usable_rows
-from konstrain.constraints.tables import refuse_hidden
+from konstrain.constraints.inputs import (
+    is_missing,
+    largest_value,
+    membership_values,
+    read_links,
+    refuse_hidden,
+    usable_rows,
+)
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.start import Start

@@ -330,7 +330,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
     def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
         super()._keep(X, problem, best)
-        self.cluster_shares_ = shares_by_group(problem.attributes, self.labels_, self.n_clusters)
+        self.cluster_shares_: dict[Any, Any] = {}
+        if problem.attributes:
+            self.cluster_shares_ = shares_by_group(problem.attributes, self.labels_, self.n_clusters)
         if self.violation_cost_ is not None:
             # At the price that was asked for: the search may have used a lower one, of the same effect.
             penalty = Steps(problem, violation_cost=self.violation_cost_).penalty(best.block_labels)

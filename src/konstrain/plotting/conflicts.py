@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.constraints.check import CheckResult
-from konstrain.constraints.witness import Finding, MustLinkPath, SizeSums, UncolorableRows
+from konstrain.constraints.findings import Finding, MustLinkPath, SizeSums, UncolorableRows
 from konstrain.exceptions import InfeasibleError
 from konstrain.plotting._style import BROKEN, COLORS, INK, as_written, axes_or_new, legend_above
 

@@ -16,7 +16,7 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
 
 from konstrain._tolerances import FARKAS, INTEGRAL, PRICING_RELATIVE
-from konstrain.constraints.numbering import match_sizes
+from konstrain.constraints.feasibility import match_sizes
 from konstrain.constraints.problem import Problem
 from konstrain.exact.columns.cluster_constraints import ClusterConstraint, ClusterRules
 from konstrain.exact.columns.master import (

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain._tolerances import PRICING_GUARD
+from konstrain.constraints.inputs import is_sparse
 from konstrain.constraints.problem import Problem
-from konstrain.constraints.tables import is_sparse
 from konstrain.exact.columns.cluster_constraints import ClusterRules
 from konstrain.stop import Deadline
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from konstrain._tolerances import SDP_ROUNDING, SUM_RELATIVE
+from konstrain.constraints.inputs import is_sparse
 from konstrain.constraints.problem import Problem
-from konstrain.constraints.tables import is_sparse
 from konstrain.rounding import demand_rounding
 
 # Least and most weight of each cluster.
