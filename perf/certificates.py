@@ -19,7 +19,7 @@ from konstrain.constraints.problem import Problem
 from konstrain.exact.decomposition.competing import balanced_partition
 from konstrain.exact.decomposition.partition import Partition
 from konstrain.exact.heuristic import find_clustering
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 from report import Row, table_of
 
 LIMIT = 1800.0
@@ -195,7 +195,7 @@ def shape(arguments: argparse.Namespace) -> Iterator[Row]:
         stratified = Partition.stratified(problem, model.labels_, 300, seed=0)
         part_of = np.random.default_rng(0).permutation(stratified.part_of)
         random = Partition(problem, model.labels_, part_of, stratified.n_parts)
-        balanced = balanced_partition(problem, model.labels_, 300, 0, 0.001, Deadline(None))
+        balanced = balanced_partition(problem, model.labels_, 300, 0, 0.001, Budget(None))
         for how, partition in (("random", random), ("stratified", stratified), ("balanced", balanced)):
             problems = map(partition.part_problem, range(partition.n_parts))
             best = sum(least_found(part, model.cluster_centers_) for part in problems)
@@ -206,7 +206,7 @@ def shape(arguments: argparse.Namespace) -> Iterator[Row]:
 def least_found(part: Problem, centers: np.ndarray) -> float:
     """Cost of the best clustering of a part from the centers of the whole and from three other starts."""
     starts = ((centers, 1), (None, 3))
-    found = [find_clustering(part.mean, part, Deadline(None), centers=start, n_init=n) for start, n in starts]
+    found = [find_clustering(part.mean, part, Budget(None), centers=start, n_init=n) for start, n in starts]
     return min(clustering.inertia for clustering in found if clustering is not None)
 
 

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from konstrain import ConstrainedKMeans, Problem
 from konstrain.exact import ColumnGenerationBound
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 GAP = 1e-6
 
@@ -81,7 +81,7 @@ def solve(instance: Instance, seconds: float, stabilization: str) -> str:
     started = time.process_time() - begin
     bound = ColumnGenerationBound(problem, stabilization=stabilization)
     bound.add_clustering(model.labels_)
-    result = bound.run(gap=GAP, deadline=Deadline(seconds))
+    result = bound.run(gap=GAP, budget=Budget(seconds))
     spent = time.process_time() - begin
     gap = (result.incumbent_cost - result.lower_bound) / result.incumbent_cost
     return (

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
 from konstrain.exact.sdp.bound import SdpBound
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 QUICK = ("iris", "iris/ml_50_cl_50_0", "wine", "seeds", "glass", "glass/ml_50_cl_50_0")
 KINDS = {
@@ -51,7 +51,7 @@ def measure(folder: Path, instance: str, gap: float, limit: float | None) -> str
     problem = Problem.build(X, k, must_link=must_link, cannot_link=cannot_link)
     upper = model.inertia_
     start = time.process_time()
-    result = SdpBound(problem).run(upper, gap, Deadline(limit))
+    result = SdpBound(problem).run(upper, gap, Budget(limit))
     seconds = time.process_time() - start
     return (
         f"{instance:30} {problem.n_blocks:4} {k:2} {upper:14.6f} {result.lower_bound:14.6f} "

@@ -53,7 +53,7 @@ def test_fits_are_what_their_labels_say():
         try:
             with set_to(sides), warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                if "konstrain.kmeans.last_step.LAST_WORK" in sides:
+                if "konstrain.stop.PARAMS.work" in sides:
                     warnings.simplefilter("ignore", NotProvenWarning)  # what a proof without work is told by
                 model = ConstrainedKMeans(random_state=0, n_jobs=int(rng.choice([1, 2])), **params).fit(X, **given)
         except InfeasibleError:

@@ -1,36 +1,45 @@
-"""Deadlines in seconds and in work, handed down to parts of it."""
+"""Budgets of time and work, handed down to parts of the work."""
 
-import pytest
-
-from konstrain.stop import NO_DEADLINE, Deadline, Looks
+from konstrain.stop import UNLIMITED, Budget
 
 
-def test_looks_are_shared_by_all_parts_of_the_work():
-    whole = Deadline(None, looks=Looks(3))
-    part, brief = whole.share(0.5), whole.brief(0.5, 10)
-    assert [part.look(), brief.look(), whole.look()] == [False, False, True]
-    assert part.expired()
-    assert brief.expired()
-    assert whole.remaining() == 0.0
+def test_work_is_spent_by_the_parts_and_gone_for_the_whole():
+    whole = Budget(work=3.0)
+    first, second = whole.part(), whole.part(work=1.0)
+    first.spend(1.0)
+    second.spend(1.0)
+    assert not second.affords(0.5)
+    assert whole.affords(1.0)
+    assert not whole.affords(1.5)
+    assert not first.affords(1.5)
+    assert not whole.expired()
 
 
-def test_without_a_limit_looking_costs_nothing():
-    assert not any(NO_DEADLINE.look() for _ in range(1000))
-    assert not NO_DEADLINE.counts_work
+def test_without_a_limit_work_costs_nothing():
+    UNLIMITED.spend(1e300)
+    assert UNLIMITED.affords(1e300)
+    assert not UNLIMITED.limits_work
+    assert not UNLIMITED.is_timed
 
 
-def test_a_look_late_ends_work_that_has_looks_left():
-    assert Deadline(0.0, looks=Looks(100)).look()
+def test_no_work_is_left_when_time_is_over():
+    assert not Budget(0.0, work=100.0).affords(0.0)
 
 
-@pytest.mark.parametrize("limit", [{"max_nodes": 10}, {"looks": Looks(10)}])
-def test_branchings_and_looks_are_limits_on_work_and_seconds_are_not(limit):
-    assert Deadline(None, **limit).counts_work
-    assert not Deadline(5.0).counts_work
+def test_work_is_limited_by_a_number_and_not_by_seconds():
+    assert Budget(work=10.0).limits_work
+    assert Budget(work=10.0).part().limits_work
+    assert UNLIMITED.part(work=0.0).limits_work
+    assert not Budget(5.0).limits_work
 
 
-def test_a_patient_part_has_looks_of_its_own_and_asks_for_a_proof():
-    patient = Deadline(None, max_nodes=5, is_brief=True).patient(0.5, 2)
-    assert (patient.max_nodes, patient.is_brief) == (None, False)
-    assert [patient.look(), patient.look()] == [False, True]
-    assert 0.0 < Deadline(10.0).patient(0.1, 2).remaining() <= 1.0
+def test_a_part_has_a_share_of_the_time_that_is_left():
+    assert 4.0 < Budget(10.0).part().remaining() <= 5.0
+    assert 0.0 < Budget(10.0).part(0.1, work=2.0).remaining() <= 1.0
+    assert not Budget(work=2.0).part().is_timed
+
+
+def test_an_ended_budget_is_over():
+    budget = Budget(100.0)
+    budget.end()
+    assert budget.expired()

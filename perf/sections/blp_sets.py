@@ -14,7 +14,7 @@ from konstrain.estimators.blp_kmeans import DistanceSteps, distinct_rows, while_
 from konstrain.exceptions import UndecidedError
 from konstrain.experiments.papers.baumann2020 import DATA, SHARES
 from konstrain.kmeans.loop import Loop
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 from report import Row
 from timing import cpu_seconds
 
@@ -40,7 +40,7 @@ class RefereedSteps(DistanceSteps):
         self.own_seconds += seconds
         begun = time.process_time()
         try:
-            referee = milp.solve(self.problem.assignment_problem(costs), deadline=Deadline(self.time_limit))
+            referee = milp.solve(self.problem.assignment_problem(costs), budget=Budget(self.time_limit))
             self.ran_out = not referee.proven
         except UndecidedError:
             self.ran_out = True

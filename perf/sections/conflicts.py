@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from konstrain.assignment import assign, milp, nearest
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 from linked_cases import LinkedCase, blobs, digits
 from report import Row
 from timing import cpu_seconds
@@ -45,7 +45,7 @@ def _calls(case: LinkedCase) -> Iterator[tuple]:
 def _against_highs(calls: list[tuple]) -> Row:
     ratios, differences = [], []
     for seconds, _, answer, problem in calls[1::3]:
-        slow, referee = cpu_seconds(lambda problem=problem: milp.solve(problem, deadline=Deadline(120)), repeats=1)
+        slow, referee = cpu_seconds(lambda problem=problem: milp.solve(problem, budget=Budget(120)), repeats=1)
         ratios.append(slow / seconds)
         differences.append(answer.cost / referee.cost - 1)
     return {

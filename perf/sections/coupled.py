@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from konstrain.assignment import milp, priced
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 from linked_cases import digits
 from report import Row
 from timing import cpu_seconds
@@ -23,7 +23,7 @@ def coupled_rows(*, quick: bool, full: bool) -> Iterator[Row]:
             }
             if not quick:
                 slow, referee = cpu_seconds(
-                    lambda problem=problem: milp.solve(problem, deadline=Deadline(120)), repeats=1
+                    lambda problem=problem: milp.solve(problem, budget=Budget(120)), repeats=1
                 )
                 row |= {
                     "HiGHS ms": f"{1e3 * slow:.0f}",

@@ -9,10 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from konstrain._tolerances import HIGHS_FEASIBILITY
-from konstrain.stop import NO_DEADLINE, Deadline
-
-# Relative gap at which a search ends that need not prove its answer: most of the time goes into the rest of it.
-BRIEF_GAP = 1e-2
+from konstrain.stop import UNLIMITED, Budget, solver_work
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,21 +52,19 @@ class LinearProgram:
         self._solver = _solver(program)
         self._columns = np.arange(program.cost.size, dtype=np.int32)
 
-    def solve(self, cost: NDArray[np.float64], *, deadline: Deadline = NO_DEADLINE) -> BinaryAnswer:
+    def solve(self, cost: NDArray[np.float64], *, budget: Budget = UNLIMITED) -> BinaryAnswer:
         """Solve for these costs, starting from the last solution, which stays feasible."""
         self._solver.changeColsCost(self._columns.size, self._columns, np.ascontiguousarray(cost))
-        return _run(self._solver, deadline)
+        return _run(self._solver, budget)
 
 
-def solve_binary(
-    program: BinaryProgram, *, deadline: Deadline, start: NDArray[np.float64] | None = None
-) -> BinaryAnswer:
-    """Solve a binary program to proved optimality or to the deadline.
+def solve_binary(program: BinaryProgram, *, budget: Budget, start: NDArray[np.float64] | None = None) -> BinaryAnswer:
+    """Solve a binary program to proved optimality or until the budget is spent.
 
     The linear relaxation comes first: it is often integral already and then costs a fraction of a branch and bound.
     """
     solver = _solver(program)
-    relaxed = _run(solver, deadline)
+    relaxed = _run(solver, budget)
     if relaxed.status != "optimal" or relaxed.x is None:
         return relaxed if relaxed.status == "infeasible" else BinaryAnswer(None, np.inf, -np.inf, "limit")
     fractional = np.abs(relaxed.x - np.round(relaxed.x))[program.integer]
@@ -82,7 +77,7 @@ def solve_binary(
         solver.setOptionValue("mip_pscost_minreliable", 0)
     if start is not None:
         _give_start(solver, start)
-    answer = _run(solver, deadline)
+    answer = _run(solver, budget)
     return BinaryAnswer(answer.x, answer.value, max(answer.bound, relaxed.value), answer.status)
 
 
@@ -146,12 +141,12 @@ class GrowingProgram:
         self._solver.changeColsCost(columns.size, columns, cost)
         self._solver.changeColsBounds(columns.size, columns, -within, within)
 
-    def solve(self, deadline: Deadline) -> LinearAnswer:
+    def solve(self, budget: Budget) -> LinearAnswer:
         """Solve the program as it stands, from the last basis."""
         nothing = np.zeros(0)
-        if deadline.expired():
+        if budget.expired():
             return LinearAnswer(nothing, nothing, np.inf, "limit")
-        _run_until(deadline, self._solver)
+        _run_within(budget, self._solver)
         status = self._solver.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
             return LinearAnswer(nothing, nothing, np.inf, "infeasible")
@@ -202,31 +197,30 @@ def _give_start(solver: Any, start: NDArray[np.float64]) -> None:
     solver.setSolution(solution)
 
 
-def _run_until(deadline: Deadline, solver: Any) -> None:
-    """Run the solver; it looks up from branching now and then, which is also where Ctrl-C gets through to it."""
+def _run_within(budget: Budget, solver: Any) -> None:
+    """Run the solver; its callbacks spend from the budget, and are where Ctrl-C gets through."""
+    work = solver_work(solver.getNumCol())
 
-    def look(event: Any) -> None:
-        if deadline.look():
+    def spend(event: Any) -> None:
+        budget.spend(work)
+        if not budget.affords(work):
             event.interrupt()
 
-    solver.cbMipInterrupt += look
-    if np.isfinite(deadline.remaining()):
+    budget.spend(work)
+    solver.cbMipInterrupt += spend
+    if budget.is_timed:
         # HiGHS counts from the first run of this object.
-        solver.setOptionValue("time_limit", solver.getRunTime() + deadline.remaining())
-    if deadline.max_nodes is not None:
-        solver.setOptionValue("mip_max_nodes", deadline.max_nodes)
-    if deadline.is_brief:
-        solver.setOptionValue("mip_rel_gap", BRIEF_GAP)
+        solver.setOptionValue("time_limit", solver.getRunTime() + budget.remaining())
     try:
         solver.run()
     finally:
-        solver.cbMipInterrupt -= look
+        solver.cbMipInterrupt -= spend
 
 
-def _run(solver: Any, deadline: Deadline) -> BinaryAnswer:
-    if deadline.expired():
+def _run(solver: Any, budget: Budget) -> BinaryAnswer:
+    if budget.expired():
         return BinaryAnswer(None, np.inf, -np.inf, "limit")
-    _run_until(deadline, solver)
+    _run_within(budget, solver)
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kInfeasible:
         return BinaryAnswer(None, np.inf, np.inf, "infeasible")

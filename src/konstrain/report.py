@@ -22,7 +22,7 @@ from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.steps import Steps
 from konstrain.metrics import Violations, count_violations
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # Links whose price is computed at most, each by one more assignment of all blocks, and how many are told.
 PRICED_LINKS = 30
@@ -308,7 +308,7 @@ def describe(
     plain = Problem.of(X, k, replace(asked, must_link=None, cannot_link=None))
     centers, sse = _centers(plain, labels)
     sizes = np.bincount(labels, plain.demand, k).astype(np.float64)
-    prices = _Prices(X, labels, k, centers, asked, Deadline(time_limit))
+    prices = _Prices(X, labels, k, centers, asked, Budget(time_limit))
     told, left = prices.links()
     return Report(
         n_samples=X.shape[0],
@@ -349,25 +349,25 @@ class _Prices:
         n_clusters: int,
         centers: NDArray[np.float64],
         asked: ConstraintArguments,
-        deadline: Deadline,
+        budget: Budget,
     ) -> None:
         self._X, self._labels, self._k, self._centers = X, labels, n_clusters, centers
         # Soft links have a price by definition; what is asked here is what the hard ones cost.
         hard: dict[str, Any] = {kind: read_links(kind, links, X.shape[0]).hard for kind, links in asked.links.items()}
         self._asked = replace(asked, **hard)
-        self._deadline = deadline
+        self._budget = budget
         self._problem = Problem.of(X, n_clusters, self._asked)
         self._answer = self._assign(self._problem)
 
     def _assign(self, problem: Problem) -> Assignment | None:
         """Solve the assignment at the centers; None when time does not suffice."""
-        if self._deadline.expired():
+        if self._budget.expired():
             return None
         costs = distances.block_costs(problem.mean, problem.weight, self._centers, n_threads=default_threads())
         has_rules = problem.resources is not None
-        deadline = self._deadline.brief(1.0, 1) if has_rules else self._deadline
+        budget = self._budget.part(1.0, work=0.0) if has_rules else self._budget
         try:
-            answer = assign_by(problem.assignment_problem(costs), deadline=deadline)
+            answer = assign_by(problem.assignment_problem(costs), budget=budget)
         except UndecidedError:
             return None
         # Prices of rules are read from the bound, which a small gap hardly moves.
@@ -470,7 +470,7 @@ class _Prices:
         costs = distances.block_costs(self._problem.mean, self._problem.weight, self._centers)
         question = self._problem.assignment_problem(costs)
         try:
-            bound = bound_at(question, prices, self._deadline)
+            bound = bound_at(question, prices, self._budget)
         except UndecidedError:
             return True
         return not question.closes_gap(self._answer.cost, bound)

@@ -1,101 +1,107 @@
-"""Limits on how long work may take."""
+"""The budget of a piece of work: seconds, and work that is counted the same on every machine."""
 
 import math
 import time
+from dataclasses import dataclass
 
 
-class Looks:
-    """How often solvers may still look whether to go on, all together.
-
-    A limit on work that, unlike time, is the same on every machine. It is shared: what one part of the work uses up
-    is gone for the others.
+@dataclass(frozen=True)
+class BudgetParams:
+    """Work, in multiply-adds, where the user sets no limit.
 
     Parameters
     ----------
-    left : int
-        Looks that are left.
+    work : float
+        Least of a search, most of all runs of Lloyd's loop, and most for the proof of a last step; larger: longer
+        fits, lower objectives, more proofs.
+    step_work : float
+        Most for the proof of an assignment step on the way; larger: slower steps, more of them proved.
+    per_choice : float
+        Work between two callbacks of a solver, per squared number of columns; larger: fewer proofs.
+    share : float
+        Part of the remaining time for work that other work follows; larger: less time for the proof at the end.
     """
 
-    def __init__(self, left: int) -> None:
-        self.left = left
+    work: float = 2e8
+    step_work: float = 1e7
+    per_choice: float = 10.0
+    share: float = 0.5
 
 
-class Deadline:
-    """A moment by which work must end, made once and handed down to every part of it.
+PARAMS = BudgetParams()
+
+
+def solver_work(n_columns: float) -> float:
+    """Return the multiply-adds of a solver between two callbacks: about those of one linear program."""
+    return PARAMS.per_choice * float(n_columns) ** 2
+
+
+class Budget:
+    """Time and work, made once per fit, handed down to every part of it, and spent there.
+
+    Work is counted in multiply-adds by those who may take long: the search, and engines that search for a proof.
 
     Parameters
     ----------
     time_limit : float or None
-        Seconds from now; None means no limit.
-    max_nodes : int or None
-        Most branchings of one solver's run: a limit that, unlike time, is the same on every machine.
-    is_brief : bool
-        Whether good answers are enough, so that nothing is spent on proving them.
-    looks : Looks or None
-        Looks of solvers at whether to go on, after which no time is left; None: any number.
+        Seconds from now; None: no limit.
+    work : float or None
+        Work for labels and proofs beyond the first feasible labels of a heuristic; None: no limit.
 
     Examples
     --------
-    >>> Deadline(None).remaining()
-    inf
-    >>> Deadline(0.0).expired()
-    True
+    >>> Budget().remaining(), Budget(0.0).expired()
+    (inf, True)
+    >>> whole = Budget(work=10.0)
+    >>> whole.part(work=4.0).spend(3.0)
+    >>> whole.affords(7.0), whole.affords(8.0)
+    (True, False)
     """
 
-    def __init__(
-        self,
-        time_limit: float | None,
-        *,
-        max_nodes: int | None = None,
-        is_brief: bool = False,
-        looks: Looks | None = None,
-    ) -> None:
-        self.max_nodes = max_nodes
-        self.is_brief = is_brief
-        self._looks = looks
+    def __init__(self, time_limit: float | None = None, work: float | None = None) -> None:
         self._end = math.inf if time_limit is None else time.perf_counter() + time_limit
+        self._work = math.inf if work is None else work
+        self._whole: Budget | None = None
 
     def remaining(self) -> float:
-        """Seconds left, never negative; none when the looks are used up."""
-        if self._looks is not None and self._looks.left <= 0:
-            return 0.0
+        """Return the seconds left, never negative."""
         return max(0.0, self._end - time.perf_counter()) if math.isfinite(self._end) else math.inf
 
-    @property
-    def counts_work(self) -> bool:
-        """Whether work is limited by what it does, in branchings or looks, and not only by time."""
-        return self.max_nodes is not None or self._looks is not None
-
-    def look(self) -> bool:
-        """Count one look at whether to go on; returns whether no time is left."""
-        if self._looks is not None:
-            self._looks.left -= 1
-        return self.expired()
-
-    def share(self, part: float) -> "Deadline":
-        """Return a deadline after this part of the time that is left, otherwise like this one."""
-        return Deadline(self._part(part), max_nodes=self.max_nodes, is_brief=self.is_brief, looks=self._looks)
-
-    def brief(self, part: float, max_nodes: int) -> "Deadline":
-        """Return a deadline after this part of the time that is left, for a good answer after few branchings."""
-        return Deadline(self._part(part), max_nodes=max_nodes, is_brief=True, looks=self._looks)
-
-    def patient(self, part: float, looks: int) -> "Deadline":
-        """Return a deadline after this part of the time that is left, for a proof that takes no more looks."""
-        return Deadline(self._part(part), looks=Looks(looks))
-
-    def end(self) -> None:
-        """Let all work that has this deadline end now."""
-        self._end = 0.0
-
-    def _part(self, part: float) -> float | None:
-        left = self.remaining()
-        return part * left if math.isfinite(left) else None
-
     def expired(self) -> bool:
-        """Whether no time is left."""
+        """Return whether no time is left."""
         return self.remaining() <= 0.0
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether time is limited."""
+        return math.isfinite(self._end)
 
-# For work that may take as long as it wants. Never changes, so that everyone can share it.
-NO_DEADLINE = Deadline(None)
+    @property
+    def limits_work(self) -> bool:
+        """Whether work is limited, so that a result may stay without proof though time is left."""
+        return math.isfinite(self._work) or (self._whole is not None and self._whole.limits_work)
+
+    def affords(self, work: float) -> bool:
+        """Return whether time and at least this much work are left."""
+        return work <= self._work and not self.expired() and (self._whole is None or self._whole.affords(work))
+
+    def spend(self, work: float) -> None:
+        """Count work as done, here and in the budget that this one is a part of."""
+        self._work -= work
+        if self._whole is not None:
+            self._whole.spend(work)
+
+    def part(self, share: float | None = None, *, work: float | None = None) -> "Budget":
+        """Return a budget for a piece of the work: a share of the remaining time, and this work unless it is None."""
+        share = PARAMS.share if share is None else share
+        piece = Budget(share * self.remaining() if self.is_timed else None, work)
+        piece._whole = self
+        return piece
+
+    def end(self) -> None:
+        """Let all work that has this budget end now."""
+        self._end = 0.0
+
+
+# For work that may take as long as it wants. Without limits nothing is stored, so that all callers can share it.
+UNLIMITED = Budget()

@@ -10,7 +10,7 @@ import pytest
 
 from konstrain import _core
 from konstrain.assignment import Assignment, AssignmentProblem, transport
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 from oracles import best_cost, check_assignment, cost_by_matching, cost_tolerance
 from problems import random_costs, random_problem
 
@@ -216,7 +216,7 @@ def test_where_lists_give_up_under_fixed_sizes_the_matrix_answers(monkeypatch, k
 def test_no_time_still_gives_labels_within_bounds():
     costs = np.random.default_rng(5).random((2000, 40))
     problem = AssignmentProblem.checked(costs, size_min=45, size_max=55)
-    answer = transport.solve(problem, deadline=Deadline(0.0))
+    answer = transport.solve(problem, budget=Budget(0.0))
     check_assignment(problem, answer)
     assert not answer.proven
 

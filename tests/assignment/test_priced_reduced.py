@@ -10,7 +10,7 @@ from konstrain.assignment.priced import Search, reduced
 from konstrain.assignment.priced.reduced import OpenBlocks
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.links import LinkGraph
-from konstrain.stop import NO_DEADLINE
+from konstrain.stop import UNLIMITED
 from oracles import best_cost, check_assignment, cost_tolerance
 
 
@@ -36,7 +36,7 @@ def coupled_problem(rng, n, k, kind):
 
 def searched(problem):
     """Return a search that has labels, though not always the best ones."""
-    search = Search(problem, NO_DEADLINE)
+    search = Search(problem, UNLIMITED)
     search.run(None)
     search.repair(search.best)
     return search

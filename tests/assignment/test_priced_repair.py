@@ -5,7 +5,7 @@ import pytest
 
 from konstrain.assignment import Rules
 from konstrain.assignment.priced.repair import repaired
-from konstrain.stop import NO_DEADLINE
+from konstrain.stop import UNLIMITED
 
 
 def in_two(amounts, low, high):
@@ -16,9 +16,7 @@ def in_two(amounts, low, high):
 
 def mended(costs, rules, labels, movable=None):
     duals = np.zeros_like(rules.low)
-    return repaired(
-        np.array(costs, dtype=float), rules, np.array(labels, dtype=np.int32), duals, NO_DEADLINE, movable
-    )
+    return repaired(np.array(costs, dtype=float), rules, np.array(labels, dtype=np.int32), duals, UNLIMITED, movable)
 
 
 def test_exchange_repairs_what_no_single_move_does():

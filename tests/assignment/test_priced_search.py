@@ -13,11 +13,11 @@ from konstrain.assignment.priced.duals import FreeBlocks
 from konstrain.assignment.problem import only_prices
 from konstrain.exceptions import InfeasibleError
 from konstrain.links import LinkGraph
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 from oracles import check_assignment, cost_tolerance
 
 N_CLUSTERS = 4
-BRIEF = Deadline(None, max_nodes=1, is_brief=True)
+LABELS_ONLY = Budget(work=0.0)
 
 
 def share_problem(n, k, low, seed=0):
@@ -36,12 +36,12 @@ def share_problem(n, k, low, seed=0):
 def test_prices_and_repair_leave_a_small_gap(n, k):
     """On both sides of the sample that gives the first prices of many rows."""
     problem = share_problem(n, k, 0.4)
-    search = Search(problem, Deadline(None))
+    search = Search(problem, Budget(None))
     search.run(None)
     assert search.labels is not None
     assert problem.is_feasible(search.labels)
     assert 0.0 <= search.cost - search.bound <= 2.0 * k * k / n * search.cost
-    again = priced.solve(problem, deadline=Deadline(None, max_nodes=1, is_brief=True))
+    again = priced.solve(problem, budget=LABELS_ONLY)
     check_assignment(problem, again)
 
 
@@ -69,7 +69,7 @@ def test_shares_with_hardly_any_room_are_repaired_without_a_solver(seed):
     rules = np.array([[1 - low, -low], [-low, 1 - low]])
     tight = Rules(held, rules, np.zeros((k, 2)), np.full((k, 2), np.inf))
     problem = AssignmentProblem.checked((places[:, None] - np.arange(k) - 0.5) ** 2, resources=tight)
-    search = Search(problem, Deadline(None))
+    search = Search(problem, Budget(None))
     search.run(None)
     assert search.labels is not None
     assert problem.is_feasible(search.labels)
@@ -104,11 +104,11 @@ def _whole_program(costs, rules):
 @pytest.mark.parametrize("seed", range(3))
 def test_duals_of_amounts_prove_nearly_what_the_linear_program_does(seed):
     problem = territories(n=200, k=5, seed=seed)
-    search = Search(problem, BRIEF)
+    search = Search(problem, LABELS_ONLY)
     search.run(None)
     best = _whole_program(problem.costs, problem.rules)
     assert 0.995 * best <= search.bound <= best * (1.0 + 1e-9)
-    check_assignment(problem, priced.solve(problem, deadline=BRIEF))
+    check_assignment(problem, priced.solve(problem, budget=LABELS_ONLY))
     assert search.cost <= 1.05 * search.bound
 
 
@@ -117,7 +117,7 @@ def test_duals_far_from_a_problem_do_not_spoil_its_bound():
     """Newton steps from duals of another problem begin anew where these prove less than none."""
     problem = territories()
     spoilt = 50.0 * np.random.default_rng(0).normal(size=problem.rules.low.shape) * problem.costs.max()
-    cold, warm = Search(problem, BRIEF), Search(problem, BRIEF)
+    cold, warm = Search(problem, LABELS_ONLY), Search(problem, LABELS_ONLY)
     cold.run(None)
     warm.run(only_prices(spoilt))
     assert warm.bound == pytest.approx(cold.bound, rel=1e-3)
@@ -126,7 +126,7 @@ def test_duals_far_from_a_problem_do_not_spoil_its_bound():
 @pytest.mark.engine
 def test_whole_amounts_give_a_higher_bound():
     problem = territories()
-    search = Search(problem, BRIEF)
+    search = Search(problem, LABELS_ONLY)
     search.run(None)
     assert search.bound > 1.0001 * _whole_program(problem.costs, problem.rules_as_asked)
     assert search.bound <= search.cost
@@ -134,9 +134,9 @@ def test_whole_amounts_give_a_higher_bound():
 
 def test_warm_prices_lead_to_the_same_bound():
     problem = share_problem(20_000, 4, 0.4)
-    cold, warm = Search(problem, Deadline(None)), Search(problem, Deadline(None))
+    cold, warm = Search(problem, Budget(None)), Search(problem, Budget(None))
     cold.run(None)
-    first = priced.solve(share_problem(20_000, 4, 0.39), deadline=Deadline(None, is_brief=True))
+    first = priced.solve(share_problem(20_000, 4, 0.39), budget=LABELS_ONLY)
     warm.run(first)
     assert warm.bound == pytest.approx(cold.bound, rel=1e-6)
 
@@ -189,7 +189,7 @@ def no_solver(monkeypatch):
 @pytest.mark.parametrize("seed", range(5))
 def test_a_cluster_nobody_wants_gets_its_one_block_without_a_solver(seed, no_solver):
     problem = linked_with_an_unloved_cluster(seed)
-    free = linked.solve_linked(problem, NO_DEADLINE)
+    free = linked.solve_linked(problem, UNLIMITED)
     assert not (free.labels == 3).any()
     answer = priced.solve(problem)
     assert answer.proven
@@ -209,7 +209,7 @@ def test_a_clique_that_fills_all_clusters_is_matched_whole_without_a_solver(seed
 def test_slack_of_a_matched_clique_is_what_keeping_apart_costs():
     costs = np.array([[0.0, 3.0, 9.0], [0.0, 1.0, 9.0], [5.0, 0.0, 9.0], [7.0, 9.0, 4.0]])
     problem = AssignmentProblem(costs=costs, links=LinkGraph.from_edges(4, [0], [1]))
-    answer = linked.solve_linked(problem, NO_DEADLINE)
+    answer = linked.solve_linked(problem, UNLIMITED)
     assert linked.has_crowded_cliques(problem.graph, 3)
     np.testing.assert_array_equal(answer.labels, [0, 1, 1, 2])
     np.testing.assert_allclose(answer.slack(), [1.0, 1.0, 0.0, 0.0])
@@ -255,19 +255,19 @@ def test_blocks_of_all_different_demands_are_all_free():
 @pytest.mark.parametrize("with_demand", [False, True])
 def test_both_parts_bound_what_the_whole_relaxation_does(seed, with_demand, soft):
     problem = rows_with_some_links(seed, with_demand=with_demand, soft=soft)
-    search = Search(problem, NO_DEADLINE)
+    search = Search(problem, UNLIMITED)
     blocks = search.blocks
     tied = search._place_tied(np.zeros((N_CLUSTERS, 1))).labels
-    placed = blocks.place(blocks.sums_of_tied(tied), np.zeros((N_CLUSTERS, 1)), NO_DEADLINE)
+    placed = blocks.place(blocks.sums_of_tied(tied), np.zeros((N_CLUSTERS, 1)), UNLIMITED)
     in_parts = search._relaxed_around(placed)
     priced_costs = problem.costs + problem.rules.charges(placed.duals)
-    whole = solve_linked(AssignmentProblem(priced_costs, problem.links), NO_DEADLINE)
+    whole = solve_linked(AssignmentProblem(priced_costs, problem.links), UNLIMITED)
     assert np.abs(placed.duals).max() > 0
     assert in_parts.bound == pytest.approx(whole.bound, rel=1e-12)
     paid = priced_costs[np.arange(problem.n_blocks), in_parts.labels].sum()
     assert paid + problem.links.penalty(in_parts.labels) == pytest.approx(whole.cost, rel=1e-12)
     np.testing.assert_allclose(in_parts.slack(), whole.slack(), atol=1e-12)
-    bound = bound_at(problem, placed.duals[:, 0], NO_DEADLINE)
+    bound = bound_at(problem, placed.duals[:, 0], UNLIMITED)
     assert bound == pytest.approx(whole.bound - problem.rules.paid_by_bounds(placed.duals), rel=1e-12)
 
 
@@ -279,7 +279,7 @@ def test_tied_blocks_that_fill_a_cluster_leave_no_capacity():
     def placed(first_max):
         bounds = np.r_[first_max, np.full(N_CLUSTERS - 1, 290.0)]
         blocks = FreeBlocks(problem, replace(problem, size_max=bounds).rules)
-        return blocks.place(blocks.sums_of_tied(everyone), np.zeros((N_CLUSTERS, 1)), NO_DEADLINE)
+        return blocks.place(blocks.sums_of_tied(everyone), np.zeros((N_CLUSTERS, 1)), UNLIMITED)
 
     assert placed(290.0) is not None
     assert placed(n_tied - 1.0) is None
@@ -287,7 +287,7 @@ def test_tied_blocks_that_fill_a_cluster_leave_no_capacity():
 
 def test_agreement_of_both_parts_closes_the_gap(seed):
     problem = rows_with_some_links(seed, with_demand=False)
-    search = Search(problem, NO_DEADLINE)
+    search = Search(problem, UNLIMITED)
     search.run(None)
     assert problem.is_feasible(search.labels)
     # What is left is at most what one free row pays more elsewhere than where it is.
@@ -330,7 +330,7 @@ def test_categories_that_share_nothing_are_placed_by_transport_and_proved():
     mean = np.tile(amounts.sum(axis=0) / 5, (5, 1))
     rules = Rules.of_amounts(amounts, np.floor(0.8 * mean), np.ceil(1.2 * mean))
     problem = AssignmentProblem(rng.random((600, 5)) * rng.uniform(0.5, 2.0, 5), resources=rules)
-    search = Search(problem, NO_DEADLINE)
+    search = Search(problem, UNLIMITED)
     search.run(None)
     assert search.is_closed()
     assert duals_of(problem, None).shape == (5, 3)
@@ -350,8 +350,8 @@ def test_duals_of_a_problem_prove_nearly_its_best_bound(kind):
             size_min=np.full(4, np.floor(0.2 * total)),
             size_max=np.full(4, np.ceil(0.3 * total)),
         )
-    search = Search(problem, BRIEF)
+    search = Search(problem, LABELS_ONLY)
     search.run(None)
     found = duals_of(problem, None)
     assert found.shape == search.prices.shape
-    assert 0.999 * search.bound <= bound_at(problem, found, NO_DEADLINE) <= search.cost * (1.0 + 1e-9)
+    assert 0.999 * search.bound <= bound_at(problem, found, UNLIMITED) <= search.cost * (1.0 + 1e-9)

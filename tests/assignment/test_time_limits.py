@@ -8,7 +8,7 @@ import pytest
 from konstrain.assignment import AssignmentProblem, assign, assign_by, linked, milp, priced
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.links import LinkGraph
-from konstrain.stop import Deadline, Looks
+from konstrain.stop import Budget
 from oracles import check_assignment
 
 
@@ -28,14 +28,14 @@ def test_a_hard_colouring_returns_in_time_with_an_honest_bound(engine):
     problem = planted_colouring(300, 8, 10, seed=0)
     # Both engines would search for hours: that this returns at all is the point.
     with contextlib.suppress(UndecidedError):
-        answer = engine.solve(problem, deadline=Deadline(1.0))
+        answer = engine.solve(problem, budget=Budget(1.0))
         check_assignment(problem, answer)
         assert answer.lower_bound >= problem.costs.min(axis=1).sum() - 1e-9
 
 
 def test_an_answer_cut_short_is_feasible_and_not_called_proven():
     problem = planted_colouring(200, 8, 6, seed=1)
-    answer = linked.solve(problem, deadline=Deadline(0.0))
+    answer = linked.solve(problem, budget=Budget(0.0))
     check_assignment(problem, answer)
     assert not answer.proven
     assert answer.gap > 0
@@ -49,39 +49,38 @@ def half_wrong(seed=0):
     return AssignmentProblem(rng.random((100, 4)), links, None, np.full(4, 20.0), np.full(4, 30.0))
 
 
-def test_looks_end_the_solver_with_a_bound_and_are_gone_for_what_follows():
-    problem, looks = half_wrong(), Looks(5)
-    answer = priced.solve(problem, deadline=Deadline(None, looks=looks))
+def test_work_ends_the_solver_with_a_bound_and_is_gone_for_what_follows():
+    problem, budget = half_wrong(), Budget(work=3e8)
+    answer = priced.solve(problem, budget=budget)
     check_assignment(problem, answer)
     assert not answer.proven
     assert answer.lower_bound > 0
-    assert looks.left <= 0
-    assert Deadline(None, looks=looks).expired()
+    assert not budget.affords(4e7)
+    assert not budget.expired()
 
 
 def test_an_interrupt_gets_through_to_the_solver():
-    class Interrupted(Deadline):
-        n_looks = 0
+    class Interrupted(Budget):
+        n_spent = 0
 
-        def look(self):
-            self.n_looks += 1
-            if self.n_looks == 3:
+        def spend(self, work):
+            self.n_spent += 1
+            if self.n_spent == 4:
                 raise KeyboardInterrupt
-            return False
 
-    deadline = Interrupted(60.0)
+    budget = Interrupted(60.0)
     with pytest.raises(KeyboardInterrupt):
-        milp.solve(half_wrong(), deadline=deadline)
-    assert deadline.n_looks == 3
+        milp.solve(half_wrong(), budget=budget)
+    assert budget.n_spent == 4
 
 
-def test_seconds_and_a_deadline_limit_alike():
+def test_seconds_and_a_budget_limit_alike():
     problem = planted_colouring(200, 8, 6, seed=1)
-    for answer in (assign(problem, time_limit=0.0), assign_by(problem, deadline=Deadline(0.0))):
+    for answer in (assign(problem, time_limit=0.0), assign_by(problem, budget=Budget(0.0))):
         check_assignment(problem, answer)
         assert not answer.proven
     small = planted_colouring(20, 8, 2, seed=1)
-    for answer in (assign(small), assign_by(small), assign_by(small, deadline=Deadline(600.0))):
+    for answer in (assign(small), assign_by(small), assign_by(small, budget=Budget(600.0))):
         assert answer.proven
 
 
@@ -89,17 +88,17 @@ def test_no_model_is_written_down_when_time_is_up(monkeypatch):
     # Components grow one by one: a model for each, unsolved, once took eight times as long as the limit.
     monkeypatch.setattr(linked, "AssignmentModel", lambda *_, **__: pytest.fail("a model after the limit"))
     problem = planted_colouring(200, 8, 6, seed=1)
-    check_assignment(problem, linked.solve(problem, deadline=Deadline(0.0)))
+    check_assignment(problem, linked.solve(problem, budget=Budget(0.0)))
 
 
 def test_sizes_and_links_cut_short_give_labels_or_say_undecided():
     base = planted_colouring(200, 8, 6, seed=2)
     problem = AssignmentProblem(base.costs, base.links, None, np.full(8, 20.0), np.full(8, 30.0))
     with contextlib.suppress(UndecidedError):
-        check_assignment(problem, priced.solve(problem, deadline=Deadline(0.2)))
+        check_assignment(problem, priced.solve(problem, budget=Budget(0.2)))
     tight = AssignmentProblem(base.costs, base.links, None, np.full(8, 25.0), np.full(8, 25.0))
     with pytest.raises(UndecidedError, match="raise time_limit"):
-        priced.solve(tight, deadline=Deadline(0.0))
+        priced.solve(tight, budget=Budget(0.0))
 
 
 def test_conflicts_that_need_more_clusters_are_refused_with_their_blocks():

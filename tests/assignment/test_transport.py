@@ -12,7 +12,7 @@ from konstrain import _core
 from konstrain.assignment import Assignment, AssignmentProblem, assign, choose, nearest, transport
 from konstrain.exceptions import InfeasibleError
 from konstrain.links import LinkGraph
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 from oracles import best_cost, check_assignment, cost_tolerance
 from problems import random_costs, random_problem
 
@@ -191,7 +191,7 @@ def test_time_limit_returns_feasible_labels_with_a_valid_bound(time_limit):
     rng = np.random.default_rng(7)
     problem = balanced(rng.random((3000, 40)))
     best = transport.solve(problem)
-    answer = transport.solve(problem, deadline=Deadline(time_limit))
+    answer = transport.solve(problem, budget=Budget(time_limit))
     check_assignment(problem, answer)
     assert answer.lower_bound <= best.cost * (1 + 1e-12)
     assert best.cost <= answer.cost * (1 + 1e-12)
@@ -208,7 +208,7 @@ def test_time_limit_keeps_uneven_bounds():
         lower, upper = random_counts(rng, n_blocks, n_clusters)
         costs = random_costs(rng, n_blocks, n_clusters)
         problem = AssignmentProblem.checked(costs, size_min=lower, size_max=upper)
-        answer = transport.solve(problem, deadline=Deadline(0.0))
+        answer = transport.solve(problem, budget=Budget(0.0))
         check_assignment(problem, answer)
         assert answer.lower_bound <= matching_cost(costs, lower, upper) + cost_tolerance(problem) * n_blocks
 
@@ -359,12 +359,12 @@ def test_a_warm_start_never_changes_the_cost(problem, seed):
 def test_thousands_of_equal_rows_are_spread_not_moved_one_by_one(n_blocks, n_clusters):
     # One path per row took seconds here; the limit is far above what spreading takes and far below that.
     alike = balanced(np.zeros((n_blocks, n_clusters)))
-    answer = transport.solve(alike, deadline=Deadline(2.0))
+    answer = transport.solve(alike, budget=Budget(2.0))
     check_assignment(alike, answer)
     assert answer.proven
     rng = np.random.default_rng(11)
     repeated = balanced(rng.integers(0, 3, (40, n_clusters)).astype(float)[rng.integers(0, 40, n_blocks)])
-    answer = transport.solve(repeated, deadline=Deadline(2.0))
+    answer = transport.solve(repeated, budget=Budget(2.0))
     check_assignment(repeated, answer)
     assert answer.proven
 

@@ -13,7 +13,7 @@ from konstrain.constraints.inputs import read_links
 from konstrain.datasets import sample_babaki
 from konstrain.estimators._metric_guard import choose_kind
 from konstrain.estimators.link_metric import KINDS
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 WINE, CULTIVARS = load_wine(return_X_y=True)
 LINKS = sample_babaki(CULTIVARS, 60, random_state=0).links
@@ -103,7 +103,7 @@ def test_a_metric_is_taken_only_if_it_wins_by_one_and_a_half_standard_errors(n_w
 
     must = read_links("must_link", np.arange(100).reshape(50, 2), 100)
     choice = choose_kind(
-        X, must, read_links("cannot_link", None, 100), cluster, np.random.default_rng(0), Deadline(None)
+        X, must, read_links("cannot_link", None, 100), cluster, np.random.default_rng(0), Budget(None)
     )
     assert (choice.kind is not None) == is_taken
     assert_allclose(choice.shares["none"], 1 - n_won / 50)
@@ -140,7 +140,7 @@ def test_the_guard_asks_clusterings_that_have_not_seen_the_link():
     must = read_links("must_link", [(2 * i, 2 * i + 1) for i in range(50)], 100)
     nothing = read_links("cannot_link", None, 100)
     X = np.random.default_rng(0).normal(size=(100, 2))
-    choice = choose_kind(X, must, nothing, cluster, np.random.default_rng(0), Deadline(None))
+    choice = choose_kind(X, must, nothing, cluster, np.random.default_rng(0), Budget(None))
     assert set(asked) == {40}
     assert choice.kind is None
     assert set(choice.shares.values()) == {0.0}

@@ -18,7 +18,7 @@ from konstrain.exact import (
 )
 from konstrain.exact.columns.master import ColumnPool, Master
 from konstrain.exceptions import InfeasibleError
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 class AtMostOneCorner:
@@ -187,9 +187,9 @@ def test_covers_are_perturbed_until_duals_agree_with_their_center():
     pool = ColumnPool()
     master = Master(pool, 2, 1, incumbent_cost=6.0, perturbed=True)
     master.perturb(np.array([1.0, 1.0]), 0.5)
-    assert master.solve(Deadline(None)).value == pytest.approx(6.0 * 0.5 + 2 * 0.5 * 1.0)
+    assert master.solve(Budget(None)).value == pytest.approx(6.0 * 0.5 + 2 * 0.5 * 1.0)
     master.perturb(np.array([1.0, 1.0]), 0.0)
-    assert master.solve(Deadline(None)).value == pytest.approx(6.0)
+    assert master.solve(Budget(None)).value == pytest.approx(6.0)
 
 
 def test_an_unknown_stabilization_is_refused():
@@ -235,11 +235,11 @@ def test_a_block_that_no_cluster_can_hold_is_infeasible():
 def test_time_limits_end_a_run_with_what_is_proved():
     rng = np.random.default_rng(0)
     problem = Problem.build(rng.normal(size=(120, 4)), 3)
-    bound = ColumnGenerationBound(problem, deadline=Deadline(0.3))
+    bound = ColumnGenerationBound(problem, budget=Budget(0.3))
     result = bound.run()
     assert result.status == "limit"
     assert result.lower_bound < np.inf
-    assert ColumnGenerationBound(problem).run(deadline=Deadline(0.0)).status == "limit"
+    assert ColumnGenerationBound(problem).run(budget=Budget(0.0)).status == "limit"
 
 
 def test_a_node_limit_stalls_with_a_valid_bound():
@@ -376,7 +376,7 @@ def prove(X, n_clusters, **links):
     problem = Problem.build(X, n_clusters, **links)
     bound = ColumnGenerationBound(problem)
     bound.add_clustering(ConstrainedKMeans(n_clusters, random_state=0).fit(X, **links).labels_)
-    return bound.run(gap=1e-6, deadline=Deadline(300.0))
+    return bound.run(gap=1e-6, budget=Budget(300.0))
 
 
 @pytest.mark.slow

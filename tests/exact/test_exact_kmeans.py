@@ -20,7 +20,7 @@ from konstrain.exact.task import ProofTask
 from konstrain.exact.tree import FRUITLESS, Tree
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans.search import Search
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 from oracles import all_labelings
 
 IRIS = load_iris().data
@@ -360,7 +360,7 @@ class _Counted:
     def __init__(self, left: int) -> None:
         self.left, self.lower_bound = left, 0.0
 
-    def run(self, upper_bound, gap, deadline):
+    def run(self, upper_bound, gap, budget):
         return Verdict("open")
 
     def pair(self):
@@ -374,7 +374,7 @@ def test_better_clusterings_are_looked_for_as_long_as_that_pays_and_in_the_last_
     X = np.arange(6.0)[:, None]
     task = ProofTask(X, Problem.build(X, 2))
     looked_at = []
-    tree = Tree(task, gap=1e-6, deadline=Deadline(None), improve=lambda node: looked_at.append(node.left))
+    tree = Tree(task, gap=1e-6, budget=Budget(None), improve=lambda node: looked_at.append(node.left))
     tree.offer(np.array([0, 0, 0, 1, 1, 1], dtype=np.int32))
     tree.search(_Counted(21))
     assert looked_at[:FRUITLESS] == list(range(21, 21 - FRUITLESS, -1))

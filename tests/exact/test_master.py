@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from konstrain.exact.columns.master import ColumnPool, Master, exact_cover, integer_master, togetherness
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
-FOREVER = Deadline(None)
+FOREVER = Budget(None)
 
 
 def random_pool(seed, n_blocks, n_columns):
@@ -86,7 +86,7 @@ def test_feasibility_duals_show_what_is_missing():
 
 def test_no_time_means_no_solution():
     pool = random_pool(0, 4, 10)
-    assert Master(pool, 4, 4, feasibility=True).solve(Deadline(0.0)) is None
+    assert Master(pool, 4, 4, feasibility=True).solve(Budget(0.0)) is None
 
 
 def test_trimming_covers_each_block_once():
@@ -121,4 +121,4 @@ def test_integer_master_chooses_among_the_given_columns():
     assert integer_master(pool, 2, 2) == [(0, 1)]
     assert integer_master(pool, 2, 2, chosen=np.array([1, 2])) == [(0,), (1,)]
     assert integer_master(ColumnPool(), 2, 2) is None
-    assert integer_master(pool, 2, 2, deadline=Deadline(0.0)) is None
+    assert integer_master(pool, 2, 2, budget=Budget(0.0)) is None

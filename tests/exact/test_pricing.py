@@ -12,7 +12,7 @@ from konstrain import _core
 from konstrain.constraints import Problem
 from konstrain.exact.columns.cluster_constraints import ClusterRules
 from konstrain.exact.columns.pricing import Pricer
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 pytestmark = pytest.mark.engine
 
@@ -146,7 +146,7 @@ def test_a_time_limit_ends_the_search_with_a_valid_bound():
     problem = Problem.build(rng.normal(size=(300, 2)), 3)
     pricer = Pricer(problem, ClusterRules.of(problem, ()))
     # The whole search would take hours: that this returns at all is the point.
-    price = pricer.exactly(np.full(300, 1.0), -1.0, Deadline(0.2), NO_LIMIT, nodes_after_find=NO_LIMIT)
+    price = pricer.exactly(np.full(300, 1.0), -1.0, Budget(0.2), NO_LIMIT, nodes_after_find=NO_LIMIT)
     assert not price.finished
     everything = pricer.locally(np.full(300, 1.0), 0.0, [(b,) for b in range(300)])
     assert price.bound <= pricer.cost(everything[0]) - len(everything[0])
@@ -159,7 +159,7 @@ def test_ctrl_c_gets_through_a_long_search():
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        pricer.exactly(np.full(300, 1.0), -1.0, Deadline(60.0), NO_LIMIT, nodes_after_find=NO_LIMIT)
+        pricer.exactly(np.full(300, 1.0), -1.0, Budget(60.0), NO_LIMIT, nodes_after_find=NO_LIMIT)
     timer.join()
 
 

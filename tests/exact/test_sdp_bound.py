@@ -11,7 +11,7 @@ from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
 from konstrain.exact.sdp.bound import SdpBound, semidefinite_bound
 from konstrain.exceptions import InfeasibleError
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 RELATIVE = 1e-7
 
@@ -244,7 +244,7 @@ def test_sparse_rows_give_the_same_bound():
 
 def test_an_expired_deadline_returns_a_bound_that_holds():
     problem = next(random_problems(1, seed=9))
-    result = SdpBound(problem, Deadline(0.0)).run()
+    result = SdpBound(problem, Budget(0.0)).run()
     assert result.status == "limit"
     assert 0.0 <= result.lower_bound <= optimum(problem)
 

@@ -11,7 +11,7 @@ from konstrain.exact.sdp.model import symmetric
 from konstrain.exact.sdp.sized import SizedBound, are_known_and_differ
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import InfeasibleError
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 from oracles import costs_of_all_labelings
 
 SIZES = [(1, 3), (2, 5), (1, 2, 4), (2, 2, 3), (1, 3, 3), (1, 1, 2, 3)]
@@ -121,7 +121,7 @@ def test_a_root_goes_on_with_the_better_of_the_two(monkeypatch, is_better):
     if not is_better:
         monkeypatch.setattr(SizedBound, "_safe_bound", lambda self: 0.0)
     root = nodes.SemidefiniteNode.root(ProofTask(X, problem))
-    root.run(np.inf, 1e-4, Deadline(None))
+    root.run(np.inf, 1e-4, Budget(None))
     assert isinstance(root._bound, SizedBound) is is_better
     plain = SdpBound(problem)
     plain.run(np.inf, 1e-4)

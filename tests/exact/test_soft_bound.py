@@ -7,7 +7,7 @@ from konstrain import ConstrainedKMeans, InfeasibleError, certify
 from konstrain.constraints.problem import Problem
 from konstrain.exact.nodes import SemidefiniteNode
 from konstrain.exact.task import ProofTask
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 from oracles import costs_of_all_labelings
 
 
@@ -59,7 +59,7 @@ def test_no_node_claims_more_than_the_best_clustering_of_its_branch_costs(seed):
         if not nodes:
             break
         node = nodes.pop()
-        node.run(np.inf, 1e-3, Deadline(None))
+        node.run(np.inf, 1e-3, Budget(None))
         labels = labelings[:, problem.block_of]
         is_in = np.isfinite(costs)
         for i, j in node.branch.must:

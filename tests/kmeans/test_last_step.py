@@ -15,7 +15,7 @@ from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.momentum import lloyd_with_momentum
 from konstrain.kmeans.steps import Steps
 from konstrain.links import LinkGraph
-from konstrain.stop import NO_DEADLINE, Deadline, Looks
+from konstrain.stop import UNLIMITED, Budget
 from switches import set_to
 
 
@@ -30,18 +30,18 @@ def soft_problem(seed, n=60, k=4):
 @pytest.mark.parametrize("seed", range(8))
 def test_soft_links_and_sizes_have_labels_however_little_time_there_is(seed):
     problem = soft_problem(seed)
-    answer = priced.solve(problem, deadline=Deadline(0.0))
+    answer = priced.solve(problem, budget=Budget(0.0))
     assert problem.is_feasible(answer.labels)
     assert answer.lower_bound <= answer.cost
 
 
 @pytest.mark.parametrize("kind", ["demand", "links"])
-def test_the_last_step_is_optimal_however_few_branchings_the_others_have(kind):
+def test_the_last_step_is_optimal_however_little_work_the_others_have(kind):
     rng = np.random.default_rng(0)
     X, demand = rng.normal(size=(40, 2)), rng.integers(1, 9, 40).astype(float)
     given = {"demand": demand} if kind == "demand" else {"cannot_link": rng.permutation(40).reshape(20, 2)}
     mean = (demand.sum() if kind == "demand" else 40.0) / 3
-    with set_to({"konstrain.kmeans.plan.STEP_NODES": 1}):
+    with set_to({"konstrain.stop.PARAMS.step_work": 0.0}):
         model = ConstrainedKMeans(3, 0.95 * mean, 1.05 * mean, n_init=1, random_state=0).fit(X, **given)
     problem = Problem.build(X, 3, size_min=0.95 * mean, size_max=1.05 * mean, **given)
     costs = ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
@@ -54,7 +54,7 @@ def test_the_last_step_is_optimal_however_few_branchings_the_others_have(kind):
 def test_an_interrupt_while_the_last_step_is_proved_keeps_the_clustering(monkeypatch):
     X = np.random.default_rng(0).normal(size=(20, 2))
     problem = Problem.build(X, 2, size_max=11, cannot_link=[(0, 1)])
-    loop = Loop(lloyd_with_momentum, Steps(problem, max_nodes=1))
+    loop = Loop(lloyd_with_momentum, Steps(problem, step_work=0.0))
     best = last_step.replace(loop.run(X[:2]), proven=False)
 
     def interrupt(*_):
@@ -71,7 +71,7 @@ def test_an_interrupt_while_the_last_step_is_proved_keeps_the_clustering(monkeyp
 def test_reduced_problem_without_a_choice_is_solved_without_the_solver(size_max, status):
     problem = AssignmentProblem(np.eye(3, 2), None, None, np.zeros(2), np.full(2, size_max))
     allowed = np.array([[True, False], [True, False], [False, True]])
-    assert ReducedProblem(problem, allowed).solve(Search(problem, NO_DEADLINE)).status == status
+    assert ReducedProblem(problem, allowed).solve(Search(problem, UNLIMITED)).status == status
 
 
 def test_an_interrupt_inside_the_first_run_keeps_the_labels_it_had(monkeypatch):
@@ -103,7 +103,7 @@ def wrong_answers(seed):
 
 def test_without_a_limit_the_last_proof_ends_after_the_same_work_and_tells_the_gap():
     X, links = wrong_answers(0)
-    with set_to({"konstrain.kmeans.last_step.LAST_WORK": 20_000_000}):
+    with set_to({"konstrain.stop.PARAMS.work": 2e8}):
         first, second = (
             fit_not_proven(ConstrainedKMeans(3, 40, 60, local_search=False, init=X[:3]), X, links) for _ in range(2)
         )
@@ -116,30 +116,24 @@ def fit_not_proven(model, X, links):
         return model.fit(X, **links)
 
 
-def test_all_proofs_of_the_last_step_share_one_amount_of_work():
-    """Better labels lead to another proof; together they may not look up more often than one alone."""
+def test_all_proofs_of_the_last_step_share_one_amount_of_work(monkeypatch):
+    """Better labels lead to another proof; together they may not take more work than one alone."""
     X, links = wrong_answers(0)
     problem = Problem.build(X, 3, size_min=40, size_max=60, **links)
-    loop = Loop(lloyd_with_momentum, Steps(problem, violation_cost=10.0, max_nodes=1))
-    looks = []
+    loop = Loop(lloyd_with_momentum, Steps(problem, violation_cost=10.0, step_work=0.0))
+    best, spent, spend = last_step.replace(loop.run(X[:3]), proven=False), [], Budget.spend
 
-    class Counted(Looks):
-        @property
-        def left(self):
-            return self._left
+    def count(budget, work):
+        spent.append(work if budget._whole is UNLIMITED else 0.0)
+        spend(budget, work)
 
-        @left.setter
-        def left(self, value):
-            self._left = value
-            looks.append(value)
-
-    with set_to({"konstrain.kmeans.last_step.LAST_WORK": 20_000_000, "konstrain.kmeans.last_step.Looks": Counted}):
-        found = prove_last_step(loop, last_step.replace(loop.run(X[:3]), proven=False))
+    monkeypatch.setattr(Budget, "spend", count)
+    with set_to({"konstrain.stop.PARAMS.work": 2e8}):
+        found = prove_last_step(loop, best)
     assert not found.proven
     assert 0.0 < found.step_gap < 1.0
-    assert looks[0] > 0
-    # A look that finds nothing left ends the search soon, not at once.
-    assert looks[0] + 10 > len(looks) - 1 >= looks[0]
+    # Work that ends the solver does so at its next callback, not at once.
+    assert 1e8 < sum(spent) < 4e8
 
 
 def test_on_the_way_soft_links_are_searched_with_few_branchings(monkeypatch):
@@ -150,12 +144,12 @@ def test_on_the_way_soft_links_are_searched_with_few_branchings(monkeypatch):
         return kernel(*arguments)
 
     monkeypatch.setattr(linked._core, "LinkedAssignment", spy)
-    answer = priced.solve(problem, deadline=NO_DEADLINE.brief(1.0, 7))
+    answer = priced.solve(problem, budget=Budget(work=0.0))
     assert problem.is_feasible(answer.labels)
-    assert set(asked) == {7}
+    assert set(asked) == {linked.PARAMS.few_branchings}
     asked.clear()
     hard = AssignmentProblem(problem.costs, LinkGraph.from_edges(60, [0, 2], [1, 3]), None, None, np.full(4, 16.0))
-    priced.solve(hard, deadline=NO_DEADLINE.brief(1.0, 7))
+    priced.solve(hard, budget=Budget(work=0.0))
     assert set(asked) <= {linked.PARAMS.branchings}
 
 
@@ -169,6 +163,6 @@ def test_labels_that_break_soft_links_are_proved_in_one_reduced_problem(monkeypa
     monkeypatch.setattr(ReducedProblem, "solve", spy)
     problem = soft_problem(0)
     with set_to({"konstrain.assignment.priced.reduced.PARAMS.first_choices": 1}):
-        answer = priced.solve(problem, deadline=Deadline(None, looks=Looks(3)))
+        answer = priced.solve(problem, budget=Budget(work=1e9))
     assert problem.is_feasible(answer.labels)
     assert len(asked) == 1

@@ -12,7 +12,7 @@ from konstrain.kmeans.lloyd import lloyd
 from konstrain.kmeans.loop import Iterations, Loop
 from konstrain.kmeans.momentum import lloyd_with_momentum
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 ANSWER = Assignment(np.zeros(1, dtype=np.int32), 1.0, 1.0, True, "none")
 
@@ -39,12 +39,12 @@ def sized_problem(seed=0):
 
 
 def test_iterations_end_by_number_and_by_time_but_there_is_always_one():
-    assert list(Iterations(Deadline(None), max_iter=3)) == [1, 2, 3]
-    assert list(Iterations(Deadline(0.0), max_iter=3)) == [1]
+    assert list(Iterations(Budget(None), max_iter=3)) == [1, 2, 3]
+    assert list(Iterations(Budget(0.0), max_iter=3)) == [1]
 
 
 def test_only_the_first_step_may_fail_for_want_of_time():
-    iterations = Iterations(Deadline(None))
+    iterations = Iterations(Budget(None))
     with pytest.raises(UndecidedError):
         iterations.attempt(out_of_time)
     assert iterations.attempt(lambda: ANSWER) is ANSWER
@@ -52,7 +52,7 @@ def test_only_the_first_step_may_fail_for_want_of_time():
 
 
 def test_one_step_without_proof_leaves_the_loop_without():
-    iterations = Iterations(Deadline(None))
+    iterations = Iterations(Budget(None))
     for proven, expected in ((True, True), (False, False), (True, False)):
         iterations.attempt(lambda answer: answer, replace(ANSWER, proven=proven))
         assert iterations.proven is expected

@@ -13,7 +13,7 @@ from konstrain.kmeans.lloyd import lloyd
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.momentum import lloyd_with_momentum
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 def overlapping_blobs(seed, n_rows=600):
@@ -78,7 +78,7 @@ def test_without_momentum_it_is_lloyds_own_loop(seed):
 
 def test_limits_end_it_with_what_it_has():
     problem = Problem.build(overlapping_blobs(1), 5, size_min=100, size_max=140)
-    in_haste = Steps(problem, deadline=Deadline(0.0))
+    in_haste = Steps(problem, budget=Budget(0.0))
     for loop in (Loop(lloyd_with_momentum, Steps(problem), max_iter=3), Loop(lloyd_with_momentum, in_haste)):
         end = loop.run(problem.mean[:5])
         assert not end.converged

@@ -13,7 +13,7 @@ from konstrain.kmeans import search
 from konstrain.kmeans.search import Search, n_seeds, suits
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 from oracles import best_cost, costs_of_all_labelings
 
 pytestmark = pytest.mark.engine
@@ -252,5 +252,5 @@ FIND = Search._find_labels
 def test_the_search_ends_by_its_deadline_with_feasible_labels():
     X = np.random.default_rng(0).normal(size=(2000, 4))
     problem = Problem.build(X, 10, size_min=150, size_max=260)
-    found = Search(Steps(problem, deadline=Deadline(0.05)), Start(X, "k-means++")).best([1, 2, 3, 4])
+    found = Search(Steps(problem, budget=Budget(0.05)), Start(X, "k-means++")).best([1, 2, 3, 4])
     assert problem.assignment_problem(np.zeros((2000, 10))).is_feasible(found.block_labels)

@@ -19,7 +19,7 @@ from konstrain.datasets import load
 from konstrain.kmeans import distances
 from konstrain.kmeans.sized_part import SizedPart
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 from oracles import cost_by_matching
 
 
@@ -292,13 +292,13 @@ def test_no_time_still_gives_labels_within_bounds(monkeypatch):
     monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=1))
     X = blobs(3000, 3, 40)
     part = SizedPart.of(Problem.build(X, 40, size_min=70, size_max=80), None)
-    answer, _ = part.step_by_lists(X[:40].copy(), None, None, Deadline(0.0), 1)
+    answer, _ = part.step_by_lists(X[:40].copy(), None, None, Budget(0.0), 1)
     sizes = np.bincount(answer.labels, minlength=40)
     assert sizes.min() >= 70
     assert sizes.max() <= 80
     assert not answer.proven
     np.testing.assert_allclose(answer.cost, ((X - X[:40][answer.labels]) ** 2).sum(), rtol=1e-9)
-    best, _ = part.step_by_lists(X[:40].copy(), None, None, NO_DEADLINE, 1)
+    best, _ = part.step_by_lists(X[:40].copy(), None, None, UNLIMITED, 1)
     assert answer.lower_bound <= best.cost <= answer.cost
 
 
@@ -333,7 +333,7 @@ def test_no_price_is_looked_for_when_time_is_up(monkeypatch):
     X = blobs(300, 3, 10)
     part = SizedPart.of(Problem.build(X, 10, size_min=20), None)
     monkeypatch.setattr(distances, "block_costs", lambda *_, **__: pytest.fail("costs were measured"))
-    assert part._prices_that_reach_all(X[:10], None, np.zeros(10), Deadline(0.0), 1) is None
+    assert part._prices_that_reach_all(X[:10], None, np.zeros(10), Budget(0.0), 1) is None
 
 
 @pytest.mark.parametrize("name", ["lower", "upper", "start"])
@@ -394,7 +394,7 @@ def test_a_gap_above_rounding_is_not_closed_without_the_costs_of_all_rows(monkey
         answer = (labels, no_prices, 1.0, bound, True)
         monkeypatch.setattr(distances, "sized_step", lambda *_, answer=answer, **__: (answer, sums, False))
         found, _, _ = part.step_from_prices(
-            X[:5].copy(), None, no_prices, np.empty((300, 5)), None, _core.WatchedRows(), NO_DEADLINE, 1
+            X[:5].copy(), None, no_prices, np.empty((300, 5)), None, _core.WatchedRows(), UNLIMITED, 1
         )
         assert found.proven == is_proven
         assert found.lower_bound == bound

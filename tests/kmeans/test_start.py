@@ -9,7 +9,7 @@ from konstrain.constraints import Problem
 from konstrain.kmeans import start
 from konstrain.kmeans.distances import block_costs, nearest_distances
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 def blobs(n_blobs, per_blob, seed=0):
@@ -122,7 +122,7 @@ def test_without_time_all_centers_are_drawn_at_once_and_differ(monkeypatch, draw
     measured = []
     distances = start.candidate_distances
     monkeypatch.setattr(start, "candidate_distances", lambda *a, **k: measured.append(1) or distances(*a, **k))
-    blocks = draw(Problem.build(X, 290), np.random.default_rng(0), deadline=Deadline(0.0))
+    blocks = draw(Problem.build(X, 290), np.random.default_rng(0), budget=Budget(0.0))
     assert len(set(blocks)) == 290
     assert len(measured) == 1
 
@@ -130,7 +130,7 @@ def test_without_time_all_centers_are_drawn_at_once_and_differ(monkeypatch, draw
 def test_more_centers_than_blocks_that_weigh_anything_are_drawn_at_once_all_the_same():
     weight = np.r_[np.zeros(5), np.ones(3)]
     problem = Problem.build(np.arange(8.0)[:, None], 6, sample_weight=weight)
-    blocks = start.plus_plus(problem, np.random.default_rng(0), deadline=Deadline(0.0))
+    blocks = start.plus_plus(problem, np.random.default_rng(0), budget=Budget(0.0))
     assert {5, 6, 7} <= set(blocks)
     assert len(set(blocks)) >= 5
 
@@ -147,8 +147,8 @@ def test_what_is_drawn_at_once_follows_the_weights():
 def test_a_run_draws_its_centers_in_part_of_its_time(monkeypatch):
     X = blobs(30, 10)
     asked = []
-    monkeypatch.setattr(start, "plus_plus", lambda *_, deadline, **__: asked.append(deadline) or np.arange(20))
+    monkeypatch.setattr(start, "plus_plus", lambda *_, budget, **__: asked.append(budget) or np.arange(20))
     for limit in (None, 100.0):
-        start.Start(X, "k-means++").centers(Steps(Problem.build(X, 20), deadline=Deadline(limit)), 0)
+        start.Start(X, "k-means++").centers(Steps(Problem.build(X, 20), budget=Budget(limit)), 0)
     assert asked[0].remaining() == np.inf
-    assert 0.0 < asked[1].remaining() <= 100.0 * start.DRAW_SHARE
+    assert 0.0 < asked[1].remaining() <= 50.0

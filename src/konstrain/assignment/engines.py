@@ -4,7 +4,7 @@ from typing import cast
 
 from konstrain.assignment import linked, matching, milp, nearest, priced, transport
 from konstrain.assignment.problem import Assignment, AssignmentProblem, Engine
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 # Cheapest first. Each engine proves its answer on what it supports; the last one supports everything.
 ENGINES: tuple[Engine, ...] = cast("tuple[Engine, ...]", (nearest, transport, matching, linked, priced, milp))
@@ -48,11 +48,11 @@ def assign(
     >>> answer.labels.tolist(), answer.cost, answer.proven
     ([0, 1], 1.0, True)
     """
-    return assign_by(problem, warm=warm, deadline=Deadline(time_limit))
+    return assign_by(problem, warm=warm, budget=Budget(time_limit))
 
 
 def assign_by(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
+    problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED
 ) -> Assignment:
-    """Do what `assign` does by a deadline that the caller shares with other work."""
-    return choose(problem).solve(problem, warm=warm, deadline=deadline)
+    """Solve as `assign` does, within a budget that the caller shares with other work."""
+    return choose(problem).solve(problem, warm=warm, budget=budget)

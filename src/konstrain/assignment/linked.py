@@ -17,7 +17,7 @@ from konstrain.assignment.model import AssignmentModel
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.links import LinkGraph
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 name = "linked"
 
@@ -31,7 +31,7 @@ class LinkedParams:
     branchings : int
         Of the quick search; larger: HiGHS is asked less often, and a hopeless search lasts longer.
     few_branchings : int
-        The same with soft links where work is counted; larger: better labels, slower steps.
+        The same with soft links where work is limited; larger: better labels, slower steps.
     clique_branchings : int
         Of the search by cliques, half a millisecond each; larger: HiGHS is asked less often.
     """
@@ -49,11 +49,9 @@ def supports(problem: AssignmentProblem) -> bool:
     return problem.has_links and not (problem.has_sizes or problem.has_resources)
 
 
-def solve(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
-) -> Assignment:
+def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED) -> Assignment:
     """Solve the components of the broken links exactly until no other link is broken."""
-    answer = solve_linked(problem, deadline)
+    answer = solve_linked(problem, budget)
     return Assignment(
         labels=answer.labels,
         cost=answer.cost,
@@ -77,7 +75,7 @@ class LinkedAnswer:
     slack: Callable[[], NDArray[np.float64]]
 
 
-def solve_linked(problem: AssignmentProblem, deadline: Deadline) -> LinkedAnswer:
+def solve_linked(problem: AssignmentProblem, budget: Budget) -> LinkedAnswer:
     """Assign linked blocks at least cost, all rules left aside."""
     links = problem.graph
     if has_crowded_cliques(links, problem.n_clusters):
@@ -87,9 +85,9 @@ def solve_linked(problem: AssignmentProblem, deadline: Deadline) -> LinkedAnswer
         links.indptr,
         links.indices,
         links.weights,
-        _most_branchings(links, deadline),
+        _most_branchings(links, budget),
         PARAMS.clique_branchings,
-        deadline.remaining(),
+        budget.remaining(),
     )
     search.run()
     while True:
@@ -99,21 +97,19 @@ def solve_linked(problem: AssignmentProblem, deadline: Deadline) -> LinkedAnswer
         if not still_open:
             break
         for index, component in enumerate(still_open):
-            search.settle(index, *_settle(component, problem.n_clusters, deadline))
+            search.settle(index, *_settle(component, problem.n_clusters, budget))
         search.run()
     cost = search.cost
     return LinkedAnswer(search.labels, cost, cost - search.doubt, search.slack)
 
 
-def _most_branchings(links: LinkGraph, deadline: Deadline) -> int:
+def _most_branchings(links: LinkGraph, budget: Budget) -> int:
     """Branchings of the quick search on one component.
 
-    With soft links the first of them find nearly all there is to find, and where work is counted the others are not
-    worth theirs. With hard ones alone, what the quick search leaves open is not cheap either.
+    With soft links the first of them find nearly all there is to find, and the others do not pay where work is
+    limited. With hard ones alone, what the quick search leaves open takes long as well.
     """
-    if links.is_hard or not deadline.counts_work:
-        return PARAMS.branchings
-    return min(PARAMS.branchings, deadline.max_nodes or PARAMS.few_branchings)
+    return PARAMS.branchings if links.is_hard or not budget.limits_work else PARAMS.few_branchings
 
 
 def has_crowded_cliques(links: LinkGraph, n_clusters: int) -> bool:
@@ -143,14 +139,14 @@ def match_cliques(problem: AssignmentProblem) -> LinkedAnswer:
     return LinkedAnswer(labels, cost, cost, slack)
 
 
-def _settle(component: Any, n_clusters: int, deadline: Deadline) -> tuple[NDArray[np.int32], float]:
+def _settle(component: Any, n_clusters: int, budget: Budget) -> tuple[NDArray[np.int32], float]:
     """Solve one component with HiGHS; returns its labels and a bound on its cost."""
     blocks, costs, first, second, weight, labels, value, bound = component
     start = labels if np.isfinite(value) else None
-    if start is not None and (deadline.expired() or deadline.counts_work):
+    if start is not None and (budget.expired() or budget.limits_work):
         return start, bound  # only to write the model down would take long where there are many components
     model = AssignmentModel(costs.reshape(-1, n_clusters), links=(first, second, weight))
-    answer = model.solve(deadline=deadline, start=start)
+    answer = model.solve(budget=budget, start=start)
     if answer.status == "infeasible":
         raise clash_error(blocks, n_clusters)
     if answer.labels is not None:

@@ -2,7 +2,7 @@
 
 from konstrain.assignment.linked import match_cliques
 from konstrain.assignment.problem import Assignment, AssignmentProblem
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 name = "matching"
 
@@ -14,9 +14,7 @@ def supports(problem: AssignmentProblem) -> bool:
     return problem.graph.is_hard and problem.graph.is_disjoint_cliques
 
 
-def solve(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
-) -> Assignment:
+def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED) -> Assignment:
     """Send free blocks to their cheapest cluster and match each clique at least total cost."""
     answer = match_cliques(problem)
     return Assignment(answer.labels, answer.cost, lower_bound=answer.bound, proven=True, engine=name)

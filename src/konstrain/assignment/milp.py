@@ -3,7 +3,7 @@
 from konstrain.assignment.model import AssignmentModel, links_of
 from konstrain.assignment.problem import Assignment, AssignmentProblem, infeasible_combination
 from konstrain.exceptions import UndecidedError
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 name = "milp"
 
@@ -18,12 +18,10 @@ def whole_model(problem: AssignmentProblem) -> AssignmentModel:
     return AssignmentModel(problem.costs, links_of(problem.links), problem.rules_as_asked)
 
 
-def solve(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
-) -> Assignment:
+def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED) -> Assignment:
     """Hand the whole problem to HiGHS."""
     start = warm.labels if warm is not None and problem.is_feasible(warm.labels) else None
-    answer = whole_model(problem).solve(deadline=deadline, start=start)
+    answer = whole_model(problem).solve(budget=budget, start=start)
     if answer.status == "infeasible":
         raise infeasible_combination(problem)
     labels = answer.labels if answer.labels is not None else start

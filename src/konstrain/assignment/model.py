@@ -12,7 +12,7 @@ from konstrain._highs import BinaryProgram, LinearProgram, solve_binary
 from konstrain._tolerances import SUM_RELATIVE
 from konstrain.assignment.rules import Rules
 from konstrain.links import Edges, LinkGraph
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 # Rounds of cuts for sums that a solution breaks by less than HiGHS can see; a round or two is usual.
 MOST_CUT_ROUNDS = 100
@@ -48,15 +48,15 @@ class AssignmentModel:
     rules: Rules | None = None
     linear: tuple[csr_array, NDArray[np.float64]] | None = None
 
-    def solve(self, *, deadline: Deadline = NO_DEADLINE, start: NDArray[np.int32] | None = None) -> ModelAnswer:
-        """Solve to optimality or to the deadline; `start` is a feasible labelling, if one is known.
+    def solve(self, *, budget: Budget = UNLIMITED, start: NDArray[np.int32] | None = None) -> ModelAnswer:
+        """Solve to optimality or until the budget is spent; `start` is a feasible labelling, if one is known.
 
         HiGHS sees differences down to a billionth of the largest cost that it is given. So labels that it calls
         optimal tell which choices cost more than all of these labels together, and without those it is asked again.
         """
         model = whole = self._within_rules()
         while True:
-            answer = model._solve_once(deadline, start)
+            answer = model._solve_once(budget, start)
             if answer.labels is None or answer.status != "optimal":
                 return answer
             most, start = whole._excess_of(answer.labels), answer.labels
@@ -93,7 +93,7 @@ class AssignmentModel:
             links = first, second, np.where(np.abs(weight) > most, np.copysign(np.inf, weight), weight)
         return replace(self, costs=costs, links=links)
 
-    def _solve_once(self, deadline: Deadline, start: NDArray[np.int32] | None) -> ModelAnswer:
+    def _solve_once(self, budget: Budget, start: NDArray[np.int32] | None) -> ModelAnswer:
         """Ask HiGHS, and again with a cut for each rule that its solution breaks by less than HiGHS can see."""
         allowed = np.isfinite(self.costs)
         if not allowed.any(axis=1).all():
@@ -104,7 +104,7 @@ class AssignmentModel:
         program = self._program(allowed, excess / scale, scale)
         x0 = None if start is None else self._encode(start, allowed, program.cost.size)
         for _ in range(MOST_CUT_ROUNDS):
-            answer = solve_binary(program, deadline=deadline, start=x0)
+            answer = solve_binary(program, budget=budget, start=x0)
             bound = float(self._least.sum() + scale * answer.bound)
             if answer.x is None:
                 return ModelAnswer(None, bound, answer.status)
@@ -239,11 +239,11 @@ class Relaxation:
 
     program: LinearProgram
 
-    def solve(self, costs: NDArray[np.float64], *, deadline: Deadline = NO_DEADLINE) -> NDArray[np.float64] | None:
+    def solve(self, costs: NDArray[np.float64], *, budget: Budget = UNLIMITED) -> NDArray[np.float64] | None:
         """Return the share of each block in each cluster; None when there is none, or none was found in time."""
         excess = costs - costs.min(axis=1, keepdims=True)
         largest = float(excess.max(initial=0.0))
-        answer = self.program.solve((excess / largest if largest > 0 else excess).ravel(), deadline=deadline)
+        answer = self.program.solve((excess / largest if largest > 0 else excess).ravel(), budget=budget)
         return answer.x.reshape(costs.shape) if answer.x is not None and answer.status == "optimal" else None
 
 

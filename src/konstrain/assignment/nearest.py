@@ -2,7 +2,7 @@
 
 from konstrain import _core
 from konstrain.assignment.problem import Assignment, AssignmentProblem
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 name = "nearest"
 
@@ -12,9 +12,7 @@ def supports(problem: AssignmentProblem) -> bool:
     return not (problem.has_links or problem.has_sizes or problem.has_resources)
 
 
-def solve(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
-) -> Assignment:
+def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED) -> Assignment:
     """Take the first of the cheapest clusters of each block."""
     labels, cost = _core.nearest(problem.costs)
     return Assignment(labels=labels, cost=cost, lower_bound=cost, proven=True, engine=name)

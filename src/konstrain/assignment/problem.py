@@ -13,7 +13,7 @@ from konstrain.assignment.rules import Rules
 from konstrain.exceptions import InfeasibleError
 from konstrain.links import LinkGraph
 from konstrain.rounding import demand_rounding, widened
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,9 +292,9 @@ class Engine(Protocol):
         ...
 
     def solve(
-        self, problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
+        self, problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED
     ) -> Assignment:
-        """Answer it by the deadline; `warm` is the answer to a similar problem."""
+        """Solve it within the budget; `warm` is the solution of a similar problem."""
         ...
 
 

@@ -23,7 +23,7 @@ from konstrain import _core
 from konstrain._tolerances import SUM_RELATIVE
 from konstrain.assignment.problem import Assignment, AssignmentProblem, start_prices
 from konstrain.exceptions import InfeasibleError
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 name = "transport"
 
@@ -62,9 +62,7 @@ def supports(problem: AssignmentProblem) -> bool:
     return problem.has_sizes and _unit(problem) is not None
 
 
-def solve(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
-) -> Assignment:
+def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED) -> Assignment:
     """Find labels of least cost with all sizes within bounds.
 
     Raises
@@ -74,10 +72,10 @@ def solve(
     """
     lower, upper = count_bounds(problem)
     start = _block_prices(problem, warm)
-    answer = _run(problem, lower, upper, start, deadline)
-    if not answer.proven and start is not None and not deadline.expired():
+    answer = _run(problem, lower, upper, start, budget)
+    if not answer.proven and start is not None and not budget.expired():
         # Prices of another magnitude than the costs swallow the costs' last digits: start over without them.
-        answer = _run(problem, lower, upper, None, deadline)
+        answer = _run(problem, lower, upper, None, budget)
     return answer
 
 
@@ -147,10 +145,10 @@ def _run(
     lower: NDArray[np.int64],
     upper: NDArray[np.int64],
     start: NDArray[np.float64] | None,
-    deadline: Deadline,
+    budget: Budget,
 ) -> Assignment:
     """Call the kernel once and judge its proof."""
-    answer = _kernel(problem, lower, upper, start, deadline)
+    answer = _kernel(problem, lower, upper, start, budget)
     # Prices that grew from zero are of the costs' magnitude, so their rounding is a fair measure; warm prices may
     # be of any, and then would excuse everything.
     return judged(problem, answer, float(np.abs(answer[1]) @ upper) if start is None else 0.0)
@@ -175,7 +173,7 @@ def _kernel(
     lower: NDArray[np.int64],
     upper: NDArray[np.int64],
     start: NDArray[np.float64] | None,
-    deadline: Deadline,
+    budget: Budget,
 ) -> KernelAnswer:
     """Ask the kernel that is the faster one here; the other where lists turn out to be of no use."""
     first = np.zeros(problem.n_clusters) if start is None else start
@@ -186,16 +184,16 @@ def _kernel(
             lower,
             upper,
             first,
-            time_limit=deadline.remaining(),
+            time_limit=budget.remaining(),
             is_warm=warm,
             n_threads=1,
             list_length=PARAMS.list_length,
         )
         if finished:
             return labels, prices, cost, bound, True
-        if deadline.expired():
+        if budget.expired():
             return labels, prices, problem.cost_of(labels), bound, False
-    return _core.transport(problem.costs, lower, upper, first, time_limit=deadline.remaining(), trust_prices=warm)
+    return _core.transport(problem.costs, lower, upper, first, time_limit=budget.remaining(), trust_prices=warm)
 
 
 def _is_proof(problem: AssignmentProblem, cost: float, bound: float, price_scale: float) -> bool:

@@ -10,7 +10,7 @@ from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.restarts import Run
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 class BaseSizedKMeans(BaseConstrainedKMeans):
@@ -36,6 +36,6 @@ class BaseSizedKMeans(BaseConstrainedKMeans):
         super().fit(X, None, sample_weight)
         return self
 
-    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
-        steps = Steps(problem, deadline=deadline, n_threads=default_threads())
+    def _make_run(self, X: Any, problem: Problem, start: Start, budget: Budget, first_seed: int) -> Run:
+        steps = Steps(problem, budget=budget, n_threads=default_threads())
         return Run(Loop(lloyd, steps, self.max_iter), start)

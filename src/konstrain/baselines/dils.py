@@ -11,7 +11,7 @@ from konstrain import _core
 from konstrain._sklearn import Interval
 from konstrain.baselines._base import BaseRowClusterer, LinkedRows, RowClustering
 from konstrain.baselines._dense import DENSE, shared_rules
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 class DILS(BaseRowClusterer):
@@ -118,7 +118,7 @@ class DILS(BaseRowClusterer):
         self.random_state = random_state
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
-        deadline = Deadline(self.time_limit)
+        budget = Budget(self.time_limit)
 
         def run(seed: int) -> RowClustering:
             labels, fitness, _, n_generations, _ = _core.search_dually(
@@ -132,7 +132,7 @@ class DILS(BaseRowClusterer):
                 inheritance=float(self.inheritance),
                 restart_gap=float(self.restart_gap),
                 seed=seed,
-                time_limit=deadline.remaining(),
+                time_limit=budget.remaining(),
             )
             return RowClustering(np.asarray(labels), fitness, n_generations, converged=True)
 

@@ -20,7 +20,7 @@ from konstrain.constraints.problem import rules_of
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.links import LinkGraph
 from konstrain.rounding import widened
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # Of each kind; a wrong column of groups can contradict thousands of pairs.
 MAX_FINDINGS = 10
@@ -163,14 +163,14 @@ def check(X_or_n: Any, n_clusters: int, *, time_limit: float | None = 5.0, **ask
     conflicts: 1 component, the largest of 2 blocks; at least 2 clusters needed
     cluster sizes: 2 to 2
     """
-    deadline = Deadline(read_time_limit(time_limit))
+    budget = Budget(read_time_limit(time_limit))
     constraints = Constraints.read(X_or_n, n_clusters, ConstraintArguments.read(**asked))
     blocks = Blocks.merge(constraints)
     conflicts = Conflicts.find(constraints, blocks, cap=MAX_FINDINGS)
-    findings, coloring = find_clashes(constraints, blocks, conflicts, deadline, cap=MAX_FINDINGS)
+    findings, coloring = find_clashes(constraints, blocks, conflicts, budget, cap=MAX_FINDINGS)
     undecided = _undecided(constraints, coloring)
     if not findings:
-        fitting = fit_together(constraints, blocks, conflicts.graph, deadline)
+        fitting = fit_together(constraints, blocks, conflicts.graph, budget)
         if fitting is False:
             findings = [combination(constraints)]
         elif fitting is None:
@@ -182,7 +182,7 @@ def check(X_or_n: Any, n_clusters: int, *, time_limit: float | None = 5.0, **ask
         findings=findings,
         n_omitted=omitted,
         undecided=undecided,
-        **_implied(constraints, blocks, conflicts.graph, deadline),
+        **_implied(constraints, blocks, conflicts.graph, budget),
     )
 
 
@@ -193,11 +193,11 @@ def _undecided(constraints: Constraints, coloring: ColoringVerdict) -> list[str]
     return [f"whether {k} clusters suffice for {n_open} of the conflict components"]
 
 
-def _implied(constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadline: Deadline) -> dict[str, Any]:
+def _implied(constraints: Constraints, blocks: Blocks, graph: LinkGraph, budget: Budget) -> dict[str, Any]:
     rows = blocks.sizes
     first, second, _ = graph.edges
     # Without conflicts one cluster is enough; with one, two are needed, even if no time is left for a clique.
-    needed = max(2, largest_clique(graph, deadline).size) if graph.n_edges else 1
+    needed = max(2, largest_clique(graph, budget).size) if graph.n_edges else 1
     ones = np.ones(graph.indices.size, dtype=np.int8)
     adjacency = csr_array((ones, graph.indices, graph.indptr), shape=(graph.n_blocks, graph.n_blocks))
     members = np.bincount(connected_components(adjacency, directed=False)[1])
@@ -253,7 +253,7 @@ def _range_words(sizes: NDArray[np.float64]) -> str:
 _MAX_STEPS = 20_000
 
 
-def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadline: Deadline) -> bool | None:
+def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, budget: Budget) -> bool | None:
     """Whether some labels keep all sizes, resources, shares and conflicts; None: not decided.
 
     Each of them alone is possible.
@@ -272,7 +272,7 @@ def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, dea
         resources=resources,
     )
     try:
-        assign_by(question, deadline=deadline)
+        assign_by(question, budget=budget)
     except InfeasibleError:
         return False
     except UndecidedError:

@@ -15,20 +15,20 @@ from konstrain.constraints.closure import Blocks
 from konstrain.constraints.findings import Finding, Hop, MustLinkPath, UncolorableRows, too_few_clusters
 from konstrain.constraints.inputs import Membership
 from konstrain.links import LinkGraph
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 def must_link_paths(
-    constraints: Constraints, blocks: Blocks, broken: list[tuple[str, int, int]], deadline: Deadline
+    constraints: Constraints, blocks: Blocks, broken: list[tuple[str, int, int]], budget: Budget
 ) -> Iterator[MustLinkPath]:
-    """Yield the shortest path between the rows of each pair inside a block; after the deadline only the first.
+    """Yield the shortest path between the rows of each pair inside a block; after the budget only the first.
 
     A step through a group or a label counts as one. Where rows must be apart because their labels differ, any two
     rows with different labels will do as ends.
     """
     graphs: dict[int, _BlockGraph] = {}
     for i, (source, a, b) in enumerate(broken):
-        if i and deadline.expired():
+        if i and budget.expired():
             return
         block = int(blocks.block_of[a])
         if block not in graphs:
@@ -150,26 +150,26 @@ class ColoringVerdict:
 
 
 def judge_coloring(
-    constraints: Constraints, blocks: Blocks, graph: LinkGraph, deadline: Deadline, *, cap: int
+    constraints: Constraints, blocks: Blocks, graph: LinkGraph, budget: Budget, *, cap: int
 ) -> ColoringVerdict:
     """Decide each connected component of the conflicts within the time that is left."""
     # More colours than blocks are never needed; the kernel counts them in 32 bits.
     k = min(constraints.n_clusters, graph.n_blocks)
-    component, verdict = _core.color_components(graph.indptr, graph.indices, k, deadline.remaining())
+    component, verdict = _core.color_components(graph.indptr, graph.indices, k, budget.remaining())
     failed = np.flatnonzero(verdict == 0)
     findings = []
     for i, part in enumerate(failed[:cap]):
         members = np.flatnonzero(component == part).astype(np.int32)
         # Each gets its share, so that one hard component does not leave the others unexplained.
-        seconds = deadline.remaining() / (min(failed.size, cap) - i)
+        seconds = budget.remaining() / (min(failed.size, cap) - i)
         witness = _shrink(constraints, blocks, graph, members, k, seconds)
         findings.append(too_few_clusters(constraints, witness))
     return ColoringVerdict(findings, failed.size, int((verdict < 0).sum()))
 
 
-def largest_clique(graph: LinkGraph, deadline: Deadline) -> NDArray[np.int32]:
+def largest_clique(graph: LinkGraph, budget: Budget) -> NDArray[np.int32]:
     """Return blocks that are all in conflict with each other: as many clusters are needed at least."""
-    clique: NDArray[np.int32] = _core.greedy_clique(graph.indptr, graph.indices, deadline.remaining())
+    clique: NDArray[np.int32] = _core.greedy_clique(graph.indptr, graph.indices, budget.remaining())
     return clique
 
 

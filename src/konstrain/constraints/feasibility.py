@@ -14,11 +14,11 @@ from konstrain.constraints.conflicts import ColoringVerdict, judge_coloring, mus
 from konstrain.constraints.findings import Finding, SizeSums, contradiction, listed_rows
 from konstrain.constraints.inputs import Amounts
 from konstrain.constraints.shares import Attribute
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 def find_clashes(
-    constraints: Constraints, blocks: Blocks, conflicts: Conflicts, deadline: Deadline, *, cap: int
+    constraints: Constraints, blocks: Blocks, conflicts: Conflicts, budget: Budget, *, cap: int
 ) -> tuple[list[Finding], ColoringVerdict]:
     """Return at most `cap` findings of each kind (contradictions, sizes, resources and shares, colouring).
 
@@ -26,7 +26,7 @@ def find_clashes(
     """
     found: list[Finding] = []
     if conflicts.broken:
-        paths = must_link_paths(constraints, blocks, conflicts.broken[:cap], deadline)
+        paths = must_link_paths(constraints, blocks, conflicts.broken[:cap], budget)
         found = [contradiction(constraints, path) for path in paths]
     if cap > 1 or not found:
         found += list(islice(size_findings(constraints, blocks), cap))
@@ -34,7 +34,7 @@ def find_clashes(
         found += list(islice(resource_findings(constraints, blocks), cap))
     if not conflicts.graph.n_edges or (found and cap == 1):
         return found, ColoringVerdict([], 0, 0)
-    coloring = judge_coloring(constraints, blocks, conflicts.graph, deadline, cap=cap)
+    coloring = judge_coloring(constraints, blocks, conflicts.graph, budget, cap=cap)
     return found + coloring.findings, coloring
 
 

@@ -18,7 +18,7 @@ from konstrain.constraints.inputs import Amounts, is_sparse, read_time_limit
 from konstrain.constraints.shares import Attribute, RuleName, RuleTable, bounded_attributes
 from konstrain.links import LinkGraph
 from konstrain.rounding import demand_rounding, unit_exponent, widened
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ class Problem:
         constraints = Constraints.read(X_or_n, n_clusters, asked)
         blocks = Blocks.merge(constraints)
         conflicts = Conflicts.find(constraints, blocks, cap=1)
-        found, coloring = find_clashes(constraints, blocks, conflicts, Deadline(seconds), cap=1)
+        found, coloring = find_clashes(constraints, blocks, conflicts, Budget(seconds), cap=1)
         if found:
             raise found[0].error()
         return cls._assemble(constraints, blocks, conflicts.graph, colorable=None if coloring.n_undecided else True)

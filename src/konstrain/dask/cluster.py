@@ -20,7 +20,7 @@ from konstrain.dask.passes import Place, Rows, Seen, joined_rows
 from konstrain.dask.rows import Source
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.distances import default_threads
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 # Answers that are added up at a time, by a worker while there are more and here in the end.
 FAN_IN = 16
@@ -132,7 +132,7 @@ class Partitions:
         self,
         function: Callable[..., Any],
         question: Any,
-        deadline: Deadline = NO_DEADLINE,
+        budget: Budget = UNLIMITED,
         *,
         kept: list[Any] | None = None,
     ) -> Any:
@@ -147,7 +147,7 @@ class Partitions:
             while len(answers) > FAN_IN:
                 groups = [answers[i : i + FAN_IN] for i in range(0, len(answers), FAN_IN)]
                 answers = self._client.map(_joined, groups, pure=False)
-            return _joined(self._results(answers, deadline))
+            return _joined(self._results(answers, budget))
 
     def rows_at(self, numbers: NDArray[np.int64]) -> Rows:
         """Fetch some rows, by their ascending numbers."""
@@ -174,13 +174,13 @@ class Partitions:
         cuts = np.searchsorted(numbers, self._first)
         return [(part, numbers[cuts[part] : cuts[part + 1]] - self._first[part]) for part in range(len(self.n_rows))]
 
-    def _results(self, futures: list[Any], deadline: Deadline) -> list[Any]:
-        left = deadline.remaining()
+    def _results(self, futures: list[Any], budget: Budget) -> list[Any]:
+        left = budget.remaining()
         try:
             distributed.wait(futures, timeout=left if np.isfinite(left) else None, return_when="ALL_COMPLETED")
             answers: list[Any] = self._client.gather(futures)
         except TimeoutError:
-            if not deadline.expired():
+            if not budget.expired():
                 raise
             self._client.cancel(futures)
             raise UndecidedError("time ran out within a pass over all rows") from None

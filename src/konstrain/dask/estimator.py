@@ -14,7 +14,7 @@ from rich.console import Console
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from konstrain import estimators
+from konstrain import estimators, stop
 from konstrain._sklearn import StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Assignment
@@ -33,16 +33,16 @@ from konstrain.dask.sample import Sample
 from konstrain.dask.start import first_centers
 from konstrain.dask.steps import RemoteLabels, RemoteSteps
 from konstrain.dask.weightless import place_weightless
-from konstrain.estimators._conventions import start_of, warn_not_converged
+from konstrain.estimators._conventions import warn_not_converged
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans.distances import default_threads
-from konstrain.kmeans.last_step import prove_last_step, work_limit
+from konstrain.kmeans.last_step import proof_budget, prove_last_step
 from konstrain.kmeans.loop import Loop
-from konstrain.kmeans.plan import STEP_NODES, choose_loop, is_plain
+from konstrain.kmeans.plan import choose_loop
 from konstrain.kmeans.restarts import draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.metrics import Violations, count_violations
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ cluster_shares_
         self
             The fitted estimator.
         """
-        deadline = Deadline(self.time_limit)
+        budget = Budget(self.time_limit)
         self.link_metric_, self.metric_choice_ = None, None
         labels = y if y is None or is_lazy(y) else membership_values(y)
         source = Source.of(X, sample_weight, demand, labels, category)
@@ -223,28 +223,25 @@ cluster_shares_
                 must_link=must_link, cannot_link=cannot_link, **self._bounds(overview.n_samples)
             )
             problem = build_problem(partitions, overview, self.n_clusters, asked)
-            steps, best = self._run(partitions, problem, deadline)
+            steps, best = self._run(partitions, problem, budget)
             self._keep_remote(partitions, problem, steps, best)
         return self
 
-    def _run(
-        self, partitions: Partitions, problem: RemoteProblem, deadline: Deadline
-    ) -> tuple[RemoteSteps, Clustering]:
+    def _run(self, partitions: Partitions, problem: RemoteProblem, budget: Budget) -> tuple[RemoteSteps, Clustering]:
         """Find a start, then run the loop over all rows."""
         seeds = draw_seeds(check_random_state(self.random_state), 2)
         sample = Sample.draw(partitions, problem, seeds[0])
-        centers = first_centers(self, partitions, sample, problem, seeds[1], deadline)
+        centers = first_centers(self, partitions, sample, problem, seeds[1], budget)
         steps = RemoteSteps(
             problem,
             violation_cost=self._price(partitions, problem, centers),
-            deadline=deadline,
+            budget=budget,
             n_threads=default_threads(),
-            max_nodes=STEP_NODES,
-            is_patient=is_plain(start_of(self, sample.rows.values), self.local_search),
+            step_work=stop.PARAMS.step_work,
             partitions=partitions,
             sample=sample,
         )
-        steps.tell = self._teller(steps, deadline)
+        steps.tell = self._teller(steps, budget)
         tol = self.tol * problem.overview.mean_variance if self.tol > 0 else 0.0
         loop = Loop(choose_loop(problem, self.local_search), steps, self.max_iter, tol)
         best = loop.run(centers)
@@ -263,7 +260,7 @@ cluster_shares_
         total: passes.Total = partitions.ask(passes.costs_everywhere, centers)
         return total.value / (problem.n_samples * problem.n_clusters)
 
-    def _teller(self, steps: RemoteSteps, deadline: Deadline) -> Callable[[RemoteLabels], None]:
+    def _teller(self, steps: RemoteSteps, budget: Budget) -> Callable[[RemoteLabels], None]:
         began, n_told = time.perf_counter(), 0
 
         def tell(labels: RemoteLabels) -> None:
@@ -277,7 +274,7 @@ cluster_shares_
                     highlight=False,
                 )
             if self.callback is not None and self.callback(now):
-                deadline.end()
+                budget.end()
 
         return tell
 
@@ -385,9 +382,9 @@ cluster_shares_
         steps = RemoteSteps(
             problem,
             violation_cost=price,
-            deadline=work_limit(cast("Any", problem), price, Deadline(self.time_limit))
+            budget=proof_budget(cast("Any", problem), Budget(self.time_limit))
             if problem.resources is not None
-            else Deadline(self.time_limit),
+            else Budget(self.time_limit),
             n_threads=default_threads(),
             partitions=partitions,
             sample=Sample.draw(partitions, problem, seed),

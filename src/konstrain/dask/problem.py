@@ -186,6 +186,11 @@ class RemoteProblem:
         """Confidences of soft links that every clustering breaks."""
         return 0.0 if self.tied is None else self.tied.problem.constant_penalty
 
+    @property
+    def links(self) -> LinkGraph | None:
+        """Links among the tied blocks, by their confidences."""
+        return None if self.tied is None else self.tied.problem.links
+
     def links_at(self, violation_cost: float | None) -> LinkGraph | None:
         """Links among the tied blocks."""
         return None if self.tied is None else self.tied.problem.links_at(violation_cost)

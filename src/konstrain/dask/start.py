@@ -14,7 +14,7 @@ from konstrain.dask.sample import Sample
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.estimators._conventions import start_of
 from konstrain.exceptions import InfeasibleError, UndecidedError
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # From this many clusters on the sample would be large and its search slow: k-means|| draws them from all rows.
 MANY_CLUSTERS = 1_000
@@ -82,13 +82,13 @@ def _added_up(partitions: Partitions, centers: NDArray[np.float64]) -> passes.Su
 
 
 def first_centers(
-    estimator: Any, partitions: Partitions, sample: Sample, problem: RemoteProblem, seed: int, deadline: Deadline
+    estimator: Any, partitions: Partitions, sample: Sample, problem: RemoteProblem, seed: int, budget: Budget
 ) -> NDArray[np.float64]:
     """Return the centers that the run over all rows begins with."""
     start = start_of(estimator, sample.rows.values)
     if isinstance(start.rule, np.ndarray):
         return start.rule.copy()
-    left = deadline.remaining()
+    left = budget.remaining()
     if start.rule == "k-means||" or (start.rule == "k-means++" and problem.n_clusters >= MANY_CLUSTERS):
         return scalable_centers(partitions, problem, seed)
     return searched_centers(estimator, sample, problem, seed, left if math.isfinite(left) else None)

@@ -28,9 +28,9 @@ from konstrain.dask.problem import RemoteProblem, RemoteRules, blocks_of
 from konstrain.dask.sample import Sample
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans import distances
-from konstrain.kmeans.steps import STEP_SHARE, Steps, centers_from
+from konstrain.kmeans.steps import Steps, centers_from
 from konstrain.links import LinkGraph
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 # Rows near a tie that come here: this share of all, within these limits, and no more costs than that.
 NEAR_SHARE = 1 / 32
@@ -117,14 +117,14 @@ class _View:
         self._horizon = -1.0
         self.is_new = False
 
-    def at(self, question: Question, deadline: Deadline) -> Sums:
+    def at(self, question: Question, budget: Budget) -> Sums:
         """Add up all rows; `is_new` tells whether that took a pass over all of them."""
         moved = span(question.rules, question.prices - self._prices) if self._kept else np.inf
         self.is_new = not moved + question.near_gap <= self._horizon
         if self.is_new:
             self._kept = self._partitions.keep(passes.keep, question)
             self._prices, self._horizon = question.prices, question.width
-        found: Sums = self._partitions.ask(passes.look_again, question, deadline, kept=self._kept)
+        found: Sums = self._partitions.ask(passes.look_again, question, budget, kept=self._kept)
         return found
 
 
@@ -197,9 +197,9 @@ class RemoteSteps(Steps):
         return cast("RemoteProblem", self.problem)
 
     @property
-    def _due(self) -> Deadline:
-        """The deadline; the first step is taken however late it is: without it there would be no labels."""
-        return self.deadline if self._any else NO_DEADLINE
+    def _due(self) -> Budget:
+        """The budget; the first step is taken however late it is: without it there would be no labels."""
+        return self.budget if self._any else UNLIMITED
 
     @cached_property
     def _blocks(self) -> Rows:
@@ -373,7 +373,7 @@ class RemoteSteps(Steps):
         except InfeasibleError:
             return None
         except UndecidedError:
-            if not has_rules or self.deadline.expired():
+            if not has_rules or self.budget.expired():
                 raise
             return None  # with other rows it may be easier
         if answer.prices is None:
@@ -381,10 +381,10 @@ class RemoteSteps(Steps):
         return answer
 
     def solve(self, question: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
-        """Answer a question of assignment in the time that is left; of rules only if a few branchings suffice."""
-        if question.resources is None or self.max_nodes is None:
+        """Solve an assignment problem within the budget of a step; with rules, only if time suffices."""
+        if question.resources is None or self.step_work is None:
             return super().solve(question, warm)
-        return assign_by(question, warm=warm, deadline=self.deadline.brief(STEP_SHARE, self.max_nodes))
+        return assign_by(question, warm=warm, budget=self.budget.part(work=self.step_work))
 
     def _judged(
         self, core: _Core, answer: Assignment, bounded: _Bounded, prices: NDArray[np.float64], reach: float
@@ -399,12 +399,10 @@ class RemoteSteps(Steps):
         if not answer.proven or rise == np.inf:
             bound = answer.lower_bound
             if rise < np.inf:
-                bound = min(bound, bound_at(core.problem, answer.prices, self.deadline) + rise)
+                bound = min(bound, bound_at(core.problem, answer.prices, self.budget) + rise)
             return _Verdict(True, answer.proven, bound, 0.0)
         relaxed = (
-            answer.lower_bound
-            if answer.engine == "transport"
-            else bound_at(core.problem, answer.prices, self.deadline)
+            answer.lower_bound if answer.engine == "transport" else bound_at(core.problem, answer.prices, self.budget)
         )
         bound = min(answer.lower_bound, relaxed + rise)
         is_proved = core.problem.closes_gap(answer.cost, bound)
@@ -515,7 +513,7 @@ class RemoteSteps(Steps):
         saved = float(remote.weights @ ((means - remote.centers) ** 2).sum(axis=1))
         if saved <= MOST_CANCELLED * remote.cost:
             return remote.cost - saved + float(remote.weights @ ((means - centers) ** 2).sum(axis=1))
-        total: passes.Total = self.partitions.ask(passes.costs_of, (remote.labelling, centers), self.deadline)
+        total: passes.Total = self.partitions.ask(passes.costs_of, (remote.labelling, centers), self.budget)
         tied = self._asked.tied
         scatter = 0.0 if tied is None or tied.problem.scatter is None else float(tied.problem.scatter.sum())
         return total.value - scatter

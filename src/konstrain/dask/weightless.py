@@ -20,7 +20,7 @@ def place_weightless(steps: RemoteSteps, best: Clustering) -> Clustering:
     demand, k = tied.problem.demand, steps.problem.n_clusters
     others = labels.sizes - np.bincount(labels.tied, demand, k)
     here = steps.with_room_for_tied(labels) if steps.problem.has_bounds else _free_to_move(tied.problem, labels)
-    placed = weightless.place_weightless(here, replace(best, block_labels=labels.tied), steps.deadline).block_labels
+    placed = weightless.place_weightless(here, replace(best, block_labels=labels.tied), steps.budget).block_labels
     rule, own = labels.labelling, labels.labelling.labels.copy()
     own[np.searchsorted(rule.numbers, tied.numbers)] = tied.problem.expand(placed)
     sizes = others + np.bincount(placed, demand, k)

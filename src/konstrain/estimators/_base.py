@@ -30,15 +30,14 @@ from konstrain.estimators._conventions import (
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
-from konstrain.kmeans.last_step import prove_last_step, work_limit
+from konstrain.kmeans.last_step import proof_budget, prove_last_step
 from konstrain.kmeans.loop import Loop
-from konstrain.kmeans.plan import deal_out_time
 from konstrain.kmeans.restarts import Restarts, Run, draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.weightless import place_weightless
 from konstrain.metrics import Violations, count_violations
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # Parameters of estimators that bound what clusters hold.
 BOUNDS = ("size_min", "size_max", "share_min", "share_max", "share_tolerance")
@@ -129,13 +128,13 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     def _fit(self, X: Any, asked: ConstraintArguments) -> ConstraintArguments:
         """Fit under the arguments of `fit` and the bounds among the parameters; return both together."""
         X = validated_rows(self, X)
-        deadline = Deadline(self.time_limit)
+        budget = Budget(self.time_limit)
         self._refuse_untaken(asked, X.shape[0])
         asked = replace(asked, labels=partial_labels_of(asked.labels, X.shape[0]), **self._bounds(X.shape[0]))
-        self._learn_metric(X, asked, deadline)
+        self._learn_metric(X, asked, budget)
         rows = self._measured(X)
         problem = self._build_problem(rows, asked)
-        best = place_weightless(problem, self._search(rows, problem, deadline), deadline)
+        best = place_weightless(problem, self._search(rows, problem, budget), budget)
         self._keep(rows, problem, best)
         if rows is not X:
             self._keep_centers_of(X, problem)
@@ -153,7 +152,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         if not self._takes_confidences:
             refuse_confidences(type(self).__name__, n_samples, **asked.links)
 
-    def _learn_metric(self, X: Any, asked: ConstraintArguments, deadline: Deadline) -> None:
+    def _learn_metric(self, X: Any, asked: ConstraintArguments, budget: Budget) -> None:
         """Learn how distances are measured; Euclidean ones unless an estimator overrides this."""
 
     def _keep_centers_of(self, X: Any, problem: Problem) -> None:
@@ -178,17 +177,16 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         """Return the bounds on sizes and shares among the parameters, by name."""
         return {name: getattr(self, name) for name in BOUNDS if hasattr(self, name)}
 
-    def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
+    def _search(self, X: Any, problem: Problem, budget: Budget) -> Clustering:
         """Run the restarts and return the best."""
         start = start_of(self, X)
         if start.is_given:
             warn_of_one_start(self)
         seeds = draw_seeds(check_random_state(self.random_state), self._n_runs(problem, start))
-        run = self._make_run(X, problem, start, deadline, seeds[0])
-        dealt = deal_out_time(run, len(seeds))
+        run = self._make_run(X, problem, start, budget, seeds[0])
         restarts = Restarts(
-            dealt,
-            dealt.loop.steps.deadline,
+            run,
+            budget,
             n_jobs=self.n_jobs,
             verbose=int(self.verbose),
             callback=self.callback,
@@ -200,7 +198,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         return best
 
     @abstractmethod
-    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
+    def _make_run(self, X: Any, problem: Problem, start: Start, budget: Budget, first_seed: int) -> Run:
         """Say how one run goes: its loop, its steps, what follows."""
 
     def _n_runs(self, problem: Problem, start: Start) -> int:
@@ -298,8 +296,8 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         price = self._price_of_new_links(costs) if problem.has_soft_links else None
         if price is not None and problem.links is not None:
             price = problem.links.enough(price, float((costs.max(axis=1) - costs.min(axis=1)).sum()))
-        deadline = work_limit(problem, price, Deadline(self.time_limit))
-        answer = assign_by(problem.assignment_problem(costs, price), deadline=deadline)
+        budget = proof_budget(problem, Budget(self.time_limit))
+        answer = assign_by(problem.assignment_problem(costs, price), budget=budget)
         if not answer.proven:
             warn_caller(
                 "the time limit ended the assignment of the new rows before it was proved optimal: labels are "

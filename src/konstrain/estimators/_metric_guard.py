@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from konstrain.constraints.inputs import Links
 from konstrain.estimators._alternation import Cluster, learn_with_clusters
 from konstrain.metrics import are_apart
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 N_FOLDS = 5
 # Fewer links than this are dealt anew, to ask each of them about more than one clustering.
@@ -51,7 +51,7 @@ class MetricChoice:
 
 
 def choose_kind(
-    X: NDArray[Any], must: Links, cannot: Links, cluster: Cluster, rng: np.random.Generator, deadline: Deadline
+    X: NDArray[Any], must: Links, cannot: Links, cluster: Cluster, rng: np.random.Generator, budget: Budget
 ) -> MetricChoice:
     """Return the kind of metric whose clusterings get held-out links right most often."""
     links = _Dealt.of(must, cannot)
@@ -64,7 +64,7 @@ def choose_kind(
     for _ in range(n_deals):
         fold_of = rng.permutation(len(links.pairs)) % N_FOLDS
         for fold in np.unique(fold_of):
-            if deadline.expired():
+            if budget.expired():
                 return MetricChoice(None)
             seen, held = links.taken(fold_of != fold), links.taken(fold_of == fold)
             for kind, is_right in right.items():

@@ -24,7 +24,7 @@ from konstrain.kmeans.restarts import Run
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps, centers_from
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 class BCKMeans(BaseConstrainedKMeans):
@@ -191,10 +191,10 @@ class BCKMeans(BaseConstrainedKMeans):
             del self._linear
         return self
 
-    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
+    def _make_run(self, X: Any, problem: Problem, start: Start, budget: Budget, first_seed: int) -> Run:
         steps = PenaltySteps(
             problem,
-            deadline=deadline,
+            budget=budget,
             n_threads=default_threads(),
             ridge=self.ridge,
             rho_0=self.penalty,
@@ -252,7 +252,7 @@ class PenaltySteps(Steps):
     def plain_kmeans(self, centers: NDArray[np.float64]) -> Clustering:
         """K-means without sizes and cannot-links."""
         free = replace(self.problem, conflicts=None, links=None, size_min=None, size_max=None)
-        return Loop(lloyd, Steps(free, deadline=self.deadline, n_threads=self.n_threads)).run(centers)
+        return Loop(lloyd, Steps(free, budget=self.budget, n_threads=self.n_threads)).run(centers)
 
     def ridge_centers(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
         """Equation (8): for a binary S the matrix to invert is diagonal, the weights of the clusters plus lambda."""
@@ -276,7 +276,7 @@ class PenaltySteps(Steps):
         """One exact assignment step (9), the further constraints included."""
         if self.rules is None:
             return self.solve(question)
-        answer = self.model(question).solve(deadline=self.deadline)
+        answer = self.model(question).solve(budget=self.budget)
         if answer.status == "infeasible":
             raise InfeasibleError(
                 "no assignment keeps the linear constraints together with the links and sizes", reason="combination"
@@ -322,7 +322,7 @@ class PenaltySteps(Steps):
             # Bounds as given: the rounding that whole labels are forgiven would leave shares just off 0 and 1.
             rules = rules_as_given(question)
             self._relaxation = replace(self.model(question), rules=rules).relaxation()
-        return self._relaxation.solve(costs, deadline=self.deadline)
+        return self._relaxation.solve(costs, budget=self.budget)
 
 
 def rules_as_given(question: AssignmentProblem) -> Rules:

@@ -17,7 +17,7 @@ from konstrain.kmeans.restarts import Run
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 class BLPKMeans(BaseConstrainedKMeans):
@@ -92,8 +92,8 @@ class BLPKMeans(BaseConstrainedKMeans):
 
     _takes_confidences: ClassVar[bool] = False
 
-    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
-        steps = DistanceSteps(problem, deadline=deadline, n_threads=default_threads(), rows=_canonical(X))
+    def _make_run(self, X: Any, problem: Problem, start: Start, budget: Budget, first_seed: int) -> Run:
+        steps = DistanceSteps(problem, budget=budget, n_threads=default_threads(), rows=_canonical(X))
         if isinstance(start.rule, str) and start.rule == "random":
             start = replace(start, rule=distinct_rows)
         return Run(Loop(while_distance_falls, steps, self.max_iter), start)

@@ -30,7 +30,7 @@ from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.search import Search, n_seeds, suits
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 if TYPE_CHECKING:
     from konstrain.exact.certificate import Certificate
@@ -306,17 +306,17 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         certificate = certify(X, bound=bound, gap=gap, time_limit=time_limit, **asked, **options)
         return certificate if self.link_metric_ is None else replace(certificate, metric=str(self.link_metric_))
 
-    def _learn_metric(self, X: Any, asked: ConstraintArguments, deadline: Deadline) -> None:
+    def _learn_metric(self, X: Any, asked: ConstraintArguments, budget: Budget) -> None:
         self.link_metric_, self.metric_choice_ = None, None
         if self.metric is not None:
-            self.link_metric_, self.metric_choice_ = learned_metric(self, X, asked, deadline)
+            self.link_metric_, self.metric_choice_ = learned_metric(self, X, asked, budget)
 
     def _measured(self, X: Any) -> Any:
         return X if self.link_metric_ is None else measured(self.link_metric_, X)
 
-    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
+    def _make_run(self, X: Any, problem: Problem, start: Start, budget: Budget, first_seed: int) -> Run:
         run = plan_run(
-            Steps(problem, deadline=deadline, n_threads=default_threads()),
+            Steps(problem, budget=budget, n_threads=default_threads()),
             start,
             first_seed,
             max_iter=self.max_iter,
@@ -353,17 +353,17 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         is_searched = self.local_search and not loop.steps.problem.is_free and not best.interrupted
         return relocate_centers(loop, best, seed) if is_searched else best
 
-    def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
+    def _search(self, X: Any, problem: Problem, budget: Budget) -> Clustering:
         start = start_of(self, X)
         if not suits(problem, start, self.local_search):
-            return super()._search(X, problem, deadline)
+            return super()._search(X, problem, budget)
         if start.is_given:
             warn_of_one_start(self)
         n_runs = 1 if start.is_given and self.local_search == "auto" else None
         if self.n_init != "auto" and not start.is_given:
             n_runs = int(self.n_init)
         seeds = draw_seeds(check_random_state(self.random_state), n_seeds(n_runs))
-        loop = self._make_run(X, problem, start, deadline, seeds[0]).loop
+        loop = self._make_run(X, problem, start, budget, seeds[0]).loop
         search = Search(
             loop.steps,
             start,

@@ -23,7 +23,7 @@ from konstrain.exceptions import NotProvenWarning, UndecidedError
 from konstrain.gap import relative_gap
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 class ExactKMeans(BaseConstrainedKMeans):
@@ -180,12 +180,12 @@ class ExactKMeans(BaseConstrainedKMeans):
     def _build_problem(self, X: Any, asked: ConstraintArguments) -> Problem:
         return super()._build_problem(_dense(X), asked)
 
-    def _search(self, X: Any, problem: Problem, deadline: Deadline) -> Clustering:
+    def _search(self, X: Any, problem: Problem, budget: Budget) -> Clustering:
         if (problem.weight == 0).any():
             row = problem.first_rows[np.argmin(problem.weight)]
             raise ValueError(f"row {row} and all rows tied to it have weight 0; leave rows without weight out")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        limits = Limits(self.gap, deadline, self.node_limit, self.n_jobs, seed, self.bound, self._told)
+        limits = Limits(self.gap, budget, self.node_limit, self.n_jobs, seed, self.bound, self._told)
         rows = _dense(X)
         tree = solve(ProofTask(rows, problem, self._rules), limits, start=self._start(rows, seed))
         if tree.labels is None:

@@ -24,7 +24,7 @@ from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps, centers_from
 from konstrain.metrics import Violations
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # Beyond this a multiplier grows no more: products with weights and costs must stay finite.
 LARGEST_MULTIPLIER = 1e100
@@ -175,10 +175,10 @@ default="random-partition"
             asked = replace(asked, cannot_link=np.column_stack([pairs, np.ones(len(pairs))]))
         return super()._build_problem(X, asked)
 
-    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
+    def _make_run(self, X: Any, problem: Problem, start: Start, budget: Budget, first_seed: int) -> Run:
         steps = LagrangianSteps(
             problem,
-            deadline=deadline,
+            budget=budget,
             n_threads=default_threads(),
             conflicts=CannotLinks.of(problem),
             multiplier=self.multiplier,
@@ -364,7 +364,7 @@ class LagrangianSteps(Steps):
         """Move the block whose move saves most violations, at least cost, until no single move saves any."""
         moved = labels.copy()
         costs, linked = self.costs(centers), np.unique([self.conflicts.first, self.conflicts.second])
-        while not self.deadline.expired():
+        while not self.budget.expired():
             met = self.conflicts.n_met(moved, len(centers))[linked]
             saved = np.take_along_axis(met, moved[linked, None], axis=1) - met
             most = saved.max()

@@ -14,7 +14,7 @@ from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.restarts import Run
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 class MatchingKMeans(BaseConstrainedKMeans):
@@ -121,6 +121,6 @@ class MatchingKMeans(BaseConstrainedKMeans):
         )
         self.n_local_trials = n_local_trials
 
-    def _make_run(self, X: Any, problem: Problem, start: Start, deadline: Deadline, first_seed: int) -> Run:
-        steps = Steps(problem, deadline=deadline, n_threads=default_threads())
+    def _make_run(self, X: Any, problem: Problem, start: Start, budget: Budget, first_seed: int) -> Run:
+        steps = Steps(problem, budget=budget, n_threads=default_threads())
         return Run(Loop(lloyd, steps, self.max_iter), replace(start, n_trials=self.n_local_trials))

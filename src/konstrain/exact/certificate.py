@@ -18,7 +18,7 @@ from konstrain.exact.solve import BOUNDS, Limits, solve
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,13 +191,13 @@ def certify(
         plain |= {"partial_labels": partial_labels, "sample_weight": sample_weight, "violation_cost": violation_cost}
         if problem.amounts is None:
             plain |= {"size_min": size_min, "size_max": size_max, "demand": demand}
-        return _certificate_without_rules(task, asked, Deadline(time_limit), {**plain, **options}, began)
+        return _certificate_without_rules(task, asked, Budget(time_limit), {**plain, **options}, began)
     if bound == "parts" or (bound == "auto" and problem.n_blocks >= PARTS.many_blocks):
-        by_parts = PartsLimits(gap, Deadline(time_limit), size, n_jobs, client, resume, random_state, callback)
+        by_parts = PartsLimits(gap, Budget(time_limit), size, n_jobs, client, resume, random_state, callback)
         return _by_parts(task, by_parts, asked, began)
     if client is not None or resume is not None or size is not None:
         raise ValueError(f"part_size, client and resume are for bound='parts'; {_why_not_parts(bound, problem)}")
-    by_tree = Limits(gap, Deadline(time_limit), None, n_jobs, random_state, bound, callback)
+    by_tree = Limits(gap, Budget(time_limit), None, n_jobs, random_state, bound, callback)
     return _by_tree(task, by_tree, asked, began)
 
 
@@ -220,20 +220,20 @@ def _by_tree(task: ProofTask, limits: Limits, asked: NDArray[np.int32] | None, b
 
 
 def _certificate_without_rules(
-    task: ProofTask, asked: NDArray[np.int32] | None, deadline: Deadline, arguments: dict[str, Any], began: float
+    task: ProofTask, asked: NDArray[np.int32] | None, budget: Budget, arguments: dict[str, Any], began: float
 ) -> Certificate:
     """Certify labels that keep shares and resources by a bound that leaves these out."""
     problem = task.problem
     if asked is None:
         # Labels of the bound's own search would not keep them.
-        share = Deadline(FIRST_SHARE * deadline.remaining() if np.isfinite(deadline.remaining()) else None)
+        share = Budget(FIRST_SHARE * budget.remaining() if np.isfinite(budget.remaining()) else None)
         found = find_clustering(
             task.X, problem, share, seed=arguments["random_state"], n_init=None, violation_cost=task.violation_cost
         )
         if found is None:
             raise UndecidedError("no clustering that keeps all constraints was found in time; raise time_limit")
         asked = problem.expand(found.block_labels).astype(np.int32)
-    left = deadline.remaining()
+    left = budget.remaining()
     arguments["time_limit"] = left if np.isfinite(left) else None
     bounded = certify(task.X, problem.n_clusters, **arguments)
     cost = task.cost_of(asked)

@@ -14,7 +14,7 @@ from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.search import Search, n_seeds, suits
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # Share of the remaining time for the first search for labels; a larger one leaves less for the proof.
 FIRST_SHARE = 0.3
@@ -23,7 +23,7 @@ FIRST_SHARE = 0.3
 def find_clustering(
     X: Any,
     problem: Problem,
-    deadline: Deadline,
+    budget: Budget,
     *,
     seed: int = 0,
     centers: NDArray[np.float64] | None = None,
@@ -38,7 +38,7 @@ def find_clustering(
         The rows.
     problem : Problem
         What to cluster.
-    deadline : Deadline
+    budget : Budget
         When to end at the latest.
     seed : int
         Seed of the restarts.
@@ -55,13 +55,13 @@ def find_clustering(
         When no labels keep all constraints.
     """
     start = Start(X, "k-means++" if centers is None else centers)
-    steps = Steps(problem, deadline=deadline, n_threads=default_threads())
+    steps = Steps(problem, budget=budget, n_threads=default_threads())
     n_runs = auto_runs(problem, start) if n_init is None else n_init
     seeds = draw_seeds(np.random.RandomState(seed), max(n_runs, n_seeds(n_init)))
     try:
         run = plan_run(steps, start, seeds[0], violation_cost=0.0 if violation_cost is None else violation_cost)
         if suits(problem, start, "auto"):
             return Search(run.loop.steps, start, n_runs=1 if start.is_given else n_init).best(seeds)
-        return Restarts(run, deadline).best(seeds[:n_runs])
+        return Restarts(run, budget).best(seeds[:n_runs])
     except UndecidedError:
         return None

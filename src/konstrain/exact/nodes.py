@@ -13,7 +13,7 @@ from konstrain.exact.sdp.bound import SdpBound, SdpResult
 from konstrain.exact.sdp.sized import SizedBound, are_known_and_differ
 from konstrain.exact.task import Branch, Pair, ProofTask
 from konstrain.exceptions import InfeasibleError
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # A soft link counts as broken in the relaxed clustering from this share of the highest price on.
 BROKEN = 0.01
@@ -46,7 +46,7 @@ class Node(Protocol):
         """No clustering of this branch costs less."""
         ...
 
-    def run(self, upper_bound: float, gap: float, deadline: Deadline) -> Verdict:
+    def run(self, upper_bound: float, gap: float, budget: Budget) -> Verdict:
         """Raise the bound until it meets the upper bound, stalls, or time is up."""
         ...
 
@@ -81,9 +81,9 @@ class SemidefiniteNode:
         """See `Node`."""
         return self._bound.lower_bound + self._penalty
 
-    def run(self, upper_bound: float, gap: float, deadline: Deadline) -> Verdict:
+    def run(self, upper_bound: float, gap: float, budget: Budget) -> Verdict:
         """See `Node`."""
-        result = self._run_bound(upper_bound - self._penalty, gap, deadline)
+        result = self._run_bound(upper_bound - self._penalty, gap, budget)
         if result.interrupted:
             return Verdict("interrupted")
         labels = self._rounded(result.Z)
@@ -93,17 +93,17 @@ class SemidefiniteNode:
             return Verdict("limit", labels)
         return Verdict("open", labels)
 
-    def _run_bound(self, upper_bound: float, gap: float, deadline: Deadline) -> SdpResult:
+    def _run_bound(self, upper_bound: float, gap: float, budget: Budget) -> SdpResult:
         """Run the bound; where it stalls at the root and sizes differ, that with a matrix for each size too.
 
         Either may be the better one, and children go on with it: cuts of parts see sizes that hardly differ, matrices
         of their own say which rows are in clusters of which size.
         """
-        result = self._bound.run(upper_bound, gap, deadline)
+        result = self._bound.run(upper_bound, gap, budget)
         if result.status != "stalled" or self._bound.depth > 0 or not are_known_and_differ(self.task.problem):
             return result
         sized = SizedBound(self.task.problem)
-        of_sized = sized.run(upper_bound, gap, deadline)
+        of_sized = sized.run(upper_bound, gap, budget)
         if of_sized.interrupted or sized.lower_bound > self._bound.lower_bound:
             sized.lower_bound = max(sized.lower_bound, self._bound.lower_bound)
             self._bound, result = sized, of_sized
@@ -195,9 +195,9 @@ class ColumnNode:
         """See `Node`; never below the parent's."""
         return max(self._bound.lower_bound, self._floor)
 
-    def run(self, upper_bound: float, gap: float, deadline: Deadline) -> Verdict:
+    def run(self, upper_bound: float, gap: float, budget: Budget) -> Verdict:
         """See `Node`."""
-        result = self._bound.run(upper_bound, gap, deadline)
+        result = self._bound.run(upper_bound, gap, budget)
         self.has_stalled = result.status == "stalled"
         status = {"closed": "closed", "infeasible": "closed", "limit": "limit"}.get(result.status, "open")
         return Verdict(status, result.incumbent_labels)

@@ -14,7 +14,7 @@ from konstrain.exact.nodes import ColumnNode, Node, SemidefiniteNode, Verdict
 from konstrain.exact.task import ProofTask
 from konstrain.exact.tree import TracePoint, Tree
 from konstrain.exceptions import InfeasibleError, UndecidedError
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # What a caller may ask for.
 BOUNDS = ("auto", "column-generation", "sdp")
@@ -34,7 +34,7 @@ class Limits:
     """How far and how long to search."""
 
     gap: float
-    deadline: Deadline
+    budget: Budget
     node_limit: int | None = None
     n_jobs: int | None = None
     seed: int = 0
@@ -70,7 +70,7 @@ def solve(
     tree = Tree(
         task,
         gap=limits.gap,
-        deadline=limits.deadline,
+        budget=limits.budget,
         node_limit=limits.node_limit,
         n_jobs=limits.n_jobs,
         on_progress=limits.on_progress,
@@ -100,10 +100,10 @@ def solve(
 def _refuse_impossible(problem: Problem, limits: Limits) -> None:
     """Raise when sizes and conflicts do not fit together: the tree would find out by looking at every clustering."""
     free = np.zeros((problem.n_blocks, problem.n_clusters))
-    share = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
+    share = Budget(FIRST_SHARE * limits.budget.remaining()) if _is_limited(limits) else limits.budget
     try:
         # Soft links, broken for nothing here, never make a problem infeasible.
-        assign_by(problem.assignment_problem(free, 0.0 if problem.has_soft_links else None), deadline=share)
+        assign_by(problem.assignment_problem(free, 0.0 if problem.has_soft_links else None), budget=share)
     except UndecidedError:
         return  # the search may still find out
     except InfeasibleError as error:
@@ -128,7 +128,7 @@ def _choose_root(
     per_cluster = problem.n_blocks / problem.n_clusters
     if _is_for_columns(problem) and (per_cluster <= FEW_BLOCKS_PER_CLUSTER or problem.n_blocks <= FEW_BLOCKS):
         root = ColumnNode.root(task, limits.seed, first, node_limit=RACE_NODES)
-        verdict = root.run(tree.upper_bound, limits.gap, limits.deadline)
+        verdict = root.run(tree.upper_bound, limits.gap, limits.budget)
         tree.offer(verdict.labels)
         if not root.has_stalled:
             return root, verdict
@@ -144,33 +144,33 @@ def _is_for_columns(problem: Problem) -> bool:
 
 def _columns_for_labels(task: ProofTask, limits: Limits, tree: Tree) -> None:
     """Generate columns without proof and look for a better clustering among them."""
-    share = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
+    share = Budget(FIRST_SHARE * limits.budget.remaining()) if _is_limited(limits) else limits.budget
     root = ColumnNode.root(task, limits.seed, tree.labels, node_limit=1)
     tree.offer(root.run(tree.upper_bound, limits.gap, share).labels)
 
 
 def _is_limited(limits: Limits) -> bool:
-    return bool(np.isfinite(limits.deadline.remaining()))
+    return bool(np.isfinite(limits.budget.remaining()))
 
 
 def _find_first_labels(task: ProofTask, limits: Limits, tree: Tree) -> None:
-    deadline = Deadline(FIRST_SHARE * limits.deadline.remaining()) if _is_limited(limits) else limits.deadline
-    tree.offer(_kmeans(task, task.problem, None, limits.seed, deadline, tree))
+    budget = Budget(FIRST_SHARE * limits.budget.remaining()) if _is_limited(limits) else limits.budget
+    tree.offer(_kmeans(task, task.problem, None, limits.seed, budget, tree))
 
 
 def _improve(task: ProofTask, node: Node, limits: Limits, tree: Tree) -> NDArray[np.int32] | None:
     try:
         problem = task.problem_of(node.branch)
-        return _kmeans(task, problem, NODE_RESTARTS, limits.seed + 1, limits.deadline, tree)
+        return _kmeans(task, problem, NODE_RESTARTS, limits.seed + 1, limits.budget, tree)
     except InfeasibleError:
         return None  # the further links of this node rule out every clustering
 
 
 def _kmeans(
-    task: ProofTask, problem: Problem, n_init: int | None, seed: int, deadline: Deadline, tree: Tree
+    task: ProofTask, problem: Problem, n_init: int | None, seed: int, budget: Budget, tree: Tree
 ) -> NDArray[np.int32] | None:
     """Labels of rows by `find_clustering`; None when no feasible ones are found in time."""
-    best = find_clustering(task.X, problem, deadline, seed=seed, n_init=n_init, violation_cost=task.violation_cost)
+    best = find_clustering(task.X, problem, budget, seed=seed, n_init=n_init, violation_cost=task.violation_cost)
     if best is None:
         return None
     labels: NDArray[np.int32] = problem.expand(best.block_labels)

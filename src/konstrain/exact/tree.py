@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from konstrain.exact.nodes import Node, Verdict
 from konstrain.exact.task import ProofTask
 from konstrain.gap import relative_gap
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # After so many nodes in a row in which nothing better was found, a better clustering is looked for in every so many:
 # under sizes and links the search takes longer than the bound, and the first clustering is mostly the best one.
@@ -46,7 +46,7 @@ class Tree:
         What is asked.
     gap : float
         Relative gap at which a clustering counts as proved.
-    deadline : Deadline
+    budget : Budget
         When to end at the latest.
     node_limit : int or None
         Most nodes to look at.
@@ -60,7 +60,7 @@ class Tree:
 
     task: ProofTask
     gap: float
-    deadline: Deadline
+    budget: Budget
     node_limit: int | None = None
     n_jobs: int | None = None
     on_progress: Callable[[TracePoint], object] | None = None
@@ -118,7 +118,7 @@ class Tree:
 
     def _is_over(self) -> bool:
         out_of_nodes = self.node_limit is not None and self.n_nodes >= self.node_limit
-        return self.is_closed or out_of_nodes or self.deadline.expired()
+        return self.is_closed or out_of_nodes or self.budget.expired()
 
     def _look_at(self, nodes: list[Node]) -> bool:
         """Run some nodes and act on what they say, in order; returns whether the search has to end."""
@@ -149,8 +149,8 @@ class Tree:
 
     def _run(self, nodes: list[Node]) -> list[Verdict]:
         if len(nodes) == 1:
-            return [nodes[0].run(self.upper_bound, self.gap, self.deadline)]
-        calls = (delayed(node.run)(self.upper_bound, self.gap, self.deadline) for node in nodes)
+            return [nodes[0].run(self.upper_bound, self.gap, self.budget)]
+        calls = (delayed(node.run)(self.upper_bound, self.gap, self.budget) for node in nodes)
         return list(Parallel(n_jobs=len(nodes), prefer="threads")(calls))
 
     def _act(self, node: Node, verdict: Verdict) -> bool:
@@ -165,9 +165,9 @@ class Tree:
         self._improve(node, is_last=pair is None)
         if pair is None:
             # One clustering is left in here, and it was offered, unless time ran out while it was looked for.
-            if self.deadline.expired():
+            if self.budget.expired():
                 self._push(node)
-            return self.deadline.expired()
+            return self.budget.expired()
         for child in node.children(pair):
             self._push(child)
         return False

@@ -1,24 +1,14 @@
 """The last step of a search, proved to the end: the steps before it need only be good."""
 
-import math
 from dataclasses import replace
 
+from konstrain import stop
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.result import Clustering, is_lower
-from konstrain.stop import Deadline, Looks
-
-# Without a time limit a proof may take hours where sizes meet soft links or unequal demand. It ends when the solver's
-# looks at whether to go on, times the square of the choices (blocks and links, in each cluster), reach this: about
-# what its linear programs cost between two looks, and, unlike time, the same on every machine.
-LAST_WORK = 200_000_000
-# The same for resources and shares, counted in branchings: gaps of these are narrowed by many small cores.
-RULES_WORK = 40_000_000
-# Cores are asked about resources and shares no more often than this, and beyond this many choices not at all.
-LAST_ROUNDS = 2
-MOST_CHOICES = 100_000
+from konstrain.stop import Budget
 
 
 def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
@@ -27,7 +17,7 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     Parameters
     ----------
     loop : Loop
-        The loop that led here, whose steps ended after a limited number of branchings.
+        The loop that led here, whose steps had limited work.
     best : Clustering
         Where it ended.
 
@@ -38,10 +28,8 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
         much some might be, unless time ended before any bound.
     """
     steps = loop.steps
-    exact = replace(steps, max_nodes=None, deadline=work_limit(steps.problem, steps.violation_cost, steps.deadline))
-    n_left = LAST_ROUNDS if steps.problem.resources is not None and exact.deadline.max_nodes is not None else math.inf
-    while not (best.proven or best.interrupted or steps.max_nodes is None or exact.deadline.expired() or n_left <= 0):
-        n_left -= 1
+    exact = replace(steps, step_work=None, budget=proof_budget(steps.problem, steps.budget))
+    while not (best.proven or best.interrupted or steps.step_work is None) and exact.budget.affords(0.0):
         try:
             answer = exact.step(best.centers, best.assignment)
             means = exact.centers_of(answer.labels, best.centers)
@@ -65,13 +53,7 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     return best
 
 
-def work_limit(problem: Problem, violation_cost: float | None, deadline: Deadline) -> Deadline:
-    """Return the time that is left for a proof; where no limit was set and it could be endless, most work."""
+def proof_budget(problem: Problem, budget: Budget) -> Budget:
+    """Return the budget for a proof: limited work where no time limit is given and the proof might take hours."""
     is_easy = problem.has_unit_demand and not problem.has_soft_links and problem.resources is None
-    if is_easy or math.isfinite(deadline.remaining()):
-        return deadline
-    links = problem.links_at(violation_cost)
-    choices = (problem.n_blocks + (0 if links is None else links.n_edges)) * problem.n_clusters
-    if problem.resources is None:
-        return Deadline(None, looks=Looks(max(1, LAST_WORK // choices**2)))
-    return Deadline(None, max_nodes=max(1, RULES_WORK // choices**2), is_brief=choices > MOST_CHOICES)
+    return budget if is_easy or budget.is_timed else budget.part(work=stop.PARAMS.work)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from konstrain.assignment import Assignment
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.result import Clustering
-from konstrain.kmeans.steps import Steps
-from konstrain.stop import Deadline
+from konstrain.kmeans.steps import Steps, is_hard
+from konstrain.stop import Budget
 
 
 @dataclass(eq=False)
@@ -22,7 +22,7 @@ class Iterations:
 
     Parameters
     ----------
-    deadline : Deadline
+    budget : Budget
         When the loop is to end with what it has.
     max_iter : int
         Most iterations.
@@ -39,7 +39,7 @@ class Iterations:
         Whether the keyboard ended a step after the first.
     """
 
-    deadline: Deadline
+    budget: Budget
     max_iter: int = 300
     tol: float = 0.0
 
@@ -50,7 +50,7 @@ class Iterations:
         self._n_taken = 0
 
     def __iter__(self) -> Iterator[int]:
-        while self.n_iter < self.max_iter and not (self.n_iter and self.deadline.expired()):
+        while self.n_iter < self.max_iter and not (self.n_iter and self.budget.expired()):
             self.n_iter += 1
             yield self.n_iter
 
@@ -88,7 +88,7 @@ class Loop:
     function : callable
         The loop: `lloyd`, `lloyd_with_momentum`, or a paper's.
     steps : Steps
-        What an iteration is made of; its deadline is the loop's.
+        What an iteration is made of; its budget is the loop's.
     max_iter, tol
         As in `Iterations`.
     """
@@ -104,6 +104,9 @@ class Loop:
 
     def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
         """Run from these centers; `warm` is the answer to a similar assignment step."""
-        iterations = Iterations(self.steps.deadline, self.max_iter, self.tol)
-        found = self.function(self.steps, centers, iterations, warm)
+        steps = self.steps
+        # Steps that may end without proof leave time for other runs and for the proof of the last step.
+        is_cut_short = steps.step_work is not None and is_hard(steps.problem)
+        iterations = Iterations(steps.budget.part() if is_cut_short else steps.budget, self.max_iter, self.tol)
+        found = self.function(steps, centers, iterations, warm)
         return replace(found, interrupted=True) if iterations.interrupted else found

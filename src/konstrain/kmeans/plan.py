@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from konstrain import stop
 from konstrain.constraints import Problem
 from konstrain.kmeans.distances import block_costs
 from konstrain.kmeans.lloyd import lloyd
@@ -17,14 +18,7 @@ from konstrain.kmeans.steps import Steps
 # Runs of Lloyd's loop that "auto" makes, unless they take more elementary steps (blocks x clusters x features x
 # iterations) than this: then fewer, one at least.
 AUTO_RUNS = 10
-AUTO_WORK = 2e8
 AUTO_ITERATIONS = 20
-# Branchings of the solver in one assignment step.
-STEP_NODES = 10
-# Where steps are cut short: part of the time limit for all runs, the rest is for the last proof, and part of what is
-# left of it for each run, so that one that never rests leaves time for others.
-SEARCH_SHARE = 0.9
-RUN_SHARE = 0.5
 # Blocks whose costs at the centers are in memory at a time.
 CHUNK = 1 << 12
 
@@ -57,8 +51,8 @@ def plan_run(
         `local_search` of `ConstrainedKMeans`: centers have momentum unless it is False.
     """
     problem = steps.problem
-    # Good steps are enough on the way; who started the search proves the last one (`last_step.py`).
-    steps = replace(steps, max_nodes=STEP_NODES, is_patient=is_plain(start, search))
+    # Good steps are enough on the way; `last_step.py` proves the last one.
+    steps = replace(steps, step_work=stop.PARAMS.step_work)
     if problem.has_soft_links:
         # From the first restart's centers, for all restarts: they must minimise one and the same function.
         price = _mean_cost(steps, start, first_seed) if violation_cost == "auto" else float(violation_cost)
@@ -66,11 +60,6 @@ def plan_run(
         enough = price if problem.links is None else problem.links.enough(price, _most_cost(problem))
         steps = replace(steps, violation_cost=enough)
     return Run(Loop(choose_loop(problem, search), steps, max_iter, tol), start)
-
-
-def is_plain(start: Start, search: bool | str) -> bool:
-    """Whether nothing but Lloyd's own loop from given centers is asked for: its steps are worth being proved."""
-    return start.is_given and not search
 
 
 def choose_loop(problem: Any, search: bool | str) -> LoopFunction:
@@ -84,24 +73,7 @@ def auto_runs(problem: Problem, start: Start) -> int:
     if start.is_given:
         return 1
     work = problem.n_blocks * problem.n_clusters * problem.mean.shape[1] * AUTO_ITERATIONS
-    return int(np.clip(AUTO_WORK // work, 1, AUTO_RUNS))
-
-
-def deal_out_time(run: Run, n_runs: int) -> Run:
-    """Leave time for other runs and for the last proof, where a single step could take all of it."""
-    steps = run.loop.steps
-    if not _are_cut_short(steps):
-        return run
-    loop = replace(run.loop, steps=replace(steps, deadline=steps.deadline.share(SEARCH_SHARE)))
-    return replace(run, loop=loop, time_share=RUN_SHARE if n_runs > 1 else 1.0)
-
-
-def _are_cut_short(steps: Steps) -> bool:
-    """Whether assignments may end before they are proved: sizes meet links or unequal demand."""
-    problem = steps.problem
-    has_sizes = problem.size_min is not None or problem.size_max is not None
-    is_hard = problem.links is not None or not problem.has_unit_demand
-    return steps.max_nodes is not None and has_sizes and is_hard
+    return int(np.clip(stop.PARAMS.work // work, 1, AUTO_RUNS))
 
 
 def _mean_cost(steps: Steps, start: Start, seed: int) -> float:

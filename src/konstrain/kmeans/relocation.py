@@ -25,7 +25,7 @@ def relocate_centers(loop: Loop, best: Clustering, seed: int) -> Clustering:
     problem = steps.problem
     if problem.n_clusters < 2 or problem.n_blocks * problem.n_clusters > MOST_COSTS:
         return best
-    while best.converged and n_left > 0 and not steps.deadline.expired():
+    while best.converged and n_left > 0 and not steps.budget.expired():
         centers = _relocated(steps, best, rng)
         if centers is None:
             break

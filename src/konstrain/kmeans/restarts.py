@@ -13,7 +13,7 @@ from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.start import Start
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # Restarts that are handed to workers at a time; the clock is read between them.
 BATCH = 8
@@ -35,28 +35,15 @@ class Run:
         The loop it runs.
     start : Start
         Where it begins.
-    time_share : float
-        Part of the time that is left when it begins, which it may take; the rest is for other runs.
     """
 
     loop: Loop
     start: Start
-    time_share: float = 1.0
 
     def __call__(self, seed: int) -> Clustering:
         """Make the run; time or an interrupt end it with its last complete step, if there is one."""
-        deadline = self.loop.steps.deadline
-        if self.time_share < 1.0:
-            try:
-                return self._until(deadline.share(self.time_share), seed)
-            except UndecidedError:
-                # No labels at all yet: all the time that is left may go into finding some.
-                return self._until(deadline, seed)
-        return self._until(deadline, seed)
-
-    def _until(self, deadline: Deadline, seed: int) -> Clustering:
         # What steps store is their own: runs may share a process.
-        loop = replace(self.loop, steps=replace(self.loop.steps, deadline=deadline))
+        loop = replace(self.loop, steps=replace(self.loop.steps))
         return loop.run(self.start.centers(loop.steps, seed))
 
 
@@ -89,7 +76,7 @@ class Restarts:
     ----------
     run : callable
         Makes one clustering from a seed.
-    deadline : Deadline
+    budget : Budget
         No restart begins after it.
     n_jobs : int or None
         Workers, in joblib's sense; any number gives the same answer.
@@ -100,7 +87,7 @@ class Restarts:
     """
 
     run: Callable[[int], Clustering]
-    deadline: Deadline
+    budget: Budget
     n_jobs: int | None = None
     verbose: int = 0
     callback: Callable[[Progress], Any] | None = None
@@ -148,7 +135,7 @@ class Restarts:
             progress.show()
         if self.callback is not None and self.callback(progress):
             return True
-        return self.deadline.expired()
+        return self.budget.expired()
 
 
 def _better(best: Clustering, new: Clustering) -> Clustering:

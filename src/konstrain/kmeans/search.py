@@ -13,7 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from konstrain import _core
+from konstrain import _core, stop
 from konstrain._tolerances import PROOF_RELATIVE
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Rules
@@ -23,7 +23,7 @@ from konstrain.kmeans import distances
 from konstrain.kmeans.restarts import Progress
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.start import Start
-from konstrain.kmeans.steps import Steps
+from konstrain.kmeans.steps import Steps, is_hard
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,9 @@ class SearchParams:
 
     # Runs that begin at drawn centers; later ones begin at the best clustering with one center relocated.
     n_starts: int = 4
-    # Multiply-adds of a default search, per block, cluster and feature, between a least and a largest total: more
-    # work, lower objectives and longer fits.
+    # Multiply-adds of a default search, per block, cluster and feature, at least `stop.PARAMS.work` and at most a
+    # largest total: more work, lower objectives and longer fits.
     work: float = 3_000.0
-    least_work: float = 2e8
     most_work: float = 2e9
     # Runs that are made whatever they cost.
     least_runs: int = 5
@@ -85,12 +84,6 @@ def suits(problem: Problem, start: Start, local_search: bool | str) -> bool:
     return bool(n_entries * problem.n_clusters <= PARAMS.most_cells)
 
 
-def is_hard(problem: Problem) -> bool:
-    """Return whether an exact step may take long: sizes with links or unequal demand, resources, shares."""
-    has_sizes = problem.size_min is not None or problem.size_max is not None
-    return problem.resources is not None or (has_sizes and (problem.links is not None or not problem.has_unit_demand))
-
-
 @dataclass(eq=False)
 class Search:
     """A search for good clusterings of a problem.
@@ -98,7 +91,7 @@ class Search:
     Parameters
     ----------
     steps : Steps
-        The problem, the price of soft links, the deadline and the threads.
+        The problem, the price of soft links, the budget and the threads.
     start : Start
         Where the first runs begin.
     max_iter : int
@@ -135,10 +128,10 @@ class Search:
         return min(found, key=lambda clustering: clustering.objective)
 
     def _search(self, seeds: list[int], n_runs: int | None) -> Clustering:
-        problem, deadline = self.steps.problem, self.steps.deadline
+        problem = self.steps.problem
+        budget = self.steps.budget.part(1.0, work=_default_work(problem) if n_runs is None else None)
         kernel, offset = _kernel(problem, self.steps.violation_cost, seeds[0])
         n_starts = 1 if self.start.is_given else PARAMS.n_starts
-        budget = _budget(problem) if n_runs is None else math.inf
         most = math.inf if n_runs is None else n_runs
         began, n_done, n_to_gain, interrupted = time.perf_counter(), 0, 0, False
         limits = (self.max_iter, self.tol)
@@ -146,24 +139,26 @@ class Search:
             while n_done < most:
                 before = kernel.cost if kernel.violation == 0 else math.inf
                 priced = n_done % 2 == 0
+                work_before = kernel.work
                 if n_done < n_starts or kernel.violation > 0:
                     centers = self._first_centers(seeds[n_done % n_starts])
-                    kernel.run_from(centers - offset, priced, *limits, deadline.remaining())
+                    kernel.run_from(centers - offset, priced, *limits, budget.remaining())
                 else:
-                    kernel.relocate(priced, *limits, deadline.remaining())
+                    kernel.relocate(priced, *limits, budget.remaining())
                 n_done += 1
+                budget.spend(kernel.work - work_before)
                 if kernel.violation > 0 and n_done >= min(n_starts, most):
                     self._find_labels(kernel, offset)
                 if kernel.cost < before * (1.0 - PARAMS.least_gain):
                     n_to_gain = n_done
-                if self._reports_end(kernel, n_done, n_runs, budget, time.perf_counter() - began):
+                if self._reports_end(kernel, n_done, n_runs, time.perf_counter() - began):
                     break
                 if n_done >= PARAMS.least_runs and (
-                    kernel.work > budget
+                    not budget.affords(0.0)
                     or n_done - n_to_gain > PARAMS.patience * (2 + problem.n_clusters) + n_to_gain
                 ):
                     break
-                if deadline.expired():
+                if budget.expired():
                     break
         except KeyboardInterrupt:
             if kernel.violation > 0:
@@ -197,15 +192,17 @@ class Search:
         """Let the exact engines find labels that keep all constraints, or prove that there are none."""
         centers = kernel.centers.reshape(self.steps.problem.n_clusters, -1) + offset
         answer = self.steps.step(centers, None)
-        kernel.improve(answer.labels, self.max_iter, self.steps.deadline.remaining())
+        kernel.improve(answer.labels, self.max_iter, self.steps.budget.remaining())
 
-    def _reports_end(self, kernel: Any, n_done: int, n_runs: int | None, budget: float, seconds: float) -> bool:
+    def _reports_end(self, kernel: Any, n_done: int, n_runs: int | None, seconds: float) -> bool:
         """Report a run to the user; True: the callback asks for the end."""
         if not self.verbose and self.callback is None:
             return False
         assert self.steps.problem.scatter is not None
         objective = kernel.cost + float(self.steps.problem.scatter.sum()) + self.steps.constant_penalty
-        expected = max(n_done, round(n_done * budget / max(kernel.work, 1.0))) if n_runs is None else n_runs
+        expected = n_runs
+        if expected is None:
+            expected = max(n_done, round(n_done * _default_work(self.steps.problem) / max(kernel.work, 1.0)))
         progress = Progress(n_done, expected, objective, objective, seconds)
         if self.verbose:
             progress.show()
@@ -214,7 +211,7 @@ class Search:
     def _clustering(self, kernel: Any, offset: NDArray[np.float64]) -> Clustering:
         """Return the best labels of the kernel with the gap of the last step."""
         found = self._best_of(kernel, offset)
-        is_asked = math.isfinite(self.steps.deadline.remaining())
+        is_asked = self.steps.budget.is_timed
         if is_hard(self.steps.problem) and not is_asked:
             return found  # a proof takes HiGHS: only where a time limit says how long that may take
         if not found.proven:
@@ -242,7 +239,7 @@ class Search:
             if not is_lower(answer.cost, cost):
                 gap = 0.0 if answer.proven else max(0.0, cost - answer.lower_bound) / cost if cost > 0 else 0.0
                 return replace(found, proven=answer.proven, step_gap=min(gap, found.step_gap or gap))
-            kernel.improve(answer.labels, self.max_iter, steps.deadline.remaining())
+            kernel.improve(answer.labels, self.max_iter, steps.budget.remaining())
             better = self._best_of(kernel, offset)
             if not is_lower(better.objective, found.objective):
                 return replace(found, proven=False)
@@ -263,11 +260,11 @@ def _runs_of_searches(n_runs: int | None) -> list[int | None]:
     return [*[PARAMS.runs_per_search] * full, *[rest] * (rest > 0)]
 
 
-def _budget(problem: Problem) -> float:
-    """Work of a default search."""
+def _default_work(problem: Problem) -> float:
+    """Return the multiply-adds of a default search."""
     n_rules = 0 if problem.rules is None else problem.rules.n_rules
     cells = problem.n_blocks * problem.n_clusters * (problem.mean.shape[1] + 4 + 2 * n_rules)
-    return float(np.clip(PARAMS.work * cells, PARAMS.least_work, PARAMS.most_work))
+    return float(np.clip(PARAMS.work * cells, stop.PARAMS.work, PARAMS.most_work))
 
 
 def _kernel(problem: Problem, violation_cost: float | None, seed: int) -> tuple[Any, NDArray[np.float64]]:

@@ -10,7 +10,7 @@ from konstrain._tolerances import PROOF_RELATIVE, SUM_RELATIVE
 from konstrain.assignment import Assignment, transport
 from konstrain.constraints import Problem
 from konstrain.kmeans import distances
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # Blocks of which all costs are there at a time.
 CHUNK = 1024
@@ -71,7 +71,7 @@ class SizedPart:
         costs: NDArray[np.float64],
         moved: NDArray[np.int32] | None,
         watched: WatchedRows,
-        deadline: Deadline,
+        budget: Budget,
         n_threads: int,
     ) -> tuple[Assignment, Sums, bool]:
         """Solve one step from prices per block of a similar one.
@@ -88,7 +88,7 @@ class SizedPart:
             costs,
             moved=moved,
             watched=watched,
-            time_limit=deadline.remaining(),
+            time_limit=budget.remaining(),
             n_threads=n_threads,
         )
         if are_written:
@@ -112,7 +112,7 @@ class SizedPart:
         centers: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
         warm: Assignment | None,
-        deadline: Deadline,
+        budget: Budget,
         n_threads: int,
     ) -> tuple[Assignment, Sums | None] | None:
         """Solve one step over lists, with the sums of its clusters where they are known; None: it takes a matrix."""
@@ -122,14 +122,14 @@ class SizedPart:
             found = self._nearest(centers, weight, n_threads)
             if found is not None:
                 return found
-        answer = self._by_lists(centers, weight, start, deadline, n_threads)
-        if not answer[-1] and not deadline.expired():
-            reaching = self._prices_that_reach_all(centers, weight, answer[1], deadline, n_threads)
+        answer = self._by_lists(centers, weight, start, budget, n_threads)
+        if not answer[-1] and not budget.expired():
+            reaching = self._prices_that_reach_all(centers, weight, answer[1], budget, n_threads)
             if reaching is not None:
-                answer = self._by_lists(centers, weight, reaching, deadline, n_threads)
+                answer = self._by_lists(centers, weight, reaching, budget, n_threads)
         labels, prices, cost, bound, finished = answer
         if not finished:
-            if not deadline.expired():
+            if not budget.expired():
                 return None
             cost = distances.own_costs(self.problem.mean, weight, labels, centers, n_threads=n_threads)
         proven = finished and cost - bound <= PROOF_RELATIVE * abs(cost)
@@ -143,7 +143,7 @@ class SizedPart:
         centers: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
         start: NDArray[np.float64] | None,
-        deadline: Deadline,
+        budget: Budget,
         n_threads: int,
     ) -> transport.KernelAnswer:
         """Ask the kernel, from prices per block or from none."""
@@ -154,7 +154,7 @@ class SizedPart:
             self.bounds,
             start,
             list_length=transport.PARAMS.list_length,
-            time_limit=deadline.remaining(),
+            time_limit=budget.remaining(),
             n_threads=n_threads,
         )
 
@@ -163,7 +163,7 @@ class SizedPart:
         centers: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
         prices: NDArray[np.float64],
-        deadline: Deadline,
+        budget: Budget,
         n_threads: int,
     ) -> NDArray[np.float64] | None:
         """Lower prices of clusters that are nobody's cheapest until they get what they must hold.
@@ -174,7 +174,7 @@ class SizedPart:
         n_blocks, lower = self.problem.n_blocks, self.bounds[0]
         least, sizes = np.empty(n_blocks), np.zeros(lower.size, dtype=np.int64)
         for at in (slice(i, i + CHUNK) for i in range(0, n_blocks, CHUNK)):
-            if deadline.expired():
+            if budget.expired():
                 return None
             some = None if weight is None else weight[at]
             priced = distances.block_costs(self.problem.mean[at], some, centers, n_threads=n_threads) + prices

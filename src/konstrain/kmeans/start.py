@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 from konstrain.constraints import Problem
 from konstrain.kmeans.distances import candidate_distances, nearest_distances
 from konstrain.kmeans.steps import Steps
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 # From this many clusters on k-means++ draws from the blocks that some rounds of k-means|| have chosen, each round
 # about so many times as many as there are clusters. The paper finds five rounds and once or twice as many enough.
 MANY_CLUSTERS = 200
 ROUNDS = 5
 OVERSAMPLING = 1.0
-# Part of the time that is left in which centers are drawn with care; the rest is for the steps that follow.
-DRAW_SHARE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +49,10 @@ class Start:
 
     def centers(self, steps: Steps, seed: int) -> NDArray[np.float64]:
         """Return the centers one run starts from."""
-        return self.drawn(steps.problem, seed, steps.n_threads, steps.deadline.share(DRAW_SHARE))
+        return self.drawn(steps.problem, seed, steps.n_threads, steps.budget.part())
 
-    def drawn(
-        self, problem: Problem, seed: int, n_threads: int, deadline: Deadline = NO_DEADLINE
-    ) -> NDArray[np.float64]:
-        """Return centers for the blocks of a problem; after the deadline those still missing are drawn at once."""
+    def drawn(self, problem: Problem, seed: int, n_threads: int, budget: Budget = UNLIMITED) -> NDArray[np.float64]:
+        """Return centers for the blocks of a problem; when time is over, those still missing are drawn at once."""
         if isinstance(self.rule, np.ndarray):
             return self.rule.copy()
         if callable(self.rule):
@@ -66,9 +62,9 @@ class Start:
             return rows_of_means(problem, random_blocks(problem, rng))
         # Who says how many draws a step has means a step per cluster.
         if problem.n_clusters >= MANY_CLUSTERS and self.n_trials is None:
-            return rows_of_means(problem, oversampled(problem, rng, n_threads=n_threads, deadline=deadline))
+            return rows_of_means(problem, oversampled(problem, rng, n_threads=n_threads, budget=budget))
         return rows_of_means(
-            problem, plus_plus(problem, rng, n_trials=self.n_trials, n_threads=n_threads, deadline=deadline)
+            problem, plus_plus(problem, rng, n_trials=self.n_trials, n_threads=n_threads, budget=budget)
         )
 
 
@@ -78,7 +74,7 @@ def plus_plus(
     *,
     n_trials: int | None = None,
     n_threads: int = 1,
-    deadline: Deadline = NO_DEADLINE,
+    budget: Budget = UNLIMITED,
 ) -> NDArray[np.int64]:
     """Draw the blocks whose means become the first centers.
 
@@ -95,7 +91,7 @@ def plus_plus(
         Draws per step; None: 2 + log(n_clusters), as scikit-learn does.
     n_threads : int
         Threads for the distances; does not change the result.
-    deadline : Deadline
+    budget : Budget
         When to draw all blocks that are still missing at once, different ones, by the probabilities of the next one.
     """
     assert problem.scatter is not None
@@ -107,12 +103,12 @@ def plus_plus(
         rng,
         n_trials=n_trials,
         n_threads=n_threads,
-        deadline=deadline,
+        budget=budget,
     )
 
 
 def oversampled(
-    problem: Problem, rng: np.random.Generator, *, n_threads: int = 1, deadline: Deadline = NO_DEADLINE
+    problem: Problem, rng: np.random.Generator, *, n_threads: int = 1, budget: Budget = UNLIMITED
 ) -> NDArray[np.int64]:
     """Draw the blocks whose means become the first centers, in a few passes however many clusters there are.
 
@@ -122,15 +118,15 @@ def oversampled(
 
     Parameters
     ----------
-    problem, rng, n_threads, deadline
-        As in `plus_plus`; no round begins after the deadline.
+    problem, rng, n_threads, budget
+        As in `plus_plus`; no round begins when time is over.
     """
     weight, scatter = problem.weight, problem.scatter
     assert scatter is not None
     drawn = _draw(weight, 1, rng)
     home, nearest = nearest_distances(problem.mean, rows_of_means(problem, drawn), n_threads=n_threads)
     for _ in range(ROUNDS):
-        if deadline.expired():
+        if budget.expired():
             break
         more = _draw_each(weight * nearest + scatter, OVERSAMPLING * problem.n_clusters, rng)
         more = np.setdiff1d(more, drawn)
@@ -142,7 +138,7 @@ def oversampled(
         drawn = np.concatenate([drawn, more])
     if drawn.size < problem.n_clusters:
         # So few blocks differ, or there is so little time, that rounds end early: k-means++ knows what to do then.
-        return plus_plus(problem, rng, n_threads=n_threads, deadline=deadline)
+        return plus_plus(problem, rng, n_threads=n_threads, budget=budget)
     stands_for = np.bincount(home, weight, drawn.size).astype(np.float64, copy=False)
     chosen = _greedy_draws(
         problem.mean[drawn],
@@ -152,7 +148,7 @@ def oversampled(
         rng,
         n_trials=None,
         n_threads=1,  # of so few blocks another thread takes longer to wake than to measure its half
-        deadline=deadline,
+        budget=budget,
     )
     return drawn[chosen]
 
@@ -166,7 +162,7 @@ def _greedy_draws(
     *,
     n_trials: int | None,
     n_threads: int,
-    deadline: Deadline,
+    budget: Budget,
 ) -> NDArray[np.int64]:
     """Draw rows of `mean` as `plus_plus` says."""
     n_trials = 2 + int(math.log(n_clusters)) if n_trials is None else n_trials
@@ -174,7 +170,7 @@ def _greedy_draws(
     chosen[0] = _draw(weight, 1, rng)[0]
     nearest = candidate_distances(mean, chosen[:1], n_threads=n_threads)[0]
     for step in range(1, n_clusters):
-        if deadline.expired():
+        if budget.expired():
             chosen[step:] = _draw_apart(weight * nearest + scatter, n_clusters - step, rng)
             break
         candidates = _draw(weight * nearest + scatter, n_trials, rng)

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain import stop
 from konstrain._core import WatchedRows
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.constraints import Problem
@@ -14,12 +15,7 @@ from konstrain.kmeans import distances
 from konstrain.kmeans.linked_part import LinkedPart
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.sized_part import SizedPart
-from konstrain.stop import NO_DEADLINE, Deadline
-
-# Part of the time that is left for one assignment where assignments are not solved to the end.
-STEP_SHARE = 0.05
-# Looks of the solver at whether to go on in one assignment that is to be proved, if it can be.
-PATIENT_LOOKS = 1000
+from konstrain.stop import UNLIMITED, Budget
 
 
 @dataclass(eq=False)
@@ -35,24 +31,19 @@ class Steps:
         Blocks, links and bounds.
     violation_cost : float or None
         What breaking a soft link of confidence 1 costs; None when there are no soft links.
-    deadline : Deadline
-        When assignments are cut short.
+    budget : Budget
+        Time and work of all steps together.
     n_threads : int
         Threads of the distance kernels; the result does not depend on it.
-    max_nodes : int or None
-        Most branchings of the solver in one assignment that has both sizes and what makes them hard, links or
-        unequal demand; such an assignment then also has a small share of the time that is left. None: no limit.
-    is_patient : bool
-        Whether assignments under sizes with hard links or unequal demand are proved all the same where that takes no
-        more than `PATIENT_LOOKS`: steps that are proved are the same ones whoever takes them, and however.
+    step_work : float or None
+        Work for the proof of one assignment; None: every assignment is proved, if there is time.
     """
 
     problem: Problem
     violation_cost: float | None = None
-    deadline: Deadline = NO_DEADLINE
+    budget: Budget = UNLIMITED
     n_threads: int = 1
-    max_nodes: int | None = None
-    is_patient: bool = False
+    step_work: float | None = None
     _known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = field(default=None, init=False, repr=False)
     _sums: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None = field(
         default=None, init=False, repr=False
@@ -75,7 +66,7 @@ class Steps:
     ) -> Assignment | None:
         """Put blocks into clusters where sizes alone couple them; None: the engine has to start anew."""
         if sized.uses_lists:
-            found = sized.step_by_lists(centers, self._weight, warm, self.deadline, self.n_threads)
+            found = sized.step_by_lists(centers, self._weight, warm, self.budget, self.n_threads)
             if found is None:
                 return None
             answer, self._sums = found
@@ -89,10 +80,10 @@ class Steps:
         # While costs are written nothing is known of them.
         costs, before, self._known = self._room_for_costs, self._known, None
         answer, self._sums, are_written = sized.step_from_prices(
-            centers, self._weight, prices, costs, moved, self._watched, self.deadline, self.n_threads
+            centers, self._weight, prices, costs, moved, self._watched, self.budget, self.n_threads
         )
         self._known = (costs, centers.copy()) if are_written else before
-        return answer if answer.proven or self.deadline.expired() else None
+        return answer if answer.proven or self.budget.expired() else None
 
     def _step_without_matrix(self, centers: NDArray[np.float64]) -> Assignment | None:
         """Send every block to its nearest center, then put the linked ones right; None if a cluster ends empty."""
@@ -155,22 +146,18 @@ class Steps:
         return self.solve(question, warm)
 
     def solve(self, question: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
-        """Answer a question of assignment in the time that is left."""
+        """Solve an assignment problem within the budget of a step."""
         is_hard = question.has_resources
         is_hard |= question.has_sizes and (question.has_links or question.demand is not None)
-        if is_hard and self.max_nodes is not None:
-            is_patient = self.is_patient and question.graph.is_hard and not question.has_resources
-            limit = (
-                self.deadline.patient(STEP_SHARE, PATIENT_LOOKS)
-                if is_patient
-                else self.deadline.brief(STEP_SHARE, self.max_nodes)
-            )
+        if self.step_work is None or not is_hard:
+            return assign_by(question, warm=warm, budget=self.budget)
+        for work in (self.step_work, stop.PARAMS.work):
             try:
-                return assign_by(question, warm=warm, deadline=limit)
+                return assign_by(question, warm=warm, budget=self.budget.part(work=work))
             except UndecidedError:
-                # No labels at all yet: all the time that is left may go into finding some.
-                return assign_by(question, warm=warm, deadline=self.deadline)
-        return assign_by(question, warm=warm, deadline=self.deadline)
+                continue
+        # No labels at all yet: whatever is left may go into finding some.
+        return assign_by(question, warm=warm, budget=self.budget)
 
     def centers_of(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted means of the clusters; a cluster without weight keeps its center."""
@@ -245,6 +232,12 @@ class Steps:
     def _own_cost(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
         """What all blocks cost in their own clusters."""
         return distances.own_costs(self.problem.mean, self._weight, labels, centers, n_threads=self.n_threads)
+
+
+def is_hard(problem: Problem) -> bool:
+    """Return whether an exact step may take long: sizes with links or unequal demand, resources, shares."""
+    has_sizes = problem.size_min is not None or problem.size_max is not None
+    return problem.resources is not None or (has_sizes and (problem.links is not None or not problem.has_unit_demand))
 
 
 def centers_from(

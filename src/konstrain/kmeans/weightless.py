@@ -12,10 +12,10 @@ from konstrain.exceptions import UndecidedError
 from konstrain.kmeans import distances
 from konstrain.kmeans.result import Clustering
 from konstrain.links import LinkGraph
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
-def place_weightless(problem: Problem, best: Clustering, deadline: Deadline) -> Clustering:
+def place_weightless(problem: Problem, best: Clustering, budget: Budget) -> Clustering:
     """Put blocks of weight zero where they are nearest, all others staying; no soft link more is broken.
 
     Centers and costs do not depend on these blocks, so assignment steps leave them anywhere.
@@ -27,7 +27,7 @@ def place_weightless(problem: Problem, best: Clustering, deadline: Deadline) -> 
     moving = weightless[~_last_ones(problem, labels, weightless)]
     question = _question(problem, labels, moving, best.centers)
     try:
-        labels[moving] = assign_by(question, deadline=deadline).labels
+        labels[moving] = assign_by(question, budget=budget).labels
     except UndecidedError:
         return best  # time is up; where they are they break nothing
     return replace(best, block_labels=labels)

@@ -10,7 +10,7 @@ from konstrain.assignment.priced.reduced import close
 from konstrain.assignment.priced.search import Search, bound_at, duals_of
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError, UndecidedError
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 __all__ = ["Search", "bound_at", "duals_of", "name", "solve", "supports"]
 
@@ -22,14 +22,12 @@ def supports(problem: AssignmentProblem) -> bool:
     return problem.has_sizes or problem.has_resources
 
 
-def solve(
-    problem: AssignmentProblem, *, warm: Assignment | None = None, deadline: Deadline = NO_DEADLINE
-) -> Assignment:
+def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED) -> Assignment:
     """Search duals and labels, and close the gap between them."""
     refuse_impossible_sizes(problem)
     if problem.resources is not None:
         problem.resources.refuse_impossible()
-    search = Search(problem, deadline)
+    search = Search(problem, budget)
     try:
         search.run(warm)
         bound = close(search)

@@ -18,7 +18,7 @@ from konstrain.assignment.priced.repair import repaired
 from konstrain.assignment.problem import AssignmentProblem, only_prices
 from konstrain.assignment.rules import Rules
 from konstrain.exceptions import InfeasibleError
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 Reals = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -111,16 +111,16 @@ class FreeBlocks:
         """What clusters hold of each amount by the tied blocks alone."""
         return self._tied_rules.sums(tied_labels)
 
-    def place(self, others: Reals, duals: Reals, deadline: Deadline) -> Placed | None:
+    def place(self, others: Reals, duals: Reals, budget: Budget) -> Placed | None:
         """Place the free blocks beside these sums of others; None when they leave no capacity that would do."""
         if self.is_counted is not None:
-            return self._by_transport(others, duals, deadline)
+            return self._by_transport(others, duals, budget)
         part = self.rules.restricted_to(self.free, others) if self.tied.size else self.rules
-        labels, found, least = newton_duals(self._costs, part, duals, deadline)
-        kept = labels if part.are_kept_by(labels) else repaired(self._costs, part, labels, found, deadline)
+        labels, found, least = newton_duals(self._costs, part, duals, budget)
+        kept = labels if part.are_kept_by(labels) else repaired(self._costs, part, labels, found, budget)
         return Placed(labels if kept is None else kept, found, least, kept is not None)
 
-    def _by_transport(self, others: Reals, duals: Reals, deadline: Deadline) -> Placed | None:
+    def _by_transport(self, others: Reals, duals: Reals, budget: Budget) -> Placed | None:
         held = others @ self.rules.weights.T
         low, high = self.rules.low - held, self.rules.high - held
         found, labels, least = duals.copy(), np.empty(self.free.size, dtype=np.int32), 0.0
@@ -131,7 +131,7 @@ class FreeBlocks:
                 continue
             part = AssignmentProblem(costs, demand=demand, size_min=low[:, r], size_max=high[:, r])
             try:
-                answer = transport.solve(part, warm=only_prices(duals[:, r]), deadline=deadline)
+                answer = transport.solve(part, warm=only_prices(duals[:, r]), budget=budget)
             except InfeasibleError:
                 return None  # the tied blocks alone break a bound; at other duals they may not
             if answer.prices is None or not np.isfinite(answer.lower_bound):
@@ -167,17 +167,17 @@ class FreeBlocks:
     def _tied_rules(self) -> Rules:
         return self.rules.of(self.tied)
 
-    def first_duals(self, start: Reals, deadline: Deadline) -> Reals:
+    def first_duals(self, start: Reals, budget: Budget) -> Reals:
         """Return duals of the problem without its links, and with divisible blocks where transport gives them."""
         if self.is_counted is None or self.rules.n_rules > 1:
             if not self.tied.size:
                 return start
-            return newton_duals(self.problem.costs, self.rules, start, deadline)[1]
+            return newton_duals(self.problem.costs, self.rules, start, budget)[1]
         part, unit = self._in_units()
         if not part.n_blocks:
             return np.zeros_like(start)
         try:
-            answer = transport.solve(part, warm=only_prices(unit * start[:, 0]), deadline=deadline)
+            answer = transport.solve(part, warm=only_prices(unit * start[:, 0]), budget=budget)
         except InfeasibleError:
             return np.zeros_like(start)  # rounding to units crossed the bounds
         return np.zeros_like(start) if answer.prices is None else self.rules.payable(answer.prices[:, None] / unit)
@@ -203,7 +203,7 @@ class FreeBlocks:
         return AssignmentProblem(costs, size_min=sizes[0], size_max=sizes[1]), unit
 
 
-def newton_duals(costs: Reals, rules: Rules, start: Reals, deadline: Deadline) -> tuple[Labels, Reals, float]:
+def newton_duals(costs: Reals, rules: Rules, start: Reals, budget: Budget) -> tuple[Labels, Reals, float]:
     """Return cheapest clusters at the best duals that Newton steps find, these duals, and what blocks pay."""
     unit = rules.units
     labels, duals, least = _core.newton_duals(
@@ -214,7 +214,7 @@ def newton_duals(costs: Reals, rules: Rules, start: Reals, deadline: Deadline) -
         np.ascontiguousarray(rules.high / unit),
         np.ascontiguousarray(start * unit),
         is_warm=bool(start.any()),
-        time_limit=deadline.remaining(),
+        time_limit=budget.remaining(),
     )
     return labels, duals.reshape(start.shape) / unit, least
 

@@ -20,6 +20,7 @@ from konstrain.assignment.model import AssignmentModel, ModelAnswer, links_of
 from konstrain.assignment.priced.search import Search
 from konstrain.assignment.problem import AssignmentProblem, infeasible_combination
 from konstrain.links import Edges, paid
+from konstrain.stop import solver_work
 
 Reals = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -36,15 +37,12 @@ class ReducedParams:
         Choices of least reduced cost in the first one; larger: better labels from it, and a longer run of HiGHS.
     growth : int
         Factor by which it grows while no labels are known; larger: fewer and longer runs.
-    most_choices : int
-        Choices beyond one per block up to which a proof is tried where branchings are limited.
     least_blocks, most_open : int, float
         Steps of the duals leave out fixed blocks of larger problems, if no more than this share is open.
     """
 
     first_choices: int = 200
     growth: int = 8
-    most_choices: int = 300
     least_blocks: int = 1000
     most_open: float = 0.5
 
@@ -54,12 +52,7 @@ PARAMS = ReducedParams()
 
 def close(search: Search) -> float:
     """Close the gap between labels and bound; returns the best bound reached."""
-    if search.is_closed():
-        return search.bound
-    if search.deadline.is_brief and search.labels is not None:
-        # A proof is not asked for; a few steps of the duals where labels are far from their bound.
-        if search.blocks.tied.size and not search.has_soft_links and search.is_far_off():
-            search.climb()
+    if search.is_closed() or (search.labels is not None and not search.affords_step()):
         return search.bound
     part = OpenBlocks.of(search)
     if part is None:
@@ -81,19 +74,16 @@ def _close_whole(search: Search) -> float:
 
 def prove(search: Search) -> float:
     """Improve labels and prove them by reduced problems; returns the best bound reached."""
-    deadline, n_blocks = search.deadline, search.problem.n_blocks
+    n_blocks = search.problem.n_blocks
     reduced_costs = search.reduced_costs()
     allowed = _worth_trying(search, reduced_costs)
     # Reduced costs do not see what soft links cost: with these the second problem takes hardly longer than the first.
     has_soft_labels = search.labels is not None and search.has_soft_links
     if allowed.sum() > n_blocks + PARAMS.first_choices and not has_soft_labels:
         _improve(search, reduced_costs)
-        if search.is_closed() or deadline.expired() or (deadline.is_brief and search.labels is not None):
+        if search.is_closed() or search.budget.expired():
             return search.bound
         allowed = _worth_trying(search, reduced_costs)
-        is_limited = deadline.max_nodes is not None and search.labels is not None
-        if is_limited and allowed.sum() > n_blocks + PARAMS.most_choices:
-            return search.bound
     answer = _try(search, allowed)
     if answer.status == "infeasible" and search.labels is None:
         raise infeasible_combination(search.problem)
@@ -104,9 +94,9 @@ def prove(search: Search) -> float:
 def _improve(search: Search, reduced_costs: Reals) -> None:
     """Find better labels among the choices of least reduced cost; among more of them while there are no labels."""
     n_choices = PARAMS.first_choices
-    while n_choices < reduced_costs.size and not search.deadline.expired():
-        _try(search, _cheapest_choices(search, reduced_costs, n_choices))
-        if search.labels is not None:
+    while n_choices < reduced_costs.size:
+        status = _try(search, _cheapest_choices(search, reduced_costs, n_choices)).status
+        if search.labels is not None or status == "limit":
             return
         n_choices *= PARAMS.growth
 
@@ -142,6 +132,10 @@ def _reach(search: Search) -> Reals:
 
 
 def _try(search: Search, allowed: Flags) -> ModelAnswer:
+    """Solve the problem of the allowed choices, unless that is beyond the budget."""
+    n_open = int(allowed.sum() - (allowed.sum(axis=1) == 1).sum())
+    if not search.budget.affords(solver_work(n_open)):
+        return ModelAnswer(None, -np.inf, "limit")
     answer = ReducedProblem(search.problem, allowed).solve(search)
     if answer.labels is not None:
         search.offer(answer.labels)
@@ -172,7 +166,7 @@ class ReducedProblem:
         others = problem.rules.of(fixed).sums(self.labels[fixed])
         model = AssignmentModel(costs, links, problem.rules.restricted_to(self.open, others))
         start = None if search.labels is None else search.labels[self.open]
-        answer = model.solve(deadline=search.deadline, start=start)
+        answer = model.solve(budget=search.budget, start=start)
         if answer.labels is None:
             return ModelAnswer(None, constant + answer.bound, answer.status)
         labels = self.labels.copy()
@@ -262,7 +256,7 @@ class OpenBlocks:
     def searched_from(self, search: Search) -> Search:
         """Begin a search among the open blocks where the search of the whole has come to."""
         assert search.best is not None
-        inner = Search(self.problem, search.deadline)
+        inner = Search(self.problem, search.budget)
         inner.offer(self.labels[self.blocks])
         inner.evaluate(search.best.duals)
         return inner

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from konstrain import _core
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.assignment.rules import Rules
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 
 def repaired(
@@ -14,7 +14,7 @@ def repaired(
     rules: Rules,
     labels: NDArray[np.int32],
     duals: NDArray[np.float64],
-    deadline: Deadline,
+    budget: Budget,
     movable: NDArray[np.intp] | None = None,
 ) -> NDArray[np.int32] | None:
     """Move and exchange blocks until every rule is kept, then as long as that lowers the cost.
@@ -29,7 +29,7 @@ def repaired(
         Where to begin; not changed.
     duals : ndarray of float64, shape (n_clusters, n_rules)
         Blocks of least reduced cost at these move first.
-    deadline : Deadline
+    budget : Budget
         When to give up.
     movable : ndarray of int or None
         The blocks that may move; None: all.
@@ -43,7 +43,7 @@ def repaired(
     --------
     >>> rules = Rules.of_amounts([[3.0], [2.0], [4.0]], low=[[0.0], [0.0]], high=[[7.0], [7.0]])
     >>> costs = np.array([[0.0, 5.0], [0.0, 1.0], [0.0, 9.0]])
-    >>> repaired(costs, rules, np.zeros(3, dtype=np.int32), np.zeros((2, 1)), Deadline(None))
+    >>> repaired(costs, rules, np.zeros(3, dtype=np.int32), np.zeros((2, 1)), Budget(None))
     array([0, 1, 0], dtype=int32)
     """
     unit, (low, high) = rules.units, rules.widened
@@ -56,7 +56,7 @@ def repaired(
         np.ascontiguousarray(duals * unit),
         may_move.astype(np.int32),
         labels,
-        time_limit=deadline.remaining(),
+        time_limit=budget.remaining(),
     )
     return found if is_kept and rules.are_kept_by(found) else None
 

@@ -24,7 +24,7 @@ from konstrain.assignment.linked import LinkedAnswer, solve_linked
 from konstrain.assignment.priced.duals import FreeBlocks, Placed, newton_duals
 from konstrain.assignment.priced.repair import fill_empty, repaired, with_soft_links
 from konstrain.assignment.problem import Assignment, AssignmentProblem, only_prices
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget, solver_work
 
 Reals = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -38,8 +38,8 @@ class SearchParams:
     ----------
     rounds : int
         Most rounds between free and tied blocks; larger: a better bound where these hardly agree.
-    steps, few_steps : int
-        Most of Polyak's steps, and where good labels are enough; larger: a better bound, slower.
+    steps : int
+        Most of Polyak's steps; larger: a better bound, slower.
     patience : int
         Failures that halve the step length; larger: longer steps for longer.
     window, stall : int, float
@@ -50,20 +50,16 @@ class SearchParams:
         Steps between two repairs; larger: fewer labels are looked at.
     far_off : float
         Relative gap above which warm duals give way to first ones, and labels are worth more steps; larger: fewer.
-    time_share : float
-        Part of the time left for one relaxation; larger: less is kept for labels and the proof.
     """
 
     rounds: int = 10
     steps: int = 60
-    few_steps: int = 10
     patience: int = 4
     window: int = 10
     stall: float = 0.1
     aim: float = 0.01
     repair_every: int = 5
     far_off: float = 1e-3
-    time_share: float = 0.3
 
 
 PARAMS = SearchParams()
@@ -81,9 +77,9 @@ class Point:
 class Search:
     """Searches duals for all rules and, beside them, labels that keep all of them."""
 
-    def __init__(self, problem: AssignmentProblem, deadline: Deadline) -> None:
+    def __init__(self, problem: AssignmentProblem, budget: Budget) -> None:
         self.problem = problem
-        self.deadline = deadline
+        self.budget = budget
         self.rules = problem.rules
         self.blocks = FreeBlocks(problem, self.rules)
         self.best: Point | None = None
@@ -129,7 +125,7 @@ class Search:
     def evaluate(self, duals: Reals) -> Point:
         """Solve the relaxation at these duals; remembers the best bound and any feasible labels."""
         priced = np.ascontiguousarray(self.problem.costs + self.rules.charges(duals))
-        relaxed = solve_linked(AssignmentProblem(priced, self.problem.links), self._for_a_relaxation())
+        relaxed = solve_linked(AssignmentProblem(priced, self.problem.links), self.budget.part())
         self.offer(self._filled(relaxed.labels))
         return self._remember(duals, relaxed)
 
@@ -141,13 +137,13 @@ class Search:
         start = self.start_duals(warm)
         if self.has_soft_links:
             self._settle_soft_links(start)
-            if self.deadline.is_brief and self.labels is not None:
+            if self.labels is not None and not self.affords_step():
                 self.repair(self.evaluate(start))
                 return
         if start.any():
             self._alternate(start)
         if not start.any() or self.is_far_off():
-            self._alternate(self.blocks.first_duals(start, self.deadline))
+            self._alternate(self.blocks.first_duals(start, self.budget))
         if self.labels is None and self.best is not None:
             self.repair(self.best)
 
@@ -176,7 +172,7 @@ class Search:
         asked_before: set[bytes] = set()
         for _ in range(PARAMS.rounds):
             asked = blocks.sums_of_tied(tied_labels).tobytes()
-            if asked in asked_before or self.is_closed() or (self.best is not None and self.deadline.expired()):
+            if asked in asked_before or self.is_closed() or (self.best is not None and self.budget.expired()):
                 return
             asked_before.add(asked)
             point = self._round(tied_labels, duals)
@@ -188,7 +184,7 @@ class Search:
     def _round(self, tied_labels: Labels, duals: Reals) -> Point | None:
         """Place the free blocks around the tied ones and see what their duals prove; None when nothing is left."""
         blocks = self.blocks
-        placed = blocks.place(blocks.sums_of_tied(tied_labels), duals, self.deadline)
+        placed = blocks.place(blocks.sums_of_tied(tied_labels), duals, self.budget)
         if placed is None:
             return None
         if placed.is_kept:
@@ -214,16 +210,13 @@ class Search:
         if not self.blocks.tied.size:
             return LinkedAnswer(np.zeros(0, dtype=np.int32), 0.0, 0.0, lambda: np.zeros(0))
         costs, rules, links = self._tied_part
-        return solve_linked(AssignmentProblem(costs + rules.charges(duals), links), self._for_a_relaxation())
+        return solve_linked(AssignmentProblem(costs + rules.charges(duals), links), self.budget.part())
 
     @cached_property
     def _tied_part(self) -> tuple[Any, ...]:
         tied = self.blocks.tied
         links = self.problem.graph.restricted_to(tied.astype(np.int32))
         return self.problem.costs[tied], self.rules.of(tied), links
-
-    def _for_a_relaxation(self) -> Deadline:
-        return self.deadline.share(PARAMS.time_share)
 
     def _remember(self, duals: Reals, relaxed: LinkedAnswer) -> Point:
         point = Point(duals, relaxed, relaxed.bound - self.rules.paid_by_bounds(duals))
@@ -243,12 +236,11 @@ class Search:
         assert self.best is not None
         point = self.evaluate(self.best.duals)
         length, failures, checkpoint = 1.0, 0, self.bound
-        # With soft links relaxations take long and, cut short, prove little.
-        are_few = self.deadline.is_brief or (self.has_soft_links and self.deadline.counts_work)
-        for step in range(1, (PARAMS.few_steps if are_few else PARAMS.steps) + 1):
+        for step in range(1, PARAMS.steps + 1):
             direction = self._direction(point)
-            if self.is_closed() or self.deadline.expired() or not direction.any():
+            if self.is_closed() or not self.affords_step() or not direction.any():
                 return
+            self.budget.spend(self._work_of_step)
             before = self.bound
             point = self.evaluate(self._next_duals(point, direction, length))
             failures = 0 if self.bound > before else failures + 1
@@ -261,6 +253,16 @@ class Search:
                     break
                 checkpoint = self.bound
         self.repair(self.best)
+
+    def affords_step(self) -> bool:
+        """Return whether the budget allows another relaxation for a better bound."""
+        return self.budget.affords(self._work_of_step)
+
+    @cached_property
+    def _work_of_step(self) -> float:
+        """Multiply-adds of a relaxation; one with soft links is a search that takes as long as a linear program."""
+        choices = float((self.problem.n_blocks + self.problem.graph.n_edges) * self.problem.n_clusters)
+        return solver_work(choices) if self.has_soft_links else choices
 
     def _direction(self, point: Point) -> Reals:
         """Where the sums of a relaxation want the duals to go."""
@@ -289,7 +291,7 @@ class Search:
         if self.labels is None:
             movable = np.flatnonzero(~self.problem.graph.hard_part().is_linked)
             costs = with_soft_links(self.problem, point.relaxed.labels)
-            found = repaired(costs, self.rules, point.relaxed.labels, point.duals, self.deadline, movable)
+            found = repaired(costs, self.rules, point.relaxed.labels, point.duals, self.budget, movable)
             if found is not None:
                 self.offer(found)
 
@@ -301,7 +303,7 @@ class Search:
         nearest: Labels = self.problem.costs.argmin(axis=1).astype(np.int32)
         before = np.inf
         duals = self._place_by_soft_links(nearest if self.labels is None else self.labels, duals)
-        while self.labels is not None and self.cost < before and not self.deadline.expired():
+        while self.labels is not None and self.cost < before and not self.budget.expired():
             before = self.cost
             duals = self._place_by_soft_links(self.labels, duals)
 
@@ -312,16 +314,16 @@ class Search:
         )
         blocks = FreeBlocks(hard, self.rules)
         tied_labels = labels[blocks.tied]
-        placed = blocks.place(blocks.sums_of_tied(tied_labels), duals, self.deadline) if blocks.free.size else None
+        placed = blocks.place(blocks.sums_of_tied(tied_labels), duals, self.budget) if blocks.free.size else None
         if placed is None:
             return duals
         self.offer(blocks.joined(placed.labels, tied_labels))
         return placed.duals
 
 
-def bound_at(problem: AssignmentProblem, prices: Reals, deadline: Deadline) -> float:
+def bound_at(problem: AssignmentProblem, prices: Reals, budget: Budget) -> float:
     """Return the lower bound that prices, as an `Assignment` has them, prove."""
-    search = Search(problem, deadline)
+    search = Search(problem, budget)
     return search.evaluate(search.start_duals(only_prices(prices))).bound
 
 
@@ -330,10 +332,10 @@ def duals_of(problem: AssignmentProblem, start: Reals | None) -> Reals:
     if transport.supports(problem):
         found = transport.solve(problem, warm=only_prices(start)).prices
         return np.zeros(problem.n_clusters) if found is None else found
-    search = Search(problem, NO_DEADLINE)
+    search = Search(problem, UNLIMITED)
     first = search.start_duals(only_prices(start))
     if search.blocks.is_counted is not None and search.rules.n_rules == 1:
-        duals = search.blocks.first_duals(first, NO_DEADLINE)
+        duals = search.blocks.first_duals(first, UNLIMITED)
     else:
-        duals = newton_duals(problem.costs, search.rules, first, NO_DEADLINE)[1]
+        duals = newton_duals(problem.costs, search.rules, first, UNLIMITED)[1]
     return duals if problem.has_resources else np.ascontiguousarray(duals[:, 0])

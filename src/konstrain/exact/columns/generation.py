@@ -28,7 +28,7 @@ from konstrain.exact.columns.master import (
     togetherness,
 )
 from konstrain.exact.columns.pricing import Column, ExactPrice, Pricer
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 # Share of the old duals in the smoothed ones at which columns are priced: dual smoothing by Neame's rule, see Pessoa,
 # Sadykov, Uchoa, Vanderbeck (2018), "Automation and combination of linear-programming based stabilization techniques
@@ -121,7 +121,7 @@ class ColumnGenerationBound:
     columns : iterable of sequences of int
         Clusters to begin with, as rows: those of a parent node (`rows_of_columns`), or of known clusterings. What
         the problem does not allow is cut down to a part it allows. Default: the clusters of Ward's method.
-    deadline : Deadline, optional
+    budget : Budget, optional
         End of all work, unless `run` is given another.
     seed : int
         For the starts of local pricing when there are many blocks.
@@ -147,7 +147,7 @@ class ColumnGenerationBound:
         problem: Problem,
         cluster_constraints: Sequence[ClusterConstraint] = (),
         columns: Iterable[Sequence[int] | NDArray[Any]] = (),
-        deadline: Deadline = NO_DEADLINE,
+        budget: Budget = UNLIMITED,
         seed: int = 0,
         *,
         relax: bool = False,
@@ -169,7 +169,7 @@ class ColumnGenerationBound:
         self.incumbent_cost = np.inf
         self.n_iterations = 0
         self.n_pricer_nodes = 0
-        self._deadline = deadline
+        self._budget = budget
         self._node_limit = node_limit
         self._smoothing = SMOOTHING if stabilization == "smoothing" else 0.0
         self._rng = np.random.default_rng(seed)
@@ -197,7 +197,7 @@ class ColumnGenerationBound:
         return [self.rules.rows_of(np.array(column)) for column in self.pool.columns]
 
     def run(
-        self, upper_bound: float = np.inf, gap: float = PRICING_RELATIVE, deadline: Deadline | None = None
+        self, upper_bound: float = np.inf, gap: float = PRICING_RELATIVE, budget: Budget | None = None
     ) -> ColumnGenerationResult:
         """Raise the lower bound until it meets the upper bound, the relaxation is solved, or time is over.
 
@@ -207,31 +207,31 @@ class ColumnGenerationBound:
             Cost of a known clustering, which need not be one of this problem; infinite: none.
         gap : float
             Relative distance of the bounds that counts as closed.
-        deadline : Deadline, optional
+        budget : Budget, optional
             When to stop; default: the one given to the constructor.
 
         Returns
         -------
         ColumnGenerationResult
         """
-        deadline = self._deadline if deadline is None else deadline
+        budget = self._budget if budget is None else budget
         self._upper = min(upper_bound, self.incumbent_cost)
         self._began = time.perf_counter()
         self._trace = []
         if not self._has_start:
             self._start_with_hierarchy()
-        status = self._find_cover(deadline)
+        status = self._find_cover(budget)
         if status is None and self._smoothing == 0.0:
-            self._solve_perturbed(gap, deadline)
-        status = status or self._solve_relaxation(gap, deadline)
+            self._solve_perturbed(gap, budget)
+        status = status or self._solve_relaxation(gap, budget)
         parts = self._parts()
         labels = None if parts is None else self._labels_of(parts)
         if labels is None and status in ("optimal", "stalled", "limit"):
-            self.round_up(Deadline(min(INTEGER_SECONDS, deadline.remaining())))
+            self.round_up(Budget(min(INTEGER_SECONDS, budget.remaining())))
             status = "closed" if self._is_closed(gap) and status != "limit" else status
         return self._result(status, labels)
 
-    def round_up(self, deadline: Deadline = NO_DEADLINE) -> float:
+    def round_up(self, budget: Budget = UNLIMITED) -> float:
         """Look for a better clustering among the columns (the integer master); return the cost of the best known."""
         solution = self._solution
         chosen = np.arange(len(self.pool))
@@ -242,7 +242,7 @@ class ColumnGenerationBound:
             slack = -self.problem.n_clusters * min(0.0, float(reduced.min(initial=0.0)))
             chosen = np.flatnonzero(reduced <= room + slack + PRICING_RELATIVE * abs(self._upper))
         n, k = self.problem.n_blocks, self.problem.n_clusters
-        found = integer_master(self.pool, n, k, chosen=chosen, scale=self._scale, deadline=deadline)
+        found = integer_master(self.pool, n, k, chosen=chosen, scale=self._scale, budget=budget)
         if found is not None:
             self._offer([column for column, _ in exact_cover(found, np.ones(len(found)), n)])
         return self.incumbent_cost
@@ -277,7 +277,7 @@ class ColumnGenerationBound:
         self._add_new(column for column in map(self.pricer.admissible_part, clusters) if column)
         self._has_start = True
 
-    def _find_cover(self, deadline: Deadline) -> str | None:
+    def _find_cover(self, budget: Budget) -> str | None:
         """Generate columns until some fractional clustering exists (Farkas pricing); a status when there is none."""
         n, k = self.problem.n_blocks, self.problem.n_clusters
         if np.isfinite(self._upper):
@@ -286,9 +286,9 @@ class ColumnGenerationBound:
             return self._infeasible()
         master = Master(self.pool, n, k, feasibility=True)
         while True:
-            solution = master.solve(deadline)
+            solution = master.solve(budget)
             if solution is None:
-                return "limit" if deadline.expired() else "stalled"
+                return "limit" if budget.expired() else "stalled"
             self.n_iterations += 1
             if solution.value <= FARKAS:
                 return None
@@ -297,19 +297,19 @@ class ColumnGenerationBound:
             cutoff = -solution.sigma - solution.value / (2 * k)
             if self._add_new(self.pricer.locally(solution.duals, cutoff, self._starts(solution), costless=True)):
                 continue
-            exact = self.pricer.exactly(solution.duals, cutoff, deadline, self._node_limit, costless=True)
+            exact = self.pricer.exactly(solution.duals, cutoff, budget, self._node_limit, costless=True)
             self.n_pricer_nodes += exact.n_nodes
             if self._add_new(exact.columns):
                 continue
             if solution.duals.sum() + k * exact.bound > FARKAS / 4:
                 return self._infeasible()
-            return "limit" if deadline.expired() else "stalled"
+            return "limit" if budget.expired() else "stalled"
 
     def _infeasible(self) -> str:
         self.lower_bound = np.inf
         return "infeasible"
 
-    def _solve_perturbed(self, gap: float, deadline: Deadline) -> None:
+    def _solve_perturbed(self, gap: float, budget: Budget) -> None:
         """Section 5.3: solve masters that may miss covers, drawn to the duals of the last one, by ever less."""
         n, k = self.problem.n_blocks, self.problem.n_clusters
         master = self._master(perturbed=True)
@@ -318,7 +318,7 @@ class ColumnGenerationBound:
         theta, mu, n_updates = np.full(n, upper / n), FIRST_PERTURBATION, 0
         while mu > LAST_PERTURBATION and not self._is_closed(gap):
             master.perturb(theta, mu)
-            solution = master.solve(deadline)
+            solution = master.solve(budget)
             if solution is None:
                 return
             self.n_iterations += 1
@@ -326,7 +326,7 @@ class ColumnGenerationBound:
             cutoff = -solution.sigma - tolerance
             if self._add_new(self.pricer.locally(solution.duals, cutoff, self._starts(solution))):
                 continue
-            exact = self._price_exactly(solution.duals, cutoff, deadline, min(CORNER_NODES, self._node_limit))
+            exact = self._price_exactly(solution.duals, cutoff, budget, min(CORNER_NODES, self._node_limit))
             if self._add_new(exact.columns):
                 continue
             if not exact.finished:
@@ -337,33 +337,33 @@ class ColumnGenerationBound:
     def _smoothed(self, before: NDArray[np.float64], duals: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._smoothing * before + (1.0 - self._smoothing) * duals
 
-    def _solve_relaxation(self, gap: float, deadline: Deadline) -> str:
+    def _solve_relaxation(self, gap: float, budget: Budget) -> str:
         master = self._master()
         smooth: NDArray[np.float64] | None = None
         middle: Master | None = None
         corner_nodes = CORNER_NODES
         while not self._is_closed(gap):
-            solution = master.solve(deadline)
+            solution = master.solve(budget)
             if solution is None:
-                return "limit" if deadline.expired() else "stalled"
+                return "limit" if budget.expired() else "stalled"
             self._note(solution)
             tolerance = self._tolerance(solution.value, gap)
             smooth = solution.duals if smooth is None else self._smoothed(smooth, solution.duals)
             if self._price_locally(solution, smooth, tolerance):
                 continue
             if middle is not None:
-                solution = _central(solution, middle.solve(deadline))
+                solution = _central(solution, middle.solve(budget))
                 found = self.pricer.locally(solution.duals, -solution.sigma - tolerance, self._starts(solution))
                 if self._add_new(found):
                     continue
             node_limit = self._node_limit if middle is not None else min(corner_nodes, self._node_limit)
             # When nothing lies below, the bound is the master's value less k tolerances, whatever sigma's rounding.
             cutoff = (solution.value - float(solution.duals.sum())) / self.problem.n_clusters - tolerance
-            exact = self._price_exactly(solution.duals, cutoff, deadline, node_limit)
+            exact = self._price_exactly(solution.duals, cutoff, budget, node_limit)
             corner_nodes -= exact.n_nodes
             found_any = self._add_new(exact.columns)
-            if not found_any and (exact.finished or middle is not None or deadline.expired()):
-                return self._end(exact.finished, gap, deadline)
+            if not found_any and (exact.finished or middle is not None or budget.expired()):
+                return self._end(exact.finished, gap, budget)
             if middle is None and (not found_any or corner_nodes <= 0):
                 # Corners of the optimal duals have a few huge entries, which make pricing hard.
                 middle = self._master(central=True)
@@ -377,21 +377,21 @@ class ColumnGenerationBound:
         )
 
     def _price_exactly(
-        self, duals: NDArray[np.float64], cutoff: float, deadline: Deadline, node_limit: int
+        self, duals: NDArray[np.float64], cutoff: float, budget: Budget, node_limit: int
     ) -> ExactPrice:
         """Price at these duals and raise the lower bound by what is proved."""
         k, total = self.problem.n_clusters, float(duals.sum())
-        exact = self.pricer.exactly(duals, cutoff, deadline, node_limit)
+        exact = self.pricer.exactly(duals, cutoff, budget, node_limit)
         self.n_pricer_nodes += exact.n_nodes
         self.lower_bound = max(self.lower_bound, total + k * min(0.0, exact.bound))
         return exact
 
-    def _end(self, finished: bool, gap: float, deadline: Deadline) -> str:
+    def _end(self, finished: bool, gap: float, budget: Budget) -> str:
         if self._is_closed(gap):
             return "closed"
         if finished:
             return "optimal"
-        return "limit" if deadline.expired() else "stalled"
+        return "limit" if budget.expired() else "stalled"
 
     def _price_locally(self, solution: MasterSolution, smooth: NDArray[np.float64], tolerance: float) -> bool:
         """Add columns from local pricing; at the smoothed duals first, then at the true ones."""

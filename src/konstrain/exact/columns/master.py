@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from konstrain._highs import BinaryProgram, GrowingProgram, solve_binary
 from konstrain._tolerances import INTEGRAL
 from konstrain.exact.columns.pricing import Column
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 
 class ColumnPool:
@@ -141,10 +141,10 @@ class Master:
         columns = np.arange(self._n_rest, self._n_stand_in, dtype=np.int32)
         self._program.change_columns(columns, theta / self.scale, mu)
 
-    def solve(self, deadline: Deadline) -> MasterSolution | None:
+    def solve(self, budget: Budget) -> MasterSolution | None:
         """Solve with all columns of the pool; None when time ran out or the pool holds no cover."""
         self._take_up()
-        answer = self._program.solve(deadline)
+        answer = self._program.solve(budget)
         if answer.status != "optimal":
             return None
         use = answer.x[self._n_stand_in :]
@@ -207,7 +207,7 @@ def integer_master(
     *,
     chosen: NDArray[np.intp] | None = None,
     scale: float = 1.0,
-    deadline: Deadline = NO_DEADLINE,
+    budget: Budget = UNLIMITED,
 ) -> list[Column] | None:
     """Choose whole columns: the best clustering the pool holds, or None when there is none or time ran out.
 
@@ -221,7 +221,7 @@ def integer_master(
         Which columns of the pool to choose from.
     scale : float
         Costs are divided by it.
-    deadline : Deadline
+    budget : Budget
         When to stop; the best choice so far is returned.
 
     Returns
@@ -243,7 +243,7 @@ def integer_master(
         row_high=np.append(np.full(n_blocks, np.inf), float(n_clusters)),
         integer=np.ones(len(columns), dtype=bool),
     )
-    answer = solve_binary(program, deadline=deadline)
+    answer = solve_binary(program, budget=budget)
     if answer.x is None:
         return None
     return [column for column, x in zip(columns, answer.x, strict=True) if x > 0.5]

@@ -15,7 +15,7 @@ from konstrain._tolerances import PRICING_GUARD
 from konstrain.constraints.inputs import is_sparse
 from konstrain.constraints.problem import Problem
 from konstrain.exact.columns.cluster_constraints import ClusterRules
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # Blocks of one cluster, ascending.
 Column = tuple[int, ...]
@@ -112,7 +112,7 @@ class Pricer:
         self,
         duals: NDArray[np.float64],
         cutoff: float,
-        deadline: Deadline,
+        budget: Budget,
         node_limit: int,
         *,
         nodes_after_find: int = NODES_AFTER_FIND,
@@ -121,7 +121,7 @@ class Pricer:
         """Find clusters with g below the cutoff (not positive), or prove that there are none."""
         profit = duals if costless else duals - self.scatter
         columns, bound, finished, n_nodes = self._blocks.price_exactly(
-            profit, min(0.0, cutoff), node_limit, nodes_after_find, deadline.remaining(), costless
+            profit, min(0.0, cutoff), node_limit, nodes_after_find, budget.remaining(), costless
         )
         guard = PRICING_GUARD * float(np.maximum(profit, 0.0).sum())
         return ExactPrice([tuple(c) for c in columns], bound - guard, finished, n_nodes)

@@ -24,7 +24,7 @@ from konstrain.exact.heuristic import FIRST_SHARE, find_clustering
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # Quantile of a two-sided confidence interval of 95%.
 QUANTILE: Final = 0.975
@@ -85,7 +85,7 @@ class PartsLimits:
     """Gap, time limit, size of parts, workers and file of a decomposition bound; see `certify`."""
 
     gap: float
-    deadline: Deadline
+    budget: Budget
     part_size: int | None = None
     n_jobs: int | None = None
     client: Any = None
@@ -159,7 +159,7 @@ class _Search:
         self._reduced, self._of_block = merge_equal(task.problem)
         self._target = max(limits.gap, PARAMS.least_gap)
         self._began = time.perf_counter()
-        self._is_limited = bool(np.isfinite(limits.deadline.remaining()))
+        self._is_limited = bool(np.isfinite(limits.budget.remaining()))
         self._labels = np.zeros(0, dtype=np.int32)
         self._cost = np.inf
         self._trials: list[_Trial] = []
@@ -214,7 +214,7 @@ class _Search:
         best = find_clustering(
             self._task.X,
             problem,
-            self._deadline_of(share),
+            self._budget_of(share),
             seed=self._limits.seed,
             centers=centers,
             violation_cost=self._task.violation_cost,
@@ -304,8 +304,8 @@ class _Search:
         labels = np.empty(self._reduced.n_blocks, dtype=np.int32)
         labels[self._of_block] = self._labels[self._task.problem.first_rows]
         gap = PARAMS.gap_share * self._target
-        deadline = self._deadline_of(PARAMS.time_share)
-        partition = balanced_partition(self._reduced, labels, size, self._limits.seed, gap, deadline)
+        budget = self._budget_of(PARAMS.time_share)
+        partition = balanced_partition(self._reduced, labels, size, self._limits.seed, gap, budget)
         self._trials.append(_Trial(partition, size, gap))
         return self._trials[-1]
 
@@ -342,24 +342,24 @@ class _Search:
         """
         if not self._is_limited:
             return None
-        remaining = share * self._limits.deadline.remaining()
+        remaining = share * self._limits.budget.remaining()
         turns = max(1.0, n_left / self._workers.count)
         equal, unused = remaining / turns, remaining - (turns - 1) * trial.sums.mean_elapsed
         return max(equal, (equal + unused) / 2)
 
-    def _deadline_of(self, share: float) -> Deadline:
-        return Deadline(share * self._limits.deadline.remaining()) if self._is_limited else Deadline(None)
+    def _budget_of(self, share: float) -> Budget:
+        return Budget(share * self._limits.budget.remaining()) if self._is_limited else Budget(None)
 
     @property
     def _until(self) -> float | None:
-        return time.time() + self._limits.deadline.remaining() if self._is_limited else None
+        return time.time() + self._limits.budget.remaining() if self._is_limited else None
 
     # ---- expectations
 
     @property
     def _budget(self) -> float:
         """Remaining seconds under a time limit, else the work for all parts."""
-        return self._limits.deadline.remaining() if self._is_limited else PARAMS.most_work
+        return self._limits.budget.remaining() if self._is_limited else PARAMS.most_work
 
     def _expense(self, trial: _Trial) -> float:
         """Return the seconds, or the work, of all parts, done or not."""
@@ -405,7 +405,7 @@ class _Search:
         return Estimate(bound + self._task.certain_penalty, error)
 
     def _is_over(self) -> bool:
-        return self._is_stopped or self._limits.deadline.expired()
+        return self._is_stopped or self._limits.budget.expired()
 
     def _report(self, trial: _Trial) -> None:
         if self._limits.on_progress is None:

@@ -17,7 +17,7 @@ from konstrain.exact.decomposition.part import N_RESTARTS
 from konstrain.exact.decomposition.partition import Partition, cluster_means
 from konstrain.exact.heuristic import find_clustering
 from konstrain.kmeans.distances import block_costs
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 Centers = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ PARAMS = CompetingParams()
 
 
 def balanced_partition(
-    problem: Problem, labels: NDArray[np.int32], part_size: int, seed: int, gap: float, deadline: Deadline
+    problem: Problem, labels: NDArray[np.int32], part_size: int, seed: int, gap: float, budget: Budget
 ) -> Partition:
     """Return a partition that keeps the cost of the labels and whose parts gain little by clusters of their own.
 
@@ -54,7 +54,7 @@ def balanced_partition(
         Seed of the partitions.
     gap : float
         Relative gain of the parts at which a partition is good enough.
-    deadline : Deadline
+    budget : Budget
         When to end at the latest.
 
     Returns
@@ -66,37 +66,37 @@ def balanced_partition(
     --------
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
     >>> problem, labels = Problem.build(X, 2), (X[:, 0] > 0.5).astype(np.int32)
-    >>> balanced_partition(problem, labels, 50, seed=0, gap=1e-4, deadline=Deadline(None)).n_parts
+    >>> balanced_partition(problem, labels, 50, seed=0, gap=1e-4, budget=Budget(None)).n_parts
     4
     """
     centers = cluster_means(problem, labels)
-    partition = best = Partition.stratified(problem, labels, part_size, seed, deadline=deadline)
+    partition = best = Partition.stratified(problem, labels, part_size, seed, budget=budget)
     whole, most = partition.whole_cost, -np.inf
     competing: list[Centers] = []
     for n_made in range(1, PARAMS.most_partitions + 1):
-        share, found = _cluster_parts(partition, centers, deadline)
+        share, found = _cluster_parts(partition, centers, budget)
         kept = share * float(partition.costs.sum())
         if kept > most:
             best, most = partition, kept
         competing += found
         is_enough = whole - kept <= gap * whole
-        if is_enough or not competing or n_made == PARAMS.most_partitions or deadline.expired():
+        if is_enough or not competing or n_made == PARAMS.most_partitions or budget.expired():
             break
         extra = _directions(problem, centers, labels, competing)
-        partition = Partition.stratified(problem, labels, part_size, seed, extra, deadline)
+        partition = Partition.stratified(problem, labels, part_size, seed, extra, budget)
     return best
 
 
-def _cluster_parts(partition: Partition, centers: Centers, deadline: Deadline) -> tuple[float, list[Centers]]:
+def _cluster_parts(partition: Partition, centers: Centers, budget: Budget) -> tuple[float, list[Centers]]:
     """Cluster some parts; return the share of their cost that they keep, and the centers of better clusterings."""
     cost = least = 0.0
     better = []
     for part in range(min(PARAMS.n_clustered, partition.n_parts)):
         problem, own = partition.part_problem(part), float(partition.costs[part])
-        if deadline.expired() or problem.n_blocks <= problem.n_clusters:
+        if budget.expired() or problem.n_blocks <= problem.n_clusters:
             break
         starts = ((centers, 1), (None, N_RESTARTS))
-        found = [find_clustering(problem.mean, problem, deadline, centers=at, n_init=n) for at, n in starts]
+        found = [find_clustering(problem.mean, problem, budget, centers=at, n_init=n) for at, n in starts]
         best = min((other for other in found if other is not None), key=lambda other: other.inertia, default=None)
         cost += own
         least += own

@@ -17,7 +17,7 @@ from konstrain.constraints.problem import Problem
 from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.sdp.bound import SdpBound
 from konstrain.exact.sdp.spectral import one_blas_thread_always
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # Part of every key: a change to the bounds of parts changes it, so that bounds kept in files are computed again.
 VERSION: Final = 3
@@ -107,17 +107,17 @@ class PartTask:
     def run(self) -> PartResult:
         """Search for a better clustering of the part, then bound it."""
         began, clock = time.process_time(), time.perf_counter()
-        deadline = self._deadline()
+        budget = self._budget()
         # One thread, so that the last digits do not depend on the number of threads.
         with one_blas_thread_always():
-            best = self._improved(_Best(self.cost), deadline, self.centers, 1)
-            bound = SdpBound(self.problem, deadline)
+            best = self._improved(_Best(self.cost), budget, self.centers, 1)
+            bound = SdpBound(self.problem, budget)
             if best.labels is not None:
                 bound.start_at(best.labels)
             result = bound.run(best.cost, self.gap, max_rounds=1)
             if result.status == "stalled":
                 # The bound did not close at once, perhaps because the part has a better clustering.
-                best = self._improved(best, deadline, None, N_RESTARTS)
+                best = self._improved(best, budget, None, N_RESTARTS)
                 result = bound.run(best.cost, self.gap)
         if result.interrupted:
             raise KeyboardInterrupt
@@ -131,16 +131,16 @@ class PartTask:
             elapsed=time.perf_counter() - clock,
         )
 
-    def _deadline(self) -> Deadline:
+    def _budget(self) -> Budget:
         if self.seconds is None or self.until is None:
-            return Deadline(self.seconds)
-        return Deadline(min(self.seconds, max(0.0, self.until - time.time())))
+            return Budget(self.seconds)
+        return Budget(min(self.seconds, max(0.0, self.until - time.time())))
 
-    def _improved(self, best: _Best, deadline: Deadline, start: NDArray[np.float64] | None, n_init: int) -> _Best:
+    def _improved(self, best: _Best, budget: Budget, start: NDArray[np.float64] | None, n_init: int) -> _Best:
         """Return the better of a clustering and the result of a search."""
         if self.problem.n_blocks <= self.problem.n_clusters:
             return best
-        found = find_clustering(self.problem.mean, self.problem, deadline, centers=start, n_init=n_init)
+        found = find_clustering(self.problem.mean, self.problem, budget, centers=start, n_init=n_init)
         if found is None:
             return best
         if found.inertia >= best.cost * (1 - SAME_OBJECTIVE):

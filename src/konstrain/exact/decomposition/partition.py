@@ -22,7 +22,7 @@ from konstrain._tolerances import SUM_RELATIVE
 from konstrain.constraints.problem import Problem
 from konstrain.kmeans.distances import center_sums, default_threads
 from konstrain.links import LinkGraph
-from konstrain.stop import NO_DEADLINE, Deadline
+from konstrain.stop import UNLIMITED, Budget
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class Partition:
         part_size: int,
         seed: int,
         extra: NDArray[np.float64] | None = None,
-        deadline: Deadline = NO_DEADLINE,
+        budget: Budget = UNLIMITED,
     ) -> Self:
         """Return a partition into parts of about `part_size` blocks, alike in features and in `extra` features.
 
-        After the deadline blocks are no longer exchanged to make parts more alike.
+        After the budget blocks are no longer exchanged to make parts more alike.
         """
         n_parts = -(-problem.n_blocks // part_size)
         part_of = _place_bundles(
@@ -96,7 +96,7 @@ class Partition:
             PARAMS.n_partners,
             seed,
             part_of,
-            time_limit=deadline.remaining(),
+            time_limit=budget.remaining(),
         )
         return cls(problem, labels, part_of, n_parts)
 

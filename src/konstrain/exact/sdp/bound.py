@@ -46,7 +46,7 @@ from konstrain.exact.sdp.cuts import Cuts
 from konstrain.exact.sdp.model import SdpModel, merge_matrix, place_after_merge, symmetric
 from konstrain.exact.sdp.spectral import SpectralProjection, deflate, one_blas_thread, smallest_sum
 from konstrain.exact.sdp.start import clustering_matrix, suggested_multipliers
-from konstrain.stop import Deadline
+from konstrain.stop import Budget
 
 # Iterations before the first cuts at the root, and between later rounds of cuts.
 FIRST_ITERATIONS = 80
@@ -99,7 +99,7 @@ class SdpResult:
         No feasible clustering costs less. Infinite: there is none.
     status : str
         "closed": within the gap of the upper bound. "stalled": more iterations would not help, branch. "limit": the
-        deadline or an interrupt ended the run.
+        budget or an interrupt ended the run.
     Z : ndarray of shape (n_blocks, n_blocks)
         The relaxed clustering: 1 / (weight of the cluster) for blocks that share one.
     n_iterations, n_cuts : int
@@ -168,8 +168,8 @@ class SdpBound:
     problem : Problem
         The problem, with means; soft links are ignored (the bound is on the squared distances alone), as are size
         bounds in units other than weights.
-    deadline : Deadline, optional
-        Ends runs that are given no deadline of their own.
+    budget : Budget, optional
+        Ends runs that are given no budget of their own.
 
     Attributes
     ----------
@@ -185,8 +185,8 @@ class SdpBound:
     ('closed', True)
     """
 
-    def __init__(self, problem: Problem, deadline: Deadline | None = None) -> None:
-        self._set_up(SdpModel.of(problem), deadline or Deadline(None))
+    def __init__(self, problem: Problem, budget: Budget | None = None) -> None:
+        self._set_up(SdpModel.of(problem), budget or Budget(None))
         if self.model.known_value is None:
             self._begin()
 
@@ -194,11 +194,11 @@ class SdpBound:
         self._state = _State.start(self.model)
         self._cuts = Cuts.none(self.model)
 
-    def _set_up(self, model: SdpModel, deadline: Deadline) -> None:
+    def _set_up(self, model: SdpModel, budget: Budget) -> None:
         self.model = model
         self.lower_bound = model.within_blocks if model.known_value is None else model.known_value
         self.depth = 0
-        self._deadline = deadline
+        self._budget = budget
         self._n_iterations = 0
         self._step: Any = (0.0, 1.0, 0.0, 0.0, 0.0)
         self._spectral = SpectralProjection(model.n_clusters - 1)
@@ -222,7 +222,7 @@ class SdpBound:
         self,
         upper_bound: float | None = None,
         gap: float = 1e-4,
-        deadline: Deadline | None = None,
+        budget: Budget | None = None,
         *,
         max_rounds: int | None = None,
     ) -> SdpResult:
@@ -234,7 +234,7 @@ class SdpBound:
             Cost of the best clustering known.
         gap : float, default=1e-4
             The run is done when ``upper_bound - lower_bound <= gap * upper_bound``.
-        deadline : Deadline, optional
+        budget : Budget, optional
             When to end at the latest.
         max_rounds : int, optional
             Rounds of cuts at most; default 60, for ten clusters or more 150.
@@ -243,7 +243,7 @@ class SdpBound:
         -------
         SdpResult
         """
-        run = _Run(np.inf if upper_bound is None else float(upper_bound), gap, deadline or self._deadline, self.model)
+        run = _Run(np.inf if upper_bound is None else float(upper_bound), gap, budget or self._budget, self.model)
         first = self._n_iterations
         interrupted = False
         try:
@@ -291,12 +291,12 @@ class SdpBound:
         """Iterate, with a bound every few steps; return why to end, if there is a reason."""
         for step in range(1, n_iterations + 1):
             previous = self._iterate()
-            if step % CHECK_EVERY and not run.deadline.expired():
+            if step % CHECK_EVERY and not run.budget.expired():
                 continue
             self._take_bound(run)
             if run.is_closed(self.lower_bound):
                 return "closed"
-            if run.deadline.expired():
+            if run.budget.expired():
                 return "limit"
             self._adapt_rho(previous)
         return None
@@ -473,7 +473,7 @@ class SdpBound:
 
     def _child(self, model: SdpModel) -> "SdpBound":
         child = type(self).__new__(type(self))
-        child._set_up(model, self._deadline)
+        child._set_up(model, self._budget)
         child.depth = self.depth + 1
         child.lower_bound = max(self.lower_bound, child.lower_bound)
         child._n_iterations = self._n_iterations
@@ -483,10 +483,10 @@ class SdpBound:
 class _Run:
     """When one run is to end, and what it wrote down."""
 
-    def __init__(self, upper_bound: float, gap: float, deadline: Deadline, model: SdpModel) -> None:
+    def __init__(self, upper_bound: float, gap: float, budget: Budget, model: SdpModel) -> None:
         self.upper_bound = upper_bound
         self.gap = gap
-        self.deadline = deadline
+        self.budget = budget
         # Costs near 0 beside the total are known to rounding only.
         self._rounding = SDP_ROUNDING * model.n_blocks * model.total + model.guard
         self.trace: list[SdpStep] = []
@@ -523,4 +523,4 @@ def semidefinite_bound(
     >>> 0.99 < semidefinite_bound(problem, upper_bound=1.0) <= 1.0
     True
     """
-    return SdpBound(problem, Deadline(time_limit)).run(upper_bound, gap).lower_bound
+    return SdpBound(problem, Budget(time_limit)).run(upper_bound, gap).lower_bound

@@ -180,8 +180,8 @@ class SizedBound(SdpBound):
     ----------
     problem : Problem
         The problem, with means; all sizes are known and above 0.
-    deadline : Deadline, optional
-        Ends runs that are given no deadline of their own.
+    budget : Budget, optional
+        Ends runs that are given no budget of their own.
 
     Examples
     --------
