@@ -30,7 +30,7 @@ def names(rng, count, *, column=False):
         name = "".join(rng.choice(PIECES, rng.integers(1, 4)))
         name = name.strip() if column else name
         plain = name.strip().lower()
-        if plain and plain not in HEADERS and not (column and _looks_like_a_number(name)):
+        if plain and plain not in HEADERS and not (column and _is_number_somehow(name)):
             found.setdefault(plain, name)
     return list(found.values())
 
@@ -38,10 +38,10 @@ def names(rng, count, *, column=False):
 def clusters(rng):
     """Draw names of three groups; none that is read as no group, or as a fraction, which no label is."""
     drawn = names(rng, 40)
-    return [name for name in drawn if name not in NO_GROUP and name != "None" and not _looks_like_a_number(name)][:3]
+    return [name for name in drawn if name not in NO_GROUP and name != "None" and not _is_number_somehow(name)][:3]
 
 
-def _looks_like_a_number(text):
+def _is_number_somehow(text):
     try:
         float(text)
     except ValueError:

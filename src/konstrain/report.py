@@ -169,7 +169,7 @@ class Report:
         rows, clusters = counted(self.n_samples, "row"), counted(self.n_clusters, "cluster")
         yield f"{rows} in {clusters}, SSE {self.sse:.6g} (sum of squared distances to the centers)"
         if self.lower_bound is not None and self.gap is not None:
-            yield tell_bound(self.lower_bound, self.gap)
+            yield bound_message(self.lower_bound, self.gap)
         yield ""
         yield from self._size_lines()
         for held in self.held:
@@ -332,7 +332,7 @@ def describe(
     )
 
 
-def tell_bound(lower_bound: float, gap: float) -> str:
+def bound_message(lower_bound: float, gap: float) -> str:
     """Say what is proved about the best clustering that exists."""
     if lower_bound == -np.inf:
         return "no lower bound was found in time: how far from the best possible is not known"

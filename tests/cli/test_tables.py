@@ -49,7 +49,7 @@ def test_a_mixed_table_is_clustered_and_every_decision_is_said_in_one_line(tmp_p
     assert are_the_same(labels_of(tmp_path / "labels.csv"), kinds)
     for words in (
         r"numbers have decimal commas: '\d+,\d+' is read as",
-        "column 'CustomerID' looks like an identifier",
+        "column 'CustomerID' seems to be an identifier",
         "column 'name' is text with 40 different values: left out",
         r"column 'since' holds dates \(31.12.2024\): counted in days",
         "text with few values as 0/1 columns, one per value: 'city', 'plan'",

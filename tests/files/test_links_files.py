@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from konstrain import FileError
-from konstrain.files import RowNames, read_links_file, text_files, write_links_file
+from konstrain.files import RowNames, read_links_file, sources, write_links_file
 
 FOUR = RowNames(4)
 PEOPLE = RowNames(3, ["anna", "bert", "carl lee"], "name")
@@ -198,14 +198,14 @@ def test_links_come_from_a_pipe(tmp_path):
 
 
 def test_a_pipe_that_nobody_writes_into_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "WAIT", 0.01)
+    monkeypatch.setattr(sources, "WAIT", 0.01)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FileError, match="pipe is a pipe that nobody writes into"):
         read_links_file(tmp_path / "pipe", FOUR, kind="must_link")
 
 
 def test_a_writer_that_begins_late_is_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "WAIT", 0.01)
+    monkeypatch.setattr(sources, "WAIT", 0.01)
     os.mkfifo(tmp_path / "pipe")
     # Opened for both, so that opening waits for nobody; what opens it is a writer all the time.
     with open(os.open(tmp_path / "pipe", os.O_RDWR), "wb", buffering=0) as pipe:

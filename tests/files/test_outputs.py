@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 from konstrain import FileError
-from konstrain.files import RowNames, frame_outputs, read_labels_file, write_labels_file, write_whole
-from konstrain.files.joined import dialect_of, write_joined_file
+from konstrain.files import RowNames, outputs, read_labels_file, write_labels_file, write_whole
+from konstrain.files.labels import dialect_of, write_joined_file
 from konstrain.files.outputs import refuse_unwritable
 from konstrain.files.sources import Source
 
@@ -231,7 +231,7 @@ def test_ids_that_begin_as_formulas_do_are_text_cells_of_a_spreadsheet(tmp_path)
 
 
 def test_a_table_too_large_for_a_sheet_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(frame_outputs, "SHEET_ROWS", 3)
+    monkeypatch.setattr(outputs, "SHEET_ROWS", 3)
     with pytest.raises(FileError, match=r"a sheet holds 3 rows .* there are 4 and 2; write .csv or .parquet"):
         write_labels_file(tmp_path / "l.xlsx", PEOPLE, [0, 0, 1])
     with pytest.raises(FileError, match=r"row 0, column 'name' is longer than a spreadsheet allows"):
@@ -240,7 +240,7 @@ def test_a_table_too_large_for_a_sheet_is_refused(tmp_path, monkeypatch):
 
 
 def test_without_a_writer_of_spreadsheets_it_is_said_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr(frame_outputs, "find_spec", lambda name: None)
+    monkeypatch.setattr(outputs, "find_spec", lambda name: None)
     with pytest.raises(FileError, match=r"needs xlsxwriter; install it with: pip install 'konstrain\[excel\]'"):
         write_labels_file(tmp_path / "l.xlsx", PEOPLE, [0, 0, 1])
 
@@ -292,7 +292,7 @@ def test_days_and_long_whole_numbers_survive_a_spreadsheet(tmp_path):
             "x": [float("inf"), 1e300],
         }
     )
-    frame_outputs.write_frame(tmp_path / "t.xlsx", frame)
+    outputs.write_frame(tmp_path / "t.xlsx", frame)
     sheet = pl.read_excel(tmp_path / "t.xlsx", infer_schema_length=None)
     assert sheet["moment"].to_list() == [moment, moment]
     assert sheet["big"].to_list() == [str(2**60), "5"]

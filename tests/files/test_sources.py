@@ -11,7 +11,7 @@ import pytest
 
 from konstrain import FileError
 from konstrain.files import RowNames, read_labels_file, read_links_file, read_table, write_labels_file
-from konstrain.files.joined import write_joined_file
+from konstrain.files.labels import write_joined_file
 from konstrain.files.sources import Source
 
 GERMAN = "name;preis;menge\nÄnne;1.234,50;3\nBört;0,5;1.000\n"

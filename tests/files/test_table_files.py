@@ -122,7 +122,7 @@ def test_what_is_wrong_with_a_csv_file_is_named(tmp_path, text, words):
 def test_a_first_line_that_may_be_meant_otherwise_is_told(tmp_path, text, words):
     file = tmp_path / "rows.csv"
     file.write_text(text)
-    doubts = CsvLayout.look_at(file).doubts
+    doubts = CsvLayout.find(file).doubts
     assert len(doubts) == bool(words)
     assert words in "".join(doubts)
 
@@ -326,7 +326,7 @@ def test_lines_of_other_lengths_are_refused_whatever_is_chosen(tmp_path, chosen,
 )
 def test_csv_means_what_python_reads(tmp_path, text, ids):
     (tmp_path / "rows.csv").write_bytes(text.encode())
-    first = next(name for name in CsvLayout.look_at(tmp_path / "rows.csv").columns)
+    first = next(name for name in CsvLayout.find(tmp_path / "rows.csv").columns)
     table = read_table(tmp_path / "rows.csv", id=first)
     assert (table.rows.ids, table.X.tolist()) == (ids, [[1], [2]])
 
@@ -358,7 +358,7 @@ def _drawn_csv(path, rng, cells, names):
     lines = [",".join([rng.choice(names), *rng.choice(cells, 2), rng.choice(names[1:])]) for _ in range(8)]
     end = rng.choice(["\n", "\r\n"])
     path.write_bytes((end.join(["n,x,y,m", *lines]) + end).encode())
-    layout = CsvLayout.look_at(path)
+    layout = CsvLayout.find(path)
     return layout, Request(("x", "y"), None, (), (), ("n", "m")).choose(path, layout.columns, layout.text)
 
 

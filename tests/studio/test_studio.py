@@ -16,9 +16,8 @@ from konstrain._studio import asking, exporting, hub, view
 from konstrain._studio.data import StudioParams, read_rows
 from konstrain._studio.session import Link
 from konstrain.cli.given import read_given
-from konstrain.cli.options import ConstraintOptions, DataOptions
+from konstrain.cli.options import ConstraintOptions, DataOptions, MissingChoice
 from konstrain.cli.studio import rows_of, settings_of
-from konstrain.cli.table_options import MissingChoice
 
 X, SPECIES = load_iris(return_X_y=True)
 

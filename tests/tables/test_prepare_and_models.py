@@ -12,13 +12,12 @@ from sklearn.preprocessing import FunctionTransformer
 from konstrain import ConstrainedKMeans, FileError
 from konstrain.metrics import mean_silhouette
 from konstrain.tables import Columns, plan_columns, prepare
-from konstrain.tables.dates import Days
-from konstrain.tables.missing import Missing, complete_rows
+from konstrain.tables.columns import Missing, complete_rows
 from konstrain.tables.models import SavedModel, load_model, save_model
-from konstrain.tables.places import RADIUS, Kilometres, plan_places
+from konstrain.tables.plan import plan_places
 from konstrain.tables.prepare import fitted_transformer
 from konstrain.tables.profile import profile_clusters, profile_lines
-from konstrain.tables.scale import OneScale
+from konstrain.tables.transformers import RADIUS, Days, Kilometres, OneScale
 
 
 def mixed(n=40):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from konstrain.files import RowNames
-from konstrain.tables.scale import OneScale
+from konstrain.tables.transformers import OneScale
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ import os
 import sys
 from typing import TextIO
 
-from konstrain.cli import clock
+from konstrain.cli.startup import start_clock, start_quickly
 
 BAD_OUTPUT, INTERRUPTED = 2, 130
 
 
 def main() -> None:
     """Run the command line; Ctrl-C ends it with one line, whatever it was doing."""
-    clock.start()
+    start_clock()
     _reserve_descriptors()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a name shows its code instead of losing the whole report.
@@ -31,8 +31,6 @@ def main() -> None:
 def _run() -> int | str | None:
     """Run a verb; returns the exit code."""
     try:
-        from konstrain.cli.startup import start_quickly
-
         start_quickly()
         from konstrain.cli.app import app
 
@@ -66,7 +64,7 @@ def _end_of_output(error: OSError) -> int:
     if sys.stdout is not None:
         _forget(sys.stdout)
     if isinstance(error, BrokenPipeError):
-        return 1  # whoever read the output has had enough of it
+        return 1  # the reader of the output has closed it
     say(f"konstrain: cannot write to standard output: {error.strerror or error}")
     return BAD_OUTPUT
 

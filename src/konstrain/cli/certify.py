@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Gap, Json, Quiet, spread
-from konstrain.cli.proofs import PartOptions, tell_parts, teller
+from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Gap, Json, PartOptions, Quiet, spread
 from konstrain.cli.running import NOT_PROVED, guarded, interrupts, print_result, progress, rows_named
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def certify(
         float | None, typer.Option(min=0, help="What breaking a soft link of confidence 1 costs.")
     ] = None,
     gap: Gap = 1e-6,
-    time_limit: Annotated[float, typer.Option(min=0, help="Seconds to look for a proof.")] = 60.0,
+    time_limit: Annotated[float, typer.Option(min=0, help="Seconds to search for a proof.")] = 60.0,
     better: Annotated[
         Path | None,
         typer.Option(
@@ -42,18 +41,19 @@ def certify(
 ) -> None:
     """Prove how far labels are from the best clustering under the constraints.
 
-    From 900 rows on, parts that look like the whole are bounded one by one and added up.
+    From 900 rows on, parts of the rows are bounded one by one and their bounds added up.
 
-    Exit code 4 when they were not proved optimal: better ones exist, or the limit came first. The gap is told in any
-    case.
+    Exit code 4 when they were not proved optimal: better ones exist, or the limit came first. The gap is always
+    printed.
     """
     import numpy as np
 
     from konstrain import lower_bound
+    from konstrain.cli.clustering import shown_progress
     from konstrain.cli.given import read_given
     from konstrain.cli.results import LabelsFile
     from konstrain.files import read_labels_file, write_labels_file
-    from konstrain.report import tell_bound
+    from konstrain.report import bound_message
 
     LabelsFile(better).refuse_impossible()
     given = read_given(
@@ -69,11 +69,11 @@ def certify(
             gap=gap,
             time_limit=time_limit,
             violation_cost=violation_cost,
-            callback=teller(show),
+            callback=shown_progress(show),
             **given.constraints,
             **parts.arguments(),
         )
-    interrupts.end_here(tell_bound(proof.lower_bound, proof.gap))
+    interrupts.end_here(bound_message(proof.lower_bound, proof.gap))
     is_better = proof.best_cost < proof.cost * (1 - gap)
     if is_better and better is not None:
         write_labels_file(better, given.rows, proof.best_labels)
@@ -91,14 +91,15 @@ def certify(
 
 def _words(labels: Path, proof: "Certificate", verdict: str, *, has_soft_links: bool) -> str:
     from konstrain._messages import counted
-    from konstrain.report import tell_bound
+    from konstrain.cli.clustering import proof_lines
+    from konstrain.report import bound_message
 
     steps = f"{proof.n_nodes} parts" if proof.n_parts else counted(proof.n_nodes, "node")
     lines = [
         f"{'SSE and broken soft links' if has_soft_links else 'SSE'} of {labels}: {proof.cost:.6g}",
-        tell_bound(proof.lower_bound, proof.gap),
+        bound_message(proof.lower_bound, proof.gap),
         verdict,
-        *tell_parts(proof),
+        *proof_lines(proof),
         f"{steps}, {proof.seconds:.1f} s",
     ]
     return "\n".join(lines)

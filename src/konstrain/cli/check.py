@@ -17,7 +17,7 @@ def check(
     rows: DataOptions,
     k: Clusters,
     constraints: ConstraintOptions,
-    time_limit: Annotated[float, typer.Option(min=0, help="Seconds for the questions that are hard.")] = 5.0,
+    time_limit: Annotated[float, typer.Option(min=0, help="Seconds for the hard cases.")] = 5.0,
     plot: Annotated[
         Path | None,
         typer.Option(help="Draw what clashes, if anything does: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
@@ -25,9 +25,9 @@ def check(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say whether the constraints are possible, why not, and what they imply; without clustering.
+    """Report whether the constraints are possible, why not, and what they imply; without clustering.
 
-    Exit code 3 when they are not, 4 when that was not decided in time.
+    Exit code 3 when they are not, 4 when that is not known in time.
     """
     from konstrain import check as check_constraints
     from konstrain.cli.given import read_given

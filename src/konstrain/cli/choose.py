@@ -1,19 +1,53 @@
 """`konstrain choose`: how many clusters."""
 
 import shlex
-from enum import StrEnum
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from enum import Enum, StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from konstrain._messages import enumerated
 from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
-from konstrain.cli.retyping import typed
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
 
 if TYPE_CHECKING:
     from konstrain.choosing import NumberOfClusters
+
+
+def typed(options: Any) -> list[str]:
+    """Return the words of a command line that give a dataclass of options what differs from its defaults.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from konstrain.cli.options import DataOptions
+    >>> typed(DataOptions(Path("rows.csv"), id="name", standardize=False))
+    ['rows.csv', '--id', 'name', '--no-standardize']
+    """
+    return [
+        word
+        for field in fields(options)
+        for value in _one_by_one(getattr(options, field.name), field.default)
+        for word in _words(field.name, value, positional=field.default is MISSING)
+    ]
+
+
+def _one_by_one(value: Any, default: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple):
+        yield from value
+    elif value != default:
+        yield value
+
+
+def _words(name: str, value: Any, *, positional: bool) -> list[str]:
+    option = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{option}" if value else f"--no-{option}"]
+    text = str(value.value if isinstance(value, Enum) else value)
+    return [text] if positional else [f"--{option}", text]
 
 
 class By(StrEnum):

@@ -61,8 +61,8 @@ def exact(
     Constraints are hard links and groups, sizes and one demand; 'fit --certify' bounds the gap under soft links,
     shares of groups and several demands.
 
-    Exit code 4 when the time limit came first: labels are then the best found, and the gap is told. Ctrl-C tells the
-    bounds so far and writes nothing; use --time-limit to keep what was found.
+    Exit code 4 when the time limit came first: labels are then the best found, and the gap is printed. Ctrl-C prints
+    the bounds so far and writes nothing; use --time-limit to keep what was found.
     """
     from konstrain.cli.clustering import Outputs, finish, fit_method
     from konstrain.cli.given import read_given, refuse_too_few_rows
@@ -72,8 +72,8 @@ def exact(
     outputs = Outputs(
         LabelsFile(output, join, dialect, *reading_of(rows)), plot, json, quiet, bounds=plot_bounds, page=report
     )
-    outputs.refuse_impossible()
     method = get_method("exact")
+    outputs.refuse_impossible(method)
     given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files())
     refuse_too_few_rows(rows, given, k)
     model = fit_method(

@@ -1,16 +1,82 @@
 """`konstrain fit`: cluster a file under constraints."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from konstrain.cli.fit_options import FolderOptions, ResultOptions, SearchOptions
-from konstrain.cli.options import Clusters, ConstraintOptions, DataOptions, Json, Quiet, spread
-from konstrain.cli.proofs import PartOptions
+from konstrain.cli.options import (
+    Clusters,
+    ConstraintOptions,
+    DataOptions,
+    DialectOption,
+    Join,
+    Json,
+    Out,
+    Page,
+    PartOptions,
+    Picture,
+    Quiet,
+    Save,
+    Seed,
+    spread,
+)
 from konstrain.cli.running import NOT_PROVED, guarded, interrupts, note, progress
 
 if TYPE_CHECKING:
     from konstrain.cli.given import Given
+
+MANY = "More rows than memory"
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search for a clustering, and for how long."""
+
+    method: Annotated[str, typer.Option(help="How to cluster; 'konstrain methods' lists them.")] = (
+        "constrained-kmeans"
+    )
+    n_init: Annotated[
+        int | None, typer.Option(min=1, help="Number of starts, of which the best counts. (default: by the data)")
+    ] = None
+    seed: Seed = 0
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Seconds after which the best clustering so far is taken.")
+    ] = None
+    certify: Annotated[
+        float | None, typer.Option(min=0, help="Also prove how far from the best possible, in this many seconds.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class FolderOptions:
+    """What only folders of Parquet need."""
+
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Dask scheduler for a folder of Parquet: tcp://host:8786. (default: this machine's cores)",
+            rich_help_panel=MANY,
+        ),
+    ] = None
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Replace labels that an earlier run wrote to the output folder.", rich_help_panel=MANY
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class ResultOptions:
+    """What to write."""
+
+    output: Out = None
+    join: Join = False
+    dialect: DialectOption = None
+    plot: Picture = None
+    save: Save = None
+    report: Page = None
 
 
 @spread
@@ -45,12 +111,8 @@ def fit(
 
     labels = LabelsFile(results.output, results.join, results.dialect, *reading_of(rows))
     outputs = Outputs(labels, results.plot, json, quiet, model=results.save, page=results.report)
-    outputs.refuse_impossible()
     method = get_method(search.method)
-    if results.save is not None:
-        from konstrain.cli.saving import refuse_method_without_predict
-
-        refuse_method_without_predict(method)
+    outputs.refuse_impossible(method)
     given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files(), inputs=parts.files())
     refuse_too_few_rows(rows, given, k)
     _refuse_no_price(search, given)
@@ -81,11 +143,11 @@ def _refuse_no_price(search: SearchOptions, given: "Given") -> None:
 
 
 def _proved_bound(model: Any, given: "Given", seconds: float, parts: PartOptions, *, quiet: bool) -> float | None:
-    """Look for a proof and tell of it; returns the bound on the sum of squares, None if broken links are in it."""
+    """Prove a bound and report it; return the bound on the sum of squares, None if it counts broken links."""
     # Proofs bring a solver and more; most fits need none.
     from konstrain import lower_bound
-    from konstrain.cli.proofs import tell_parts, teller
-    from konstrain.report import tell_bound
+    from konstrain.cli.clustering import proof_lines, shown_progress
+    from konstrain.report import bound_message
 
     with progress("looking for a proof ...", quiet=quiet) as show:
         proof = lower_bound(
@@ -94,14 +156,14 @@ def _proved_bound(model: Any, given: "Given", seconds: float, parts: PartOptions
             labels=model.labels_,
             time_limit=seconds,
             violation_cost=getattr(model, "violation_cost_", None),
-            callback=teller(show),
+            callback=shown_progress(show),
             **given.constraints,
             **parts.arguments(),
         )
     interrupts.end_here()
     if given.has_soft_links:
         # The report speaks of the sum of squares, the bound of what broken soft links cost as well.
-        note(f"with broken soft links {proof.cost:.6g}; {tell_bound(proof.lower_bound, proof.gap)}", quiet=quiet)
-    for line in tell_parts(proof):
+        note(f"with broken soft links {proof.cost:.6g}; {bound_message(proof.lower_bound, proof.gap)}", quiet=quiet)
+    for line in proof_lines(proof):
         note(line, quiet=quiet)
     return None if given.has_soft_links else proof.lower_bound

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from konstrain._messages import counted, enumerated
-from konstrain.cli import clock
-from konstrain.cli.fit_options import FolderOptions, ResultOptions, SearchOptions
-from konstrain.cli.given_links import together
+from konstrain.cli.constraints import together
+from konstrain.cli.fit import FolderOptions, ResultOptions, SearchOptions
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, shares_in, sizes_in
 from konstrain.cli.running import interrupts, note, print_result, progress
+from konstrain.cli.startup import seconds_since_start
 from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, read_links_file
 from konstrain.files.choice import Request
-from konstrain.files.sources import address_of
-from konstrain.files.text_files import read_text
+from konstrain.files.sources import address_of, read_text
 
 # What may stand between the names in a file of links.
 DELIMITERS = ",;\t "
@@ -164,7 +163,7 @@ class FolderFit:
         return {kind: pairs for kind, pairs in found.items() if pairs.size}
 
     def _report(self, model: Any, folder: Any) -> None:
-        sizes, seconds = np.asarray(model.cluster_sizes_), clock.seconds()
+        sizes, seconds = np.asarray(model.cluster_sizes_), seconds_since_start()
         values = {
             "method": "constrained-kmeans",
             "n_samples": folder.n_samples,

@@ -33,7 +33,7 @@ def mix(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Deal rows out to mixed groups that are alike to each other: teams, classes, test groups.
+    """Partition rows into mixed groups that are alike to each other: teams, classes, test groups.
 
     The opposite of 'fit', whose groups hold rows that are alike. Sizes are as equal as can be unless they are given.
 
@@ -47,7 +47,7 @@ def mix(
     from konstrain.cli.results import LabelsFile, reading_of
     from konstrain.cli.running import interrupts, note, one_line, print_result, progress, rows_named
     from konstrain.tables.plan import Kind
-    from konstrain.tables.profile import profile_clusters, told_center
+    from konstrain.tables.profile import center_text, profile_clusters
 
     labels_file = LabelsFile(output, join, dialect, *reading_of(rows))
     labels_file.refuse_impossible()
@@ -67,7 +67,7 @@ def mix(
     lines = [str(groups), "", "means of the groups, or the commonest text and its share:"]
     for column, *traits in zip(plan.columns, *(profile.center for profile in profiles), strict=True):
         kind = "" if column.kind != Kind.CATEGORY else " (text)"
-        lines.append(f"  {one_line(column.name)}{kind}: {', '.join(one_line(told_center(t)) for t in traits)}")
+        lines.append(f"  {one_line(column.name)}{kind}: {', '.join(one_line(center_text(t)) for t in traits)}")
     if interrupts.written:
         lines += ["", f"wrote {enumerated(interrupts.written)}"]
     values = {

@@ -13,20 +13,75 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from konstrain.cli.table_options import (
-    Categorical,
-    DecimalOption,
-    Encoding,
-    Geo,
-    MissingChoice,
-    MissingOption,
-    NoValue,
-    Prepare,
-    PrepareOption,
-    Standardize,
-)
+TABLE = "Table"
 
-DATA, CONSTRAINTS, OUTPUT = "Data", "Constraints", "Output"
+
+class Prepare(StrEnum):
+    """What becomes of columns that are no plain numbers."""
+
+    AUTO = "auto"
+    NONE = "none"
+
+
+class MissingChoice(StrEnum):
+    """What becomes of rows with empty cells."""
+
+    ERROR = "error"
+    DROP = "drop"
+    MEDIAN = "median"
+
+
+class Decimal(StrEnum):
+    """The sign before decimals."""
+
+    POINT = "."
+    COMMA = ","
+
+
+PrepareOption = Annotated[
+    Prepare,
+    typer.Option(
+        help="auto: text with few values as 0/1 columns, dates as days, numbers on one scale where they need it, "
+        "identifiers left out; none: numbers as they stand, all else refused.",
+        rich_help_panel=TABLE,
+    ),
+]
+Standardize = Annotated[
+    bool | None,
+    typer.Option(
+        "--standardize/--no-standardize",
+        help="Give each number mean 0 and variance 1, or leave it. (default: as --prepare finds)",
+        rich_help_panel=TABLE,
+    ),
+]
+Categorical = Annotated[
+    str | None, typer.Option(help="Columns to take as categories, numbers too.", rich_help_panel=TABLE)
+]
+MissingOption = Annotated[
+    MissingChoice,
+    typer.Option(help="Rows with empty cells: refuse, leave out, or fill in.", rich_help_panel=TABLE),
+]
+DecimalOption = Annotated[
+    Decimal | None, typer.Option(help="The sign before decimals in CSV. (default: found out)", rich_help_panel=TABLE)
+]
+NoValue = Annotated[
+    str | None,
+    typer.Option("--na", help="Words that mean that a value is missing: k.A.,unknown", rich_help_panel=TABLE),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="How text is written: latin1, cp1252, utf-16. (default: utf-8)", rich_help_panel=TABLE),
+]
+Geo = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns of latitude and longitude in degrees, to cluster by alone: distances in kilometres.",
+        rich_help_panel=TABLE,
+    ),
+]
+
+
+DATA, CONSTRAINTS, OUTPUT, PROOF = "Data", "Constraints", "Output", "Proofs of many rows"
 
 
 @dataclass(frozen=True)
@@ -133,6 +188,36 @@ class ConstraintOptions:
         str | None,
         typer.Option(help="Column with what a row counts in the cost. (default: 1)", rich_help_panel=CONSTRAINTS),
     ] = None
+
+
+@dataclass(frozen=True)
+class PartOptions:
+    """How parts of the rows are bounded, where there are too many to bound them together."""
+
+    part_size: Annotated[
+        int | None,
+        typer.Option(min=2, help="Rows in a part. (default: chosen by the first parts)", rich_help_panel=PROOF),
+    ] = None
+    jobs: Annotated[
+        int, typer.Option(help="Parts bounded together; -1: as many as there are cores.", rich_help_panel=PROOF)
+    ] = 1
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="File that keeps finished parts, and gives back those it has.", rich_help_panel=PROOF),
+    ] = None
+
+    def files(self) -> list[Path]:
+        """Return the file of finished parts, if there is one: nothing else may be written there."""
+        return [] if self.resume is None else [self.resume]
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `lower_bound`; a size or a file ask for a bound by parts."""
+        given: dict[str, Any] = {"n_jobs": self.jobs}
+        if self.part_size is not None or self.resume is not None:
+            given |= {"bound": "parts", "resume": self.resume}
+        if self.part_size is not None:
+            given["part_size"] = self.part_size
+        return given
 
 
 class DialectChoice(StrEnum):
@@ -320,3 +405,24 @@ def shares_in(
             column, name = columns[0], group
         found.setdefault(column, {})[name] = value
     return found or None
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """A file of new rows."""
+
+    data: Annotated[Path, typer.Argument(help="New rows, with the columns that the model was fitted on.")]
+    id: Annotated[
+        str | None,
+        typer.Option(help="Column with the names of rows. (default: as for the fit)", rich_help_panel=DATA),
+    ] = None
+    missing: Annotated[
+        MissingChoice | None,
+        typer.Option(
+            help="Rows with empty cells: refuse, leave out, or fill in. (default: as for the fit)",
+            rich_help_panel=TABLE,
+        ),
+    ] = None
+    na: NoValue = None
+    decimal: DecimalOption = None
+    encoding: Encoding = None

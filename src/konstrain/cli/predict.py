@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from konstrain.cli.options import DialectOption, Join, Json, Out, Quiet, WithoutWeight, spread
-from konstrain.cli.predict_options import NewRows
+from konstrain.cli.options import DialectOption, Join, Json, NewRows, Out, Quiet, WithoutWeight, spread
 from konstrain.cli.running import guarded
 
 if TYPE_CHECKING:
@@ -36,13 +35,11 @@ def predict(
     """Label new rows by a model that 'fit --save' wrote: columns are prepared as they were for the fit.
 
     Each row goes to its nearest center; with sizes, shares or links all rows are assigned together, at least cost.
-    What the fit was told of ids, encoding, decimals and missing values holds for the new rows too, unless options
-    say otherwise.
+    Ids, encoding, decimals and missing values are read as for the fit, unless options say otherwise.
 
     Example: konstrain predict new.csv --model customers.skops -o labels.csv
     """
-    from konstrain.cli.given import distances_to_centers, refuse_overwriting
-    from konstrain.cli.given_new import read_new
+    from konstrain.cli.given import distances_to_centers, read_new, refuse_overwriting
     from konstrain.cli.results import LabelsFile, reading_of
     from konstrain.cli.running import interrupts, print_result, progress, rows_named
     from konstrain.tables.models import load_model

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._messages import LATITUDES, LONGITUDES, are_degrees, counted
-from konstrain.cli.options import DataOptions, names_in
+from konstrain.cli.options import DataOptions, Prepare, names_in
 from konstrain.cli.running import note
-from konstrain.cli.table_options import Prepare
 from konstrain.files import RowNames, Table
 from konstrain.files.choice import refuse_text_columns
 from konstrain.files.sources import Source
 from konstrain.tables import Columns, Preparation, plan_columns, prepare
-from konstrain.tables.missing import Missing, complete_rows, filled_words
+from konstrain.tables.columns import Missing, complete_rows, filled_words
 from konstrain.tables.plan import Kind, TablePlan, plain_plan
 
 # Columns of these names are seldom meant as features.
@@ -64,7 +63,7 @@ def prepare_table(data: DataOptions, source: Source, table: Table, numeric: list
     columns = Columns(table.X, table.features, table.texts)
     asked = [*names_in("--columns", data.columns), *names_in("--categorical", data.categorical)]
     if data.geo is not None:
-        from konstrain.tables.places import plan_places
+        from konstrain.tables.plan import plan_places
 
         plan = plan_places(columns, feature_names(data) or ())
     elif data.prepare == Prepare.NONE:

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.cli.options import DataOptions, DialectChoice, names_in
-from konstrain.cli.predict_options import NewRows
+from konstrain.cli.options import DataOptions, DialectChoice, NewRows, names_in
 from konstrain.cli.running import interrupts
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, write_labels_file
-from konstrain.files.frame_outputs import STANDARD, STANDARD_OUTPUT, refuse_unwritable_table
-from konstrain.files.joined import dialect_of, write_joined_file
+from konstrain.files.labels import dialect_of, write_joined_file
+from konstrain.files.outputs import STANDARD, STANDARD_OUTPUT, refuse_unwritable_table
 from konstrain.files.sources import Source
 
 

@@ -103,7 +103,7 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
             except MemoryError:
                 _end("not enough memory for data of this size", BAD_INPUT)
             except BrokenPipeError:
-                raise  # whoever read the output has had enough of it; typer ends quietly
+                raise  # the reader of the output has closed it; typer ends quietly
             except FileError as error:
                 _end(str(error), BAD_INPUT)  # about files and columns, which may be called like arguments
             except OSError as error:
@@ -116,12 +116,12 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
-# Everything that was told beside the result, printed or not: a page about it says it again.
+# All notes beside the result, printed or not: the page repeats them.
 notes: list[str] = []
 
 
 def note(words: str, *, quiet: bool = False) -> None:
-    """Tell something beside the result."""
+    """Print a note beside the result."""
     notes.append(words)
     if not quiet:
         say(f"note: {one_line(words)}")

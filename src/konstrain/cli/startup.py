@@ -8,6 +8,7 @@ takes. While that module is imported both stand aside; it finds them when it ask
 
 import gc
 import sys
+import time
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
@@ -15,6 +16,20 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
+
+_began = time.perf_counter()
+
+
+def start_clock() -> None:
+    """Count from now on; for processes that imported all this long before they run a command."""
+    global _began
+    _began = time.perf_counter()
+
+
+def seconds_since_start() -> float:
+    """Return how long a person has waited for the command, imports included."""
+    return time.perf_counter() - _began
+
 
 _IMPORTER = "sklearn.utils.fixes"
 
@@ -72,7 +87,7 @@ class _Aside(Loader):
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module; what it imported is really imported by whoever needs it."""
+        """Run the module; what it imported is imported when it is used."""
         aside = [name for name in ("scipy.stats", "pandas") if name not in sys.modules]
         has_pandas = "pandas" in aside and find_spec("pandas") is not None
         for name in aside:

@@ -78,7 +78,7 @@ def studio(
 def rows_of(given: "Given") -> "StudioData":
     """Return the rows as `fit` has them but for the scale, which the page sets, and the cells of the table."""
     from konstrain._studio.data import StudioData
-    from konstrain.files.joined import read_cells
+    from konstrain.files.labels import read_cells
     from konstrain.tables.prepare import categories_of, prepare
 
     kept, plan = given.prepared.kept, given.prepared.preparation.plan

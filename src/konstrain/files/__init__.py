@@ -3,8 +3,7 @@
 from konstrain.files.labels import read_labels_file, write_labels_file
 from konstrain.files.links import FileLinks, read_links_file, write_links_file
 from konstrain.files.outputs import write_whole
-from konstrain.files.rows import RowNames
-from konstrain.files.table_files import Table, read_table
+from konstrain.files.table_files import RowNames, Table, read_table
 
 __all__ = [
     "FileLinks",

@@ -5,13 +5,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
+from typing import Final
 
 from konstrain._messages import as_typed, did_you_mean
 from konstrain.exceptions import FileError
 from konstrain.files.sources import Source
 
-# A message names so many columns at most.
-MOST_LISTED = 20
+# Columns that a message names at most.
+MOST_LISTED: Final = 20
 
 
 @dataclass(frozen=True)

@@ -19,20 +19,26 @@ from numpy.typing import NDArray
 
 from konstrain._messages import as_typed, counted
 from konstrain.exceptions import FileError
-from konstrain.files.cells import is_missing, is_number, shown
+from konstrain.files.cells import (
+    COMMA,
+    PLAIN,
+    Convention,
+    convention_of,
+    find_convention,
+    is_missing,
+    is_number,
+    is_number_somehow,
+    shown,
+)
 from konstrain.files.choice import Choice
-from konstrain.files.decimals import COMMA, PLAIN, Convention, convention_of, find_convention, looks_like_a_number
 from konstrain.files.frame_files import features_of
-from konstrain.files.sources import Source
-from konstrain.files.text_files import FROM_LATIN1, refuse_other_than_text
+from konstrain.files.sources import FROM_LATIN1, Source, refuse_other_than_text
 
 DELIMITERS = ",;\t"
-# Rows, and cells of them, looked at to tell columns of numbers from columns of text.
+# Rows, and cells of them, that tell columns of numbers from columns of text; also lines of a header in quotes.
 SAMPLED_ROWS, SAMPLED_CELLS = 100, 1_000_000
 # Polars takes some time and memory for each column, Python for each cell: with more columns the latter is quicker.
 MOST_COLUMNS = 2_000
-# A header in quotes may run over several lines, but not over a file whose quote is never closed.
-LONGEST_HEADER = 100
 
 _Read = tuple[NDArray[np.float64], Mapping[str, NDArray[np.float64]], Mapping[str, list[str | None]]]
 
@@ -54,7 +60,7 @@ class CsvLayout:
     na: frozenset[str] = frozenset()
 
     @classmethod
-    def look_at(cls, path: Path | Source, decimal: str | None = None, na: Collection[str] = ()) -> "CsvLayout":
+    def find(cls, path: Path | Source, decimal: str | None = None, na: Collection[str] = ()) -> "CsvLayout":
         """Find the layout from the first lines; `decimal` is the sign of decimals, if the caller knows it.
 
         Cells that hold a word of `na` hold nothing.
@@ -65,7 +71,7 @@ class CsvLayout:
         delimiter = _delimiter_of(_first_lines(path))
         rows = (fields for _, fields in _rows(path, delimiter))
         header = next(rows)
-        has_header = not all(looks_like_a_number(field) for field in header)
+        has_header = not all(is_number_somehow(field) for field in header)
         written = header if has_header else [""] * len(header)
         if has_header and sum(not name.strip() for name in written) > 1:
             raise FileError(f"{path}, line 1: more than one column has no name; name them")
@@ -208,7 +214,7 @@ def _first_lines(path: Source) -> str:
         lines = [file.readline()]
         if not lines[0].strip():
             raise FileError(f"{path} begins with a blank line; remove it" if lines[0] else f"{path} is empty")
-        while "".join(lines).count('"') % 2 and len(lines) < LONGEST_HEADER and (line := file.readline()):
+        while "".join(lines).count('"') % 2 and len(lines) < SAMPLED_ROWS and (line := file.readline()):
             lines.append(line)
     return "".join(lines)
 
@@ -307,7 +313,7 @@ def _has_commas(value: str) -> bool:
 
 def _advice_about_numbers(value: str) -> str:
     """What to do about a cell that is a number in some other way of writing."""
-    if not looks_like_a_number(value):
+    if not is_number_somehow(value):
         return ""
     return "; say how numbers are written: --decimal , (1.234,5) or --decimal . (1,234.5)"
 

@@ -16,8 +16,8 @@ from konstrain.exceptions import FileError
 from konstrain.files.cells import is_number, shown
 from konstrain.files.csv_files import DELIMITERS
 from konstrain.files.outputs import write_whole
-from konstrain.files.rows import RowNames
-from konstrain.files.text_files import read_text
+from konstrain.files.sources import read_text
+from konstrain.files.table_files import RowNames
 
 MUST, CANNOT = "must_link", "cannot_link"
 # First words of a line that say of which kind it is.
@@ -92,7 +92,7 @@ def read_links_file(
 ) -> FileLinks:
     r"""Read links from a file.
 
-    The forms, told apart line by line:
+    Each line has one of these forms:
 
     - ``a,b`` or ``a,b,confidence``: rows and how sure the link is, in (0, 1]; needs `kind`. Comma, semicolon or tab.
     - ``a,b,answer``: ``must``, ``cannot`` or nothing (still open), as `konstrain suggest` writes them.

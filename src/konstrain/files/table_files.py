@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,60 @@ from konstrain.exceptions import FileError
 from konstrain.files.cells import is_missing, name_of_number, shown
 from konstrain.files.choice import Choice, Request
 from konstrain.files.csv_files import CsvLayout
-from konstrain.files.frame_files import features_of, names_in, numbers_in, read_frame
-from konstrain.files.npy_files import read_npy
-from konstrain.files.rows import RowNames
+from konstrain.files.frame_files import features_of, names_in, numbers_in, read_frame, read_npy
 from konstrain.files.sources import STANDARD_INPUT, Source, refuse_address
+
+# Digits of the largest number of rows there may be, and to spare.
+LONGEST_NUMBER: Final = 20
+
+
+@dataclass(frozen=True)
+class RowNames:
+    """Names of the rows of a table.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows.
+    ids : sequence of str or None
+        The name of each row; None: rows are called by their numbers, from 0.
+    column : str or None
+        The column the ids come from.
+
+    Examples
+    --------
+    >>> rows = RowNames(2, ["anna", "bert"], "name")
+    >>> rows.number_of("bert"), rows.name_of(0), rows.number_of("carl")
+    (1, 'anna', None)
+    """
+
+    n_samples: int
+    ids: Sequence[str] | None = None
+    column: str | None = None
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.ids or ())}
+
+    def number_of(self, name: str) -> int | None:
+        """Return the number of the row of this name, or None when there is no such row."""
+        if self.ids is not None:
+            return self._numbers.get(name)
+        # ASCII digits only: int() would also take signs, underscores and digits of other scripts, and it fails at
+        # thousands of digits.
+        row = int(name) if name.isascii() and name.isdigit() and len(name) <= LONGEST_NUMBER else -1
+        return row if 0 <= row < self.n_samples else None
+
+    def name_of(self, row: int) -> str:
+        """Return what a row is called."""
+        return str(row) if self.ids is None else str(self.ids[row])
+
+    def __str__(self) -> str:
+        if self.ids is None:
+            return f"rows are 0 to {self.n_samples - 1}"
+        if self.column is None:
+            return f"rows are called by their numbers, {self.name_of(0)} to {self.name_of(-1)}, some left out"
+        return f"ids are those of column {self.column!r}, such as {self.name_of(0)!r}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +177,7 @@ def read_table(
     (('height', 'weight'), [[1.7, 60.0], [1.8, 80.0]], 1)
     >>> folder.cleanup()
     """
-    with _words_for_failures(path):
+    with _failures_named(path):
         source = as_source(path, encoding)
         request = Request(columns, id, ignore, numeric, other, mixed, text, decimal, frozenset(na), usual_id)
         cells = _READERS[source.suffix](source, request)
@@ -135,7 +186,7 @@ def read_table(
 
 def as_source(path: str | Path | Source, encoding: str | None = None, *, usual_encoding: str | None = None) -> Source:
     """Find the file that is meant and make it readable; refuses what is no table."""
-    with _words_for_failures(path):
+    with _failures_named(path):
         if isinstance(path, Source):
             return path
         refuse_address(Path(path))
@@ -152,7 +203,7 @@ def _refuse_unknown_ending(path: Path) -> None:
 
 
 @contextmanager
-def _words_for_failures(path: str | Path | Source) -> Iterator[None]:
+def _failures_named(path: str | Path | Source) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -160,7 +211,7 @@ def _words_for_failures(path: str | Path | Source) -> Iterator[None]:
 
 
 def _read_csv(path: Source, request: Request) -> _Cells:
-    layout = CsvLayout.look_at(path, request.decimal, request.na)
+    layout = CsvLayout.find(path, request.decimal, request.na)
     choice = request.choose(path, layout.columns, layout.text)
     X, numbers, names = layout.read(choice, mixed=request.mixed)
     return _Cells(choice, X, numbers, names, layout.doubts)
@@ -229,7 +280,7 @@ def _names_or_none(cells: Sequence[str | None]) -> NDArray[Any]:
 
 def _refuse_bad_numbers(path: Source, names: Sequence[str], columns: NDArray[Any], *, missing: bool) -> None:
     """Raise if a number is infinite or, where that counts as bad, missing."""
-    # A sum is not finite as soon as one value is not; only then look for it.
+    # A sum is not finite as soon as one value is not; only then search for it.
     with np.errstate(all="ignore"):
         if np.isfinite(columns.sum()):
             return
@@ -241,7 +292,7 @@ def _refuse_bad_numbers(path: Source, names: Sequence[str], columns: NDArray[Any
 
 
 def _doubts_about_missing(path: Source, name: str, cells: Sequence[str | None]) -> list[str]:
-    """Tell of words that are read as no value: they may be names after all."""
+    """Return notes on words that are read as no value: they may be names after all."""
     words = Counter(cell for cell in cells if cell is not None and cell.strip() and is_missing(cell))
     return [
         f"{path}, column {name!r}: {word!r} in {counted(count, 'row')} is read as no value; if it is one, rename it"

@@ -15,9 +15,8 @@ from sklearn.utils import check_array, check_random_state
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.exceptions import InfeasibleError
 from konstrain.suggest.answers import Answers, refuse_bad_noise
-from konstrain.suggest.exploration import explore_consolidate, min_max
 from konstrain.suggest.known import Known, Questions
-from konstrain.suggest.margin import margin
+from konstrain.suggest.strategies import explore_consolidate, margin, min_max
 from konstrain.suggest.uncertainty import uncertainty
 
 # How pairs are chosen, by name.

@@ -22,7 +22,7 @@ from scipy.special import entr
 from konstrain import _core
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.suggest.known import Known, Questions
-from konstrain.suggest.margin import medoid, squared_distances
+from konstrain.suggest.strategies import medoid, squared_distances
 
 # As in the paper.
 N_TREES = 50

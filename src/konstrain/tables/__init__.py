@@ -1,4 +1,4 @@
-"""Tables as people have them: numbers, text and dates made into rows to cluster, and told back in their units."""
+"""Tables as people have them: numbers, text and dates made into rows to cluster, and described in their own units."""
 
 from konstrain.tables.columns import Columns
 from konstrain.tables.plan import ColumnPlan, TablePlan, plan_columns

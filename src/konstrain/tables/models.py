@@ -20,9 +20,8 @@ from sklearn.pipeline import Pipeline
 from konstrain.constraints.inputs import read_time_limit
 from konstrain.exceptions import FileError
 from konstrain.files.outputs import refuse_unwritable, write_whole
-from konstrain.files.text_files import refuse_device, refuse_unknown_encoding
-from konstrain.tables.columns import Columns
-from konstrain.tables.missing import Missing
+from konstrain.files.sources import refuse_device, refuse_unknown_encoding
+from konstrain.tables.columns import Columns, Missing
 from konstrain.tables.plan import ColumnPlan, Kind, TablePlan
 from konstrain.tables.prepare import categories_of, transformed
 

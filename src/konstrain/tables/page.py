@@ -7,25 +7,24 @@ reader's system prefers, light or dark.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._messages import counted
 from konstrain.plotting._style import COLORS, COLORS_ON_DARK
+from konstrain.plotting.clusters import MOST_NAMED
 from konstrain.plotting.projection import project
-from konstrain.report import SHARE, Report, tell_bound
-from konstrain.tables.profile import ClusterProfile, Trait, told_center, told_number
+from konstrain.report import SHARE, Report, bound_message
+from konstrain.tables.profile import ClusterProfile, Trait, center_text, number_text
 
 # Dots of the picture; of more rows some are drawn.
 MOST_DOTS = 3_000
-# The picture in its own units, and the room around the dots.
+# The picture in its own units, and the margin around the dots.
 WIDTH, HEIGHT, MARGIN = 640.0, 420.0, 14.0
 # The longest bar of a difference stands for this many standard deviations or more.
-LONGEST_BAR = 3.0
-# Numbers of more clusters would hide the rows.
-MOST_NAMED = 30
+LONGEST_BAR: Final = 3.0
 
 
 def _colors(palette: Sequence[str]) -> str:
@@ -136,7 +135,7 @@ def _summary(contents: PageContents) -> Iterator[str]:
         words += f", silhouette {contents.silhouette:.2f}"
     yield f'<p class="faint">{words}</p>'
     if report.lower_bound is not None and report.gap is not None:
-        yield f"<p>{escape(tell_bound(report.lower_bound, report.gap))}</p>"
+        yield f"<p>{escape(bound_message(report.lower_bound, report.gap))}</p>"
 
 
 def _scatter(contents: PageContents) -> Iterator[str]:
@@ -192,7 +191,7 @@ def _trait(trait: Trait) -> Iterator[str]:
     size = min(abs(trait.difference) / LONGEST_BAR, 1.0) * 98
     begin = 100 - size if trait.difference < 0 else 100
     yield (
-        f'<div class="trait" style="color: var(--ink)"><span>{escape(trait.name)} <b>{escape(trait.told)}</b></span>'
+        f'<div class="trait" style="color: var(--ink)"><span>{escape(trait.name)} <b>{escape(trait.text)}</b></span>'
         f'<span class="number">{trait.difference:+.1f}</span></div>'
         f'<svg viewBox="0 0 200 8" width="200" height="8" aria-hidden="true"><rect class="bar" x="{begin:.1f}" y="1" '
         f'width="{size:.1f}" height="6"/><line class="zero" x1="100" y1="0" x2="100" y2="8"/></svg>'
@@ -200,7 +199,7 @@ def _trait(trait: Trait) -> Iterator[str]:
 
 
 def _sizes(report: Report) -> Iterator[str]:
-    yield from _bars("sizes of the clusters", report.sizes, report.size_min, report.size_max, told_number)
+    yield from _bars("sizes of the clusters", report.sizes, report.size_min, report.size_max, number_text)
 
 
 def _held(report: Report) -> Iterator[str]:
@@ -208,7 +207,7 @@ def _held(report: Report) -> Iterator[str]:
     for held in report.held:
         yield f"<h3>{escape(held.about)}</h3>"
         yield from _bars(
-            held.about, held.values, held.low, held.high, _share if held.about.startswith(SHARE) else told_number
+            held.about, held.values, held.low, held.high, _share if held.about.startswith(SHARE) else number_text
         )
 
 
@@ -221,7 +220,7 @@ def _bars(
     values: Sequence[float],
     low: Sequence[float] | None,
     high: Sequence[float] | None,
-    told: Callable[[float], str],
+    text: Callable[[float], str],
 ) -> Iterator[str]:
     """A bar for each cluster, with lines at its bounds."""
     bounds = [b for b in (low, high) if b is not None]
@@ -235,14 +234,14 @@ def _bars(
         beyond = max(
             [width, *((WIDTH - 180) * b[j] / most for b in bounds if np.isfinite(b[j]) and b[j] * 1.2 > value)]
         )
-        yield f'<text class="axis" x="{beyond + 38:.1f}" y="{y + 17}">{told(value)}</text>'
+        yield f'<text class="axis" x="{beyond + 38:.1f}" y="{y + 17}">{text(value)}</text>'
         for bound in bounds:
             if np.isfinite(bound[j]):
                 x = 30 + (WIDTH - 180) * bound[j] / most
                 yield f'<line class="limit" x1="{x:.1f}" y1="{y + 1}" x2="{x:.1f}" y2="{y + 25}"/>'
     yield "</svg>"
     words = [
-        f"{word} {_told_bound(bound, told)}"
+        f"{word} {_bound_text(bound, text)}"
         for word, bound in (("at least", low), ("at most", high))
         if bound is not None
     ]
@@ -250,9 +249,9 @@ def _bars(
         yield f'<p class="faint">Lines: the bounds, {", ".join(words)}.</p>'
 
 
-def _told_bound(bound: Sequence[float], told: Callable[[float], str]) -> str:
+def _bound_text(bound: Sequence[float], text: Callable[[float], str]) -> str:
     """One number where it is the same for all clusters."""
-    words = list(dict.fromkeys(told(value) if np.isfinite(value) else "any" for value in bound))
+    words = list(dict.fromkeys(text(value) if np.isfinite(value) else "any" for value in bound))
     return words[0] if len(words) == 1 else "as drawn"
 
 
@@ -264,7 +263,7 @@ def _centers(profiles: Sequence[ClusterProfile]) -> Iterator[str]:
     titles = "".join(f"<th>{escape(trait.column)}</th>" for trait in filled[0].center)
     yield f"<table><tr><th>cluster</th>{titles}</tr>"
     for profile in filled:
-        cells = "".join(f"<td>{escape(told_center(trait))}</td>" for trait in profile.center)
+        cells = "".join(f"<td>{escape(center_text(trait))}</td>" for trait in profile.center)
         yield f"<tr><td>{_dot(profile.cluster)}{profile.cluster}</td>{cells}</tr>"
     yield "</table>"
 

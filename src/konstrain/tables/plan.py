@@ -1,33 +1,78 @@
 """What becomes of each column of a table: a number, 0/1 columns of a text's values, days, or nothing."""
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from shlex import quote
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._messages import as_typed, counted
 from konstrain.exceptions import FileError
-from konstrain.files.decimals import looks_like_a_number
+from konstrain.files.cells import is_number_somehow
 from konstrain.tables.columns import Columns
-from konstrain.tables.dates import LOOKS, find_format
-from konstrain.tables.identifiers import looks_like_identifier
+from konstrain.tables.transformers import EXAMPLES, RADIUS, Kilometres, find_format
 
-# Text has few values if there are no more than this, and each stands in two rows on average.
-MOST_VALUES = 20
-# Numbers whose spreads differ by more than this factor have no unit in common.
-SPREADS_DIFFER = 100.0
-# One feature with more than this share of all squared distances leaves the others without a say.
-DROWNS = 0.95
-# A column that is empty in more than this share of the rows says more about who filled it in than about the rows.
-MOSTLY_EMPTY = 0.5
-# A column of more values than this, though asked for, would make more features than anyone reads.
-MOST_CATEGORIES = 1_000
-# Words beside numbers, up to this many different ones, may mean that a number is not known.
-FEW_WORDS = 3
+# Words of a column's name that say that its numbers are names.
+_NAMES_ROWS = {"id", "ids", "uuid", "guid", "index", "unnamed", "rowname", "rownames", "ssn", "isbn", "ean", "sku"}
+_NAMES_PLACES = {"zip", "zipcode", "postcode", "postal", "plz", "phone", "telephone", "fax"}
+# The same without a sign between the words: customerid, but not paid, grid or humid.
+_JOINED = re.compile(
+    r"(customer|client|user|person|patient|order|product|item|account|row|record|case|member|student|employee|store)id"
+)
+
+
+@dataclass(frozen=True)
+class PlanParams:
+    """What the plan of a table depends on."""
+
+    # Distinct values that count as few. Larger: more text becomes 0/1 columns, fewer whole numbers are identifiers.
+    few: int = 20
+    # Share that counts as nearly all. Larger: fewer columns are identifiers or dominate the distances.
+    nearly_all: float = 0.95
+    # Ratio of spreads above which numbers are scaled. Larger: numbers keep their units more often.
+    spread_ratio: float = 100.0
+    # Share of empty cells above which a column is left out. Larger: emptier columns become features.
+    mostly_empty: float = 0.5
+    # Values of a column of categories at most. Larger: more features than anyone reads.
+    max_categories: int = 1_000
+    # Relative error of distances on the flat map that is reported. Larger: fewer notes.
+    map_error: float = 0.01
+
+
+PARAMS = PlanParams()
+# Words beside numbers that a message names at most as words for no value.
+NAMED_WORDS: Final = 3
+
+
+def is_identifier(name: str, values: NDArray[Any]) -> bool:
+    """Whether the numbers of a column are names: they are whole and nearly all different, and it is called so.
+
+    Examples
+    --------
+    >>> ids = np.array([1017.0, 1004.0, 1011.0, 1023.0])
+    >>> [is_identifier(name, ids) for name in ("CustomerID", "customer_id", "paid", "Unnamed: 0")]
+    [True, True, False, True]
+    >>> is_identifier("day", np.arange(100.0)), is_identifier("id", ids + 0.5)
+    (True, False)
+    """
+    values = values[~np.isnan(values)]
+    if not values.size or (values != np.floor(values)).any():
+        return False
+    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    n_different = np.unique(values).size
+    if words & _NAMES_PLACES:
+        return n_different > min(PARAMS.few, PARAMS.nearly_all * values.size)
+    if words & _NAMES_ROWS or _JOINED.fullmatch(name.lower()):
+        return n_different >= PARAMS.nearly_all * values.size and n_different > 1
+    return values.size >= PARAMS.few and _counts_rows(values)
+
+
+def _counts_rows(values: NDArray[Any]) -> bool:
+    return values[0] in (0, 1) and bool((np.diff(values) == 1).all())
 
 
 class Kind(StrEnum):
@@ -61,7 +106,7 @@ class TablePlan:
     advised : bool
         Whether that is what the columns themselves speak for.
     notes : tuple of str
-        What was decided, a line each.
+        What becomes of columns and why, a line each.
     """
 
     columns: tuple[ColumnPlan, ...]
@@ -92,14 +137,14 @@ class _Planner:
     notes: list[str] = field(default_factory=list)
 
     def decide(self) -> list[ColumnPlan]:
-        """Decide column by column; those that look like identifiers only count if there is nothing else."""
+        """Decide column by column; identifiers only count if there is nothing else."""
         numbers = [name for name in self.columns.numbers if self._has_values(name)]
         # A dict: there may be many columns.
         identifiers = dict.fromkeys(name for name in numbers if self._is_identifier(name))
         found = [ColumnPlan(name, Kind.NUMBER) for name in numbers if name not in identifiers]
         found += filter(None, map(self._text, self.columns.texts))
         if found:
-            self.notes += [_words_for_identifier(name, self.columns.number(name)) for name in identifiers]
+            self.notes += [_identifier_note(name, self.columns.number(name)) for name in identifiers]
         else:
             found = [ColumnPlan(name, Kind.NUMBER) for name in identifiers]
         if not found:
@@ -112,14 +157,14 @@ class _Planner:
         if gaps.all():
             self.notes.append(f"column {name!r} has no values: left out")
             return False
-        if gaps.mean() > MOSTLY_EMPTY and name not in self.asked:
+        if gaps.mean() > PARAMS.mostly_empty and name not in self.asked:
             words = f"column {name!r} is empty in {int(gaps.sum())} of {len(gaps)} rows: left out"
             self.notes.append(f"{words}; --columns takes it as a feature")
             return False
         return True
 
     def _is_identifier(self, name: str) -> bool:
-        return name not in self.asked and looks_like_identifier(name, self.columns.number(name))
+        return name not in self.asked and is_identifier(name, self.columns.number(name))
 
     def _text(self, name: str) -> ColumnPlan | None:
         if not self._has_values(name):
@@ -127,21 +172,21 @@ class _Planner:
         values = [value for value in self.columns.texts[name] if value is not None]
         n_different = len(set(values))
         if name in self.categorical:
-            if n_different > MOST_CATEGORIES:
+            if n_different > PARAMS.max_categories:
                 raise FileError(f"column {name!r} has {n_different} different values, too many for categories")
             return ColumnPlan(name, Kind.CATEGORY)
         way = find_format(values)
         if way is not None:
-            self.notes.append(f"column {name!r} holds dates ({LOOKS[way]}): counted in days")
+            self.notes.append(f"column {name!r} holds dates ({EXAMPLES[way]}): counted in days")
             return ColumnPlan(name, Kind.DATE, way)
         if n_different == 1:
             self.notes.append(f"column {name!r} holds {values[0]!r} everywhere: left out")
             return None
-        if n_different > MOST_VALUES or 2 * n_different > len(values):
+        if n_different > PARAMS.few or 2 * n_different > len(values):
             as_id = f", --id {quote(name)} names rows by it" if n_different == len(self.columns) else ""
             self.notes.append(
                 f"column {name!r} is text with {counted(n_different, 'different value')}: left out; "
-                f"--categorical {as_typed(name)} takes it{as_id}{_words_for_numbers(values)}"
+                f"--categorical {as_typed(name)} takes it{as_id}{_na_advice(values)}"
             )
             return None
         return ColumnPlan(name, Kind.CATEGORY)
@@ -163,7 +208,7 @@ def plan_columns(
     categorical : collection of str
         Columns of text to take as categories, however many values they have.
     asked : collection of str
-        Columns that are features because someone said so, though they may look like identifiers.
+        Columns that are features because someone said so, though they may be identifiers.
     standardize : bool, optional
         Whether numbers get mean 0 and variance 1; default: if their spreads differ by more than a factor of 100, or
         if there are categories or dates beside them, which have no unit in common with them.
@@ -182,14 +227,14 @@ def plan_columns(
     planner = _Planner(columns, categorical, asked)
     chosen = planner.decide()
     plan = TablePlan(tuple(chosen), False)
-    notes = [*planner.notes, *_words_for_categories(plan.of_kind(Kind.CATEGORY))]
+    notes = [*planner.notes, *_category_notes(plan.of_kind(Kind.CATEGORY))]
     spreads = _spreads(columns, plan)
     words = _why_scaled(plan, spreads)
     scaled = bool(words) if standardize is None else standardize
     if standardize is None and words:
         notes.append(words)
     if not scaled:
-        notes += _words_for_drowning(spreads)
+        notes += _dominance_notes(spreads)
     return TablePlan(tuple(chosen), scaled, bool(words), tuple(notes))
 
 
@@ -216,9 +261,9 @@ def _why_scaled(plan: TablePlan, spreads: dict[str, float]) -> str:
     words = "each number gets mean 0 and variance 1 (--no-standardize leaves them)"
     if spreads:
         small, large = min(spreads, key=spreads.__getitem__), max(spreads, key=spreads.__getitem__)
-        if spreads[large] > SPREADS_DIFFER * spreads[small]:
+        if spreads[large] > PARAMS.spread_ratio * spreads[small]:
             return (
-                f"spreads differ by more than {SPREADS_DIFFER:g} ({large!r} {spreads[large]:.3g}, {small!r} "
+                f"spreads differ by more than {PARAMS.spread_ratio:g} ({large!r} {spreads[large]:.3g}, {small!r} "
                 f"{spreads[small]:.3g}): {words}"
             )
     if beside and (spreads or plan.of_kind(Kind.DATE)):
@@ -226,37 +271,75 @@ def _why_scaled(plan: TablePlan, spreads: dict[str, float]) -> str:
     return ""
 
 
-def _words_for_identifier(name: str, values: NDArray[Any]) -> str:
+def _identifier_note(name: str, values: NDArray[Any]) -> str:
     as_id = f"--id {quote(name)} names rows by it, " if np.unique(values).size == values.size else ""
     return (
-        f"column {name!r} looks like an identifier (whole numbers, many different ones): left out; "
+        f"column {name!r} seems to be an identifier (whole numbers, many different ones): left out; "
         f"{as_id}--columns takes it as a feature"
     )
 
 
-def _words_for_numbers(values: Sequence[str]) -> str:
+def _na_advice(values: Sequence[str]) -> str:
     """Say how text would be numbers, if it is but for a few words that may mean that none is known."""
-    words = [value for value in values if not looks_like_a_number(value)]
+    words = [value for value in values if not is_number_somehow(value)]
     different = list(dict.fromkeys(words))
-    if 2 * len(words) > len(values) or not 0 < len(different) <= FEW_WORDS:
+    if 2 * len(words) > len(values) or not 0 < len(different) <= NAMED_WORDS:
         return ""
     return f"; --na {as_typed(*different)} takes the others as numbers"
 
 
-def _words_for_categories(names: Sequence[str]) -> Iterator[str]:
+def _category_notes(names: Sequence[str]) -> Iterator[str]:
     if names:
         listed = ", ".join(map(repr, names))
         yield f"text with few values as 0/1 columns, one per value: {listed}"
 
 
-def _words_for_drowning(spreads: dict[str, float]) -> Iterator[str]:
+def _dominance_notes(spreads: dict[str, float]) -> Iterator[str]:
     largest = max(spreads.values(), default=1.0)
     # In units of the largest: squares of large numbers are no numbers.
     squares = {name: (spread / largest) ** 2 for name, spread in spreads.items()}
     total = sum(squares.values())
     for name, square in squares.items():
-        if len(squares) > 1 and square > DROWNS * total:
+        if len(squares) > 1 and square > PARAMS.nearly_all * total:
             yield (
                 f"column {name!r} makes up {100 * square / total:.0f}% of all squared distances: the others "
                 "hardly count; --standardize gives each number the same weight"
             )
+
+
+def plan_places(columns: Columns, names: Sequence[str]) -> TablePlan:
+    """Plan to cluster by places alone, in kilometres; refuse what are no degrees.
+
+    Parameters
+    ----------
+    columns : Columns
+        The table.
+    names : sequence of str
+        The columns of latitude and longitude, in this order.
+    """
+    for name, most in zip(names, (90.0, 360.0), strict=True):
+        if name in columns.texts:
+            raise FileError(f"column {name!r} holds no numbers; --geo takes latitude and longitude in degrees")
+        values = columns.number(name)
+        wrong = np.flatnonzero(np.abs(values) > most)
+        if wrong.size:
+            raise FileError(
+                f"row {wrong[0]}, column {name!r} is {values[wrong[0]]:g}, beyond {most:g} degrees; --geo takes "
+                "latitude first, then longitude"
+            )
+    notes = [f"distances in kilometres, from latitude {names[0]!r} and longitude {names[1]!r}"]
+    places = np.column_stack([columns.number(name) for name in names])
+    known = places[~np.isnan(places).any(axis=1)]
+    if len(known):
+        notes += _map_error_notes(float(np.linalg.norm(Kilometres().fit_transform(known), axis=1).max()))
+    return TablePlan(tuple(ColumnPlan(name, Kind.PLACE) for name in names), False, notes=tuple(notes))
+
+
+def _map_error_notes(farthest: float) -> list[str]:
+    """Say how wrong distances are at most, where that counts; `farthest` is the distance to the middle, in km."""
+    angle = farthest / RADIUS
+    stretch = angle / np.sin(angle) - 1 if angle else 0.0
+    if stretch <= PARAMS.map_error:
+        return []
+    words = f"places lie up to {farthest:,.0f} km from their middle: on a flat map distances out there are up to"
+    return [f"{words} {stretch:.0%} too long"]

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.tables.columns import Columns
-from konstrain.tables.dates import Days
 from konstrain.tables.plan import Kind, TablePlan
+from konstrain.tables.transformers import Days
 
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
@@ -63,7 +63,7 @@ def prepare(columns: Columns, plan: TablePlan) -> Preparation:
 
 
 def _scaled(X: NDArray[Any]) -> NDArray[Any]:
-    from konstrain.tables.scale import OneScale
+    from konstrain.tables.transformers import OneScale
 
     return OneScale().fit(X).transform(X)
 
@@ -76,8 +76,7 @@ def fitted_transformer(columns: Columns, plan: TablePlan) -> "ColumnTransformer"
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder
 
-    from konstrain.tables.places import Kilometres
-    from konstrain.tables.scale import OneScale
+    from konstrain.tables.transformers import Kilometres, OneScale
 
     scale = [OneScale()] if plan.scaled else []
     formats = [column.format for column in plan.columns if column.kind == Kind.DATE]
@@ -106,7 +105,7 @@ def transformed(transformer: "ColumnTransformer", columns: Columns, plan: TableP
 
 
 def _features(transformer: "ColumnTransformer", plan: TablePlan) -> tuple[str, ...]:
-    from konstrain.tables.places import PLACE_FEATURES
+    from konstrain.tables.transformers import PLACE_FEATURES
 
     names = [*plan.of_kind(Kind.NUMBER), *plan.of_kind(Kind.DATE)]
     names += PLACE_FEATURES if plan.of_kind(Kind.PLACE) else ()

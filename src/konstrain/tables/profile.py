@@ -4,33 +4,41 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.tables.columns import Columns
-from konstrain.tables.dates import Days, day_of
 from konstrain.tables.plan import ColumnPlan, Kind, TablePlan
+from konstrain.tables.transformers import Days, day_of
 
-# Of what sets a cluster apart so much is told.
-TOLD_TRAITS = 3
-# A difference below this many standard deviations sets nothing apart.
-LEAST_DIFFERENCE = 0.2
-# The table of centers is printed up to so many columns; beyond, the page and the JSON have it.
-PRINTED_COLUMNS = 8
+
+@dataclass(frozen=True)
+class ProfileParams:
+    """How much of a profile is reported."""
+
+    # Traits of a cluster at most. Larger: longer lines.
+    n_traits: int = 3
+    # Standard deviations from which a difference counts. Larger: fewer traits.
+    min_difference: float = 0.2
+
+
+PARAMS = ProfileParams()
+# Columns of the printed table of centers, which has the width of a terminal; the page and the JSON have all.
+PRINTED_COLUMNS: Final = 8
 
 
 @dataclass(frozen=True)
 class Trait:
     """What a cluster's mean is in one column, and how far that is from all rows, in standard deviations.
 
-    `value` is a value of text, whose share the mean then is; `told` is the mean in words: 41.5, 81%, a day.
+    `value` is a value of text, whose share the mean then is; `text` is the mean as it is printed: 41.5, 81%, a day.
     """
 
     column: str
     mean: float
-    told: str
+    text: str
     difference: float
     value: str | None = None
 
@@ -80,7 +88,7 @@ class _Feature:
         unit, values, of_all, spread = self._scaled
         mean = float(np.nanmean(values[members]))
         difference = (mean - of_all) / spread if spread > 0 else 0.0
-        return Trait(self.column, mean * unit, self._told(mean * unit), difference, self.value)
+        return Trait(self.column, mean * unit, self._text(mean * unit), difference, self.value)
 
     @cached_property
     def _scaled(self) -> tuple[float, NDArray[np.float64], float, float]:
@@ -92,18 +100,18 @@ class _Feature:
         values = self.values / unit
         return unit, values, float(np.nanmean(values)), float(np.nanstd(values))
 
-    def _told(self, mean: float) -> str:
+    def _text(self, mean: float) -> str:
         if self.kind == Kind.CATEGORY:
             return f"{mean:.0%}"
-        return day_of(mean) if self.kind == Kind.DATE else told_number(mean)
+        return day_of(mean) if self.kind == Kind.DATE else number_text(mean)
 
 
-def told_number(value: float) -> str:
+def number_text(value: float) -> str:
     """A number as people read it: four digits that count, thousands apart.
 
     Examples
     --------
-    >>> [told_number(value) for value in (120103.4, 41.5, 0.01234, 1234.56)]
+    >>> [number_text(value) for value in (120103.4, 41.5, 0.01234, 1234.56)]
     ['120,103', '41.5', '0.01234', '1,235']
     """
     return f"{value:,.0f}" if 1_000 <= abs(value) < 1e15 else f"{value:.4g}"
@@ -137,7 +145,7 @@ def profile_clusters(
     >>> columns = Columns(np.array([[20.0], [22.0], [60.0]]), ("age",), {})
     >>> plan, labels = plan_columns(columns), np.array([0, 0, 1])
     >>> young, old = profile_clusters(columns, plan, labels, 2, np.array([1.0, 1.0, 0.0]))
-    >>> young.traits[0].told, round(young.traits[0].difference, 2), old.typical
+    >>> young.traits[0].text, round(young.traits[0].difference, 2), old.typical
     ('21', -0.71, 2)
     """
     features = [list(_features(columns, column)) for column in plan.columns]
@@ -148,16 +156,16 @@ def profile_clusters(
             found.append(ClusterProfile(cluster, 0, (), (), None))
             continue
         traits = [[feature.trait(members) for feature in of_column] for of_column in features]
-        # Of the values of one text only the most telling is told.
+        # Of the values of one text only the most telling is reported.
         telling = [max(of_column, key=lambda trait: abs(trait.difference)) for of_column in traits]
-        telling = sorted(telling, key=lambda trait: -abs(trait.difference))[:TOLD_TRAITS]
+        telling = sorted(telling, key=lambda trait: -abs(trait.difference))[: PARAMS.n_traits]
         nearest = np.flatnonzero(members)[np.argmin(distances[members])]
         found.append(
             ClusterProfile(
                 cluster,
                 int(members.sum()),
                 tuple(max(of_column, key=lambda trait: trait.mean) for of_column in traits),
-                tuple(trait for trait in telling if abs(trait.difference) >= LEAST_DIFFERENCE),
+                tuple(trait for trait in telling if abs(trait.difference) >= PARAMS.min_difference),
                 int(nearest),
             )
         )
@@ -179,27 +187,27 @@ def _features(columns: Columns, column: ColumnPlan) -> Iterator[_Feature]:
 
 
 def profile_lines(profiles: Sequence[ClusterProfile], name_of: Any = str) -> Iterator[str]:
-    """Say what the clusters are like, for people; `name_of` says what a row is called."""
+    """Yield lines about the clusters for people; `name_of` returns the name of a row."""
     filled = [profile for profile in profiles if profile.typical is not None]
     if len(filled) > 1 and any(profile.traits for profile in filled):
         yield "what sets each cluster apart: its mean, and how many standard deviations that is from all rows"
         for profile in filled:
-            told = [f"{trait.name} {trait.told} ({trait.difference:+.1f})" for trait in profile.traits]
-            yield f"{profile.cluster:>7}  {', '.join(told) or 'nothing much'}; typical: {name_of(profile.typical)}"
+            traits = [f"{trait.name} {trait.text} ({trait.difference:+.1f})" for trait in profile.traits]
+            yield f"{profile.cluster:>7}  {', '.join(traits) or 'nothing much'}; typical: {name_of(profile.typical)}"
     if filled and len(filled[0].center) <= PRINTED_COLUMNS:
         yield ""
         yield from _center_lines(filled)
 
 
-def told_center(trait: Trait) -> str:
+def center_text(trait: Trait) -> str:
     """The center in one column: a number, a day, or the commonest value with its share."""
-    return trait.told if trait.value is None else f"{trait.value} {trait.told}"
+    return trait.text if trait.value is None else f"{trait.value} {trait.text}"
 
 
 def _center_lines(profiles: Sequence[ClusterProfile]) -> Iterator[str]:
     """The centers as a table, in the units of the columns."""
     titles = [trait.column for trait in profiles[0].center]
-    rows = [[told_center(trait) for trait in profile.center] for profile in profiles]
+    rows = [[center_text(trait) for trait in profile.center] for profile in profiles]
     widths = [max(map(len, (title, *cells))) for title, *cells in zip(titles, *rows, strict=True)]
     yield " center  " + "  ".join(title.rjust(width) for title, width in zip(titles, widths, strict=True))
     for profile, cells in zip(profiles, rows, strict=True):
