@@ -1,13 +1,76 @@
-"""Parts of messages to users: counted nouns, lists, names as a person types them."""
+"""Parts of messages to users: arguments and rows by the names the user knows, counted nouns, lists.
+
+Messages call arguments and rows as Python does: `size_min`, row 3. The command line has options and ids instead: it
+sets its `Terms`, and messages made meanwhile use them.
+"""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from shlex import quote
+from typing import Any
 
 # What columns of degrees are called.
 LATITUDES = ("lat", "latitude", "breite", "breitengrad")
 LONGITUDES = ("lon", "lng", "long", "longitude", "laenge", "länge", "längengrad")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Names in messages: options in place of arguments (None: Python's names), and the name of each row."""
+
+    options: Mapping[str, str] | None = None
+    name_of: Callable[[int], str] = str
+
+
+_PYTHON = Terms()
+_terms = ContextVar("terms", default=_PYTHON)
+
+
+@contextmanager
+def using_terms(**changes: Any) -> Iterator[None]:
+    """Let messages that are made in this block use other terms.
+
+    Examples
+    --------
+    >>> with using_terms(options={"n_clusters": "-k"}, name_of=["anna", "bert"].__getitem__):
+    ...     term("n_clusters", 3), row_term(1), has_term("max_iter")
+    ('-k 3', 'bert', False)
+    """
+    token = _terms.set(replace(_terms.get(), **changes))
+    try:
+        yield
+    finally:
+        _terms.reset(token)
+
+
+def term(argument: str, value: object = None) -> str:
+    """Return what a message calls an argument, set to a value if one is given.
+
+    Examples
+    --------
+    >>> term("size_min"), term("n_clusters", 3)
+    ('size_min', 'n_clusters=3')
+    """
+    options = _terms.get().options
+    if options is None:
+        return argument if value is None else f"{argument}={value}"
+    name = options.get(argument, argument if value is None else "")
+    return name if value is None else f"{name} {value}".lstrip()
+
+
+def has_term(argument: str) -> bool:
+    """Return whether the user can set an argument: the command line has no option for some."""
+    options = _terms.get().options
+    return options is None or argument in options
+
+
+def row_term(row: int) -> str:
+    """Return what a message calls a row."""
+    return _terms.get().name_of(int(row))
 
 
 def counted(number: int, word: str) -> str:

@@ -63,3 +63,6 @@ FARKAS = 1e-7
 
 # Eigenvalues of a normalised Laplacian lie between 0 and 2; those that are 0 come out as about n * 1e-16.
 NULL_EIGENVALUE = 1e-10
+
+# An exchange between mixed groups that gains less, relative to all variance, is rounding.
+GAIN_RELATIVE = 1e-12

@@ -17,8 +17,7 @@ def clouds(k, n=20, seed=0, spread=0.3):
 @pytest.mark.parametrize("by", ["silhouette", "gap", "stability"])
 @pytest.mark.parametrize("k", [3, 5])
 def test_clouds_far_apart_are_counted(monkeypatch, by, k):
-    monkeypatch.setattr(choosing, "N_REFERENCES", 4)
-    monkeypatch.setattr(choosing, "N_PAIRS", 3)
+    monkeypatch.setattr(choosing, "PARAMS", choosing.ChoosingParams(n_references=4, n_pairs=3))
     choice = choose_n_clusters(clouds(k), 2, 7, by=by)
     assert choice.n_clusters == k
     assert [scored.n_clusters for scored in choice.scores] == [2, 3, 4, 5, 6, 7]

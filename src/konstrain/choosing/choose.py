@@ -10,7 +10,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,22 @@ from konstrain.constraints.inputs import refuse_hidden
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.metrics import mean_silhouette
 
-# Sets of even rows for the gap, and pairs of parts for stability.
-N_REFERENCES, N_PAIRS = 10, 8
-# The share of the rows in each part.
-PART = 0.8
-# The largest number of clusters looked at by default.
-DEFAULT_MOST = 10
+
+@dataclass(frozen=True)
+class ChoosingParams:
+    """How scores are estimated."""
+
+    # Uniform reference sets for the gap. Larger: a smaller error of the gap, more fits.
+    n_references: int = 10
+    # Pairs of samples for stability. Larger: a smaller error of the agreement, more fits.
+    n_pairs: int = 8
+
+
+PARAMS = ChoosingParams()
+# Share of the rows in each sample (Ben-Hur et al. 2002).
+SAMPLE: Final = 0.8
+# Largest number of clusters tried by default, as documented.
+DEFAULT_MOST: Final = 10
 BOUNDS = ("size_min", "size_max", "share_min", "share_max", "share_tolerance")
 
 
@@ -113,7 +123,7 @@ def choose_n_clusters(
     random_state : int, default=0
         Seed of all randomness.
     callback : callable, optional
-        Told after each number.
+        Called after each number, with its `Scored`.
     **constraints : optional
         `must_link`, `cannot_link`, `size_min`, `size_max` (one number for all clusters, or one for each column of
         `demand`), `demand`, `category`, `share_min`, `share_max`, `share_tolerance`, `sample_weight`. Parts of the
@@ -193,9 +203,9 @@ def _gap(
     rng = np.random.default_rng([seed, k])
     low, high = X.min(axis=0), X.max(axis=0)
     sizes = {name: value for name, value in constraints.items() if name not in ("must_link", "cannot_link")}
-    drawn = [_log(_fit(rng.uniform(low, high, X.shape), k, sizes, seed).inertia_) for _ in range(N_REFERENCES)]
+    drawn = [_log(_fit(rng.uniform(low, high, X.shape), k, sizes, seed).inertia_) for _ in range(PARAMS.n_references)]
     # The error of the simulation is part of the rule's standard error.
-    error = float(np.std(drawn)) * np.sqrt(1 + 1 / N_REFERENCES)
+    error = float(np.std(drawn)) * np.sqrt(1 + 1 / PARAMS.n_references)
     return float(np.mean(drawn)) - _log(fitted.inertia_), float(error)
 
 
@@ -210,9 +220,9 @@ def _stability(
     from sklearn.metrics import adjusted_rand_score
 
     rng = np.random.default_rng([seed, k])
-    n_part = max(k + 1, round(PART * len(X)))
+    n_part = max(k + 1, round(SAMPLE * len(X)))
     scores = []
-    for _ in range(N_PAIRS):
+    for _ in range(PARAMS.n_pairs):
         labels = []
         for _ in range(2):
             rows = np.sort(rng.choice(len(X), min(n_part, len(X)), replace=False))
@@ -221,7 +231,7 @@ def _stability(
             labels.append(found)
         shared = (labels[0] >= 0) & (labels[1] >= 0)
         scores.append(adjusted_rand_score(labels[0][shared], labels[1][shared]))
-    return float(np.mean(scores)), float(np.std(scores) / np.sqrt(N_PAIRS))
+    return float(np.mean(scores)), float(np.std(scores) / np.sqrt(PARAMS.n_pairs))
 
 
 def _of_rows(constraints: Mapping[str, Any], rows: NDArray[np.int64], n_samples: int) -> dict[str, Any]:

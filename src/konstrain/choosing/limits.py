@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from konstrain.constraints.check import check
 from konstrain.exceptions import InfeasibleError
 from konstrain.rounding import demand_rounding
 
-# Seconds in which a number of clusters is decided on; what is open then counts as allowed.
-TIME_LIMIT = 5.0
+# Seconds for each number of clusters, as documented; what is undecided then counts as allowed.
+TIME_LIMIT: Final = 5.0
 # Constraints that may need more clusters, and never fewer.
 FROM_BELOW = ("size_max", "cannot_link")
 
@@ -25,7 +25,7 @@ def least_clusters(n_samples: int, *, time_limit: float | None = TIME_LIMIT, **c
     n_samples : int
         Number of rows.
     time_limit : float or None, default=5.0
-        Seconds for each number that is tried; what is not decided by then counts as allowed.
+        Seconds for each number that is tried; what is undecided by then counts as allowed.
     **constraints : optional
         `must_link`, `cannot_link`, `size_min`, `size_max` (one number for all clusters, or one for each column of
         `demand`), `demand`, and shares of groups.
@@ -66,7 +66,7 @@ def most_clusters(n_samples: int, *, time_limit: float | None = TIME_LIMIT, **co
     n_samples : int
         Number of rows.
     time_limit : float or None, default=5.0
-        Seconds for each number that is tried; what is not decided by then counts as allowed.
+        Seconds for each number that is tried; what is undecided by then counts as allowed.
     **constraints : optional
         As in `least_clusters`; upper sizes and cannot-links do not bound the number from above.
 

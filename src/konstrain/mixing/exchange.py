@@ -1,20 +1,28 @@
 """Blocks change places between groups while that brings the means of the groups nearer to each other."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array
 
+from konstrain._tolerances import GAIN_RELATIVE
 from konstrain.assignment.rules import Rules
 from konstrain.constraints import Problem
 
-# Times that every block looks for a partner at most; most searches end after three or four.
-MOST_SWEEPS = 30
-# Partners looked at for each block: all of them up to this number, else as many drawn at random.
-MOST_PARTNERS = 2_000
-# A gain below this share of all variance is rounding.
-LEAST_GAIN = 1e-12
+
+@dataclass(frozen=True)
+class ExchangeParams:
+    """How long blocks are exchanged."""
+
+    # Passes over all blocks at most; most searches end after three or four. Larger: rarely a better end.
+    max_sweeps: int = 30
+    # Partners tried for a block, drawn at random where there are more. Larger: better exchanges, quadratic work.
+    max_partners: int = 2_000
+
+
+PARAMS = ExchangeParams()
 
 
 class Exchange:
@@ -52,7 +60,7 @@ class Exchange:
         self._clashes = np.zeros((n, k), dtype=np.int64)
         for block in range(n):
             np.add.at(self._clashes[block], labels[self._enemies(block)], 1)
-        self._least = LEAST_GAIN * float((self._parts**2 / weight[:, None]).sum())
+        self._least = GAIN_RELATIVE * float((self._parts**2 / weight[:, None]).sum())
 
     @staticmethod
     def _adjacency(problem: Problem, n: int) -> csr_array:
@@ -75,7 +83,7 @@ class Exchange:
     def run(self, rng: np.random.Generator) -> float:
         """Let blocks change places until none gains by it; returns the variance between the groups."""
         n = self.labels.size
-        for _ in range(MOST_SWEEPS):
+        for _ in range(PARAMS.max_sweeps):
             # One after the other, not bool(any): every block has its turn.
             n_moved = sum([self._improve(int(block), rng) for block in rng.permutation(n)])
             if not n_moved:
@@ -85,7 +93,7 @@ class Exchange:
     def _improve(self, block: int, rng: np.random.Generator) -> bool:
         """Make the best change of one block, if any gains: with a partner, or to another group alone."""
         n = self.labels.size
-        partners = np.arange(n) if n <= MOST_PARTNERS else rng.choice(n, MOST_PARTNERS, replace=False)
+        partners = np.arange(n) if n <= PARAMS.max_partners else rng.choice(n, PARAMS.max_partners, replace=False)
         partners = partners[self.labels[partners] != self.labels[block]]
         gain, partner = self._best_partner(block, partners)
         alone, group = self._best_group(block)

@@ -1,10 +1,10 @@
-"""Mixed groups (anticlustering): rows dealt out so that every group looks like the whole.
+"""Mixed groups (anticlustering): rows partitioned so that every group resembles the whole.
 
 Clusters have little variance within and much between; here it is the other way round (Späth 1986; Papenberg and Klau
 2021). All variance is shared out between "within" and "between": groups whose means agree are as mixed as can be.
 
-1. Rows are dealt out as for bounds by parts: strata of near rows, one row of each for every group.
-2. What the constraints forbid of that is put right by one exact assignment that changes as few places as possible.
+1. Rows are partitioned by strata, as for decomposition bounds: one row of each stratum of near rows for every group.
+2. One exact assignment repairs what the constraints forbid of that, with as few changes as possible.
 3. Blocks change places while that brings the means of the groups nearer to each other (`Exchange`).
 """
 
@@ -115,7 +115,7 @@ def mixed_groups(
     n_init: int = 10,
     random_state: Any = 0,
 ) -> MixedGroups:
-    """Deal rows out to groups that are alike to each other, each as mixed as all rows.
+    """Partition rows into groups that are alike to each other, each as mixed as all rows.
 
     Parameters
     ----------
@@ -195,8 +195,8 @@ def _equal_sizes(X: NDArray[np.float64], n_groups: int, asked: ConstraintArgumen
 
 
 def _start(problem: Problem, seed: int) -> NDArray[np.int32]:
-    """Deal blocks out, and put right what the constraints forbid."""
-    dealt = np.full(problem.n_blocks, -1, dtype=np.int32)
+    """Partition blocks by strata, and repair what the constraints forbid."""
+    groups = np.full(problem.n_blocks, -1, dtype=np.int32)
     kinds, n_kinds = _kinds(problem)
     _core.deal_rows(
         np.ascontiguousarray(problem.mean, dtype=np.float64),
@@ -207,10 +207,10 @@ def _start(problem: Problem, seed: int) -> NDArray[np.int32]:
         PARTITION.n_sweeps,
         PARTITION.n_partners,
         seed,
-        dealt,
+        groups,
     )
     costs = np.repeat(problem.weight[:, None], problem.n_clusters, axis=1)
-    costs[np.arange(problem.n_blocks), dealt] = 0.0
+    costs[np.arange(problem.n_blocks), groups] = 0.0
     return assign_by(
         AssignmentProblem(
             costs,
@@ -225,7 +225,7 @@ def _start(problem: Problem, seed: int) -> NDArray[np.int32]:
 
 
 def _kinds(problem: Problem) -> tuple[NDArray[np.int32], int]:
-    """Which categories the first row of each block has: every kind is dealt out evenly, so shares nearly hold."""
+    """Which categories the first row of each block has: every kind is spread evenly, so shares nearly hold."""
     if not problem.attributes:
         return np.zeros(problem.n_blocks, dtype=np.int32), 1
     codes = np.column_stack([attribute.codes[problem.first_rows] for attribute in problem.attributes])

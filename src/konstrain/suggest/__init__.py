@@ -1,4 +1,4 @@
-"""Which pairs are worth asking a person about, and what to make of the answers."""
+"""Pairs worth asking a person about, and how far the answers are trusted."""
 
 from konstrain.suggest.answers import Contradiction, clusters_met, contradictions, soften
 from konstrain.suggest.pairs import STRATEGIES, suggest_pairs

@@ -12,9 +12,9 @@ from konstrain.constraints.inputs import Links, read_links
 from konstrain.metrics import are_apart
 from konstrain.suggest.known import Known
 
-# What an answer counts that was given once, beside one that was given again. Breaking a link of confidence 1 costs as
-# much as rows at centers of all clusters do on the mean, so that hardly any answer would ever give way; one that may
-# be wrong does where the row is clearly elsewhere, and is then asked again. 0.25 did as well, 0.1 and 1 did not.
+# Confidence of an answer that was given once, beside 1 for one that was given again. Larger: fewer wrong answers give
+# way. Breaking a link of confidence 1 costs as much as the mean distance of rows to all centers, so hardly any answer
+# would ever give way; 0.25 did as well as 0.5, 0.1 and 1 did not.
 GIVEN_ONCE = 0.5
 
 
@@ -117,7 +117,7 @@ class Answers:
 
     @property
     def n_clusters_met(self) -> int:
-        """How many clusters answers have told apart; wrong ones may have made it too many."""
+        """Number of clusters that answers separate; wrong answers may make it too large."""
         if self.noise:
             # An answer that others contradict tells nothing apart.
             return clusters_met(self.n_samples, must_link=None, cannot_link=self._undisputed_cannot)
@@ -131,7 +131,7 @@ class Answers:
 
 
 def clusters_met(n_samples: int, *, must_link: Any = None, cannot_link: Any = None) -> int:
-    """Count the clusters that answers have told apart: blocks of rows known to be all in different ones.
+    """Count the clusters that answers separate: blocks of rows known to be all in different ones.
 
     Parameters
     ----------

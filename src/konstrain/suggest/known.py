@@ -1,4 +1,4 @@
-"""What answers have told so far, and what follows from them."""
+"""Links from answers, and what follows from them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from konstrain.constraints import Problem
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What answers have told so far: which rows belong together, and which do not."""
+    """Links from answers so far: which rows belong together, and which do not."""
 
     X: NDArray[Any]
     n_clusters: int | None
@@ -28,14 +28,14 @@ class Known:
         return Problem.build(n, n, must_link=self.must_link, cannot_link=self.cannot_link, nonempty=False)
 
     def assuming(self, first: int, second: int, *, together: bool) -> "Known":
-        """Add what an answer would tell."""
+        """Return the links with one more answer."""
         pair = np.array([[first, second]])
         if together:
             return Known(self.X, self.n_clusters, np.concatenate([self.must_link, pair]), self.cannot_link)
         return Known(self.X, self.n_clusters, self.must_link, np.concatenate([self.cannot_link, pair]))
 
     def is_open(self, first: int, second: int) -> bool:
-        """Whether neither links nor what follows from them say anything about two rows."""
+        """Return whether neither links nor what follows from them relate two rows."""
         a, b = self.problem.block_of[first], self.problem.block_of[second]
         return bool(a != b) and b not in self._conflicts_of(int(a))
 
@@ -78,7 +78,7 @@ class Known:
         return len(self.neighborhoods) == self.n_clusters
 
     @cached_property
-    def _settled(self) -> dict[int, int]:
+    def _implied(self) -> dict[int, int]:
         """Blocks that are apart from all clusters but one, which they therefore belong to: block and neighborhood."""
         if not self.is_complete:
             return {}
@@ -93,18 +93,18 @@ class Known:
     def members(self) -> list[NDArray[np.int32]]:
         """Rows known to belong to each neighborhood, by must-links or because no other cluster is left."""
         blocks: dict[int, list[int]] = {neighborhood: [neighborhood] for neighborhood in self.neighborhoods}
-        for block, neighborhood in self._settled.items():
+        for block, neighborhood in self._implied.items():
             blocks[neighborhood].append(block)
         return [np.concatenate([self.problem.rows_of(b) for b in together]) for together in blocks.values()]
 
     @cached_property
-    def told(self) -> NDArray[np.int32]:
+    def placed(self) -> NDArray[np.int32]:
         """Rows whose neighborhood is known."""
         return np.concatenate([*self.members, np.zeros(0, dtype=np.int32)])
 
     def begun_rows(self) -> list[int]:
         """A row of each block that is known to be apart from some neighborhood, but not yet where it belongs."""
-        rest = [b for b in self.linked_blocks if b not in self.neighborhoods and b not in self._settled]
+        rest = [b for b in self.linked_blocks if b not in self.neighborhoods and b not in self._implied]
         return [
             int(self.problem.rows_of(b)[0])
             for b in rest
@@ -117,7 +117,7 @@ class Known:
         """Ask a row against each neighborhood that it may belong to, likeliest first; without chances, nearest."""
         block = int(self.problem.block_of[row])
         # Apart from all but one of all clusters it is in that one: no need to ask.
-        if block in self._settled:
+        if block in self._implied:
             return
         if chances is None:
             means = [self.X[self.problem.rows_of(other)].mean(axis=0) for other in self.neighborhoods]

@@ -27,8 +27,8 @@ STRATEGIES: dict[str, Callable[[Known, ConstrainedKMeans, Any], Questions]] = {
     "min-max": min_max,
 }
 
-# Runs of the clustering that answers are guessed from: the next answers correct it, and the person waits.
-BRIEF_RUNS = 4
+# Restarts of the clustering that answers are guessed from. Larger: better guesses, a longer wait for the person.
+N_INIT = 4
 
 
 def suggest_pairs(
@@ -54,8 +54,8 @@ def suggest_pairs(
     X : array-like of shape (n_samples, n_features)
         The rows.
     n_clusters : int or None, default=None
-        Number of clusters. None: unknown; one more is looked for than the answers have told apart, until what is
-        left looks like the clusters that are known.
+        Number of clusters. None: unknown; one more is sought than the answers separate, until what is left
+        resembles the clusters that are known.
     ask : int, default=10
         Number of pairs.
     strategy : {"uncertainty", "margin", "explore-consolidate", "min-max"}, default="uncertainty"
@@ -104,7 +104,7 @@ def suggest_pairs(
         size_min=size_min,
         size_max=size_max,
         metric=metric,
-        n_init=BRIEF_RUNS,
+        n_init=N_INIT,
         local_search=False,
         random_state=rng.randint(np.iinfo(np.int32).max),
     )
@@ -138,7 +138,7 @@ def _refuse_bad_options(ask: int, strategy: str, noise: float) -> None:
 def _fit_with_one_more(
     model: ConstrainedKMeans, X: NDArray[Any], answers: Answers, constraints: dict[str, Any]
 ) -> None:
-    """Fit with one cluster more than answers have told apart, so that what they have not met yet shows itself."""
+    """Fit with one cluster more than answers separate, so that a cluster not met yet shows itself."""
     n_met = answers.n_clusters_met
     for k in range(min(max(n_met + 1, 2), len(X)), len(X) + 1):
         try:

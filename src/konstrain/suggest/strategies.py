@@ -22,7 +22,7 @@ def margin(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
 
     def questions(now: Known) -> Iterator[tuple[int, int]]:
         for row in doubt.tolist():
-            # A row that was asked about has been told enough of; the next one tells more.
+            # One question per row: the next row tells more.
             if now.problem.rows_of(int(now.problem.block_of[row])).size > 1:
                 continue
             for cluster in best_two[row].tolist():

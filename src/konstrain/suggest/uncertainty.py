@@ -3,17 +3,17 @@
 A forest learns the present clusters. How often rows share a leaf with the known rows of a neighborhood says how
 likely they belong to it; the entropy of that, over the questions that finding out would take, is what a row is worth.
 
-With a metric learned from links, distances tell much about where a row belongs: its worth is then multiplied by how
+With a metric learned from links, distances show where a row belongs: its worth is then multiplied by how
 near the second center is. On Wine, of the six rows in a wrong cluster of the first metric one was among the ten that
-the forest doubts most, and five among the ten that distances do. Plain distances told less than the forest: rows
-between two clusters were asked about, and nothing was known of those that make the clusters.
+the forest doubts most, and five among the ten that distances do. Plain distances did worse than the forest: rows
+between two clusters were asked about, and none of those that make the clusters.
 
 Where the paper is silent: it starts from a random row and meets other clusters by chance. We also weigh the middle
 row of each cluster that nothing is known of, by the chance that it belongs to none of the known ones.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from konstrain.suggest.known import Known, Questions
 from konstrain.suggest.strategies import medoid, squared_distances
 
 # As in the paper.
-N_TREES = 50
+N_TREES: Final = 50
 # Rows that each tree learns from: more only take longer, for the clusters have simple shapes.
 ROWS_PER_TREE = 2000
 
@@ -46,10 +46,10 @@ def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
         chances = chance_of_each(leaves, now.members)
         worth = doubt * worth_of_rows(chances, now.is_complete)
         unmet = _in_unmet_clusters(now, model.labels_, middle)
-        worth[unmet] = worth_of_new(chances[unmet], len(now.neighborhoods) / (len(now.told) + 1))
+        worth[unmet] = worth_of_new(chances[unmet], len(now.neighborhoods) / (len(now.placed) + 1))
         # Rows whose questions have begun come before new ones.
         worth[now.begun_rows()] = np.inf
-        worth[now.told] = -np.inf
+        worth[now.placed] = -np.inf
         for row in np.argsort(-worth, kind="stable")[: (worth > -np.inf).sum()].tolist():
             yield from now.against_neighborhoods(row, chances[row])
 
@@ -67,7 +67,7 @@ def leaves_of(X: NDArray[Any], labels: NDArray[np.int32], seed: int) -> NDArray[
 
 def _in_unmet_clusters(now: Known, labels: NDArray[np.int32], middle: list[int]) -> list[int]:
     """The middle row of each cluster that has no known row, as long as there are clusters to be met."""
-    met = set(labels[now.told].tolist())
+    met = set(labels[now.placed].tolist())
     return [] if now.is_complete else [row for row in middle if int(labels[row]) not in met]
 
 
@@ -124,7 +124,7 @@ def worth_of_new(chances: NDArray[np.float64], novelty: float) -> NDArray[np.flo
     fewer questions the longer none was found.
     """
     with_new = np.column_stack([(1.0 - novelty) * chances, np.full(len(chances), novelty)])
-    # Not with any of those known: that settles it, after as many questions as there are neighborhoods.
+    # Not with any of those known: that is final, after as many questions as there are neighborhoods.
     n_questions = np.minimum(np.arange(1.0, with_new.shape[1] + 1), chances.shape[1])
     return _per_question(with_new, n_questions)
 
