@@ -73,6 +73,27 @@ def row_term(row: int) -> str:
     return _terms.get().name_of(int(row))
 
 
+class Advised(str):
+    """A message that ends with advice; `text` is the message without it, for readers who can set nothing.
+
+    Examples
+    --------
+    >>> note = Advised("the best run was cut short", "raise time_limit")
+    >>> print(note), print(note.text)
+    the best run was cut short; raise time_limit
+    the best run was cut short
+    (None, None)
+    """
+
+    text: str
+
+    def __new__(cls, text: str, advice: str) -> "Advised":
+        """Join text and advice."""
+        self = super().__new__(cls, f"{text}; {advice}" if advice else text)
+        self.text = text
+        return self
+
+
 def counted(number: int, word: str) -> str:
     """Return a number with its noun.
 

@@ -81,7 +81,7 @@ def test_the_numbers_under_shares_that_are_said_to_be_allowed_are_those_that_che
 
 @pytest.mark.parametrize("by", ["silhouette", "stability"])
 def test_sizes_of_several_demands_hold_for_any_number(monkeypatch, by):
-    monkeypatch.setattr(choosing, "N_PAIRS", 2)
+    monkeypatch.setattr(choosing, "PARAMS", choosing.ChoosingParams(n_pairs=2))
     X = clouds(3, n=4)
     demand = np.column_stack([np.ones(12), np.tile([1.0, 2.0, 3.0], 4)])
     # Two clusters, as many as demands: there a bound for each demand must not be taken for one of each cluster.

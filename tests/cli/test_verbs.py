@@ -265,7 +265,7 @@ def test_version_is_an_option_too(tmp_path):
 def test_help_tells_defaults_and_breaks_no_line_within_a_paragraph(tmp_path):
     done = run_script("exact", "--help", folder=tmp_path, COLUMNS="200")
     assert "Features, separated by commas. (default: all others)" in done.out
-    assert "Ctrl-C tells the bounds so far and writes nothing" in done.out
+    assert "Ctrl-C prints the bounds so far and writes nothing" in done.out
 
 
 def test_methods_are_listed(tmp_path):

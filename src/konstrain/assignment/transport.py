@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
+from konstrain._messages import term
 from konstrain._tolerances import SUM_RELATIVE
 from konstrain.assignment.problem import Assignment, AssignmentProblem, start_prices
 from konstrain.exceptions import InfeasibleError
@@ -118,7 +119,7 @@ def _refuse_impossible(lower: NDArray[np.int64], upper: NDArray[np.int64], n_blo
         message = f"the largest sizes add up to {sums['sum_max']} blocks, but there are {n_blocks}{counted}"
     else:
         return
-    raise InfeasibleError(f"{message}; relax size_min or size_max", reason="sizes", witness=sums)
+    raise InfeasibleError(f"{message}; relax {term('size_min')} or {term('size_max')}", reason="sizes", witness=sums)
 
 
 def _unit(problem: AssignmentProblem) -> float | None:

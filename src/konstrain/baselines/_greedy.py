@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
+from konstrain._messages import has_term, row_term, term
 from konstrain._sklearn import StrOptions
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
 from konstrain.constraints import Problem
@@ -53,12 +54,16 @@ class Blocks:
         own, other = both[block_of[both[:, 0]] == block].T
         clusters = labels[block_of[other]]
         first = [int(np.flatnonzero(clusters == j)[0]) for j in range(self.rows.n_clusters)]
-        reasons = [f"cluster {j} holds row {other[i]}, which must not be with {own[i]}" for j, i in enumerate(first)]
-        named = f"row {rows[0]}" if rows.size == 1 else f"must-linked rows {_some(rows)}"
+        reasons = [
+            f"cluster {j} holds row {row_term(other[i])}, which must not be with {row_term(own[i])}"
+            for j, i in enumerate(first)
+        ]
+        named = f"row {row_term(rows[0])}" if rows.size == 1 else f"must-linked rows {_some(rows)}"
+        starts = ", ".join(term(name) for name in ("n_init", "random_state") if has_term(name))
+        broken = "; on_failure='continue' breaks links instead and counts them" if has_term("on_failure") else ""
         return DeadEndError(
             f"{method} has no cluster left for {named}: {'; '.join(reasons)}. Another start or order may succeed "
-            "(n_init, random_state); on_failure='continue' breaks links instead and counts them; ConstrainedKMeans "
-            "keeps all links, or proves that nobody can",
+            f"({starts}){broken}; {term('ConstrainedKMeans')} keeps all links, or proves that nobody can",
             rows=rows.tolist(),
             occupied_by=[int(other[i]) for i in first],
         )
@@ -133,5 +138,5 @@ class BaseGreedyClusterer(BaseCenterClusterer):
 
 def _some(rows: NDArray[np.int32]) -> str:
     """Name rows, but not hundreds of them."""
-    shown = ", ".join(map(str, rows[:6]))
+    shown = ", ".join(map(row_term, rows[:6]))
     return shown if rows.size <= 6 else f"{shown}, ... ({rows.size} in all)"

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._messages import term
 from konstrain.constraints.check import check
 from konstrain.exceptions import InfeasibleError
 from konstrain.rounding import demand_rounding
@@ -149,7 +150,7 @@ def _least_by_sizes(n_samples: int, constraints: dict[str, Any]) -> int:
         return 1
     largest = np.asarray(constraints["size_max"], dtype=np.float64)
     if largest.min() <= 0:
-        raise InfeasibleError("size_max is 0: no row fits into any cluster", reason="sizes")
+        raise InfeasibleError(f"{term('size_max')} is 0: no row fits into any cluster", reason="sizes")
     demand = constraints.get("demand")
     numbers = _total(n_samples, demand) / largest * (1 - _rounding(n_samples, demand))
     return max(1, math.ceil(float(numbers.max())))

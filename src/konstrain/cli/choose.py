@@ -1,53 +1,16 @@
 """`konstrain choose`: how many clusters."""
 
 import shlex
-from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from enum import Enum, StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from konstrain._messages import enumerated
 from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
-
-if TYPE_CHECKING:
-    from konstrain.choosing import NumberOfClusters
-
-
-def typed(options: Any) -> list[str]:
-    """Return the words of a command line that give a dataclass of options what differs from its defaults.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from konstrain.cli.options import DataOptions
-    >>> typed(DataOptions(Path("rows.csv"), id="name", standardize=False))
-    ['rows.csv', '--id', 'name', '--no-standardize']
-    """
-    return [
-        word
-        for field in fields(options)
-        for value in _one_by_one(getattr(options, field.name), field.default)
-        for word in _words(field.name, value, positional=field.default is MISSING)
-    ]
-
-
-def _one_by_one(value: Any, default: Any) -> Iterator[Any]:
-    if isinstance(value, list | tuple):
-        yield from value
-    elif value != default:
-        yield value
-
-
-def _words(name: str, value: Any, *, positional: bool) -> list[str]:
-    option = name.replace("_", "-")
-    if isinstance(value, bool):
-        return [f"--{option}" if value else f"--no-{option}"]
-    text = str(value.value if isinstance(value, Enum) else value)
-    return [text] if positional else [f"--{option}", text]
 
 
 class By(StrEnum):
@@ -104,12 +67,33 @@ def choose(
         draw_scores(plot, choice)
         interrupts.wrote(plot)
     values = {**given.summary(), **choice.to_dict(), "files": list(interrupts.written)}
-    command = shlex.join(["konstrain", "fit", "-k", str(choice.n_clusters), *typed(rows), *typed(constraints)])
-    print_result(_words(choice, command), {**values, "command": command}, as_json=json)
-
-
-def _words(choice: "NumberOfClusters", command: str) -> str:
+    command = shlex.join(
+        ["konstrain", "fit", "-k", str(choice.n_clusters), *as_arguments(rows), *as_arguments(constraints)]
+    )
     lines = [str(choice), "", f"recommended: {command}"]
     if interrupts.written:
         lines.append(f"wrote {enumerated(interrupts.written)}")
-    return "\n".join(lines)
+    print_result("\n".join(lines), {**values, "command": command}, as_json=json)
+
+
+def as_arguments(options: Any) -> list[str]:
+    """Return the arguments of a command line that give a dataclass of options what differs from its defaults.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from konstrain.cli.options import DataOptions
+    >>> as_arguments(DataOptions(Path("rows.csv"), id="name", standardize=False))
+    ['rows.csv', '--id', 'name', '--no-standardize']
+    """
+    arguments: list[str] = []
+    for field in fields(options):
+        value, option = getattr(options, field.name), field.name.replace("_", "-")
+        values = value if isinstance(value, list | tuple) else [] if value == field.default else [value]
+        for one in values:
+            if isinstance(one, bool):
+                arguments.append(f"--{option}" if one else f"--no-{option}")
+            else:
+                arguments += [] if field.default is MISSING else [f"--{option}"]
+                arguments.append(str(one.value if isinstance(one, Enum) else one))
+    return arguments

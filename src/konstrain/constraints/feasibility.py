@@ -7,6 +7,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._messages import term
 from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.closure import Blocks, Conflicts
@@ -106,8 +107,9 @@ def sum_findings(constraints: Constraints, demand: NDArray[np.float64]) -> Itera
     low, high = whole_sizes(constraints, demand)
     if low is not None and low.sum() > total + slack:
         message = (
-            f"size_min adds up to {low.sum():g} over {low.size} clusters, but {_total_words(constraints)}; lower "
-            "size_min or ask for fewer clusters."
+            f"{term('size_min')} adds up to {low.sum():g} over {low.size} clusters, but "
+            f"{_total_words(constraints)}; lower "
+            f"{term('size_min')} or ask for fewer clusters."
         )
         yield Finding(_reason(constraints), message, SizeSums(float(low.sum()), total))
     least = np.zeros(constraints.n_clusters) if low is None else low
@@ -115,16 +117,19 @@ def sum_findings(constraints: Constraints, demand: NDArray[np.float64]) -> Itera
     if constraints.nonempty and least.any() and least.sum() <= total + slack < np.maximum(least, demand.min()).sum():
         needed = float(np.maximum(least, demand.min()).sum())
         message = (
-            f"size_min adds up to {least.sum():g} and leaves too little for clusters that must not be empty: "
-            f"{needed:g} are needed, but {_total_words(constraints)}; lower size_min or ask for fewer clusters."
+            f"{term('size_min')} adds up to {least.sum():g} and leaves too little for clusters that must not "
+            "be empty: "
+            f"{needed:g} are needed, but {_total_words(constraints)}; lower {term('size_min')} or ask for "
+            "fewer clusters."
         )
         yield Finding("non-empty", message, SizeSums(needed, total))
     # No larger than the total: sums of large bounds overflow.
     high = None if high is None else np.minimum(high, total)
     if high is not None and high.sum() < total - slack:
         message = (
-            f"size_max adds up to {high.sum():g} over {high.size} clusters, but {_total_words(constraints)}; raise "
-            "size_max or ask for more clusters."
+            f"{term('size_max')} adds up to {high.sum():g} over {high.size} clusters, but "
+            f"{_total_words(constraints)}; raise "
+            f"{term('size_max')} or ask for more clusters."
         )
         yield Finding(_reason(constraints), message, SizeSums(total, float(high.sum())))
 
@@ -138,8 +143,8 @@ def _clusters_without_a_block(constraints: Constraints, demand: NDArray[np.float
     least = np.where(low > 0, smallest, float(demand.min()) if constraints.nonempty else 0.0)
     for j in np.flatnonzero(high < least * (1 - constraints.demand_rounding)):
         message = (
-            f"cluster {j} must not be empty, but its size_max is {high[j]:g} and the smallest block counts "
-            f"{least[j]:g}; raise its size_max or ask for fewer clusters."
+            f"cluster {j} must not be empty, but its {term('size_max')} is {high[j]:g} and the smallest block counts "
+            f"{least[j]:g}; raise its {term('size_max')} or ask for fewer clusters."
         )
         yield Finding(_reason(constraints), message, SizeSums(float(least[j]), float(high[j])))
 
@@ -159,8 +164,9 @@ def _large_blocks(constraints: Constraints, blocks: Blocks, demand: NDArray[np.f
         counts = f"counts {demand[block]:g}" if constraints.demand is not None else f"has {rows.size} rows"
         tied = " (tied by must-links)" if rows.size > 1 else ""
         message = (
-            f"the block of rows {listed_rows(rows)}{tied} {counts}, more than the largest size_max {room[0]:g}; "
-            "raise size_max or split the block."
+            f"the block of rows {listed_rows(rows)}{tied} {counts}, more than the largest {term('size_max')} "
+            f"{room[0]:g}; "
+            f"raise {term('size_max')} or split the block."
         )
         yield Finding(_reason(constraints), message, SizeSums(float(demand[block]), float(room[0]), _rows(rows)))
     order = order[too_large.size :]
@@ -173,8 +179,9 @@ def _large_blocks(constraints: Constraints, blocks: Blocks, demand: NDArray[np.f
         enough = int((wide >= least).sum())
         message = (
             f"{last + 1} blocks (of rows {listed_rows(blocks.first_rows[group])}) count at least {least:g} each, so "
-            f"no two of them share a cluster of size_max {room[0]:g}, but only {enough} clusters can hold one; raise "
-            "size_max or ask for more clusters."
+            f"no two of them share a cluster of {term('size_max')} {room[0]:g}, but only {enough} clusters can "
+            "hold one; raise "
+            f"{term('size_max')} or ask for more clusters."
         )
         yield Finding(_reason(constraints), message, SizeSums(last + 1, enough, _rows(blocks.first_rows[group])))
 
@@ -199,13 +206,13 @@ def _overall_shares(attribute: Attribute) -> Iterator[Finding]:
         if shares[v] < attribute.low[v] * (1.0 - TOTAL_RELATIVE):
             message = (
                 f"{told}: clusters that each hold a share of at least {attribute.low[v]:.4g} cannot hold all rows; "
-                "lower share_min."
+                f"lower {term('share_min')}."
             )
             yield Finding("shares", message, SizeSums(attribute.low[v] * n, float(counts[v])))
         if shares[v] > attribute.high[v] * (1.0 + TOTAL_RELATIVE):
             message = (
                 f"{told}: clusters that each hold a share of at most {attribute.high[v]:.4g} cannot hold all of them;"
-                " raise share_max."
+                f" raise {term('share_max')}."
             )
             yield Finding("shares", message, SizeSums(float(counts[v]), attribute.high[v] * n))
 
@@ -238,13 +245,13 @@ def sums_of_resource(held: Amounts, resource: int, total: float) -> Iterator[Fin
     least, most = float(np.maximum(held.low[:, resource], 0.0).sum()), float(held.high[:, resource].sum())
     if least > total * (1.0 + TOTAL_RELATIVE):
         message = (
-            f"size_min of {name} adds up to {least:g} over {n_clusters} clusters, but all rows hold "
+            f"{term('size_min')} of {name} adds up to {least:g} over {n_clusters} clusters, but all rows hold "
             f"{total:g}; lower it or ask for fewer clusters."
         )
         yield Finding("resources", message, SizeSums(least, total))
     if most < total * (1.0 - TOTAL_RELATIVE):
         message = (
-            f"size_max of {name} adds up to {most:g} over {n_clusters} clusters, but all rows hold "
+            f"{term('size_max')} of {name} adds up to {most:g} over {n_clusters} clusters, but all rows hold "
             f"{total:g}; raise it or ask for more clusters."
         )
         yield Finding("resources", message, SizeSums(total, most))
@@ -262,7 +269,7 @@ def _amounts(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
             rows = blocks.rows_of(block)
             message = (
                 f"the block of rows {listed_rows(rows)} holds {amount[block]:g} of {name}, more than the largest "
-                f"size_max {room:g}; raise it or split the block."
+                f"{term('size_max')} {room:g}; raise it or split the block."
             )
             yield Finding("resources", message, SizeSums(float(amount[block]), room, tuple(rows.tolist())))
 

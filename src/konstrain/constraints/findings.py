@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from konstrain._messages import row_term, term
 from konstrain.constraints.arguments import Constraints
 from konstrain.exceptions import InfeasibleError
 
@@ -153,9 +154,12 @@ _SHOWN = 12
 
 def contradiction(constraints: Constraints, path: MustLinkPath) -> Finding:
     """Say that two rows must be both apart and together."""
-    chain = _listed(path.rows, "-")
+    chain = _listed(map(row_term, path.rows), "-")
     if path.source == "cannot_link" and all(hop.source == "must_link" for hop in path.hops):
-        message = f"cannot_link {path.pair} contradicts must_link path {chain}; remove one of these pairs."
+        message = (
+            f"{_pair_words(constraints, path.source, *path.pair)} contradicts {term('must_link')} path {chain}; "
+            "remove one of these pairs."
+        )
     else:
         steps = _listed((_hop_words(constraints, hop) for hop in path.hops), "; ")
         message = (
@@ -169,45 +173,48 @@ def _apart_words(constraints: Constraints, path: MustLinkPath) -> str:
     a, b = path.pair
     if path.source == "labels" and constraints.labels is not None:
         codes, names = constraints.labels.codes, constraints.labels.names
-        return f"rows {a} and {b} have different labels {names[codes[a]]!r} and {names[codes[b]]!r}"
+        different = f"different labels {names[codes[a]]!r} and {names[codes[b]]!r}"
+        return f"rows {row_term(a)} and {row_term(b)} have {different}"
     return _pair_words(constraints, path.source, a, b)
 
 
-def _pair_words(constraints: Constraints, source: str, a: int, b: int) -> str:
+def _pair_words(constraints: Constraints, source: str, first: int, second: int) -> str:
+    a, b = row_term(first), row_term(second)
     if source in ("diameter_max", "separation_min"):
         value = next(s.value for s in (*constraints.must, *constraints.cannot) if s.name == source)
         how = "further apart" if source == "diameter_max" else "closer"
         return f"rows {a} and {b} are {how} than {source}={value:g}"
     if source == "labels":
         return f"rows {a} and {b} have different labels"
-    return f"{source} ({a}, {b})"
+    return f"{term(source)} ({a}, {b})"
 
 
 def _hop_words(constraints: Constraints, hop: Hop) -> str:
-    a, b = hop.rows
+    a, b = map(row_term, hop.rows)
     if hop.source == "groups":
         return f"rows {a} and {b} are both in group {hop.name!r}"
     if hop.source == "labels":
         return f"rows {a} and {b} both have label {hop.name!r}"
-    return _pair_words(constraints, hop.source, a, b)
+    return _pair_words(constraints, hop.source, *hop.rows)
 
 
 def too_few_clusters(constraints: Constraints, witness: UncolorableRows) -> Finding:
     """Say that conflicts need more clusters than there are."""
-    rows, k = _listed(witness.rows, ", "), witness.n_clusters
+    rows, k = listed_rows(witness.rows), witness.n_clusters
     first = set(witness.rows)
     whose = "rows" if all(a in first and b in first for a, b, _ in witness.pairs) else "the blocks of rows"
     reasons = _listed((_pair_words(constraints, source, a, b) for a, b, source in witness.pairs), ", ")
     if witness.is_clique:
         message = (
-            f"{whose} {rows} must all be in different clusters, but n_clusters={k} ({reasons}); raise n_clusters "
-            f"to at least {len(witness.rows)} or remove one of these."
+            f"{whose} {rows} must all be in different clusters, but {term('n_clusters', k)} ({reasons}); raise "
+            f"{term('n_clusters')} to at least {len(witness.rows)} or remove one of these."
         )
     else:
         rest = "leaving out any one of them would do" if witness.irreducible else "a smaller set may show it too"
         message = (
-            f"the conflicts among {whose} {rows} cannot all hold with n_clusters={k}; {rest} ({reasons}); raise "
-            f"n_clusters or remove one of these."
+            f"the conflicts among {whose} {rows} cannot all hold with {term('n_clusters', k)}; {rest} "
+            f"({reasons}); raise "
+            f"{term('n_clusters')} or remove one of these."
         )
     return Finding("too few clusters", message, witness)
 
@@ -218,14 +225,15 @@ def combination(constraints: Constraints) -> Finding:
     has_shares = any(attribute.is_bounded for attribute in constraints.attributes)
     kinds = ["all sizes"] * has_sizes + ["all resources"] * (constraints.amounts is not None)
     kinds += ["all shares"] * has_shares + ["all conflicts"] * bool(constraints.cannot)
-    relax = ["relax size_min or size_max"] * (has_sizes or constraints.amounts is not None)
+    relax = [f"relax {term('size_min')} or {term('size_max')}"] * (has_sizes or constraints.amounts is not None)
     relax += ["relax the shares"] * has_shares
     has_links = any((constraints.must, constraints.cannot, constraints.groups, constraints.labels))
     relax += ["remove links"] * has_links
+    relax = relax or [f"lower {term('n_clusters')}"]
     filled = " and leaves no cluster empty" if constraints.nonempty else ""
     message = (
         f"no way to put the blocks into {constraints.n_clusters} clusters keeps {_and(kinds)}{filled}, though each "
-        f"of these alone is possible; {', or '.join(relax) or 'lower n_clusters'}."
+        f"of these alone is possible; {', or '.join(relax)}."
     )
     return Finding("combination", message, None)
 
@@ -234,9 +242,9 @@ def _and(words: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]])) if words else "the blocks whole"
 
 
-def listed_rows(rows: Iterable[Any]) -> str:
+def listed_rows(rows: Iterable[int]) -> str:
     """Rows for a message, cut when there are many."""
-    return _listed(rows, ", ")
+    return _listed(map(row_term, rows), ", ")
 
 
 def _listed(items: Iterable[Any], separator: str) -> str:

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from konstrain import _core
+from konstrain._messages import term
 from konstrain._sklearn import is_argument_of_fold
 
 Column = NDArray[Any]
@@ -101,7 +102,8 @@ def refuse_too_heavy(X: Any, sample_weight: NDArray[np.float64] | None) -> None:
     values = X.data if is_sparse(X) else X
     if not _core.largest_magnitude(values.ravel(order="K")) <= largest_value(total * X.shape[1]):
         raise ValueError(
-            f"sample_weight adds up to {total:.3g}: squared distances of rows, times their weights, are too large to "
+            f"{term('sample_weight')} adds up to {total:.3g}: squared distances of rows, times their weights, "
+            "are too large to "
             "be summed; divide all weights by a number"
         )
 
@@ -132,7 +134,7 @@ def read_links(name: str, value: Any, n_samples: int) -> Links:
         return Links(_no_pairs(), _no_pairs(), np.zeros(0))
     if is_argument_of_fold(value, n_samples):
         raise ValueError(
-            f"{name} names rows of X by number, and cross-validation fits folds in which these are other rows; "
+            f"{term(name)} names rows of X by number, and cross-validation fits folds in which these are other rows; "
             "give partial labels as y, which go with their rows, or fit each setting to all rows"
         )
     columns = link_columns(name, value, n_samples)
@@ -142,7 +144,7 @@ def read_links(name: str, value: Any, n_samples: int) -> Links:
     if loops.size:
         if name == "cannot_link":
             at, row = loops[0], pairs[loops[0], 0]
-            raise ValueError(f"cannot_link[{at}] is ({row}, {row}): a row cannot be apart from itself")
+            raise ValueError(f"{term('cannot_link')}[{at}] is ({row}, {row}): a row cannot be apart from itself")
         pairs = np.delete(pairs, loops, axis=0)
         confidence = None if confidence is None else np.delete(confidence, loops)
     if confidence is None:
@@ -164,7 +166,7 @@ def _row_numbers(name: str, columns: list[Column], n_samples: int) -> NDArray[np
         if column.size and not (int(column.min()) >= 0 and int(column.max()) < n_samples):
             at = int(np.flatnonzero((column < 0) | (column >= n_samples))[0])
             raise ValueError(
-                f"{name}[{at}] is {_pair(columns, at)}: row {column[at]:.0f} does not exist, "
+                f"{term(name)}[{at}] is {_pair(columns, at)}: row {column[at]:.0f} does not exist, "
                 f"rows are 0 to {n_samples - 1}"
             )
         pairs[:, side] = column
@@ -175,7 +177,7 @@ def _whole_numbers(name: str, columns: list[Column], side: int) -> NDArray[np.fl
     """Turn floats or objects into whole numbers, naming the first that is none."""
     column = columns[side]
     if column.dtype.kind in "bcSU":
-        raise ValueError(f"{name}[0] is {_pair(columns, 0)}: {_shown(column[0])} is not a row number")
+        raise ValueError(f"{term(name)}[0] is {_pair(columns, 0)}: {_shown(column[0])} is not a row number")
     numbers_ = np.empty(column.size, dtype=np.float64)
     try:
         numbers_[:] = column
@@ -185,7 +187,7 @@ def _whole_numbers(name: str, columns: list[Column], side: int) -> NDArray[np.fl
     if wrong.size:
         at = int(wrong[0])
         shown = column[at] if isinstance(column[at], str | None) else float(numbers_[at])
-        raise ValueError(f"{name}[{at}] is {_pair(columns, at)}: {shown!r} is not a row number")
+        raise ValueError(f"{term(name)}[{at}] is {_pair(columns, at)}: {shown!r} is not a row number")
     return numbers_
 
 
@@ -211,7 +213,7 @@ def _confidences(name: str, column: Column, pairs: NDArray[np.int32]) -> NDArray
     if wrong.size:
         at = int(wrong[0])
         raise ValueError(
-            f"{name}[{at}] is ({pairs[at, 0]}, {pairs[at, 1]}) with confidence {_shown(column[at])}; "
+            f"{term(name)}[{at}] is ({pairs[at, 0]}, {pairs[at, 1]}) with confidence {_shown(column[at])}; "
             "a confidence lies in (0, 1], or is inf for a hard link"
         )
     return confidence
@@ -224,7 +226,7 @@ def read_membership(name: str, value: Any, n_samples: int) -> Membership | None:
     refuse_lazy(name, value)
     values = membership_values(value)
     if values.shape != (n_samples,):
-        raise ValueError(f"{name} must have one value per row, shape ({n_samples},), got {values.shape}")
+        raise ValueError(f"{term(name)} must have one value per row, shape ({n_samples},), got {values.shape}")
     known = np.flatnonzero(~is_missing(values))
     codes = np.full(n_samples, -1, dtype=np.int32)
     names: list[Any]
@@ -295,10 +297,10 @@ def read_amounts(name: str, value: Any, n_samples: int) -> NDArray[np.float64] |
         return None
     amounts = _as_numbers(name, value)
     if amounts.shape != (n_samples,):
-        raise ValueError(f"{name} must have one value per row, shape ({n_samples},), got {amounts.shape}")
+        raise ValueError(f"{term(name)} must have one value per row, shape ({n_samples},), got {amounts.shape}")
     wrong = np.flatnonzero(~(np.isfinite(amounts) & (amounts >= 0)))
     if wrong.size:
-        raise ValueError(f"{name}[{wrong[0]}] is {amounts[wrong[0]]}; it must be finite and not negative")
+        raise ValueError(f"{term(name)}[{wrong[0]}] is {amounts[wrong[0]]}; it must be finite and not negative")
     _refuse_infinite_sums(name, amounts)
     return amounts
 
@@ -307,7 +309,7 @@ def _refuse_infinite_sums(name: str, amounts: NDArray[np.float64]) -> None:
     with np.errstate(over="ignore"):
         if not np.isfinite(amounts.sum(axis=0)).all():
             raise ValueError(
-                f"{name} has values up to {amounts.max():.3g}, too large to be added up; divide all by a number"
+                f"{term(name)} has values up to {amounts.max():.3g}, too large to be added up; divide all by a number"
             )
 
 
@@ -318,7 +320,7 @@ def _as_numbers(name: str, value: Any) -> NDArray[np.float64]:
             raise ValueError("they are complex; give real ones")
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers: {error}") from None
+        raise ValueError(f"{term(name)} must hold numbers: {error}") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,7 +366,10 @@ def read_resource_bounds(
     crossed = np.argwhere(low > high)
     if crossed.size:
         j, r = crossed[0]
-        raise ValueError(f"size_min {low[j, r]:g} is larger than size_max {high[j, r]:g} (cluster {j}, resource {r})")
+        raise ValueError(
+            f"{term('size_min')} {low[j, r]:g} is larger than {term('size_max')} {high[j, r]:g} (cluster {j}, "
+            f"resource {r})"
+        )
     return low, high
 
 
@@ -376,18 +381,21 @@ def _resource_bounds(name: str, value: Any, n_clusters: int, n_resources: int, d
     wanted = f"one bound per resource, {n_resources} values, or one per cluster and resource, shape {shape}"
     if bounds.shape == (n_resources,) == (n_clusters,) and np.unique(bounds).size > 1:
         raise ValueError(
-            f"{name} has {n_resources} values, which could be one per cluster or one per resource; give shape {shape}"
+            f"{term(name)} has {n_resources} values, which could be one per cluster or one per resource; give shape "
+            f"{shape}"
         )
     if bounds.ndim == 0:
-        raise ValueError(f"{name} is one number, but demand has {n_resources} resources; give {wanted}")
+        raise ValueError(f"{term(name)} is one number, but demand has {n_resources} resources; give {wanted}")
     if bounds.shape not in ((n_resources,), shape):
         given = f"{bounds.size} values" if bounds.ndim == 1 else f"shape {bounds.shape}"
-        raise ValueError(f"{name} must be {wanted}; got {given}")
+        raise ValueError(f"{term(name)} must be {wanted}; got {given}")
     wrong = np.argwhere(~(bounds >= 0))
     if wrong.size:
-        raise ValueError(f"{name}{wrong[0].tolist()} is {bounds[tuple(wrong[0])]}; a size is not negative")
+        raise ValueError(f"{term(name)}{wrong[0].tolist()} is {bounds[tuple(wrong[0])]}; a size is not negative")
     if name == "size_min" and np.isinf(bounds).any():
-        raise ValueError(f"{name}{np.argwhere(np.isinf(bounds))[0].tolist()} is inf; no cluster can be that large")
+        raise ValueError(
+            f"{term(name)}{np.argwhere(np.isinf(bounds))[0].tolist()} is inf; no cluster can be that large"
+        )
     bounds = np.broadcast_to(bounds, shape).copy()
     # A resource is never negative, so that a least sum of zero asks nothing.
     return np.where(bounds > 0, bounds, default) if name == "size_min" else bounds
@@ -396,7 +404,7 @@ def _resource_bounds(name: str, value: Any, n_clusters: int, n_resources: int, d
 def read_n_clusters(value: Any) -> int:
     """Return the number of clusters as a plain int."""
     if not _is_number(value, numbers.Integral) or int(value) < 1:
-        raise ValueError(f"n_clusters must be a whole number of at least 1, got {value!r}")
+        raise ValueError(f"{term('n_clusters')} must be a whole number of at least 1, got {value!r}")
     return int(value)
 
 
@@ -406,10 +414,12 @@ def read_sizes(
     """Return lower and upper sizes, one per cluster, or None where nothing is asked."""
     low, high = _sizes("size_min", size_min, n_clusters), _sizes("size_max", size_max, n_clusters)
     if low is not None and np.isinf(low).any():
-        raise ValueError(f"size_min[{np.flatnonzero(np.isinf(low))[0]}] is inf; no cluster can be that large")
+        raise ValueError(
+            f"{term('size_min')}[{np.flatnonzero(np.isinf(low))[0]}] is inf; no cluster can be that large"
+        )
     if low is not None and high is not None and (low > high).any():
         j = int(np.flatnonzero(low > high)[0])
-        raise ValueError(f"size_min {low[j]:g} is larger than size_max {high[j]:g} (cluster {j})")
+        raise ValueError(f"{term('size_min')} {low[j]:g} is larger than {term('size_max')} {high[j]:g} (cluster {j})")
     return low, high
 
 
@@ -421,10 +431,10 @@ def _sizes(name: str, value: Any, n_clusters: int) -> NDArray[np.float64] | None
         sizes = np.full(n_clusters, float(sizes))
     if sizes.shape != (n_clusters,):
         given = f"{sizes.size} values" if sizes.ndim == 1 else f"shape {sizes.shape}"
-        raise ValueError(f"{name} must be one number or one per cluster, {n_clusters} here; got {given}")
+        raise ValueError(f"{term(name)} must be one number or one per cluster, {n_clusters} here; got {given}")
     wrong = np.flatnonzero(~(sizes >= 0))
     if wrong.size:
-        raise ValueError(f"{name}[{wrong[0]}] is {sizes[wrong[0]]}; a size is a number and not negative")
+        raise ValueError(f"{term(name)}[{wrong[0]}] is {sizes[wrong[0]]}; a size is a number and not negative")
     return sizes
 
 
@@ -433,7 +443,7 @@ def read_limit(name: str, value: Any) -> float | None:
     if value is None:
         return None
     if not _is_number(value, numbers.Real) or not float(value) >= 0:
-        raise ValueError(f"{name} must be a distance, a number not below 0, got {value!r}")
+        raise ValueError(f"{term(name)} must be a distance, a number not below 0, got {value!r}")
     return float(value)
 
 
@@ -442,7 +452,7 @@ def read_time_limit(value: Any) -> float:
     if value is None:
         return math.inf
     if not _is_number(value, numbers.Real) or not float(value) >= 0:
-        raise ValueError(f"time_limit must be seconds, a number not below 0, or None, got {value!r}")
+        raise ValueError(f"{term('time_limit')} must be seconds, a number not below 0, or None, got {value!r}")
     return float(value)
 
 

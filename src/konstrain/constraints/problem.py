@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, sparray
 
 from konstrain import _core
+from konstrain._messages import term
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.assignment.rules import Rules
 from konstrain.constraints.arguments import ConstraintArguments, Constraints, shows_constraints
@@ -260,7 +261,7 @@ class Problem:
         if violation_cost is None:
             return self.conflicts
         if not (np.isfinite(violation_cost) and violation_cost >= 0):
-            raise ValueError(f"violation_cost must be finite and not negative, got {violation_cost!r}")
+            raise ValueError(f"{term('violation_cost')} must be finite and not negative, got {violation_cost!r}")
         if self.links is None or self.links.is_hard or violation_cost == 1.0:
             return self.links
         if violation_cost == 0.0:
@@ -286,7 +287,9 @@ class Problem:
             What breaking a soft link of confidence 1 costs, in the unit of `costs`; needed when there are soft links.
         """
         if violation_cost is None and self.has_soft_links:
-            raise ValueError("there are soft links: give violation_cost, the price of breaking one of confidence 1")
+            raise ValueError(
+                f"there are soft links: give {term('violation_cost')}, the price of breaking one of confidence 1"
+            )
         demand, size_min, size_max = self._assigned_sizes
         return AssignmentProblem(
             costs=costs,

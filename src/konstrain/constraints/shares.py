@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._messages import term
 from konstrain._tolerances import SHARE_SUM
 from konstrain.constraints.inputs import Amounts, membership_values, refuse_lazy
 
@@ -196,7 +197,7 @@ def _tolerance(value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 <= float(value) < 1.0:
-        raise ValueError(f"share_tolerance must be a number from 0 to below 1, got {value!r}")
+        raise ValueError(f"{term('share_tolerance')} must be a number from 0 to below 1, got {value!r}")
     return float(value)
 
 
@@ -213,15 +214,15 @@ def _bounds(name: str, given: Any, attributes: tuple[Attribute, ...], default: f
         if isinstance(value, Mapping):
             if key not in by_name:
                 known = ", ".join(repr(attribute.name) for attribute in attributes)
-                raise ValueError(f"{name} names {key!r}, which is no attribute; category has {known}")
+                raise ValueError(f"{term(name)} names {key!r}, which is no attribute; category has {known}")
             at = by_name[key]
             for inner, share in value.items():
-                bounds[at][_value(name, inner, attributes[at])] = _share(f"{name}[{key!r}][{inner!r}]", share)
+                bounds[at][_value(name, inner, attributes[at])] = _share(f"{term(name)}[{key!r}][{inner!r}]", share)
         elif len(attributes) == 1:
-            bounds[0][_value(name, key, attributes[0])] = _share(f"{name}[{key!r}]", value)
+            bounds[0][_value(name, key, attributes[0])] = _share(f"{term(name)}[{key!r}]", value)
         else:
             raise ValueError(
-                f"{name}[{key!r}]: category has {len(attributes)} attributes, so say of which one, as in "
+                f"{term(name)}[{key!r}]: category has {len(attributes)} attributes, so say of which one, as in "
                 f"{{{attributes[0].name!r}: {{{attributes[0].values[0]!r}: {value!r}}}}}"
             )
     return bounds
@@ -232,7 +233,9 @@ def _value(name: str, key: Any, attribute: Attribute) -> int:
     if not matches:
         known = ", ".join(repr(value) for value in attribute.values[:_SHOWN])
         more = ", ..." if len(attribute.values) > _SHOWN else ""
-        raise ValueError(f"{name} names {key!r}, but no row of {attribute.name} has it; there are {known}{more}")
+        raise ValueError(
+            f"{term(name)} names {key!r}, but no row of {attribute.name} has it; there are {known}{more}"
+        )
     return matches[0]
 
 

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from konstrain import estimators, stop
+from konstrain._messages import term
 from konstrain._sklearn import StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Assignment
@@ -309,7 +310,7 @@ cluster_shares_
         if not best.proven:
             warn_caller(
                 "an assignment step was cut short: labels are feasible, but the step was not proved optimal; "
-                f"{'raise' if self.time_limit is not None else 'give a'} time_limit",
+                f"{'raise' if self.time_limit is not None else 'give a'} {term('time_limit')}",
                 NotProvenWarning,
             )
 
@@ -368,7 +369,7 @@ cluster_shares_
             if not answer.proven:
                 warn_caller(
                     "the assignment of the new rows was not proved optimal: labels are feasible, and cost at most "
-                    f"{answer.gap:.2g} of their cost too much; raise time_limit",
+                    f"{answer.gap:.2g} of their cost too much; raise {term('time_limit')}",
                     NotProvenWarning,
                 )
             return _labels_of(partitions, cast("RemoteLabels", answer.labels))

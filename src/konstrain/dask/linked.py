@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._messages import term
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments, Constraints
 from konstrain.constraints.feasibility import sum_findings
@@ -133,7 +134,7 @@ def _refuse_large_blocks(tied: Tied, high: NDArray[np.float64] | None) -> None:
         rows = tied.numbers[tied.problem.rows_of(block)]
         raise InfeasibleError(
             f"the block of rows {listed_rows(rows)} (tied by must-links) counts {holds:g}, more than the largest "
-            f"size_max {room:g}; raise size_max or split the block.",
+            f"{term('size_max')} {room:g}; raise {term('size_max')} or split the block.",
             reason="sizes",
             witness=SizeSums(holds, room, tuple(rows.tolist())),
         )

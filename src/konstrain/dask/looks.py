@@ -3,6 +3,7 @@
 import math
 import sys
 
+from konstrain._messages import term
 from konstrain.dask.cluster import Partitions
 from konstrain.dask.problem import Overview
 
@@ -13,9 +14,9 @@ def overview_of(partitions: Partitions, n_clusters: int) -> Overview:
     _refuse_too_large(partitions)
     overview = Overview.of(partitions.seen)
     if overview.n_samples < n_clusters:
-        raise ValueError(f"n_samples={overview.n_samples} should be >= n_clusters={n_clusters}.")
+        raise ValueError(f"n_samples={overview.n_samples} should be >= {term('n_clusters', n_clusters)}.")
     if not overview.weight.total > 0:
-        raise ValueError("sample_weight is zero for every row; at least one row must count")
+        raise ValueError(f"{term('sample_weight')} is zero for every row; at least one row must count")
     return overview
 
 

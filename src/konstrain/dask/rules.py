@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._messages import term
 from konstrain.assignment.rules import widened_rules
 from konstrain.constraints.arguments import ConstraintArguments, Constraints
 from konstrain.constraints.closure import Blocks
@@ -67,7 +68,8 @@ def refuse_impossible_rules(overview: Overview, constraints: Constraints, rules:
         most, room = overview.held[r], float(held.high[:, r].max())
         if most.largest > room:
             raise InfeasibleError(
-                f"row {most.where} holds {most.largest:g} of {name}, more than the largest size_max {room:g}; "
+                f"row {most.where} holds {most.largest:g} of {name}, more than the largest {term('size_max')} "
+                f"{room:g}; "
                 "raise it or leave the row out",
                 reason="resources",
                 witness=SizeSums(most.largest, room, (most.where,)),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
+from konstrain._messages import Advised, term
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import assign_by
@@ -170,7 +171,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         refuse_too_few_rows(X, self.n_clusters)
         problem = Problem.of(X, self.n_clusters, asked)
         if not problem.weight.any():
-            raise ValueError("sample_weight is zero for every row; at least one row must count")
+            raise ValueError(f"{term('sample_weight')} is zero for every row; at least one row must count")
         return problem
 
     def _bounds(self, n_samples: int) -> dict[str, Any]:
@@ -219,11 +220,14 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
             warn_not_converged(self.max_iter)
         self.step_gap_ = 0.0 if best.proven else best.step_gap
         if best.proven is False:
-            limit = "time limit" if self.time_limit is not None else "limit on work that holds without a time_limit"
+            limit = "time limit" if self.time_limit is not None else "limit on work"
             gap = "" if best.step_gap is None else f" (at most {best.step_gap:.2g} of its cost could be saved)"
             warn_caller(
-                f"an assignment step was cut short by the {limit}: labels are feasible, but the step was not "
-                f"proved optimal{gap}; {'raise' if self.time_limit is not None else 'give a'} time_limit",
+                Advised(
+                    f"an assignment step was cut short by the {limit}: labels are feasible, but the step was not "
+                    f"proved optimal{gap}",
+                    f"{'raise' if self.time_limit is not None else 'give a'} {term('time_limit')}",
+                ),
                 NotProvenWarning,
             )
 
@@ -301,7 +305,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         if not answer.proven:
             warn_caller(
                 "the time limit ended the assignment of the new rows before it was proved optimal: labels are "
-                f"feasible, and cost at most {answer.gap:.2g} of their cost too much; raise time_limit",
+                f"feasible, and cost at most {answer.gap:.2g} of their cost too much; raise {term('time_limit')}",
                 NotProvenWarning,
             )
         labels: NDArray[np.int32] = problem.expand(answer.labels)

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from konstrain._messages import has_term, term
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.constraints.inputs import (
@@ -172,7 +173,8 @@ def warn_of_few_distinct_rows(X: Any, n_clusters: int) -> None:
         n_looked = min(4 * n_looked, X.shape[0])
     if n_distinct < n_clusters:
         warn_caller(
-            f"Number of distinct clusters ({n_distinct}) found smaller than n_clusters ({n_clusters}). Possibly due "
+            f"Number of distinct clusters ({n_distinct}) found smaller than {term('n_clusters')} "
+            f"({n_clusters}). Possibly due "
             "to duplicate points in X.",
             ConvergenceWarning,
         )
@@ -181,13 +183,15 @@ def warn_of_few_distinct_rows(X: Any, n_clusters: int) -> None:
 def refuse_too_few_rows(X: Any, n_clusters: int) -> None:
     """Raise when there are fewer rows than clusters."""
     if X.shape[0] < n_clusters:
-        raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={n_clusters}.")
+        raise ValueError(f"n_samples={X.shape[0]} should be >= {term('n_clusters', n_clusters)}.")
 
 
 def warn_not_converged(max_iter: int) -> None:
     """Warn that the best run was cut short."""
     warn_caller(
-        f"the best run did not converge within max_iter={max_iter} iterations; raise max_iter", ConvergenceWarning
+        f"the best run did not converge within {term('max_iter', max_iter)} iterations"
+        + ("; raise max_iter" if has_term("max_iter") else ""),
+        ConvergenceWarning,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from konstrain._messages import term
 from konstrain.constraints.problem import Problem
 from konstrain.exact.decomposition.bound import PARAMS as PARTS
 from konstrain.exact.decomposition.bound import PartsLimits, decomposition_bound
@@ -196,7 +197,9 @@ def certify(
         by_parts = PartsLimits(gap, Budget(time_limit), size, n_jobs, client, resume, random_state, callback)
         return _by_parts(task, by_parts, asked, began)
     if client is not None or resume is not None or size is not None:
-        raise ValueError(f"part_size, client and resume are for bound='parts'; {_why_not_parts(bound, problem)}")
+        raise ValueError(
+            f"{term('part_size')}, client and resume are for bound='parts'; {_why_not_parts(bound, problem)}"
+        )
     by_tree = Limits(gap, Budget(time_limit), None, n_jobs, random_state, bound, callback)
     return _by_tree(task, by_tree, asked, began)
 
@@ -295,16 +298,18 @@ def _checked_options(bound: str, gap: float, time_limit: float | None, part_size
     if not 0 < gap < 1:
         raise ValueError(f"gap must lie between 0 and 1, got {gap!r}")
     if time_limit is not None and not time_limit >= 0:
-        raise ValueError(f"time_limit must not be negative, got {time_limit!r}")
+        raise ValueError(f"{term('time_limit')} must not be negative, got {time_limit!r}")
     return _checked_part_size(part_size, n_clusters)
 
 
 def _check_soft(problem: Problem, violation_cost: float | None, bound: str) -> None:
     """Refuse soft links without a price, or where they cannot be bounded."""
     if violation_cost is None:
-        raise ValueError("there are soft links: give violation_cost, the price of breaking one of confidence 1")
+        raise ValueError(
+            f"there are soft links: give {term('violation_cost')}, the price of breaking one of confidence 1"
+        )
     if not (np.isfinite(violation_cost) and violation_cost >= 0):
-        raise ValueError(f"violation_cost must be finite and not negative, got {violation_cost!r}")
+        raise ValueError(f"{term('violation_cost')} must be finite and not negative, got {violation_cost!r}")
     if bound == "column-generation":
         raise ValueError("column generation bounds hard links only; take another bound, or leave the confidences out")
     if (problem.weight == 0).any():
@@ -318,7 +323,8 @@ def _checked_part_size(part_size: Any, n_clusters: int) -> int | None:
         return None
     if isinstance(part_size, bool) or not isinstance(part_size, Integral) or int(part_size) <= n_clusters:
         raise ValueError(
-            f"part_size must be 'auto' or a number of blocks above n_clusters={n_clusters}, got {part_size!r}"
+            f"{term('part_size')} must be 'auto' or a number of blocks above {term('n_clusters', n_clusters)}, "
+            f"got {part_size!r}"
         )
     return int(part_size)
 
@@ -336,7 +342,7 @@ def _checked_labels(task: ProofTask, labels: Any) -> NDArray[np.int32]:
         raise ValueError(f"labels must have one value per row, shape ({n_samples},), got {values.shape}")
     found = np.unique(values)
     if found.size > k:
-        raise ValueError(f"labels name {found.size} clusters, but n_clusters={k}")
+        raise ValueError(f"labels name {found.size} clusters, but {term('n_clusters', k)}")
     # Any names will do; numbers of clusters are kept, because each may have sizes of its own.
     are_numbers = values.dtype.kind in "iu" and found[0] >= 0 and found[-1] < k
     numbered = values if are_numbers else np.searchsorted(found, values)
@@ -368,4 +374,5 @@ def _fault(task: ProofTask, labels: NDArray[np.int32]) -> str:
     if problem.resources is not None and not problem.resources.are_kept_by(labels[first_rows]):
         return "shares or resources are not within their bounds"
     sizes = np.bincount(labels[first_rows], problem.demand, problem.n_clusters)
-    return f"size_min and size_max are not kept by the sizes {', '.join(f'{size:g}' for size in sizes)}"
+    held = ", ".join(f"{size:g}" for size in sizes)
+    return f"{term('size_min')} and {term('size_max')} are not kept by the sizes {held}"

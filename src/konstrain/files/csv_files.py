@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._messages import as_typed, counted
+from konstrain._messages import Advised, as_typed, counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import (
     COMMA,
@@ -287,7 +287,8 @@ def _doubts(path: Source, header: Sequence[str], has_header: bool) -> tuple[str,
     nameless = next((i for i, name in enumerate(header) if not name.strip()), None)
     if nameless is not None:
         name = f"column_{nameless + 1}"
-        return (f"{path}, line 1: a column has no name and is called {name}; if it numbers the rows: --id {name}",)
+        text = f"{path}, line 1: a column has no name and is called {name}"
+        return (Advised(text, f"if it numbers the rows: --id {name}"),)
     return ()
 
 
@@ -297,7 +298,8 @@ def _doubts_about_numbers(path: Source, convention: Convention, written: str | N
         return ()
     sign = "decimal commas" if convention == COMMA else "signs between thousands"
     number = convention.number(written)
-    return (f"{path}: numbers have {sign}: {shown(written)} is read as {number:.15g}; --decimal decides otherwise",)
+    reading = f"{path}: numbers have {sign}: {shown(written)} is read as {number:.15g}"
+    return (Advised(reading, "--decimal decides otherwise"),)
 
 
 def _is_text(values: Sequence[str], convention: Convention) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._messages import as_typed, counted
+from konstrain._messages import Advised, as_typed, counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import is_number_somehow
 from konstrain.tables.columns import Columns
@@ -158,8 +158,8 @@ class _Planner:
             self.notes.append(f"column {name!r} has no values: left out")
             return False
         if gaps.mean() > PARAMS.mostly_empty and name not in self.asked:
-            words = f"column {name!r} is empty in {int(gaps.sum())} of {len(gaps)} rows: left out"
-            self.notes.append(f"{words}; --columns takes it as a feature")
+            empty = f"column {name!r} is empty in {int(gaps.sum())} of {len(gaps)} rows: left out"
+            self.notes.append(Advised(empty, "--columns takes it as a feature"))
             return False
         return True
 
@@ -184,10 +184,8 @@ class _Planner:
             return None
         if n_different > PARAMS.few or 2 * n_different > len(values):
             as_id = f", --id {quote(name)} names rows by it" if n_different == len(self.columns) else ""
-            self.notes.append(
-                f"column {name!r} is text with {counted(n_different, 'different value')}: left out; "
-                f"--categorical {as_typed(name)} takes it{as_id}{_na_advice(values)}"
-            )
+            text = f"column {name!r} is text with {counted(n_different, 'different value')}: left out"
+            self.notes.append(Advised(text, f"--categorical {as_typed(name)} takes it{as_id}{_na_advice(values)}"))
             return None
         return ColumnPlan(name, Kind.CATEGORY)
 
@@ -256,27 +254,26 @@ def _spreads(columns: Columns, plan: TablePlan) -> dict[str, float]:
 
 
 def _why_scaled(plan: TablePlan, spreads: dict[str, float]) -> str:
-    """Say why numbers are to be scaled; nothing if they need not be."""
+    """Return why numbers are to be scaled; nothing if they need not be."""
     beside = [*plan.of_kind(Kind.CATEGORY), *plan.of_kind(Kind.DATE)]
-    words = "each number gets mean 0 and variance 1 (--no-standardize leaves them)"
+    scaled, advice = "each number gets mean 0 and variance 1", "--no-standardize leaves them"
     if spreads:
         small, large = min(spreads, key=spreads.__getitem__), max(spreads, key=spreads.__getitem__)
         if spreads[large] > PARAMS.spread_ratio * spreads[small]:
-            return (
+            why = (
                 f"spreads differ by more than {PARAMS.spread_ratio:g} ({large!r} {spreads[large]:.3g}, {small!r} "
-                f"{spreads[small]:.3g}): {words}"
+                f"{spreads[small]:.3g})"
             )
+            return Advised(f"{why}: {scaled}", advice)
     if beside and (spreads or plan.of_kind(Kind.DATE)):
-        return f"numbers stand beside text or dates: {words}"
+        return Advised(f"numbers stand beside text or dates: {scaled}", advice)
     return ""
 
 
 def _identifier_note(name: str, values: NDArray[Any]) -> str:
     as_id = f"--id {quote(name)} names rows by it, " if np.unique(values).size == values.size else ""
-    return (
-        f"column {name!r} seems to be an identifier (whole numbers, many different ones): left out; "
-        f"{as_id}--columns takes it as a feature"
-    )
+    text = f"column {name!r} seems to be an identifier (whole numbers, many different ones): left out"
+    return Advised(text, f"{as_id}--columns takes it as a feature")
 
 
 def _na_advice(values: Sequence[str]) -> str:
@@ -301,10 +298,8 @@ def _dominance_notes(spreads: dict[str, float]) -> Iterator[str]:
     total = sum(squares.values())
     for name, square in squares.items():
         if len(squares) > 1 and square > PARAMS.nearly_all * total:
-            yield (
-                f"column {name!r} makes up {100 * square / total:.0f}% of all squared distances: the others "
-                "hardly count; --standardize gives each number the same weight"
-            )
+            share = f"column {name!r} makes up {100 * square / total:.0f}% of all squared distances"
+            yield Advised(f"{share}: the others hardly count", "--standardize gives each number the same weight")
 
 
 def plan_places(columns: Columns, names: Sequence[str]) -> TablePlan:

@@ -6,6 +6,7 @@ rules; where the two differ, variables are fixed by their reduced costs and HiGH
 
 import numpy as np
 
+from konstrain._messages import term
 from konstrain.assignment.priced.reduced import close
 from konstrain.assignment.priced.search import Search, bound_at, duals_of
 from konstrain.assignment.problem import Assignment, AssignmentProblem
@@ -70,4 +71,4 @@ def refuse_impossible_sizes(problem: AssignmentProblem) -> None:
         reason = "non-empty"
     else:
         return
-    raise InfeasibleError(f"{message}; relax size_min or size_max", reason=reason, witness=sums)
+    raise InfeasibleError(f"{message}; relax {term('size_min')} or {term('size_max')}", reason=reason, witness=sums)

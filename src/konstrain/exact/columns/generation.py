@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
 
+from konstrain._messages import term
 from konstrain._tolerances import FARKAS, INTEGRAL, PRICING_RELATIVE
 from konstrain.constraints.feasibility import match_sizes
 from konstrain.constraints.problem import Problem
@@ -556,13 +557,15 @@ def _refuse_what_is_not_anti_monotone(problem: Problem) -> None:
     if has_real_minimum(problem):
         assert problem.size_min is not None
         raise ValueError(
-            f"size_min = {problem.size_min.max():g} is a lower bound on sizes, which parts of a cluster need not "
+            f"{term('size_min')} = {problem.size_min.max():g} is a lower bound on sizes, which parts of a "
+            "cluster need not "
             f"keep, so column generation cannot price it; {way_out}"
         )
     if has_unequal_maxima(problem):
         assert problem.size_max is not None
         raise ValueError(
-            f"size_max differs between clusters ({problem.size_max.min():g} to {problem.size_max.max():g}), but "
+            f"{term('size_max')} differs between clusters ({problem.size_max.min():g} to "
+            f"{problem.size_max.max():g}), but "
             f"column generation treats clusters alike; {way_out}"
         )
     if problem.has_soft_links:
