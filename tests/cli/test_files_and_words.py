@@ -9,12 +9,15 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import konstrain.experiments
 from command_line import konstrain as run
 from command_line import run_script, start
+from konstrain._messages import term, using_terms
 from konstrain.cli import main, running
-from konstrain.cli.words import for_the_command_line
+from konstrain.cli.running import OPTIONS
+from konstrain.estimators._conventions import warn_not_converged
 from konstrain.experiments import run_experiment
 from konstrain.experiments.store import VERSION, open_store
 from toy_experiments import toy
@@ -105,13 +108,21 @@ def test_a_dead_end_of_a_greedy_method_is_told_in_options(tmp_path):
     (tmp_path / "cl.csv").write_text("".join(f"{a},{b}\n" for a, b in sorted(pairs)))
     line = refused(tmp_path, "fit", "d.csv", "-k", 5, "--method", "cop-kmeans", "--cannot-link", "cl.csv")
     assert "has no cluster left for row" in line
-    assert "Another start or order may succeed (--seed); --method constrained-kmeans keeps all links" in line
+    assert (
+        "Another start or order may succeed (--n-init, --seed); --method constrained-kmeans keeps all links" in line
+    )
 
 
 def test_the_library_advises_in_options():
-    words = "the best run did not converge within max_iter=300 iterations; raise max_iter"
-    assert for_the_command_line(words) == "the best run did not converge within 300 iterations"
-    assert for_the_command_line("random_state and ExactKMeans") == "--seed and 'konstrain exact'"
+    def warned():
+        with pytest.warns(ConvergenceWarning) as record:
+            warn_not_converged(300)
+        return str(record[0].message)
+
+    assert warned() == "the best run did not converge within max_iter=300 iterations; raise max_iter"
+    with using_terms(options=OPTIONS):
+        assert warned() == "the best run did not converge within 300 iterations"
+        assert (term("random_state"), term("n_clusters", 3)) == ("--seed", "-k 3")
 
 
 @pytest.mark.parametrize("verb", ["run", "report"])

@@ -59,12 +59,12 @@ def test_interrupted_fit_writes_nothing(tmp_path):
 
 def test_an_interrupt_tells_the_files_that_are_there():
     interrupts = Interrupts()
-    assert interrupts.words() == "nothing was written"
+    assert interrupts.message() == "nothing was written"
     interrupts.wrote(Path("labels.csv"))
     interrupts.seen = True
     with pytest.raises(KeyboardInterrupt):
         interrupts.end_here("SSE 7 found")
-    assert interrupts.words() == "SSE 7 found; wrote labels.csv"
+    assert interrupts.message() == "SSE 7 found; wrote labels.csv"
 
 
 def test_a_full_disk_ends_with_2_one_line_and_no_file(tmp_path):

@@ -37,24 +37,24 @@ def _run() -> int | str | None:
         app()
         return 0
     except KeyboardInterrupt:
-        words = "nothing was written"  # no verb had begun
+        message = "nothing was written"  # no verb had begun
     except SystemExit as end:
         if end.code != INTERRUPTED:
             return end.code
         from konstrain.cli.running import interrupts
 
-        words = interrupts.words()
+        message = interrupts.message()
     except OSError as error:
-        # Verbs have words for their files; what is left is standard output.
+        # Verbs report errors of their files; what is left is standard output.
         return _end_of_output(error)
-    say(f"konstrain: interrupted; {words}")
+    say(f"konstrain: interrupted; {message}")
     return INTERRUPTED
 
 
-def say(words: str) -> None:
+def say(message: str) -> None:
     """Print a line to standard error, if anyone can read it."""
     try:
-        print(words, file=sys.stderr, flush=True)
+        print(message, file=sys.stderr, flush=True)
     except OSError:
         _forget(sys.stderr)
 

@@ -70,7 +70,7 @@ def certify(
             time_limit=time_limit,
             violation_cost=violation_cost,
             callback=shown_progress(show),
-            **given.constraints,
+            **given.constraints.given(),
             **parts.arguments(),
         )
     interrupts.end_here(bound_message(proof.lower_bound, proof.gap))

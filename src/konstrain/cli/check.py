@@ -1,14 +1,13 @@
 """`konstrain check`: whether constraints are possible, and what they imply."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from konstrain.cli.options import OUTPUT, Clusters, ConstraintOptions, DataOptions, Json, Quiet, spread
-from konstrain.cli.running import INFEASIBLE, NOT_PROVED, by_id, guarded, print_result
-from konstrain.cli.words import for_the_command_line
+from konstrain.cli.running import INFEASIBLE, NOT_PROVED, guarded, print_result, rows_named, with_row_numbers
 
 
 @spread
@@ -32,21 +31,19 @@ def check(
     from konstrain import check as check_constraints
     from konstrain.cli.given import read_given
     from konstrain.cli.pictures import draw_conflicts, refuse_undrawable
-    from konstrain.constraints.findings import listed_rows
 
     if plot is not None:
         refuse_undrawable(plot)
     # Constraints can be judged without any feature: all that counts is how many rows there are.
     given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[plot], features=False)
-    result = check_constraints(given.rows.n_samples, k, time_limit=time_limit, **given.constraints)
-    text = str(result)
-    for finding in result.findings:
-        text = text.replace(finding.message, by_id(given.rows, finding.message, finding.witness), 1)
-    block = result.largest_block.tolist()
-    text = text.replace(f"rows ({listed_rows(block)})", f"rows ({listed_rows(map(given.rows.name_of, block))})", 1)
+    with rows_named(given.rows):
+        result = check_constraints(given.rows.n_samples, k, time_limit=time_limit, **given.constraints.given())
+        findings = [replace(f, message=with_row_numbers(given.rows, f.message, f.witness)) for f in result.findings]
+        result = replace(result, findings=findings)
+        text = str(result)
     if plot is not None and result.findings:
         draw_conflicts(plot, result, given.rows)
-    print_result(for_the_command_line(text), _values(result), as_json=json)
+    print_result(text, _values(result), as_json=json)
     if result.feasible is not True:
         raise typer.Exit(INFEASIBLE if result.feasible is False else NOT_PROVED)
 
@@ -54,5 +51,5 @@ def check(
 def _values(result: Any) -> dict[str, Any]:
     """The result as plain values."""
     values = asdict(result)
-    values["findings"] = [{"reason": f.reason, "message": for_the_command_line(f.message)} for f in result.findings]
+    values["findings"] = [{"reason": f.reason, "message": f.message} for f in result.findings]
     return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in values.items()}

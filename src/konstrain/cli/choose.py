@@ -60,7 +60,7 @@ def choose(
             by=by.value,
             random_state=seed,
             callback=lambda scored: show(f"{scored.n_clusters} clusters: {by.value} {scored.score:.3g}"),
-            **given.constraints,
+            **given.constraints.given(),
         )
     interrupts.end_here()
     if plot is not None:

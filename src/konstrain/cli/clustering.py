@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from konstrain import Report, describe
-from konstrain._messages import enumerated
+from konstrain._messages import enumerated, term
 from konstrain.cli.given import Given, distances_to_centers
 from konstrain.cli.pictures import draw_bounds, draw_clusters, refuse_undrawable
 from konstrain.cli.results import LabelsFile, reading_of
 from konstrain.cli.running import interrupts, note, notes, one_line, print_result, progress, rows_named
 from konstrain.cli.startup import seconds_since_start
-from konstrain.cli.words import for_the_command_line, without_options
 from konstrain.exceptions import FileError
 from konstrain.files import write_whole
 from konstrain.files.outputs import refuse_unwritable
@@ -66,19 +65,19 @@ def fit_method(
     method: Method, given: Given, n_clusters: int, *, params: dict[str, Any], quiet: bool, **arguments: Any
 ) -> Any:
     """Fit a method of the table with progress on standard error, and return the model."""
-    ignored = method.ignores(**given.constraints)
+    ignored = method.ignores(**given.constraints.given())
     if ignored:
-        unknown = for_the_command_line(", ".join(ignored))
+        unknown = ", ".join(map(term, ignored))
         if method.proves:
             raise ValueError(
-                f"{method.name} knows no {unknown}, and would prove the best without; use 'konstrain fit', whose "
+                f"{method.name} has no {unknown}, and would prove the best without; use 'konstrain fit', whose "
                 "--certify says how far from the best it is at most"
             )
-        note(f"{method.name} knows no {unknown}: they are counted, not kept", quiet=quiet)
+        note(f"{method.name} has no {unknown.replace('--', '')}: they are counted, not kept", quiet=quiet)
     with rows_named(given.rows), progress(f"{method.name} ...", quiet=quiet) as show:
         if "callback" in inspect.signature(method.estimator).parameters:
             params = {"callback": shown_progress(show, f"{method.name}: "), **params}
-        model = method.fit(given.X, n_clusters, params=params, **given.constraints, **arguments)
+        model = method.fit(given.X, n_clusters, params=params, **given.constraints.given(), **arguments)
     found = ""
     if hasattr(model, "lower_bound_"):
         found = f"SSE {model.inertia_:.6g} found; {bound_message(model.lower_bound_, model.gap_)}"
@@ -125,7 +124,7 @@ def proof_lines(proof: "Certificate") -> Iterator[str]:
             gap = f"{proof.projected_gap:.2g} ± {proof.projected_gap_error:.1g}"
             yield f"estimate, not proved: gap {gap} with all parts"
     for what in proof.left_out:
-        yield for_the_command_line(f"not seen by the bound: {what}")
+        yield f"not seen by the bound: {what.replace('_', '-')}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +140,9 @@ class Summary:
     @classmethod
     def of(cls, given: Given, model: Any, lower_bound: float | None) -> "Summary":
         """Describe the clusters of a fitted model."""
-        report = describe(given.X, model.labels_, model.n_clusters, lower_bound=lower_bound, **given.constraints)
+        report = describe(
+            given.X, model.labels_, model.n_clusters, lower_bound=lower_bound, **given.constraints.given()
+        )
         distances = distances_to_centers(given.X, model.labels_, model.cluster_centers_)
         plan = given.prepared.preparation.plan
         profiles = profile_clusters(given.prepared.columns, plan, model.labels_, report.n_clusters, distances)
@@ -178,7 +179,7 @@ class Summary:
             self.given.X,
             self.labels,
             self.silhouette,
-            (f"method {method}", *map(without_options, notes)),
+            (f"method {method}", *(getattr(note, "text", note) for note in notes)),
             self.name_of,
             self.given.features,
         )

@@ -1,4 +1,4 @@
-"""Sizes, demands, categories and shares: what the options say of them, and the columns they need."""
+"""Constraints from options: bounds with the columns they are about, links from files and from a column of groups."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
-from konstrain._messages import counted
+from konstrain._messages import counted, term
 from konstrain.cli.options import ConstraintOptions, names_in, shares_in, sizes_in
 from konstrain.cli.running import note
 from konstrain.constraints import pairs_from_groups
@@ -25,12 +25,11 @@ class GivenBounds:
     bounds: dict[str, Any]
 
     def with_columns(self, column: Callable[[str], Any]) -> dict[str, Any]:
-        """All arguments, `column` giving the values of a column by its name; None where there are none."""
-        return {
-            **self.bounds,
-            "category": {name: column(name) for name in self.categories} or None,
-            "demand": _demand(self.demands, column),
-        }
+        """Return all arguments, `column` giving the values of a column by its name; None where there are none."""
+        categories = {name: column(name) for name in self.categories}
+        for bound in ("share_min", "share_max"):
+            _refuse_shares_in_one(bound, self.bounds[bound], categories)
+        return {**self.bounds, "category": categories or None, "demand": _demand(self.demands, column)}
 
 
 def read_bounds(options: ConstraintOptions, n_clusters: int | None) -> GivenBounds:
@@ -46,6 +45,18 @@ def read_bounds(options: ConstraintOptions, n_clusters: int | None) -> GivenBoun
         for name in ("share_min", "share_max")
     }
     return GivenBounds(demands, categories, {**sizes, **shares, "share_tolerance": options.share_tolerance})
+
+
+def _refuse_shares_in_one(bound: str, shares: Any, categories: dict[str, Any]) -> None:
+    """Raise for ``F=0.4,M=0.4``, which names one group that no row has."""
+    for column, groups in shares.items() if isinstance(shares, dict) else ():
+        for group in groups:
+            if "=" in group and "," in group and group not in categories[column]:
+                option = term(bound)
+                raise ValueError(
+                    f"{option} names {group!r}, but no row of {column} has it; several shares are given one by one: "
+                    f"{option} F=0.4 {option} M=0.4"
+                )
 
 
 def _demand(names: Sequence[str], column: Callable[[str], Any]) -> Any:

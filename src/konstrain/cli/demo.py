@@ -8,7 +8,6 @@ import typer
 
 from konstrain.cli.running import guarded, note
 from konstrain.cli.startup import end_start
-from konstrain.cli.words import for_the_command_line
 
 
 @guarded
@@ -77,7 +76,7 @@ def _show(picture: Path | None) -> Iterator[str]:
         try:
             ConstrainedKMeans(3, **bounds).fit(X, **contradictory)
         except InfeasibleError as error:
-            yield f"- {for_the_command_line(str(error))}"
+            yield f"- {error}"
 
     if picture is not None:
         from konstrain.cli.pictures import draw

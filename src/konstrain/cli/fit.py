@@ -157,7 +157,7 @@ def _proved_bound(model: Any, given: "Given", seconds: float, parts: PartOptions
             time_limit=seconds,
             violation_cost=getattr(model, "violation_cost_", None),
             callback=shown_progress(show),
-            **given.constraints,
+            **given.constraints.given(),
             **parts.arguments(),
         )
     interrupts.end_here()

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._messages import as_typed, counted
+from konstrain._messages import Advised, as_typed, counted
 from konstrain.cli.constraints import read_bounds, read_links
 from konstrain.cli.options import ConstraintOptions, DataOptions, NewRows, names_in
 from konstrain.cli.preparing import Prepared, carry_out, feature_names, kept_columns, kept_names, prepare_table
 from konstrain.cli.results import reading_of
 from konstrain.cli.running import note, progress
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, Table, read_table
 from konstrain.files.sources import Source
@@ -30,17 +31,13 @@ CHUNK = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Rows and constraints, read and checked.
-
-    `constraints` holds the arguments `must_link`, `cannot_link`, `size_min`, `size_max`, `demand`, `category`,
-    `share_min`, `share_max`, `share_tolerance` and `sample_weight` that were given.
-    """
+    """Rows and constraints, read and checked."""
 
     X: NDArray[Any]
     rows: RowNames
     features: tuple[str, ...]
     classes: NDArray[Any] | None
-    constraints: dict[str, Any]
+    constraints: ConstraintArguments
     prepared: Prepared
     source: Source
     options: DataOptions
@@ -48,7 +45,7 @@ class Given:
     @property
     def has_soft_links(self) -> bool:
         """Whether some link has a confidence."""
-        links = [self.constraints[kind] for kind in ("must_link", "cannot_link") if kind in self.constraints]
+        links = [pairs for pairs in self.constraints.links.values() if pairs is not None]
         return any(pairs.shape[1] == 3 and np.isfinite(pairs[:, 2]).any() for pairs in links)
 
     def summary(self) -> dict[str, Any]:
@@ -110,7 +107,7 @@ def read_given(
         rows=prepared.rows(),
         features=prepared.preparation.features,
         classes=classes,
-        constraints={name: value for name, value in found.items() if value is not None},
+        constraints=ConstraintArguments(**found),
         prepared=prepared,
         source=source,
         options=data,
@@ -120,9 +117,10 @@ def read_given(
 def _note_taken(data: DataOptions, constraints: ConstraintOptions, *, quiet: bool) -> None:
     """Say which columns rows are not clustered by because another option uses them."""
     options = ("category", "demand", "weight", "group")
-    taken = [f"{getattr(constraints, option)!r} (--{option})" for option in options if getattr(constraints, option)]
+    taken = [f"{getattr(constraints, option)!r} ({option})" for option in options if getattr(constraints, option)]
     if taken and feature_names(data) is None:
-        note(f"no feature, since an option uses it: {', '.join(taken)}; --columns may name it too", quiet=quiet)
+        text = f"no feature, since an option uses it: {', '.join(taken)}"
+        note(Advised(text, "--columns may name it too"), quiet=quiet)
 
 
 def refuse_overwriting(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
@@ -169,12 +167,13 @@ def refuse_too_few_rows(data: DataOptions, given: Given, n_clusters: int) -> Non
 
 def without_rules(given: Given, verb: str) -> dict[str, Any]:
     """Return the constraints for a verb that knows neither shares nor several demands; raise if there are any."""
-    named = [name for name in ("category", "share_min", "share_max", "share_tolerance") if name in given.constraints]
+    asked = given.constraints.given()
+    named = [name for name in ("category", "share_min", "share_max", "share_tolerance") if name in asked]
     if named:
-        raise ValueError(f"'{verb}' knows no shares of groups; leave out --{named[0].replace('_', '-')}")
-    if len(np.shape(given.constraints.get("demand", ()))) == 2:
-        raise ValueError(f"'{verb}' knows one demand; name a single column in --demand")
-    return given.constraints
+        raise ValueError(f"'{verb}' takes no shares of groups; leave out --{named[0].replace('_', '-')}")
+    if len(np.shape(asked.get("demand", ()))) == 2:
+        raise ValueError(f"'{verb}' takes one demand; name a single column in --demand")
+    return asked
 
 
 def distances_to_centers(X: NDArray[Any], labels: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.float64]:
@@ -200,7 +199,7 @@ class NewGiven:
     X: NDArray[Any]
     rows: RowNames
     kept: NDArray[np.bool_] | None
-    constraints: dict[str, Any]
+    constraints: ConstraintArguments
     demands: dict[str, NDArray[np.float64]]
     source: Source
 
@@ -244,7 +243,7 @@ def read_new(rows: NewRows, constraints: ConstraintOptions, model: "SavedModel",
         X=model.rows_of(columns),
         rows=kept_names(table.rows, kept),
         kept=kept,
-        constraints={name: value for name, value in found.items() if value is not None},
+        constraints=ConstraintArguments(**found),
         demands={name: column(name) for name in asked.demands},
         source=source,
     )

@@ -1,5 +1,6 @@
 """`konstrain mix`: groups that are alike to each other."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -54,8 +55,8 @@ def mix(
     files = [] if labels_file.is_standard_output else [output]
     given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=files)
     refuse_too_few_rows(rows, given, k)
-    asked = {name: value for name, value in given.constraints.items() if name != "sample_weight"}
-    if "sample_weight" in given.constraints:
+    asked = replace(given.constraints, sample_weight=None).given()
+    if given.constraints.sample_weight is not None:
         note("--weight is about costs, which mixed groups have none of: it does not count", quiet=quiet)
     with rows_named(given.rows), progress("mixing ...", quiet=quiet):
         groups = mixed_groups(given.X, k, n_init=n_init, random_state=seed, **asked)

@@ -2,22 +2,19 @@
 
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from konstrain.cli.given import Given
-from konstrain.cli.running import by_id
-from konstrain.cli.words import for_the_command_line
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, write_whole
 from konstrain.files.outputs import refuse_unwritable
 
 ENDINGS = (".png", ".svg", ".pdf")
-DOTS_PER_INCH = 150
+DOTS_PER_INCH: Final = 150
 
 
 def refuse_undrawable(path: Path) -> None:
@@ -49,8 +46,7 @@ def draw_clusters(path: Path, given: Given, labels: Any, centers: Any = None) ->
 
     # Columns that are drawn as they are have names; main components have none.
     X: Any = given.X if len(given.features) > 2 else pl.DataFrame(given.X, schema=list(given.features))
-    links: dict[str, Any] = {kind: given.constraints.get(kind) for kind in ("must_link", "cannot_link")}
-    draw(path, lambda ax: plot_clusters(X, labels, centers=centers, ax=ax, **links))
+    draw(path, lambda ax: plot_clusters(X, labels, centers=centers, ax=ax, **given.constraints.links))
 
 
 def draw_sizes(path: Path, given: Given, labels: Any) -> None:
@@ -58,22 +54,22 @@ def draw_sizes(path: Path, given: Given, labels: Any) -> None:
     from konstrain.plotting import plot_sizes
 
     names, codes = np.unique(labels, return_inverse=True)
-    demand = given.constraints.get("demand")
+    demand = given.constraints.demand
     if demand is not None and len(np.shape(demand)) > 1:
         raise FileError("sizes of several resources are drawn one by one: name a single column in --demand")
     sizes = np.bincount(codes, demand)
-    bounds = {name: given.constraints.get(name) for name in ("size_min", "size_max")}
-    draw(path, lambda ax: plot_sizes(sizes, names=names, ax=ax, **bounds))
+    low, high = given.constraints.size_min, given.constraints.size_max
+    draw(path, lambda ax: plot_sizes(sizes, names=names, size_min=low, size_max=high, ax=ax))
 
 
 def draw_shares(path: Path, given: Given, labels: Any) -> None:
     """Draw the shares of groups against their bounds."""
     from konstrain.plotting import plot_shares
 
-    asked = {name: given.constraints.get(name) for name in ("share_min", "share_max", "share_tolerance")}
-    if "category" not in given.constraints:
+    asked = given.constraints
+    if asked.category is None:
         raise FileError("shares of which groups? give --category, the column that names them")
-    draw(path, lambda ax: plot_shares(labels, given.constraints["category"], ax=ax, **asked))
+    draw(path, lambda ax: plot_shares(labels, asked.category, ax=ax, **asked.shares))
 
 
 def draw_silhouette(path: Path, given: Given, labels: Any) -> None:
@@ -84,15 +80,10 @@ def draw_silhouette(path: Path, given: Given, labels: Any) -> None:
 
 
 def draw_conflicts(path: Path, result: Any, rows: RowNames) -> None:
-    """Draw why no clustering satisfies the constraints, in the words of the command line."""
+    """Draw why no clustering satisfies the constraints, with rows by their ids."""
     from konstrain.plotting import plot_conflicts
 
-    findings = [
-        replace(found, message=for_the_command_line(by_id(rows, found.message, found.witness)))
-        for found in result.findings
-    ]
-    told = replace(result, findings=findings)
-    draw(path, lambda ax: plot_conflicts(told, name_of=rows.name_of, ax=ax))
+    draw(path, lambda ax: plot_conflicts(result, name_of=rows.name_of, ax=ax))
 
 
 def draw_scores(path: Path, choice: Any) -> None:

@@ -56,7 +56,7 @@ def predict(
         known.estimator.time_limit = time_limit
     new = read_new(rows, constraints, known, quiet=quiet)
     with rows_named(new.rows), progress("labelling ...", quiet=quiet):
-        labels = known.estimator.predict(new.X, **new.constraints)
+        labels = known.estimator.predict(new.X, **new.constraints.given())
     centers = known.estimator.cluster_centers_
     distances = distances_to_centers(new.X, labels, centers)
     interrupts.end_here()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._messages import LATITUDES, LONGITUDES, are_degrees, counted
+from konstrain._messages import LATITUDES, LONGITUDES, Advised, are_degrees, as_typed, counted
 from konstrain.cli.options import DataOptions, Prepare, names_in
 from konstrain.cli.running import note
 from konstrain.files import RowNames, Table
@@ -76,8 +76,8 @@ def prepare_table(data: DataOptions, source: Source, table: Table, numeric: list
             asked=asked,
             standardize=data.standardize,
         )
-    for words in plan.notes:
-        note(words, quiet=quiet)
+    for message in plan.notes:
+        note(message, quiet=quiet)
     _note_suspicious(plan, asked, quiet=quiet)
     _note_degrees(plan, quiet=quiet)
     return carry_out(data, source, table, plan, numeric, quiet=quiet)
@@ -119,16 +119,17 @@ def kept_names(rows: RowNames, kept: NDArray[np.bool_] | None) -> RowNames:
 def _note_suspicious(plan: TablePlan, asked: list[str], *, quiet: bool) -> None:
     for name in plan.names:
         if name.lower() in SUSPICIOUS and name not in asked:
-            instead = f"--id {name}" if name.lower() in NAMES_ROWS else f"--label {name}"
-            note(f"column {name!r} is used as a feature; if it is none: --ignore {name}, or {instead}", quiet=quiet)
+            instead = f"--{'id' if name.lower() in NAMES_ROWS else 'label'} {quote(name)}"
+            advice = f"if it is none: --ignore {as_typed(name)}, or {instead}"
+            note(Advised(f"column {name!r} is used as a feature", advice), quiet=quiet)
 
 
 def _note_degrees(plan: TablePlan, *, quiet: bool) -> None:
     numbers = plan.of_kind(Kind.NUMBER)
     pair = [name for names in (LATITUDES, LONGITUDES) for name in numbers if name.lower() in names]
     if len(pair) == 2 and are_degrees(*pair):
-        note(
+        text = (
             f"columns {pair[0]!r} and {pair[1]!r} are taken as plain numbers, and degrees are not kilometres: one of "
-            f"longitude is shorter than one of latitude; --geo {quote(','.join(pair))} measures kilometres",
-            quiet=quiet,
+            "longitude is shorter than one of latitude"
         )
+        note(Advised(text, f"--geo {as_typed(*pair)} measures kilometres"), quiet=quiet)

@@ -9,14 +9,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
 import typer
 
-from konstrain._messages import enumerated
+from konstrain._messages import enumerated, using_terms
 from konstrain.cli import INTERRUPTED, say
 from konstrain.cli.startup import end_start
-from konstrain.cli.words import for_the_command_line
 from konstrain.exceptions import DeadEndError, FileError, InfeasibleError, UndecidedError
 
 if TYPE_CHECKING:
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from konstrain.files import RowNames
 
 BAD_INPUT, INFEASIBLE, NOT_PROVED = 2, 3, 4
-# Of the rows in a message about what clashes, this many are told by id too.
-NAMED_ROWS = 8
+# Row numbers that a message about a clash lists at most.
+NAMED_ROWS: Final = 8
 
 # What the system says of a stream that takes no more.
 STREAM_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -34,11 +33,18 @@ STREAM_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF)
 # Control characters, and the line ends of Unicode.
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 
-# Where numbers of rows stand in the words of the library: pairs, paths, and lists behind the word for them.
-_NUMBER = re.compile(r"[0-9]+")
-_ROWS_IN_WORDS = re.compile(
-    r"\([0-9]+, [0-9]+\)|\b[0-9]+(?:-[0-9]+)+\b|\brows? [0-9]+(?:, [0-9]+)*(?:,? and [0-9]+)?|(?<=path )[0-9]+-"
-)
+# What messages of the library call an argument here; those without an option are not mentioned as advice.
+OPTIONS = {
+    **{name: f"--{name.replace('_', '-')}" for name in ("size_min", "size_max", "share_min", "share_max")},
+    **{name: f"--{name.replace('_', '-')}" for name in ("share_tolerance", "time_limit", "part_size", "n_init")},
+    "n_clusters": "-k",
+    "must_link": "must-link",
+    "cannot_link": "cannot-link",
+    "sample_weight": "--weight",
+    "violation_cost": "--violation-cost",
+    "random_state": "--seed",
+    "ConstrainedKMeans": "--method constrained-kmeans",
+}
 
 P = ParamSpec("P")
 
@@ -62,15 +68,15 @@ class Interrupts:
             self.found_so_far(found)
             raise KeyboardInterrupt
 
-    def found_so_far(self, words: str) -> None:
+    def found_so_far(self, message: str) -> None:
         """Remember what there is, whatever happens next."""
-        self.found = words
+        self.found = message
 
     def wrote(self, path: "Path") -> None:
         """Remember a file that is there whole, whatever happens next."""
         self.written.append(str(path))
 
-    def words(self) -> str:
+    def message(self) -> str:
         """Say what there is after an interrupt: what had been found, and which files."""
         files = f"wrote {enumerated(self.written)}" if self.written else "nothing was written"
         return f"{self.found}; {files}" if self.found else files
@@ -85,7 +91,7 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     @wraps(verb)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         signal.signal(signal.SIGINT, interrupts)
-        with warnings.catch_warnings():
+        with using_terms(options=OPTIONS), warnings.catch_warnings():
             # What a library says to programmers is not for users of a command.
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
@@ -93,13 +99,13 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
             try:
                 verb(*args, **kwargs)
             except KeyboardInterrupt:
-                raise typer.Exit(INTERRUPTED) from None  # `main` has the words
+                raise typer.Exit(INTERRUPTED) from None  # `main` reports it
             except InfeasibleError as error:
-                _end(for_the_command_line(f"infeasible ({error.reason}): {error}"), INFEASIBLE)
+                _end(f"infeasible ({error.reason}): {error}", INFEASIBLE)
             except DeadEndError as error:
-                _end(for_the_command_line(str(error)), BAD_INPUT)
+                _end(str(error), BAD_INPUT)
             except UndecidedError as error:
-                _end(for_the_command_line(str(error)), NOT_PROVED)
+                _end(str(error), NOT_PROVED)
             except MemoryError:
                 _end("not enough memory for data of this size", BAD_INPUT)
             except BrokenPipeError:
@@ -108,10 +114,10 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
                 _end(str(error), BAD_INPUT)  # about files and columns, which may be called like arguments
             except OSError as error:
                 if error.filename is None and error.errno in STREAM_ERRORS:
-                    raise  # of standard output, since files have words of their own; `main` has those for it
+                    raise  # of standard output, files have messages of their own; `main` reports it
                 _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), BAD_INPUT)
             except ValueError as error:
-                _end(for_the_command_line(str(error)), BAD_INPUT)
+                _end(str(error), BAD_INPUT)
 
     return run
 
@@ -120,24 +126,24 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
 notes: list[str] = []
 
 
-def note(words: str, *, quiet: bool = False) -> None:
+def note(message: str, *, quiet: bool = False) -> None:
     """Print a note beside the result."""
-    notes.append(words)
+    notes.append(message)
     if not quiet:
-        say(f"note: {one_line(words)}")
+        say(f"note: {one_line(message)}")
 
 
 def _show_as_note(message: Warning | str, *_: Any, quiet: bool, **__: Any) -> None:
     # After Ctrl-C the one line that ends the program says it all.
-    note(for_the_command_line(str(message)), quiet=quiet or interrupts.seen)
+    note(message.args[0] if isinstance(message, Warning) else message, quiet=quiet or interrupts.seen)
 
 
-def _end(words: str, code: int) -> None:
-    say(f"konstrain: {one_line(words)}")
+def _end(message: str, code: int) -> None:
+    say(f"konstrain: {one_line(message)}")
     raise typer.Exit(code)
 
 
-def one_line(words: str) -> str:
+def one_line(message: str) -> str:
     r"""Show what would break a line, or speak to the terminal, as its code: names of files and rows may hold it.
 
     Examples
@@ -145,64 +151,52 @@ def one_line(words: str) -> str:
     >>> print(one_line("there is no row new\nline"))
     there is no row new\nline
     """
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], words)
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], message)
 
 
 @contextmanager
 def rows_named(rows: "RowNames") -> Iterator[None]:
-    """Call rows by their ids in what is said about a clash."""
-    try:
-        yield
-    except InfeasibleError as error:
-        raise InfeasibleError(
-            by_id(rows, str(error), error.witness), reason=error.reason, witness=error.witness
-        ) from None
-    except DeadEndError as error:
-        raise DeadEndError(by_id(rows, str(error), error), rows=error.rows, occupied_by=error.occupied_by) from None
+    """Call rows by their ids in messages; errors about a clash list the row numbers too."""
+    with using_terms(name_of=rows.name_of):
+        try:
+            yield
+        except InfeasibleError as error:
+            message = with_row_numbers(rows, str(error), error.witness)
+            raise InfeasibleError(message, reason=error.reason, witness=error.witness) from None
+        except DeadEndError as error:
+            message = with_row_numbers(rows, str(error), error)
+            raise DeadEndError(message, rows=error.rows, occupied_by=error.occupied_by) from None
 
 
-def by_id(rows: "RowNames", words: str, witness: Any) -> str:
-    """Say the same with ids in place of the numbers of rows, where rows have ids; the numbers follow.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from konstrain.files import RowNames
-    >>> named, clash = RowNames(3, ["anna", "bert", "carl"], "name"), SimpleNamespace(rows=(0, 1, 2))
-    >>> by_id(named, "cannot_link (0, 2) contradicts must_link path 0-1-2; remove one of these pairs.", clash)
-    'cannot_link (anna, carl) contradicts must_link path anna-bert-carl; remove one of these pairs. (rows 0, 1, 2)'
-    """
+def with_row_numbers(rows: "RowNames", message: str, witness: Any) -> str:
+    """Return a message that names rows by id with their numbers behind it, where rows have ids."""
     numbers = getattr(witness, "rows", ())
     if rows.ids is None or not numbers:
-        return words
-
-    def named(place: re.Match[str]) -> str:
-        return _NUMBER.sub(lambda found: rows.name_of(int(found[0])), place[0])
-
-    told = f"{', '.join(map(str, numbers[:NAMED_ROWS]))}{', ...' if len(numbers) > NAMED_ROWS else ''}"
-    return f"{_ROWS_IN_WORDS.sub(named, words)} (rows {told})"
+        return message
+    more = ", ..." if len(numbers) > NAMED_ROWS else ""
+    return f"{message} (rows {', '.join(map(str, numbers[:NAMED_ROWS]))}{more})"
 
 
 @contextmanager
-def progress(words: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show what goes on, on standard error and only to a person; yields a function that changes the words."""
+def progress(message: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show what goes on, on standard error and only to a person; yields a function that changes the message."""
     end_start()
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(words) as status:
+    with Console(stderr=True).status(message) as status:
         yield status.update
 
 
 def print_result(text: str, values: Mapping[str, Any], *, as_json: bool, beside_output: bool = False) -> None:
     """Print the text for people, or the values for programs; on standard error if the other one holds labels."""
-    words = json.dumps(_finite(values), indent=2) if as_json else text
+    message = json.dumps(_finite(values), indent=2) if as_json else text
     if beside_output:
-        say(words)
+        say(message)
     else:
-        print(words)
+        print(message)
 
 
 def _finite(value: Any) -> Any:

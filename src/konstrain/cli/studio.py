@@ -60,7 +60,7 @@ def studio(
     desk = open_studio(
         data,
         settings,
-        given_links(data, given.constraints.get("must_link"), given.constraints.get("cannot_link")),
+        given_links(data, given.constraints.must_link, given.constraints.cannot_link),
         path,
     )
     if not is_new:
@@ -92,8 +92,8 @@ def rows_of(given: "Given") -> "StudioData":
         given.rows,
         shown if kept is None else {name: column.filter(kept) for name, column in shown.items()},
         {f"{name}={value}": name for name, values in categories.items() for value in values},
-        given.constraints.get("demand"),
-        given.constraints.get("sample_weight"),
+        given.constraints.demand,
+        given.constraints.sample_weight,
         given.source.path.name,
         given.source.path.parent,
     )
@@ -107,8 +107,8 @@ def settings_of(given: "Given", data: "StudioData", n_clusters: int, seed: int) 
     return Settings(
         n_clusters,
         data.features,
-        size_min=read_size(given.constraints.get("size_min")),
-        size_max=read_size(given.constraints.get("size_max")),
+        size_min=read_size(given.constraints.size_min),
+        size_max=read_size(given.constraints.size_max),
         standardize=given.prepared.preparation.plan.scaled,
         random_state=seed,
     )

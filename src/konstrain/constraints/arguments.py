@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._messages import term
 from konstrain.constraints.inputs import (
     Amounts,
     Membership,
@@ -88,7 +89,7 @@ class ConstraintArguments:
         """Raise when shares are bounded, for want of groups."""
         for name, value in self.shares.items():
             if value is not None:
-                raise ValueError(f"{name} is about groups of rows: give category, one value per row")
+                raise ValueError(f"{term(name)} is about groups of rows: give category, one value per row")
 
     def given(self) -> dict[str, Any]:
         """Return what is asked for, by name."""

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from konstrain._messages import counted
 from konstrain.plotting._style import COLORS, COLORS_ON_DARK
-from konstrain.plotting.clusters import MOST_NAMED
 from konstrain.plotting.projection import project
 from konstrain.report import SHARE, Report, bound_message
 from konstrain.tables.profile import ClusterProfile, Trait, center_text, number_text
@@ -23,6 +22,8 @@ from konstrain.tables.profile import ClusterProfile, Trait, center_text, number_
 MOST_DOTS = 3_000
 # The picture in its own units, and the margin around the dots.
 WIDTH, HEIGHT, MARGIN = 640.0, 420.0, 14.0
+# Numbers of more clusters would hide the rows.
+MOST_NAMED: Final = 30
 # The longest bar of a difference stands for this many standard deviations or more.
 LONGEST_BAR: Final = 3.0
 
