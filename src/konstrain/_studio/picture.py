@@ -72,7 +72,7 @@ class Picture:
         self._links = ColumnDataSource({"xs": [], "ys": [], "dash": []})
         self._path = ColumnDataSource({"xs": [], "ys": []})
         self._picked = ColumnDataSource({"x": [], "y": []})
-        self._asked = ColumnDataSource({"x": [], "y": [], "name": []})
+        self._asked = ColumnDataSource({"x": [], "y": [], "name": [], "below": []})
         self._centers = ColumnDataSource({"x": [], "y": [], "name": []})
         self._mapper = LinearColorMapper(palette=list(COLORS), low=-0.5, high=len(COLORS) - 0.5)
         self.figure = self._make()
@@ -106,6 +106,8 @@ class Picture:
         p.add_tools(*tools)
         p.toolbar.active_scroll = tools[1]
         p.toolbar.logo = None
+        # Bokeh's dividers between tools are as light as text on a dark page.
+        p.toolbar.stylesheets = [":host .bk-divider { opacity: 0.3; }"]
         return p
 
     def _draw_above(self, p: figure) -> None:
@@ -120,7 +122,9 @@ class Picture:
             "x", "y", source=self._centers, marker="circle", size=22, fill_alpha=0.85, line_width=1.5
         )
         self._numbers = p.text("x", "y", "name", source=self._centers, text_font_size="13px", **style)
-        self._asked_names = p.text("x", "y", "name", source=self._asked, y_offset=-22, text_font_size="13px", **style)
+        self._asked_names = p.text(
+            "x", "y", "name", source=self._asked, y_offset="below", text_font_size="13px", padding=3, **style
+        )
 
     def apply(self, theme: Theme) -> None:
         """Take the colours of a light or a dark page."""
@@ -139,7 +143,8 @@ class Picture:
         self._lines.glyph.line_color = theme.faint
         for ring in self._rings:
             ring.glyph.line_color = theme.ink
-        self._numbers.glyph.text_color = self._asked_names.glyph.text_color = theme.ink
+        self._numbers.glyph.text_color = self._asked_names.glyph.background_fill_color = theme.ink
+        self._asked_names.glyph.text_color = theme.ground
         self._badges.glyph.fill_color, self._badges.glyph.line_color = theme.ground, theme.faint
 
     def place(self, plane: Projection) -> None:
@@ -182,7 +187,11 @@ class Picture:
     def ask(self, pair: Pair | None) -> None:
         """Circle the rows of the question."""
         at = self._place[np.asarray(pair or (), dtype=np.int64)]
-        self._asked.data = {"x": at[:, 0], "y": at[:, 1], "name": ["A", "B"][: len(at)]}
+        # Names stand on the side of their rows that is away from the number of the nearest cluster.
+        centers = np.column_stack([self._centers.data["x"], self._centers.data["y"]])
+        nearest = [centers[((centers - place) ** 2).sum(axis=1).argmin()] if len(centers) else place for place in at]
+        below = [24 if center[1] >= place[1] else -24 for center, place in zip(nearest, at, strict=True)]
+        self._asked.data = {"x": at[:, 0], "y": at[:, 1], "name": ["A", "B"][: len(at)], "below": below}
 
     def row_at(self, x: float, y: float) -> int | None:
         """Return the drawn row nearest to a click, if it is near."""

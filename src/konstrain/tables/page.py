@@ -58,6 +58,8 @@ svg { display: block; max-width: 100%; height: auto; } .axis { fill: var(--faint
 .cluster h3 { margin: 0; font-size: 15px; }
 .bar { fill: currentColor; opacity: 0.85; } .zero { stroke: var(--faint); }
 .limit { stroke: var(--bad); stroke-width: 2; }
+/* Pictures shrink on a phone; their text must not. */
+@media (max-width: 600px) { .axis { font-size: 20px; } .name { font-size: 24px; } }
 .trait { display: flex; justify-content: space-between; gap: 8px; } .trait span { overflow-wrap: anywhere; }
 .trait .number { white-space: nowrap; flex: none; }
 """
