@@ -30,15 +30,13 @@ SEARCH = {
     "konstrain.kmeans.relocation.HALVING_STEPS": (1, 20),
     "konstrain.kmeans.start.ROUNDS": (1, 20),
     "konstrain.kmeans.start.OVERSAMPLING": (0.1, 10.0),
-    "konstrain.kmeans.momentum.MOST_CANCELLED": (-1.0, 2.0),
-    "konstrain.kmeans.restarts.BATCH": (1, 50),
+    "konstrain.kmeans.loop.MOST_CANCELLED": (-1.0, 2.0),
 }
 # What may not change anything but the time it takes.
 SAME = {
     "konstrain.kmeans.linked_part.PARAMS.min_costs": (ALWAYS, NEVER),
     "konstrain.kmeans.linked_part.PARAMS.max_share": (-1.0, 2.0),
     "konstrain.kmeans.linked_part.PARAMS.little_left": (-1.0, 2.0),
-    "konstrain.kmeans.plan.CHUNK": (1, NEVER),
     "konstrain.kmeans.sized_part.CHUNK": (1, NEVER),
     "konstrain.constraints.check._MAX_STEPS": (ALWAYS, NEVER),
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from konstrain.assignment import milp, priced
-from konstrain.assignment.priced import Search, reduced
+from konstrain.assignment.priced import PricedSearch, reduced
 from konstrain.assignment.priced.reduced import OpenBlocks
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.links import LinkGraph
@@ -36,7 +36,7 @@ def coupled_problem(rng, n, k, kind):
 
 def searched(problem):
     """Return a search that has labels, though not always the best ones."""
-    search = Search(problem, UNLIMITED)
+    search = PricedSearch(problem, UNLIMITED)
     search.run(None)
     search.repair(search.best)
     return search

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 from konstrain.assignment import AssignmentProblem, Rules, linked, milp, priced
 from konstrain.assignment.linked import solve_linked
-from konstrain.assignment.priced import Search, bound_at, duals_of, reduced
+from konstrain.assignment.priced import PricedSearch, bound_at, duals_of, reduced
 from konstrain.assignment.priced.duals import FreeBlocks
 from konstrain.assignment.problem import only_prices
 from konstrain.exceptions import InfeasibleError
@@ -36,7 +36,7 @@ def share_problem(n, k, low, seed=0):
 def test_prices_and_repair_leave_a_small_gap(n, k):
     """On both sides of the sample that gives the first prices of many rows."""
     problem = share_problem(n, k, 0.4)
-    search = Search(problem, Budget(None))
+    search = PricedSearch(problem, Budget(None))
     search.run(None)
     assert search.labels is not None
     assert problem.is_feasible(search.labels)
@@ -69,7 +69,7 @@ def test_shares_with_hardly_any_room_are_repaired_without_a_solver(seed):
     rules = np.array([[1 - low, -low], [-low, 1 - low]])
     tight = Rules(held, rules, np.zeros((k, 2)), np.full((k, 2), np.inf))
     problem = AssignmentProblem.checked((places[:, None] - np.arange(k) - 0.5) ** 2, resources=tight)
-    search = Search(problem, Budget(None))
+    search = PricedSearch(problem, Budget(None))
     search.run(None)
     assert search.labels is not None
     assert problem.is_feasible(search.labels)
@@ -104,7 +104,7 @@ def _whole_program(costs, rules):
 @pytest.mark.parametrize("seed", range(3))
 def test_duals_of_amounts_prove_nearly_what_the_linear_program_does(seed):
     problem = territories(n=200, k=5, seed=seed)
-    search = Search(problem, LABELS_ONLY)
+    search = PricedSearch(problem, LABELS_ONLY)
     search.run(None)
     best = _whole_program(problem.costs, problem.rules)
     assert 0.995 * best <= search.bound <= best * (1.0 + 1e-9)
@@ -117,7 +117,7 @@ def test_duals_far_from_a_problem_do_not_spoil_its_bound():
     """Newton steps from duals of another problem begin anew where these prove less than none."""
     problem = territories()
     spoilt = 50.0 * np.random.default_rng(0).normal(size=problem.rules.low.shape) * problem.costs.max()
-    cold, warm = Search(problem, LABELS_ONLY), Search(problem, LABELS_ONLY)
+    cold, warm = PricedSearch(problem, LABELS_ONLY), PricedSearch(problem, LABELS_ONLY)
     cold.run(None)
     warm.run(only_prices(spoilt))
     assert warm.bound == pytest.approx(cold.bound, rel=1e-3)
@@ -126,7 +126,7 @@ def test_duals_far_from_a_problem_do_not_spoil_its_bound():
 @pytest.mark.engine
 def test_whole_amounts_give_a_higher_bound():
     problem = territories()
-    search = Search(problem, LABELS_ONLY)
+    search = PricedSearch(problem, LABELS_ONLY)
     search.run(None)
     assert search.bound > 1.0001 * _whole_program(problem.costs, problem.rules_as_asked)
     assert search.bound <= search.cost
@@ -134,7 +134,7 @@ def test_whole_amounts_give_a_higher_bound():
 
 def test_warm_prices_lead_to_the_same_bound():
     problem = share_problem(20_000, 4, 0.4)
-    cold, warm = Search(problem, Budget(None)), Search(problem, Budget(None))
+    cold, warm = PricedSearch(problem, Budget(None)), PricedSearch(problem, Budget(None))
     cold.run(None)
     first = priced.solve(share_problem(20_000, 4, 0.39), budget=LABELS_ONLY)
     warm.run(first)
@@ -255,7 +255,7 @@ def test_blocks_of_all_different_demands_are_all_free():
 @pytest.mark.parametrize("with_demand", [False, True])
 def test_both_parts_bound_what_the_whole_relaxation_does(seed, with_demand, soft):
     problem = rows_with_some_links(seed, with_demand=with_demand, soft=soft)
-    search = Search(problem, UNLIMITED)
+    search = PricedSearch(problem, UNLIMITED)
     blocks = search.blocks
     tied = search._place_tied(np.zeros((N_CLUSTERS, 1))).labels
     placed = blocks.place(blocks.sums_of_tied(tied), np.zeros((N_CLUSTERS, 1)), UNLIMITED)
@@ -287,7 +287,7 @@ def test_tied_blocks_that_fill_a_cluster_leave_no_capacity():
 
 def test_agreement_of_both_parts_closes_the_gap(seed):
     problem = rows_with_some_links(seed, with_demand=False)
-    search = Search(problem, UNLIMITED)
+    search = PricedSearch(problem, UNLIMITED)
     search.run(None)
     assert problem.is_feasible(search.labels)
     # What is left is at most what one free row pays more elsewhere than where it is.
@@ -330,7 +330,7 @@ def test_categories_that_share_nothing_are_placed_by_transport_and_proved():
     mean = np.tile(amounts.sum(axis=0) / 5, (5, 1))
     rules = Rules.of_amounts(amounts, np.floor(0.8 * mean), np.ceil(1.2 * mean))
     problem = AssignmentProblem(rng.random((600, 5)) * rng.uniform(0.5, 2.0, 5), resources=rules)
-    search = Search(problem, UNLIMITED)
+    search = PricedSearch(problem, UNLIMITED)
     search.run(None)
     assert search.is_closed()
     assert duals_of(problem, None).shape == (5, 3)
@@ -350,7 +350,7 @@ def test_duals_of_a_problem_prove_nearly_its_best_bound(kind):
             size_min=np.full(4, np.floor(0.2 * total)),
             size_max=np.full(4, np.ceil(0.3 * total)),
         )
-    search = Search(problem, LABELS_ONLY)
+    search = PricedSearch(problem, LABELS_ONLY)
     search.run(None)
     found = duals_of(problem, None)
     assert found.shape == search.prices.shape

@@ -14,8 +14,7 @@ from clusterings import best_sse, fit, random_pairs, sse
 from konstrain import ConstrainedKMeans, InfeasibleError, Problem, Violations, count_violations
 from konstrain.estimators.constrained_kmeans import _mean_variance
 from konstrain.exceptions import NotProvenWarning
-from konstrain.kmeans.lloyd import lloyd
-from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.loop import Loop, lloyd
 from konstrain.kmeans.steps import Steps
 
 IRIS, SPECIES = load_iris(return_X_y=True)

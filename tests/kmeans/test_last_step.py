@@ -6,13 +6,12 @@ from sklearn.datasets import load_iris
 
 from konstrain import ConstrainedKMeans, NotProvenWarning
 from konstrain.assignment import AssignmentProblem, linked, milp, priced
-from konstrain.assignment.priced import Search
+from konstrain.assignment.priced import PricedSearch
 from konstrain.assignment.priced.reduced import ReducedProblem
 from konstrain.constraints import Problem
 from konstrain.kmeans import last_step
 from konstrain.kmeans.last_step import prove_last_step
-from konstrain.kmeans.loop import Loop
-from konstrain.kmeans.momentum import lloyd_with_momentum
+from konstrain.kmeans.loop import Loop, lloyd_with_momentum
 from konstrain.kmeans.steps import Steps
 from konstrain.links import LinkGraph
 from konstrain.stop import UNLIMITED, Budget
@@ -71,7 +70,7 @@ def test_an_interrupt_while_the_last_step_is_proved_keeps_the_clustering(monkeyp
 def test_reduced_problem_without_a_choice_is_solved_without_the_solver(size_max, status):
     problem = AssignmentProblem(np.eye(3, 2), None, None, np.zeros(2), np.full(2, size_max))
     allowed = np.array([[True, False], [True, False], [False, True]])
-    assert ReducedProblem(problem, allowed).solve(Search(problem, UNLIMITED)).status == status
+    assert ReducedProblem(problem, allowed).solve(PricedSearch(problem, UNLIMITED)).status == status
 
 
 def test_an_interrupt_inside_the_first_run_keeps_the_labels_it_had(monkeypatch):

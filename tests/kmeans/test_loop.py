@@ -8,9 +8,7 @@ import pytest
 from konstrain.assignment import Assignment
 from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
-from konstrain.kmeans.lloyd import lloyd
-from konstrain.kmeans.loop import Iterations, Loop
-from konstrain.kmeans.momentum import lloyd_with_momentum
+from konstrain.kmeans.loop import Iterations, Loop, lloyd, lloyd_with_momentum
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Budget
 

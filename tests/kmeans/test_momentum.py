@@ -8,10 +8,8 @@ import pytest
 
 from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
-from konstrain.kmeans import plan
-from konstrain.kmeans.lloyd import lloyd
-from konstrain.kmeans.loop import Loop
-from konstrain.kmeans.momentum import lloyd_with_momentum
+from konstrain.kmeans import restarts
+from konstrain.kmeans.loop import Loop, lloyd, lloyd_with_momentum
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Budget
 
@@ -88,7 +86,7 @@ def test_limits_end_it_with_what_it_has():
 
 def test_the_front_door_uses_it_where_there_are_constraints_and_search_is_not_ruled_out(monkeypatch):
     used = []
-    monkeypatch.setattr(plan, "lloyd_with_momentum", lambda *args: used.append(1) or lloyd_with_momentum(*args))
+    monkeypatch.setattr(restarts, "lloyd_with_momentum", lambda *args: used.append(1) or lloyd_with_momentum(*args))
     X = overlapping_blobs(2)
     ConstrainedKMeans(5, init=X[:5]).fit(X)
     ConstrainedKMeans(5, 100, 140, init=X[:5], local_search=False).fit(X)

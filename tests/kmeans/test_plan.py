@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from konstrain.constraints import Problem
-from konstrain.kmeans import plan
-from konstrain.kmeans.lloyd import lloyd
-from konstrain.kmeans.momentum import lloyd_with_momentum
-from konstrain.kmeans.plan import auto_runs, plan_run
+from konstrain.kmeans import restarts
+from konstrain.kmeans.loop import lloyd, lloyd_with_momentum
+from konstrain.kmeans.restarts import auto_runs, plan_run
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Budget
@@ -45,8 +44,8 @@ def test_the_price_of_soft_links_is_the_mean_cost_at_the_first_start_or_what_was
 
 def test_runs_are_one_from_given_centers_else_what_a_fixed_amount_of_work_allows():
     assert auto_runs(FREE, GIVEN) == 1
-    assert auto_runs(FREE, DRAWN) == plan.AUTO_RUNS
-    work = 40 * 4 * 3 * plan.AUTO_ITERATIONS
+    assert auto_runs(FREE, DRAWN) == restarts.PARAMS.runs
+    work = 40 * 4 * 3 * restarts.PARAMS.iterations
     for spent, n_runs in ((7 * work, 7), (8 * work - 1, 7), (0, 1)):
         with set_to({"konstrain.stop.PARAMS.work": spent}):
             assert auto_runs(FREE, DRAWN) == n_runs

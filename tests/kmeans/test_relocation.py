@@ -6,8 +6,7 @@ import pytest
 from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
 from konstrain.kmeans import relocation
-from konstrain.kmeans.loop import Loop
-from konstrain.kmeans.momentum import lloyd_with_momentum
+from konstrain.kmeans.loop import Loop, lloyd_with_momentum
 from konstrain.kmeans.relocation import relocate_centers
 from konstrain.kmeans.steps import Steps
 

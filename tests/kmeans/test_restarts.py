@@ -5,8 +5,7 @@ import pytest
 
 from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
-from konstrain.kmeans.lloyd import lloyd
-from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.loop import Loop, lloyd
 from konstrain.kmeans.restarts import Restarts, Run
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start

@@ -39,8 +39,7 @@ from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.last_step import proof_budget, prove_last_step
 from konstrain.kmeans.loop import Loop
-from konstrain.kmeans.plan import choose_loop
-from konstrain.kmeans.restarts import draw_seeds
+from konstrain.kmeans.restarts import choose_loop, draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.metrics import Violations, count_violations
 from konstrain.stop import Budget

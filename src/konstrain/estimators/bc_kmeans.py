@@ -18,8 +18,7 @@ from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans.distances import default_threads
-from konstrain.kmeans.lloyd import lloyd
-from konstrain.kmeans.loop import Iterations, Loop
+from konstrain.kmeans.loop import Iterations, Loop, lloyd
 from konstrain.kmeans.restarts import Run
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start

@@ -9,8 +9,7 @@ from konstrain._sklearn import Interval
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.kmeans.distances import default_threads
-from konstrain.kmeans.lloyd import lloyd
-from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.loop import Loop, lloyd
 from konstrain.kmeans.restarts import Run
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from konstrain.constraints.problem import Problem
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.distances import default_threads
-from konstrain.kmeans.plan import auto_runs, plan_run
-from konstrain.kmeans.restarts import Restarts, draw_seeds
+from konstrain.kmeans.restarts import Restarts, auto_runs, draw_seeds, plan_run
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.search import Search, n_seeds, suits
 from konstrain.kmeans.start import Start

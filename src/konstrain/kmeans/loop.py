@@ -1,15 +1,15 @@
-"""When a loop of k-means ends, and a loop bound to its steps and limits."""
+"""Lloyd's loop, plain and with momentum, bound to its steps and limits."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.assignment import Assignment
 from konstrain.exceptions import UndecidedError
-from konstrain.kmeans.result import Clustering
+from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.steps import Steps, is_hard
 from konstrain.stop import Budget
 
@@ -110,3 +110,116 @@ class Loop:
         iterations = Iterations(steps.budget.part() if is_cut_short else steps.budget, self.max_iter, self.tol)
         found = self.function(steps, centers, iterations, warm)
         return replace(found, interrupted=True) if iterations.interrupted else found
+
+
+def lloyd(
+    steps: Steps, centers: NDArray[np.float64], iterations: Iterations, warm: Assignment | None = None
+) -> Clustering:
+    """Assign blocks and move centers until nothing changes; the objective never rises from one step to the next."""
+    labels: NDArray[np.int32] | None = None
+    converged = False
+    for _ in iterations:
+        answer = _next_step(steps, centers, iterations, labels, warm)
+        if answer is None:
+            break
+        converged = labels is not None and steps.are_same(labels, answer.labels)
+        labels, warm = answer.labels, answer
+        if converged:
+            break
+        before, centers = centers, steps.centers_of(labels, centers)
+        if iterations.has_settled(before, centers):
+            converged = True
+            # Labels once more for the centers that will be reported, then the means of just these labels.
+            answer = _next_step(steps, centers, iterations, labels, warm)
+            if answer is not None:
+                labels, warm = answer.labels, answer
+                centers = steps.centers_of(labels, centers)
+            break
+    assert labels is not None
+    return steps.clustering(
+        labels, centers, iterations.n_iter, converged=converged, proven=iterations.proven, warm=warm
+    )
+
+
+def _next_step(
+    steps: Steps,
+    centers: NDArray[np.float64],
+    iterations: Iterations,
+    labels: NDArray[np.int32] | None,
+    warm: Assignment | None,
+) -> Assignment | None:
+    """Take a step; None when time cut it so short that it found nothing, or only what costs more than `labels`."""
+    answer = iterations.attempt(steps.step, centers, warm)
+    if answer is None or answer.proven or labels is None:
+        return answer
+    return None if answer.cost > steps.cost_of(labels, centers) else answer
+
+
+# Where moving the centers saves more than this share of a step's cost, what is left of it is computed anew.
+MOST_CANCELLED = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class _Reached:
+    """Labels, their means, what they cost with just these means, and the assignment step that found them."""
+
+    step: Assignment
+    means: NDArray[np.float64]
+    objective: float
+
+    @classmethod
+    def of(cls, steps: Steps, step: Assignment, centers: NDArray[np.float64]) -> Self:
+        """Take the means of a step's labels; by them the step costs less than by the centers it started from."""
+        means = steps.centers_of(step.labels, centers)
+        saved = float(steps.cluster_weights(step.labels) @ ((means - centers) ** 2).sum(axis=1))
+        if saved <= MOST_CANCELLED * step.cost:
+            return cls(step, means, step.cost - saved)
+        # From centers far away the difference of two large numbers would be all rounding.
+        return cls(step, means, steps.cost_of(step.labels, means))
+
+    def beyond(self, now: "_Reached", momentum: float) -> NDArray[np.float64]:
+        """Return centers as far beyond the means reached now as `momentum` times their move from here."""
+        return now.means + momentum * (now.means - self.means)
+
+
+def lloyd_with_momentum(
+    steps: Steps,
+    centers: NDArray[np.float64],
+    iterations: Iterations,
+    warm: Assignment | None = None,
+    *,
+    momentum: float = 1.0,
+) -> Clustering:
+    """Run Lloyd's loop with centers that go on in the direction of their last move.
+
+    A step of Lloyd's loop starts from the means of the last labels; here it starts as far beyond them as `momentum`
+    times their last move. Labels that do not cost less than the last ones are dropped, and the next step starts from
+    the means themselves, where it cannot lead up. So the objective falls from one kept step to the next, as in
+    Lloyd's own loop, and the end is an end of that loop too: the last step always starts from the means.
+    """
+    best: _Reached | None = None
+    at_means = converged = False
+    for _ in iterations:
+        answer = iterations.attempt(steps.step, centers, warm)
+        if answer is None:
+            break
+        warm = answer
+        reached = _Reached.of(steps, answer, centers)
+        if best is None or is_lower(reached.objective, best.objective):
+            settled = best is not None and iterations.has_settled(best.means, reached.means)
+            converged, at_means = settled and at_means, settled
+            centers = reached.means if best is None or settled else best.beyond(reached, momentum)
+            best = reached
+        else:
+            converged, at_means, centers = at_means, True, best.means
+        if converged:
+            break
+    assert best is not None
+    return steps.clustering(
+        best.step.labels,
+        best.means,
+        iterations.n_iter,
+        converged=converged,
+        proven=iterations.proven,
+        warm=best.step,
+    )

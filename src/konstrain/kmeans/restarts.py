@@ -1,4 +1,4 @@
-"""Restarts: seeds drawn first, runs anywhere, one best kept whole."""
+"""Runs of Lloyd's loop with exact steps: what a run is made of, how many there are, and the best of them."""
 
 import time
 from collections.abc import Callable
@@ -8,15 +8,35 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from konstrain import stop
 from konstrain._warnings import warn_caller
+from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
-from konstrain.kmeans.loop import Loop
+from konstrain.kmeans.distances import own_costs
+from konstrain.kmeans.loop import Loop, LoopFunction, lloyd, lloyd_with_momentum
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
 from konstrain.stop import Budget
 
-# Restarts that are handed to workers at a time; the clock is read between them.
-BATCH = 8
+
+@dataclass(frozen=True)
+class RestartParams:
+    """Runs of Lloyd's loop that "auto" makes.
+
+    Parameters
+    ----------
+    runs : int
+        Most runs; larger: lower objectives, longer fits.
+    iterations : int
+        Iterations of a run, as its work is estimated; larger: fewer runs of large problems.
+    """
+
+    runs: int = 10
+    iterations: int = 20
+
+
+PARAMS = RestartParams()
 
 
 def draw_seeds(rng: np.random.RandomState, count: int) -> list[int]:
@@ -49,7 +69,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told after each restart; returning True ends the search."""
+    """Argument of a callback after each restart; a callback that returns True ends the search."""
 
     n_done: int
     n_init: int
@@ -79,11 +99,11 @@ class Restarts:
     budget : Budget
         No restart begins after it.
     n_jobs : int or None
-        Workers, in joblib's sense; any number gives the same answer.
+        Workers, in joblib's sense; any number gives the same result.
     verbose : int
-        1: a line per batch on standard error; 0: quiet.
+        1: a line per run on standard error; 0: quiet.
     callback : callable or None
-        Told a `Progress` after each restart; ends the search by returning True.
+        Called with a `Progress` after each restart; ends the search by returning True.
     """
 
     run: Callable[[int], Clustering]
@@ -99,8 +119,10 @@ class Restarts:
         best: Clustering | None = None
         n_done = 0
         try:
-            for begin in range(0, n_init, BATCH):
-                for clustering in self._runs(seeds[begin : begin + BATCH]):
+            # As many runs at a time as there are workers: time is checked between them.
+            batch = effective_n_jobs(self.n_jobs)
+            for begin in range(0, n_init, batch):
+                for clustering in self._runs(seeds[begin : begin + batch]):
                     n_done += 0 if clustering.interrupted else 1
                     best = clustering if best is None else _better(best, clustering)
                     if clustering.interrupted:
@@ -124,7 +146,7 @@ class Restarts:
         return best
 
     def _runs(self, seeds: list[int]) -> Any:
-        if effective_n_jobs(self.n_jobs) == 1 or len(seeds) == 1:
+        if len(seeds) == 1:
             return map(self.run, seeds)
         return Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(self.run)(seed) for seed in seeds
@@ -144,3 +166,76 @@ def _better(best: Clustering, new: Clustering) -> Clustering:
         return new if new.n_violations < best.n_violations else best
     # Rounding alone may lower the objective of the same partition: then the first one found stays.
     return new if is_lower(new.objective, best.objective) else best
+
+
+def plan_run(
+    steps: Steps,
+    start: Start,
+    first_seed: int,
+    *,
+    max_iter: int = 300,
+    tol: float = 0.0,
+    violation_cost: float | str = "auto",
+    search: bool | str = "auto",
+) -> Run:
+    """Return a run of the loop that suits a problem.
+
+    Parameters
+    ----------
+    steps : Steps
+        What an iteration is made of, but for the price of soft links.
+    start : Start
+        Where runs begin.
+    first_seed : int
+        Seed of the first run.
+    max_iter, tol
+        Limits of the loop, as in `Iterations`.
+    violation_cost : float or "auto"
+        The price of a soft link; see `ConstrainedKMeans`. The steps get a lower one where that makes no difference.
+    search : bool or "auto"
+        `local_search` of `ConstrainedKMeans`: centers have momentum unless it is False.
+    """
+    problem = steps.problem
+    # Good steps are enough on the way; `last_step.py` proves the last one.
+    steps = replace(steps, step_work=stop.PARAMS.step_work)
+    if problem.has_soft_links:
+        # From the first restart's centers, for all restarts: they must minimise one and the same function.
+        price = _mean_cost(steps, start, first_seed) if violation_cost == "auto" else float(violation_cost)
+        # A price beyond all that rows could cost changes nothing but that their costs are lost in rounding.
+        enough = price if problem.links is None else problem.links.enough(price, _most_cost(problem))
+        steps = replace(steps, violation_cost=enough)
+    return Run(Loop(choose_loop(problem, search), steps, max_iter, tol), start)
+
+
+def choose_loop(problem: Any, search: bool | str) -> LoopFunction:
+    """Return momentum for constrained problems, Lloyd's own loop otherwise and without local search."""
+    return lloyd_with_momentum if search and not problem.is_free else lloyd
+
+
+def auto_runs(problem: Problem, start: Start) -> int:
+    """Return the number of runs of Lloyd's loop that "auto" means."""
+    if start.is_given:
+        return 1
+    work = problem.n_blocks * problem.n_clusters * problem.mean.shape[1] * PARAMS.iterations
+    return int(np.clip(stop.PARAMS.work // work, 1, PARAMS.runs))
+
+
+def _mean_cost(steps: Steps, start: Start, seed: int) -> float:
+    """Mean of all row-to-center costs at a start."""
+    problem = steps.problem
+    assert problem.scatter is not None
+    centers = start.centers(steps, seed)
+    # One cluster at a time: the costs of all blocks in all clusters would take much memory.
+    everywhere = (np.full(problem.n_blocks, j, dtype=np.int32) for j in range(problem.n_clusters))
+    total = sum(
+        own_costs(problem.mean, problem.weight, labels, centers, n_threads=steps.n_threads) for labels in everywhere
+    )
+    total += problem.n_clusters * float(problem.scatter.sum())
+    return total / (problem.n_samples * problem.n_clusters)
+
+
+def _most_cost(problem: Problem) -> float:
+    """What all rows cost together at most, at centers that lie between them: the diagonal of their bounding box."""
+    mean = problem.mean
+    low, high = (np.asarray(end.toarray() if hasattr(end, "toarray") else end) for end in (mean.min(0), mean.max(0)))
+    return float(problem.weight.sum() * ((high.astype(np.float64) - low) ** 2).sum())

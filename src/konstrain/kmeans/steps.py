@@ -23,7 +23,7 @@ class Steps:
     """What an iteration of k-means is made of: costs, an exact assignment, new centers.
 
     A method of a paper is a subclass that overrides what the paper changes of `costs`, `assign` or `centers_of`;
-    the order in which steps are taken, and when to end, is a loop's business (`lloyd.py`, `momentum.py`).
+    the order in which steps are taken, and when to end, is the loop's part (`loop.py`).
 
     Parameters
     ----------

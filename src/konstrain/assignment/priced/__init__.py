@@ -8,12 +8,12 @@ import numpy as np
 
 from konstrain._messages import term
 from konstrain.assignment.priced.reduced import close
-from konstrain.assignment.priced.search import Search, bound_at, duals_of
+from konstrain.assignment.priced.search import PricedSearch, bound_at, duals_of
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.stop import UNLIMITED, Budget
 
-__all__ = ["Search", "bound_at", "duals_of", "name", "solve", "supports"]
+__all__ = ["PricedSearch", "bound_at", "duals_of", "name", "solve", "supports"]
 
 name = "priced"
 
@@ -28,7 +28,7 @@ def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget:
     refuse_impossible_sizes(problem)
     if problem.resources is not None:
         problem.resources.refuse_impossible()
-    search = Search(problem, budget)
+    search = PricedSearch(problem, budget)
     try:
         search.run(warm)
         bound = close(search)

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment.model import AssignmentModel, ModelAnswer, links_of
-from konstrain.assignment.priced.search import Search
+from konstrain.assignment.priced.search import PricedSearch
 from konstrain.assignment.problem import AssignmentProblem, infeasible_combination
 from konstrain.links import Edges, paid
 from konstrain.stop import solver_work
@@ -50,7 +50,7 @@ class ReducedParams:
 PARAMS = ReducedParams()
 
 
-def close(search: Search) -> float:
+def close(search: PricedSearch) -> float:
     """Close the gap between labels and bound; returns the best bound reached."""
     if search.is_closed() or (search.labels is not None and not search.affords_step()):
         return search.bound
@@ -65,14 +65,14 @@ def close(search: Search) -> float:
     return max(search.bound, min(bound, known))
 
 
-def _close_whole(search: Search) -> float:
+def _close_whole(search: PricedSearch) -> float:
     """Raise the bound by better duals, then prove by HiGHS."""
     if search.best is not None and search.blocks.tied.size:
         search.climb()
     return search.bound if search.is_closed() else prove(search)
 
 
-def prove(search: Search) -> float:
+def prove(search: PricedSearch) -> float:
     """Improve labels and prove them by reduced problems; returns the best bound reached."""
     n_blocks = search.problem.n_blocks
     reduced_costs = search.reduced_costs()
@@ -91,7 +91,7 @@ def prove(search: Search) -> float:
     return max(search.bound, min(answer.bound, search.cost))
 
 
-def _improve(search: Search, reduced_costs: Reals) -> None:
+def _improve(search: PricedSearch, reduced_costs: Reals) -> None:
     """Find better labels among the choices of least reduced cost; among more of them while there are no labels."""
     n_choices = PARAMS.first_choices
     while n_choices < reduced_costs.size:
@@ -101,7 +101,7 @@ def _improve(search: Search, reduced_costs: Reals) -> None:
         n_choices *= PARAMS.growth
 
 
-def _cheapest_choices(search: Search, reduced_costs: Reals, n_choices: int) -> Flags:
+def _cheapest_choices(search: PricedSearch, reduced_costs: Reals, n_choices: int) -> Flags:
     """Allow the choices of least reduced cost beside the labels known so far."""
     assert search.best is not None
     allowed = np.zeros(reduced_costs.shape, dtype=bool)
@@ -113,7 +113,7 @@ def _cheapest_choices(search: Search, reduced_costs: Reals, n_choices: int) -> F
     return allowed
 
 
-def _worth_trying(search: Search, reduced_costs: Reals) -> Flags:
+def _worth_trying(search: PricedSearch, reduced_costs: Reals) -> Flags:
     """Allow every choice that labels cheaper than the known ones could make."""
     if search.labels is None:
         return np.ones(reduced_costs.shape, dtype=bool)
@@ -122,7 +122,7 @@ def _worth_trying(search: Search, reduced_costs: Reals) -> Flags:
     return allowed
 
 
-def _reach(search: Search) -> Reals:
+def _reach(search: PricedSearch) -> Reals:
     """Return the reduced cost of each block beyond which no labels cheaper than the known ones go."""
     assert search.best is not None
     gap = search.cost - search.best.bound
@@ -131,7 +131,7 @@ def _reach(search: Search) -> Reals:
     return gap + search.best.relaxed.slack() + rounding
 
 
-def _try(search: Search, allowed: Flags) -> ModelAnswer:
+def _try(search: PricedSearch, allowed: Flags) -> ModelAnswer:
     """Solve the problem of the allowed choices, unless that is beyond the budget."""
     n_open = int(allowed.sum() - (allowed.sum(axis=1) == 1).sum())
     if not search.budget.affords(solver_work(n_open)):
@@ -149,7 +149,7 @@ class ReducedProblem:
     problem: AssignmentProblem
     allowed: Flags
 
-    def solve(self, search: Search) -> ModelAnswer:
+    def solve(self, search: PricedSearch) -> ModelAnswer:
         """Solve it by HiGHS from the labels that a search knows; returns labels of all blocks."""
         problem = self.problem
         costs = np.where(self.allowed[self.open], problem.costs[self.open], np.inf)
@@ -235,7 +235,7 @@ class OpenBlocks:
     fixed_cost: float
 
     @classmethod
-    def of(cls, search: Search) -> Self | None:
+    def of(cls, search: PricedSearch) -> Self | None:
         """Fix what no better labels move; None when there are no labels yet, or when that would not pay."""
         problem, labels = search.problem, search.labels
         if labels is None or problem.n_blocks < PARAMS.least_blocks or search.has_soft_links:
@@ -253,10 +253,10 @@ class OpenBlocks:
         )
         return cls(part, blocks, labels, float(problem.own_costs(labels)[fixed].sum()))
 
-    def searched_from(self, search: Search) -> Search:
+    def searched_from(self, search: PricedSearch) -> PricedSearch:
         """Begin a search among the open blocks where the search of the whole has come to."""
         assert search.best is not None
-        inner = Search(self.problem, search.budget)
+        inner = PricedSearch(self.problem, search.budget)
         inner.offer(self.labels[self.blocks])
         inner.evaluate(search.best.duals)
         return inner

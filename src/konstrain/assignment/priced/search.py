@@ -31,7 +31,7 @@ Labels = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class SearchParams:
+class PricedParams:
     """Effort of the search for duals and labels.
 
     Parameters
@@ -62,7 +62,7 @@ class SearchParams:
     far_off: float = 1e-3
 
 
-PARAMS = SearchParams()
+PARAMS = PricedParams()
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Point:
     bound: float
 
 
-class Search:
+class PricedSearch:
     """Searches duals for all rules and, beside them, labels that keep all of them."""
 
     def __init__(self, problem: AssignmentProblem, budget: Budget) -> None:
@@ -323,7 +323,7 @@ class Search:
 
 def bound_at(problem: AssignmentProblem, prices: Reals, budget: Budget) -> float:
     """Return the lower bound that prices, as an `Assignment` has them, prove."""
-    search = Search(problem, budget)
+    search = PricedSearch(problem, budget)
     return search.evaluate(search.start_duals(only_prices(prices))).bound
 
 
@@ -332,7 +332,7 @@ def duals_of(problem: AssignmentProblem, start: Reals | None) -> Reals:
     if transport.supports(problem):
         found = transport.solve(problem, warm=only_prices(start)).prices
         return np.zeros(problem.n_clusters) if found is None else found
-    search = Search(problem, UNLIMITED)
+    search = PricedSearch(problem, UNLIMITED)
     first = search.start_duals(only_prices(start))
     if search.blocks.is_counted is not None and search.rules.n_rules == 1:
         duals = search.blocks.first_duals(first, UNLIMITED)
