@@ -60,10 +60,9 @@ ENGINES = {
 }
 # Inside the proofs: bounds may be better or worse, but never above the optimum.
 PROOFS = {
-    "konstrain.exact.solve.FEW_BLOCKS": (ALWAYS, NEVER),
-    "konstrain.exact.solve.FEW_BLOCKS_PER_CLUSTER": (ALWAYS, NEVER),
-    "konstrain.exact.solve.RACE_NODES": (1, 50_000),
-    "konstrain.exact.solve.MANY_CLUSTERS": (1, NEVER),
+    "konstrain.exact.solve.PARAMS.blocks_per_cluster": (ALWAYS, NEVER),
+    "konstrain.exact.columns.pricing.PARAMS.few_nodes": (1, 50_000),
+    "konstrain.exact.solve.PARAMS.many_clusters": (1, NEVER),
     "konstrain.exact.sdp.spectral.PARAMS.follow_from": (4, NEVER),
     "konstrain.exact.sdp.spectral.PARAMS.renew_every": (1, 1000),
     "konstrain.exact.sdp.bound.MANY_CLUSTERS": (1, NEVER),

@@ -85,12 +85,12 @@ def test_rules_over_blocks_agree_with_rows(name):
                 assert rules.allows(np.array(blocks, dtype=np.int32), block) == holds(constraint, union)
 
 
-def test_known_constraints_need_no_questions():
+def test_known_constraints_need_no_callback():
     problem = Problem.build(np.arange(float(N))[:, None], 3, size_max=4)
     rules = ClusterRules.of(problem, [CASES[name] for name in ("size", "demand", "overlap", "violations")])
-    assert rules.question is None
+    assert rules.callback is None
     assert rules.amounts.shape == (4, N)
-    assert ClusterRules.of(problem, [CASES["all"]]).question is not None
+    assert ClusterRules.of(problem, [CASES["all"]]).callback is not None
 
 
 def test_repeated_pairs_count_once():

@@ -13,11 +13,10 @@ from clusterings import best_sse, random_pairs, sse
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, lower_bound
 from konstrain.constraints import Problem
 from konstrain.exact import MaxOverlap, MaxSize
-from konstrain.exact.columns.generation import NODE_LIMIT
-from konstrain.exact.nodes import ColumnNode, Verdict
+from konstrain.exact.nodes import ColumnNode, Outcome
 from konstrain.exact.solve import _is_for_columns
 from konstrain.exact.task import ProofTask
-from konstrain.exact.tree import FRUITLESS, Tree
+from konstrain.exact.tree import Tree
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans.search import Search
 from konstrain.stop import Budget
@@ -361,7 +360,7 @@ class _Counted:
         self.left, self.lower_bound = left, 0.0
 
     def run(self, upper_bound, gap, budget):
-        return Verdict("open")
+        return Outcome("open")
 
     def pair(self):
         return (0, 1) if self.left else None
@@ -370,15 +369,15 @@ class _Counted:
         return [_Counted(self.left - 1)]
 
 
-def test_better_clusterings_are_looked_for_as_long_as_that_pays_and_in_the_last_node():
+def test_better_clusterings_are_searched_for_ever_less_often_and_in_the_last_node():
     X = np.arange(6.0)[:, None]
     task = ProofTask(X, Problem.build(X, 2))
-    looked_at = []
-    tree = Tree(task, gap=1e-6, budget=Budget(None), improve=lambda node: looked_at.append(node.left))
+    searched = []
+    tree = Tree(task, gap=1e-6, budget=Budget(None), improve=lambda node: searched.append(node.left))
     tree.offer(np.array([0, 0, 0, 1, 1, 1], dtype=np.int32))
     tree.search(_Counted(21))
-    assert looked_at[:FRUITLESS] == list(range(21, 21 - FRUITLESS, -1))
-    assert looked_at[FRUITLESS:] == [10, 6, 2, 0]
+    # Nodes 1, 2, 4, 8 and 16 of 22, and the last one.
+    assert searched == [21, 20, 18, 14, 6, 0]
 
 
 @pytest.mark.parametrize("bound", ["column-generation", "sdp"])
@@ -424,7 +423,7 @@ def test_a_given_start_replaces_the_search_and_changes_no_optimum(bound, kind, m
 def test_column_generation_begins_with_the_clusters_of_a_start_that_break_nothing(monkeypatch):
     begun = []
 
-    def root(task, seed, labels=None, node_limit=NODE_LIMIT):
+    def root(task, seed, labels=None, node_limit=None):
         begun.append(labels)
         return made(task, seed, labels, node_limit)
 

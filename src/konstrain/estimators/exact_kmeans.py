@@ -54,11 +54,11 @@ class ExactKMeans(BaseConstrainedKMeans):
     node_limit : int or None, default=None
         Most nodes of the tree.
     n_jobs : int or None, default=None
-        Nodes looked at together; the answer is the same up to the gap.
+        Nodes bounded at the same time; the result is the same up to the gap.
     verbose : int, default=0
         1: a line of bound, incumbent, gap, open nodes and seconds on standard error after each round.
     callback : callable or None, default=None
-        Told the same after each round; returning True ends the search with the bound reached.
+        Called with the same after each round; returning True ends the search with the bound reached.
     random_state : int, RandomState instance or None, default=None
         Seed of the search for upper bounds.
 
@@ -75,7 +75,7 @@ class ExactKMeans(BaseConstrainedKMeans):
     prover_ : str
         The bound behind `lower_bound_`: "column-generation" or "sdp", whichever "auto" took.
     n_nodes_ : int
-        Nodes of the tree looked at.
+        Number of nodes of the tree.
     trace_ : list of TracePoint
         Seconds, lower bound, incumbent, nodes and open nodes after each round.
 
@@ -185,7 +185,7 @@ class ExactKMeans(BaseConstrainedKMeans):
             row = problem.first_rows[np.argmin(problem.weight)]
             raise ValueError(f"row {row} and all rows tied to it have weight 0; leave rows without weight out")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        limits = Limits(self.gap, budget, self.node_limit, self.n_jobs, seed, self.bound, self._told)
+        limits = Limits(self.gap, budget, self.node_limit, self.n_jobs, seed, self.bound, self._show_progress)
         rows = _dense(X)
         tree = solve(ProofTask(rows, problem, self._rules), limits, start=self._start(rows, seed))
         if tree.labels is None:
@@ -224,7 +224,7 @@ class ExactKMeans(BaseConstrainedKMeans):
                 NotProvenWarning,
             )
 
-    def _told(self, point: Any) -> bool:
+    def _show_progress(self, point: Any) -> bool:
         if self.verbose:
             Console(file=sys.stderr).print(
                 f"bound {point.lower_bound:.6g}  incumbent {point.upper_bound:.6g}  gap {point.gap:.2e}  "

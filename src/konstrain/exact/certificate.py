@@ -1,4 +1,4 @@
-"""How far from the best possible is a clustering? A bound and a gap for any labels, within any time."""
+"""Certificates: a lower bound and a gap for any labels, within any time."""
 
 import time
 from collections.abc import Callable
@@ -24,34 +24,34 @@ from konstrain.stop import Budget
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What is proved about a clustering problem, and about the labels that were asked about.
+    """Proved lower bound of a clustering problem, and the gap of given labels.
 
     Parameters
     ----------
     lower_bound : float
         No clustering that satisfies the constraints has a smaller cost; safe against rounding.
     cost : float
-        Sum of squares, and what broken soft links cost, of the labels asked about, or of the best clustering found
-        when none were given.
+        Sum of squares and penalties of broken soft links: of the given labels, or of the best clustering found when
+        none were given.
     gap : float
-        ``(cost - lower_bound) / cost``: how much better any clustering can be at most.
+        ``(cost - lower_bound) / cost``: the largest possible improvement.
     is_optimal : bool
-        Whether the gap is at most the one asked for.
+        Whether the gap is at most the requested one.
     best_cost, best_labels
-        The best clustering met on the way; it may be better than the labels asked about.
+        The best clustering found; it may be better than the given labels.
     n_nodes : int
-        Nodes of the search tree, or parts, looked at.
+        Number of nodes of the search tree, or parts, that were bounded.
     seconds : float
         Time it took.
     n_parts, part_size : int
-        Of a bound by parts: how many parts there are, and of how many blocks; 0 otherwise.
+        Of a bound by parts: the number of parts, and of blocks in a part; 0 otherwise.
     projected_gap, projected_gap_error : float or None
         Of a bound by parts: an estimate, not a proof, of the gap when all parts are done, and its standard error.
     left_out : tuple of str
-        Constraints that the bound does not see: shares, resources, and some of others by parts. The bound holds all
-        the same; it could be higher.
+        Constraints that the bound leaves out: shares, resources, and by parts some others. The bound is valid; it
+        could be higher.
     metric : str or None
-        The learned metric whose distances all costs and bounds are about; None: plain ones.
+        The learned metric of all costs and bounds; None: squared Euclidean distances.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def certify(
     resume: Any = None,
     callback: Callable[[Any], object] | None = None,
 ) -> Certificate:
-    """Bound the cost of every clustering from below and say how good given labels are; also called `lower_bound`.
+    """Bound the cost of every clustering from below, and the gap of given labels; also called `lower_bound`.
 
     Parameters
     ----------
@@ -115,38 +115,38 @@ def certify(
     n_clusters : int
         Number of clusters.
     labels : array-like of shape (n_samples,), optional
-        The clustering asked about; default: the best one found.
+        The clustering to certify; default: the best one found.
     must_link, cannot_link, groups, size_min, size_max, demand, sample_weight
         Constraints as in `ConstrainedKMeans`; links may be soft.
     category, share_min, share_max, share_tolerance
-        Shares of groups as in `ConstrainedKMeans`. The bound leaves them out, and several resources too: it is that
-        of the other constraints, holds all the same, and `Certificate.left_out` says so.
+        Shares of groups as in `ConstrainedKMeans`. The bound leaves them out, and several resources too: it is
+        valid, but that of the other constraints. `Certificate.left_out` lists what was left out.
     partial_labels : array-like of shape (n_samples,), optional
         Known labels, -1, None or NaN for unknown, that every clustering must respect.
     violation_cost : float, optional
-        What breaking a soft link of confidence 1 costs; needed when there are soft links. A fitted
+        Penalty of a broken soft link of confidence 1; needed when there are soft links. A fitted
         `ConstrainedKMeans` has it in `violation_cost_`.
     bound : {"auto", "column-generation", "sdp", "parts"}, default="auto"
-        Which bound to use; see `ExactKMeans`. "parts": parts that look like the whole are bounded one by one and
-        added up, which works for any number of rows; "auto" does so from 900 blocks on.
+        Which bound to use; see `ExactKMeans`. "parts": the decomposition bound, a sum over parts that
+        resemble the whole, works for any number of rows; "auto" does so from 900 blocks on.
     gap : float, default=1e-6
         Relative gap at which to end. By parts, sizes of parts are chosen to reach it, or 1e-3 if that is more.
     time_limit : float, optional
         Seconds after which the bound reached is returned.
     random_state : int, default=0
-        Seed of the search for good clusterings, and of how parts are dealt.
+        Seed of the search for good clusterings, and of the partition into parts.
     part_size : int or "auto", default="auto"
-        Blocks in a part. Larger parts have better bounds and take more time, at the cube. "auto" bounds a few parts
-        of several sizes and goes on with the size that promises most in the time there is.
+        Blocks in a part. Larger parts have higher bounds; time grows with the cube. "auto" bounds a few parts of
+        several sizes and chooses the size with the highest expected bound in the remaining time.
     n_jobs : int, optional
-        Parts, or nodes, looked at together. The parts and their bound are the same for any number.
+        Parts, or nodes, bounded at the same time. The parts and their bound are the same for any number.
     client : distributed.Client, optional
         A Dask cluster that bounds the parts; needs ``konstrain[dask]``.
     resume : path-like, optional
-        A file in which finished parts are kept, and from which they are taken when the same is asked again.
+        A file of finished parts; a later call with the same problem reads them.
     callback : callable, optional
-        Told the state after each part or round of nodes (bounds, gap, and by parts the projected gap); returning
-        True ends the search with the bound reached.
+        Called with the state after each part or round of nodes (bounds, gap, and by parts the projected gap);
+        returning True ends the search with the bound reached.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def certify(
     if problem.has_soft_links:
         _check_soft(problem, violation_cost, bound)
     task = ProofTask(X, problem, violation_cost=violation_cost if problem.has_soft_links else None)
-    asked = None if labels is None else _checked_labels(task, labels)
+    given = None if labels is None else _checked_labels(task, labels)
     if problem.resources is not None:
         options = {"bound": bound, "gap": gap, "random_state": random_state, "part_size": part_size}
         options |= {"n_jobs": n_jobs, "client": client, "resume": resume, "callback": callback}
@@ -192,27 +192,27 @@ def certify(
         plain |= {"partial_labels": partial_labels, "sample_weight": sample_weight, "violation_cost": violation_cost}
         if problem.amounts is None:
             plain |= {"size_min": size_min, "size_max": size_max, "demand": demand}
-        return _certificate_without_rules(task, asked, Budget(time_limit), {**plain, **options}, began)
+        return _certificate_without_rules(task, given, Budget(time_limit), {**plain, **options}, began)
     if bound == "parts" or (bound == "auto" and problem.n_blocks >= PARTS.many_blocks):
         by_parts = PartsLimits(gap, Budget(time_limit), size, n_jobs, client, resume, random_state, callback)
-        return _by_parts(task, by_parts, asked, began)
+        return _by_parts(task, by_parts, given, began)
     if client is not None or resume is not None or size is not None:
         raise ValueError(
             f"{term('part_size')}, client and resume are for bound='parts'; {_why_not_parts(bound, problem)}"
         )
     by_tree = Limits(gap, Budget(time_limit), None, n_jobs, random_state, bound, callback)
-    return _by_tree(task, by_tree, asked, began)
+    return _by_tree(task, by_tree, given, began)
 
 
-# The name of the first releases. What it returns is a certificate, of which the bound is one number.
+# The name of the first releases.
 lower_bound = certify
 
 
-def _by_tree(task: ProofTask, limits: Limits, asked: NDArray[np.int32] | None, began: float) -> Certificate:
-    tree = solve(task, limits, asked)
+def _by_tree(task: ProofTask, limits: Limits, given: NDArray[np.int32] | None, began: float) -> Certificate:
+    tree = solve(task, limits, given)
     return _certificate(
         task,
-        asked,
+        given,
         limits.gap,
         lower_bound=min(tree.lower_bound, tree.upper_bound),
         best_cost=tree.upper_bound,
@@ -223,23 +223,23 @@ def _by_tree(task: ProofTask, limits: Limits, asked: NDArray[np.int32] | None, b
 
 
 def _certificate_without_rules(
-    task: ProofTask, asked: NDArray[np.int32] | None, budget: Budget, arguments: dict[str, Any], began: float
+    task: ProofTask, given: NDArray[np.int32] | None, budget: Budget, arguments: dict[str, Any], began: float
 ) -> Certificate:
-    """Certify labels that keep shares and resources by a bound that leaves these out."""
+    """Certify labels under shares and resources by a bound that leaves these out."""
     problem = task.problem
-    if asked is None:
-        # Labels of the bound's own search would not keep them.
+    if given is None:
+        # The search of the bound ignores these constraints.
         share = Budget(FIRST_SHARE * budget.remaining() if np.isfinite(budget.remaining()) else None)
         found = find_clustering(
             task.X, problem, share, seed=arguments["random_state"], n_init=None, violation_cost=task.violation_cost
         )
         if found is None:
             raise UndecidedError("no clustering that keeps all constraints was found in time; raise time_limit")
-        asked = problem.expand(found.block_labels).astype(np.int32)
+        given = problem.expand(found.block_labels).astype(np.int32)
     left = budget.remaining()
     arguments["time_limit"] = left if np.isfinite(left) else None
     bounded = certify(task.X, problem.n_clusters, **arguments)
-    cost = task.cost_of(asked)
+    cost = task.cost_of(given)
     proved = min(bounded.lower_bound, cost)
     names = (["shares"] if any(a.is_bounded for a in problem.attributes) else []) + (
         [] if problem.amounts is None else ["resources"]
@@ -252,17 +252,17 @@ def _certificate_without_rules(
         gap=distance,
         is_optimal=distance <= arguments["gap"],
         best_cost=cost,
-        best_labels=asked,
+        best_labels=given,
         seconds=time.perf_counter() - began,
         left_out=(*names, *bounded.left_out),
     )
 
 
-def _by_parts(task: ProofTask, limits: PartsLimits, asked: NDArray[np.int32] | None, began: float) -> Certificate:
-    found = decomposition_bound(task, limits, asked)
+def _by_parts(task: ProofTask, limits: PartsLimits, given: NDArray[np.int32] | None, began: float) -> Certificate:
+    found = decomposition_bound(task, limits, given)
     proved = _certificate(
         task,
-        asked,
+        given,
         limits.gap,
         lower_bound=found.lower_bound,
         best_cost=found.upper_bound,
@@ -281,10 +281,10 @@ def _by_parts(task: ProofTask, limits: PartsLimits, asked: NDArray[np.int32] | N
 
 
 def _certificate(
-    task: ProofTask, asked: NDArray[np.int32] | None, gap: float, *, lower_bound: float, best_cost: float, **more: Any
+    task: ProofTask, given: NDArray[np.int32] | None, gap: float, *, lower_bound: float, best_cost: float, **more: Any
 ) -> Certificate:
-    """Set a bound beside the labels asked about, or beside the best ones found."""
-    cost = best_cost if asked is None else task.cost_of(asked)
+    """Return the certificate of the given labels, or of the best ones found."""
+    cost = best_cost if given is None else task.cost_of(given)
     distance = relative_gap(lower_bound, cost)
     return Certificate(
         lower_bound=lower_bound, cost=cost, gap=distance, is_optimal=distance <= gap, best_cost=best_cost, **more
@@ -292,7 +292,7 @@ def _certificate(
 
 
 def _checked_options(bound: str, gap: float, time_limit: float | None, part_size: Any, n_clusters: int) -> int | None:
-    """Refuse options that make no sense; return the blocks in a part, None: to be chosen."""
+    """Raise for invalid options; return the blocks in a part, None: automatic."""
     if bound not in (*BOUNDS, "parts"):
         raise ValueError(f"bound must be one of {', '.join(map(repr, (*BOUNDS, 'parts')))}, got {bound!r}")
     if not 0 < gap < 1:
@@ -303,10 +303,10 @@ def _checked_options(bound: str, gap: float, time_limit: float | None, part_size
 
 
 def _check_soft(problem: Problem, violation_cost: float | None, bound: str) -> None:
-    """Refuse soft links without a price, or where they cannot be bounded."""
+    """Raise for soft links without a penalty, or where they cannot be bounded."""
     if violation_cost is None:
         raise ValueError(
-            f"there are soft links: give {term('violation_cost')}, the price of breaking one of confidence 1"
+            f"there are soft links: give {term('violation_cost')}, the penalty of a broken link of confidence 1"
         )
     if not (np.isfinite(violation_cost) and violation_cost >= 0):
         raise ValueError(f"{term('violation_cost')} must be finite and not negative, got {violation_cost!r}")
@@ -318,7 +318,7 @@ def _check_soft(problem: Problem, violation_cost: float | None, bound: str) -> N
 
 
 def _checked_part_size(part_size: Any, n_clusters: int) -> int | None:
-    """Blocks in a part; None: to be chosen."""
+    """Return the blocks in a part; None: automatic."""
     if part_size == "auto":
         return None
     if isinstance(part_size, bool) or not isinstance(part_size, Integral) or int(part_size) <= n_clusters:
@@ -355,7 +355,7 @@ def _checked_labels(task: ProofTask, labels: Any) -> NDArray[np.int32]:
 
 
 def _fault(task: ProofTask, labels: NDArray[np.int32]) -> str:
-    """Say what labels break first."""
+    """Return the first constraint that labels break."""
     problem = task.problem
     first_rows = problem.first_rows
     apart = np.flatnonzero(problem.expand(labels[first_rows]) != labels)

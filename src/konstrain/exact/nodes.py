@@ -1,4 +1,4 @@
-"""Nodes of the tree: the same asked of either bound."""
+"""Nodes of the tree, with either of the two lower bounds."""
 
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -8,22 +8,23 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from konstrain.constraints.problem import Problem
-from konstrain.exact.columns.generation import NODE_LIMIT, ColumnGenerationBound
+from konstrain.exact.columns.generation import ColumnGenerationBound
 from konstrain.exact.sdp.bound import SdpBound, SdpResult
 from konstrain.exact.sdp.sized import SizedBound, are_known_and_differ
 from konstrain.exact.task import Branch, Pair, ProofTask
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Budget
 
-# A soft link counts as broken in the relaxed clustering from this share of the highest price on.
+# Penalty in the relaxation, relative to the largest one, from which on a soft link counts as broken. A larger value
+# branches on soft links later.
 BROKEN = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
-    """What a node knows after a run: why it ended, and a clustering it came across (labels of rows), if any.
+class Outcome:
+    """Outcome of a run of a node: why it ended, and labels of rows, if a clustering was found.
 
-    `status` is "closed" (nothing better in here), "open" (branch), "limit" (time is up) or "interrupted".
+    `status` is "closed" (nothing better in this branch), "open" (branch), "limit" (time is up) or "interrupted".
     """
 
     status: str
@@ -31,39 +32,39 @@ class Verdict:
 
 
 class Node(Protocol):
-    """What the tree asks of a node, whichever bound it uses."""
+    """Interface of a node, whichever bound it uses."""
 
     task: ProofTask
     branch: Branch
 
     @property
     def prover(self) -> str:
-        """Which bound it is, in the words of `ExactKMeans(bound=...)`."""
+        """Name of the bound, as in `ExactKMeans(bound=...)`."""
         ...
 
     @property
     def lower_bound(self) -> float:
-        """No clustering of this branch costs less."""
+        """Lower bound on the cost of every clustering of this branch."""
         ...
 
-    def run(self, upper_bound: float, gap: float, budget: Budget) -> Verdict:
+    def run(self, upper_bound: float, gap: float, budget: Budget) -> Outcome:
         """Raise the bound until it meets the upper bound, stalls, or time is up."""
         ...
 
     def pair(self) -> Pair | None:
-        """Two rows to branch on; None: nothing is left to decide."""
+        """Return two rows to branch on; None: one clustering is left."""
         ...
 
     def children(self, pair: Pair) -> list["Node"]:
-        """Nodes with the rows together and apart, those that are possible."""
+        """Return the feasible nodes with the rows together, and apart."""
         ...
 
 
 class SemidefiniteNode:
     """A node whose bound is the semidefinite one; children start from where it ended.
 
-    The bound is on squared distances. Soft links add what those cost that the branch has decided against; the others
-    are kept at no cost in the best case, and the tree branches on those that the relaxed clustering breaks.
+    The bound is on squared distances. The penalties of soft links that the branch breaks are added; other soft links
+    may be kept at no cost, and the tree branches on those that the relaxed clustering breaks.
     """
 
     prover = "sdp"
@@ -73,7 +74,7 @@ class SemidefiniteNode:
 
     @classmethod
     def root(cls, task: ProofTask) -> Self:
-        """Make the root."""
+        """Return the root."""
         return cls(task, Branch(), SdpBound(task.problem), task.certain_penalty)
 
     @property
@@ -81,23 +82,23 @@ class SemidefiniteNode:
         """See `Node`."""
         return self._bound.lower_bound + self._penalty
 
-    def run(self, upper_bound: float, gap: float, budget: Budget) -> Verdict:
+    def run(self, upper_bound: float, gap: float, budget: Budget) -> Outcome:
         """See `Node`."""
         result = self._run_bound(upper_bound - self._penalty, gap, budget)
         if result.interrupted:
-            return Verdict("interrupted")
+            return Outcome("interrupted")
         labels = self._rounded(result.Z)
         if result.status == "closed" and self._bound.model.known_value is None:
-            return Verdict("closed", labels)
+            return Outcome("closed", labels)
         if result.status == "limit":
-            return Verdict("limit", labels)
-        return Verdict("open", labels)
+            return Outcome("limit", labels)
+        return Outcome("open", labels)
 
     def _run_bound(self, upper_bound: float, gap: float, budget: Budget) -> SdpResult:
-        """Run the bound; where it stalls at the root and sizes differ, that with a matrix for each size too.
+        """Run the bound; where it stalls at the root and sizes differ, also the bound with one matrix per size.
 
-        Either may be the better one, and children go on with it: cuts of parts see sizes that hardly differ, matrices
-        of their own say which rows are in clusters of which size.
+        Children go on with the better of the two: subset cuts are strong for sizes that hardly differ, matrices per
+        size where the sizes of single clusters differ.
         """
         result = self._bound.run(upper_bound, gap, budget)
         if result.status != "stalled" or self._bound.depth > 0 or not are_known_and_differ(self.task.problem):
@@ -110,7 +111,7 @@ class SemidefiniteNode:
         return result
 
     def _rounded(self, Z: NDArray[np.float64]) -> NDArray[np.int32] | None:
-        """Read clusters off the relaxed matrix: blocks that mostly share one; None unless there are k of them."""
+        """Round the relaxed matrix to clusters; None unless there are k of them."""
         own = Z.diagonal()
         together = 0.5 * np.minimum.outer(own, own) < Z
         n_parts, part = connected_components(together, directed=False)
@@ -123,13 +124,13 @@ class SemidefiniteNode:
     def pair(self) -> Pair | None:
         """See `Node`."""
         soft, is_broken = self._soft_pair()
-        chosen = soft if is_broken else self._bound.branching_pair() or self._any_pair() or soft
+        chosen = soft if is_broken else self._bound.branching_pair() or self._first_open_pair() or soft
         if chosen is None:
             return None
         return self.task.first_row(chosen[0]), self.task.first_row(chosen[1])
 
     def _soft_pair(self) -> tuple[Pair | None, bool]:
-        """The undecided soft link that the relaxed clustering breaks at the highest price; whether it does."""
+        """Return the open soft link with the largest penalty in the relaxation, and whether it counts as broken."""
         first, second, weight = self.task.soft_links
         a, b = self._bound.block_of[first], self._bound.block_of[second]
         is_open = (a != b) & ~self._bound.model.is_conflict[a, b]
@@ -138,12 +139,12 @@ class SemidefiniteNode:
         Z = self._bound.Z
         own = np.minimum(Z[a, a], Z[b, b])
         degree = np.clip(Z[a, b] / np.maximum(own, np.finfo(float).tiny), 0.0, 1.0)
-        price = np.where(is_open, np.where(weight > 0, weight * degree, -weight * (1 - degree)), -1.0)
-        worst = int(price.argmax())
-        return (int(first[worst]), int(second[worst])), bool(price[worst] > BROKEN * np.abs(weight[is_open]).max())
+        penalty = np.where(is_open, np.where(weight > 0, weight * degree, -weight * (1 - degree)), -1.0)
+        worst = int(penalty.argmax())
+        return (int(first[worst]), int(second[worst])), bool(penalty[worst] > BROKEN * np.abs(weight[is_open]).max())
 
-    def _any_pair(self) -> Pair | None:
-        """Some two blocks that are neither together nor apart: where sizes, which the bound may not know, decide."""
+    def _first_open_pair(self) -> Pair | None:
+        """Return two blocks that are neither together nor apart, for size bounds that the relaxation ignores."""
         model = self._bound.model
         if model.known_value is not None:
             return None
@@ -164,7 +165,7 @@ class SemidefiniteNode:
         ):
             problem = _problem_or_nothing(self.task, branch)
             if problem is not None:
-                penalty = self.task.decided_penalty(problem)
+                penalty = self.task.fixed_penalty(problem)
                 nodes.append(SemidefiniteNode(self.task, branch, make(i, j), penalty))
         return nodes
 
@@ -180,9 +181,9 @@ class ColumnNode:
 
     @classmethod
     def root(
-        cls, task: ProofTask, seed: int, labels: NDArray[np.int32] | None = None, node_limit: int = NODE_LIMIT
+        cls, task: ProofTask, seed: int, labels: NDArray[np.int32] | None = None, node_limit: int | None = None
     ) -> Self:
-        """Make the root; the clusters of known labels are its first columns."""
+        """Return the root; the clusters of known labels are its first columns."""
         bound = ColumnGenerationBound(
             task.problem, task.cluster_constraints, seed=seed, relax=True, node_limit=node_limit
         )
@@ -195,17 +196,17 @@ class ColumnNode:
         """See `Node`; never below the parent's."""
         return max(self._bound.lower_bound, self._floor)
 
-    def run(self, upper_bound: float, gap: float, budget: Budget) -> Verdict:
+    def run(self, upper_bound: float, gap: float, budget: Budget) -> Outcome:
         """See `Node`."""
         result = self._bound.run(upper_bound, gap, budget)
         self.has_stalled = result.status == "stalled"
         status = {"closed": "closed", "infeasible": "closed", "limit": "limit"}.get(result.status, "open")
-        return Verdict(status, result.incumbent_labels)
+        return Outcome(status, result.incumbent_labels)
 
     def pair(self) -> Pair | None:
         """See `Node`."""
         problem = self._bound.problem
-        chosen = self._bound.branching_pair() or _undecided_pair(problem.n_blocks, problem.conflicts)
+        chosen = self._bound.branching_pair() or _open_pair(problem.n_blocks, problem.conflicts)
         if chosen is None:
             return None
         first, second = (int(problem.rows_of(block)[0]) for block in chosen)
@@ -226,7 +227,7 @@ class ColumnNode:
         return nodes
 
 
-def _undecided_pair(n_blocks: int, conflicts: object) -> Pair | None:
+def _open_pair(n_blocks: int, conflicts: object) -> Pair | None:
     is_conflict = np.zeros((n_blocks, n_blocks), dtype=bool)
     edges = getattr(conflicts, "edges", None)
     if edges is not None:

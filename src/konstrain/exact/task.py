@@ -1,4 +1,4 @@
-"""What an exact search is given: rows, constraints, and the further links of a branch."""
+"""Rows and constraints of a proof, and the further links of a branch."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +31,7 @@ class Branch:
 
 @dataclass(frozen=True, eq=False)
 class ProofTask:
-    """Rows and constraints, from which the problem of every node is made.
+    """Rows and constraints, from which the problem of every node is built.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class ProofTask:
     cluster_constraints : tuple of ClusterConstraint
         Anti-monotone constraints on single clusters.
     violation_cost : float or None
-        What breaking a soft link of confidence 1 costs; needed when there are soft links.
+        Penalty of a broken soft link of confidence 1; needed when there are soft links.
     """
 
     X: Any
@@ -51,7 +51,7 @@ class ProofTask:
     violation_cost: float | None = None
 
     def problem_of(self, branch: Branch) -> Problem:
-        """Make the problem of a node; raises InfeasibleError when the further links contradict the others."""
+        """Return the problem of a node; raise InfeasibleError when its links contradict each other."""
         root = self.problem
         if not branch.must and not branch.cannot:
             return root
@@ -68,11 +68,11 @@ class ProofTask:
         )
 
     def first_row(self, block: int) -> int:
-        """Return the row that stands for a block of the root's problem."""
+        """Return the first row of a block of the root's problem."""
         return int(self.problem.first_rows[block])
 
     def cost_of(self, labels: NDArray[np.int32]) -> float:
-        """Sum of squares of labels, one per row, and what soft links they break; infinite when they break others."""
+        """Return the sum of squares and the penalties of labels, one per row; infinite when they are infeasible."""
         problem = self.problem
         block_labels = labels[problem.first_rows]
         if not np.array_equal(problem.expand(block_labels), labels) or not self._is_allowed(labels, block_labels):
@@ -88,7 +88,7 @@ class ProofTask:
     def _is_allowed(self, labels: NDArray[np.int32], block_labels: NDArray[np.int32]) -> bool:
         problem = self.problem
         costs = np.zeros((problem.n_blocks, problem.n_clusters))
-        if not problem.assignment_problem(costs, self._price).is_feasible(block_labels):
+        if not problem.assignment_problem(costs, self._link_cost).is_feasible(block_labels):
             return False
         nobody = np.zeros(0, dtype=np.int32)
         return all(
@@ -98,17 +98,17 @@ class ProofTask:
         )
 
     @property
-    def _price(self) -> float | None:
+    def _link_cost(self) -> float | None:
         return self.violation_cost if self.problem.has_soft_links else None
 
     @property
     def certain_penalty(self) -> float:
-        """What every clustering pays for soft links: others, or hard ones, speak against them."""
+        """Penalty of every clustering: soft links that other links contradict."""
         return 0.0 if self.violation_cost is None else self.violation_cost * self.problem.constant_penalty
 
     @cached_property
     def soft_links(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-        """Soft links between blocks of the root, priced as in `LinkGraph`."""
+        """Soft links between blocks of the root, with weights as in `LinkGraph`."""
         links = None if self.violation_cost is None else self.problem.links_at(self.violation_cost)
         if links is None or links.is_hard:
             return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
@@ -119,10 +119,10 @@ class ProofTask:
     def _penalty(self, block_labels: NDArray[np.int32]) -> float:
         first, second, weight = self.soft_links
         together = block_labels[first] == block_labels[second]
-        return self.certain_penalty + _paid(weight, together, ~together)
+        return self.certain_penalty + _penalties(weight, together, ~together)
 
-    def decided_penalty(self, problem: Problem) -> float:
-        """What every clustering of a node pays for soft links, given the node's own problem."""
+    def fixed_penalty(self, problem: Problem) -> float:
+        """Return the penalty of every clustering of a node: soft links that its problem breaks."""
         first, second, weight = self.soft_links
         if not weight.size:
             return self.certain_penalty
@@ -132,7 +132,7 @@ class ProofTask:
             u, v, _ = problem.conflicts.edges
             known = u * np.int64(problem.n_blocks) + v
             apart = np.isin(np.minimum(a, b) * problem.n_blocks + np.maximum(a, b), known)
-        return self.certain_penalty + _paid(weight, a == b, apart)
+        return self.certain_penalty + _penalties(weight, a == b, apart)
 
     @cached_property
     def _chains(self) -> NDArray[np.int32]:
@@ -151,14 +151,14 @@ class ProofTask:
 
     @cached_property
     def _row_demand(self) -> NDArray[np.float64]:
-        """Demand per row; only sums over blocks are known, and only they matter: the first row has it all."""
+        """Demand per row; only sums over blocks matter, so the first row of a block has all of it."""
         demand = np.zeros(self.problem.n_samples)
         demand[self.problem.block_rows[self.problem.block_indptr[:-1]]] = self.problem.demand
         return demand
 
 
-def _paid(weight: NDArray[np.float64], together: NDArray[np.bool_], apart: NDArray[np.bool_]) -> float:
-    """What links cost whose ends are together, or apart; see `LinkGraph` for the sign of the weights."""
+def _penalties(weight: NDArray[np.float64], together: NDArray[np.bool_], apart: NDArray[np.bool_]) -> float:
+    """Return the penalties of links whose ends are together, or apart; see `LinkGraph` for the signs."""
     return float(weight[together & (weight > 0)].sum() - weight[apart & (weight < 0)].sum())
 
 

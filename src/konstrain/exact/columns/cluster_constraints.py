@@ -37,7 +37,7 @@ class ClusterConstraint(Protocol):
     """
 
     def allows(self, cluster: Rows, joining: Rows) -> bool:
-        """Whether a cluster of the rows `cluster` and `joining` together would be admissible.
+        """Return whether a cluster of the rows `cluster` and `joining` together is admissible.
 
         Both are ascending and share no row; `cluster` may be empty. Judge all rows, not only the new ones: within
         `AnyOf`, the cluster so far may be inadmissible to this constraint alone.
@@ -52,7 +52,7 @@ class _Additive(ABC):
 
     @abstractmethod
     def amount_of(self, rows: Rows) -> NDArray[np.float64]:
-        """What each of these rows counts."""
+        """Return the amount of each of these rows."""
 
     def allows(self, cluster: Rows, joining: Rows) -> bool:
         """See `ClusterConstraint`."""
@@ -89,7 +89,7 @@ class MaxSize(_Additive):
             object.__setattr__(self, "demand", demand)
 
     def amount_of(self, rows: Rows) -> NDArray[np.float64]:
-        """What each of these rows counts."""
+        """Return the amount of each of these rows."""
         return np.ones(len(rows)) if self.demand is None else self.demand[rows]
 
 
@@ -111,7 +111,7 @@ class MaxOverlap(_Additive):
         object.__setattr__(self, "rows", _row_set(self.rows))
 
     def amount_of(self, rows: Rows) -> NDArray[np.float64]:
-        """What each of these rows counts."""
+        """Return the amount of each of these rows."""
         return np.isin(rows, self.rows).astype(np.float64)
 
 
@@ -133,7 +133,7 @@ class MaxDifference(_Additive):
         object.__setattr__(self, "rows", _row_set(self.rows))
 
     def amount_of(self, rows: Rows) -> NDArray[np.float64]:
-        """What each of these rows counts."""
+        """Return the amount of each of these rows."""
         return 1.0 - np.isin(rows, self.rows).astype(np.float64)
 
 
@@ -202,7 +202,7 @@ class AnyOf:
 
 
 def alternative_to(labels: Any, limit: float) -> AllOf:
-    """Ask for a clustering unlike a given one: each cluster shares at most `limit` rows with each of the old ones.
+    """Return the constraint of an alternative clustering: at most `limit` rows in common with each old cluster.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def alternative_to(labels: Any, limit: float) -> AllOf:
 
 @dataclass(frozen=True, eq=False)
 class ClusterRules:
-    """Cluster constraints in terms of blocks: what the pricer knows by itself, and what it has to ask.
+    """Cluster constraints in terms of blocks: sums and pairs that the pricer evaluates, and others that it calls.
 
     Parameters
     ----------
@@ -230,17 +230,17 @@ class ClusterRules:
         Sums that must not be exceeded.
     counts, count_limits : ndarray of float64, shapes (n * n_blocks, n_blocks) and (n,)
         Marked pairs of rows between blocks, one symmetric matrix below the other.
-    asked : tuple of ClusterConstraint
-        Constraints that only their own method `allows` can judge.
+    others : tuple of ClusterConstraint
+        Constraints that are evaluated by their own method `allows`.
     problem : Problem
-        Tells which rows the blocks have.
+        The blocks.
     """
 
     amounts: NDArray[np.float64]
     amount_limits: NDArray[np.float64]
     counts: NDArray[np.float64]
     count_limits: NDArray[np.float64]
-    asked: tuple[ClusterConstraint, ...]
+    others: tuple[ClusterConstraint, ...]
     problem: Problem
 
     @classmethod
@@ -262,27 +262,27 @@ class ClusterRules:
             amount_limits=np.array(limits, dtype=np.float64) + slack,
             counts=np.array([_pair_counts(problem, c) for c in pairs], dtype=np.float64).reshape(-1, n),
             count_limits=np.array([c.limit for c in pairs], dtype=np.float64),
-            asked=tuple(c for c in flat if not isinstance(c, (_Additive, MaxSoftViolations))),
+            others=tuple(c for c in flat if not isinstance(c, (_Additive, MaxSoftViolations))),
             problem=problem,
         )
 
     @cached_property
-    def question(self) -> Callable[[NDArray[np.int32], int], bool] | None:
-        """What the pricer calls to ask whether a block may join some blocks; None when it need not ask."""
-        return self._ask if self.asked else None
+    def callback(self) -> Callable[[NDArray[np.int32], int], bool] | None:
+        """Function that returns whether a block may join some blocks; None when the pricer needs none."""
+        return self._others_allow if self.others else None
 
-    def _ask(self, members: NDArray[np.int32], block: int) -> bool:
+    def _others_allow(self, members: NDArray[np.int32], block: int) -> bool:
         cluster = self.rows_of(members)
-        return all(bool(c.allows(cluster, self.problem.rows_of(block))) for c in self.asked)
+        return all(bool(c.allows(cluster, self.problem.rows_of(block))) for c in self.others)
 
     def rows_of(self, members: NDArray[np.int32]) -> Rows:
-        """Rows of some blocks, ascending."""
+        """Return the rows of some blocks, ascending."""
         if len(members) == 0:
             return np.zeros(0, dtype=np.int32)
         return np.sort(np.concatenate([self.problem.rows_of(int(b)) for b in members]))
 
     def allows(self, members: NDArray[np.int32], block: int) -> bool:
-        """Whether the block may join members that are admissible, as far as these rules go."""
+        """Return whether the block may join members that are admissible."""
         union = np.append(members, np.int32(block))
         if (self.amounts[:, union].sum(axis=1) > self.amount_limits).any():
             return False
@@ -291,7 +291,7 @@ class ClusterRules:
             inside = self.counts[i * n : (i + 1) * n][np.ix_(union, union)]
             if np.triu(inside).sum() > limit:
                 return False
-        return not self.asked or self._ask(members, block)
+        return not self.others or self._others_allow(members, block)
 
 
 def _flatten(constraints: Sequence[ClusterConstraint]) -> list[ClusterConstraint]:

@@ -1,14 +1,14 @@
 """Column generation: the lower bound of Babaki, Guns and Nijssen (2014), and good clusterings on the way.
 
 The loop solves the restricted master, prices new clusters by local descent at smoothed duals, and calls the exact
-pricer only when descent finds nothing. What the exact pricer proves turns into a bound that holds whatever the
+pricer only when descent finds nothing. The proof of the exact pricer gives a bound that is valid whatever the
 solver's rounding (see `konstrain.exact.columns.master`).
 """
 
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from konstrain._messages import term
 from konstrain._tolerances import FARKAS, INTEGRAL, PRICING_RELATIVE
 from konstrain.constraints.feasibility import match_sizes
 from konstrain.constraints.problem import Problem
+from konstrain.exact.columns import pricing
 from konstrain.exact.columns.cluster_constraints import ClusterConstraint, ClusterRules
 from konstrain.exact.columns.master import (
     ColumnPool,
@@ -31,23 +32,11 @@ from konstrain.exact.columns.master import (
 from konstrain.exact.columns.pricing import Column, ExactPrice, Pricer
 from konstrain.stop import UNLIMITED, Budget
 
-# Share of the old duals in the smoothed ones at which columns are priced: dual smoothing by Neame's rule, see Pessoa,
-# Sadykov, Uchoa, Vanderbeck (2018), "Automation and combination of linear-programming based stabilization techniques
-# in column generation". Without it 60 to 80 random rows in 10 to 14 clusters need 1.3 to 1.6 times as many columns;
-# shares from 0.5 to 0.85 differ little, 0.95 follows the duals too slowly.
-SMOOTHING = 0.85
 # How duals can be kept from jumping.
 STABILIZATIONS = ("smoothing", "perturbation")
-# Section 5.3 of the paper: how far covers may be off at first, and from where on they may not be off at all.
-FIRST_PERTURBATION, LAST_PERTURBATION = 0.99, 1e-6
-# Starts of one round of local pricing besides the columns in use; all blocks up to this many.
-MAX_STARTS = 200
-# Nodes the exact pricer may spend at corners of the optimal duals before the loop goes on from their middle.
-CORNER_NODES = 200_000
-# Nodes after which the exact pricer gives up; about a quarter of a minute.
-NODE_LIMIT = 2_000_000
-# Most seconds for the integer master at the end of a run.
-INTEGER_SECONDS = 10.0
+# Section 5.3 of the paper: first and last slack of the covers.
+FIRST_PERTURBATION: Final = 0.99
+LAST_PERTURBATION: Final = 1e-6
 
 
 class ColumnStep(NamedTuple):
@@ -61,7 +50,7 @@ class ColumnStep(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ColumnGenerationResult:
-    """What a run of column generation ends with.
+    """Result of a run of column generation.
 
     Parameters
     ----------
@@ -118,10 +107,10 @@ class ColumnGenerationBound:
     problem : Problem
         Blocks with means, and their conflicts.
     cluster_constraints : sequence of ClusterConstraint
-        What each cluster must obey.
+        Constraints on every cluster.
     columns : iterable of sequences of int
-        Clusters to begin with, as rows: those of a parent node (`rows_of_columns`), or of known clusterings. What
-        the problem does not allow is cut down to a part it allows. Default: the clusters of Ward's method.
+        First clusters, as rows: those of a parent node (`rows_of_columns`), or of known clusterings. Inadmissible
+        ones are reduced to an admissible part. Default: the clusters of Ward's method.
     budget : Budget, optional
         End of all work, unless `run` is given another.
     seed : int
@@ -129,11 +118,11 @@ class ColumnGenerationBound:
     relax : bool
         Leave out what is not anti-monotone (lower bounds on sizes, upper bounds that differ, soft links) instead of
         refusing it: the bound stays valid but may stay below the optimum.
-    node_limit : int
-        Nodes after which the exact pricer gives up.
+    node_limit : int, optional
+        Nodes after which the exact pricer gives up; default 2,000,000.
     stabilization : {"smoothing", "perturbation"}
-        How duals are kept from jumping: columns are priced at a mean of the last duals (ours), or the master may
-        miss covers at a price, ever less (Section 5.3 of the paper).
+        How duals are kept from jumping: columns are priced at a mean of the last duals, or the master may violate
+        covers at a cost, with a slack that shrinks (Section 5.3 of the paper).
 
     Examples
     --------
@@ -152,7 +141,7 @@ class ColumnGenerationBound:
         seed: int = 0,
         *,
         relax: bool = False,
-        node_limit: int = NODE_LIMIT,
+        node_limit: int | None = None,
         stabilization: str = "smoothing",
     ) -> None:
         if stabilization not in STABILIZATIONS:
@@ -171,8 +160,8 @@ class ColumnGenerationBound:
         self.n_iterations = 0
         self.n_pricer_nodes = 0
         self._budget = budget
-        self._node_limit = node_limit
-        self._smoothing = SMOOTHING if stabilization == "smoothing" else 0.0
+        self._node_limit = pricing.PARAMS.node_limit if node_limit is None else node_limit
+        self._smoothing = pricing.PARAMS.smoothing if stabilization == "smoothing" else 0.0
         self._rng = np.random.default_rng(seed)
         self._solution: MasterSolution | None = None
         self._upper = np.inf
@@ -228,20 +217,20 @@ class ColumnGenerationBound:
         parts = self._parts()
         labels = None if parts is None else self._labels_of(parts)
         if labels is None and status in ("optimal", "stalled", "limit"):
-            self.round_up(Budget(min(INTEGER_SECONDS, budget.remaining())))
+            self.round_up(Budget(min(pricing.PARAMS.integer_seconds, budget.remaining())))
             status = "closed" if self._is_closed(gap) and status != "limit" else status
         return self._result(status, labels)
 
     def round_up(self, budget: Budget = UNLIMITED) -> float:
-        """Look for a better clustering among the columns (the integer master); return the cost of the best known."""
+        """Solve the integer master over the columns; return the cost of the best known clustering."""
         solution = self._solution
         chosen = np.arange(len(self.pool))
         if solution is not None and np.isfinite(self.lower_bound) and np.isfinite(self._upper):
-            # A clustering that holds a column costs at least the bound plus the column's reduced cost.
+            # Fixing by reduced cost: a clustering with a column costs at least the bound plus its reduced cost.
             reduced = self._reduced_costs(solution)
-            room = self._upper - (solution.duals.sum() - self.problem.n_clusters * solution.sigma)
+            slack_of_bound = self._upper - (solution.duals.sum() - self.problem.n_clusters * solution.sigma)
             slack = -self.problem.n_clusters * min(0.0, float(reduced.min(initial=0.0)))
-            chosen = np.flatnonzero(reduced <= room + slack + PRICING_RELATIVE * abs(self._upper))
+            chosen = np.flatnonzero(reduced <= slack_of_bound + slack + PRICING_RELATIVE * abs(self._upper))
         n, k = self.problem.n_blocks, self.problem.n_clusters
         found = integer_master(self.pool, n, k, chosen=chosen, scale=self._scale, budget=budget)
         if found is not None:
@@ -258,14 +247,14 @@ class ColumnGenerationBound:
             return None
         n, weight = self.problem.n_blocks, self.problem.weight
         together = togetherness(parts, n)
-        doubt = np.triu(np.minimum(together, 1.0 - together), 1)
-        first, second = np.nonzero(doubt > INTEGRAL)
+        fractional = np.triu(np.minimum(together, 1.0 - together), 1)
+        first, second = np.nonzero(fractional > INTEGRAL)
         if first.size == 0:
             return None
         gap = np.linalg.norm(self.pricer.mean[first] - self.pricer.mean[second], axis=1)
         mass = np.sqrt(weight[first] * weight[second] / _positive(weight[first] + weight[second]))
-        # Doubt alone decides between blocks at the same place.
-        best = np.lexsort((doubt[first, second], doubt[first, second] * mass * gap))[-1]
+        # Ties, between blocks at the same place, go to the most fractional pair.
+        best = np.lexsort((fractional[first, second], fractional[first, second] * mass * gap))[-1]
         return int(first[best]), int(second[best])
 
     def _start_with_hierarchy(self) -> None:
@@ -282,7 +271,7 @@ class ColumnGenerationBound:
         """Generate columns until some fractional clustering exists (Farkas pricing); a status when there is none."""
         n, k = self.problem.n_blocks, self.problem.n_clusters
         if np.isfinite(self._upper):
-            return None  # a stand-in at the cost of the upper bound keeps the master feasible
+            return None  # an artificial column at the cost of the upper bound keeps the master feasible
         if self.problem.nonempty and n < k:
             return self._infeasible()
         master = Master(self.pool, n, k, feasibility=True)
@@ -311,7 +300,7 @@ class ColumnGenerationBound:
         return "infeasible"
 
     def _solve_perturbed(self, gap: float, budget: Budget) -> None:
-        """Section 5.3: solve masters that may miss covers, drawn to the duals of the last one, by ever less."""
+        """Section 5.3: solve masters with slack in the covers, at the duals of the last one, with ever less slack."""
         n, k = self.problem.n_blocks, self.problem.n_clusters
         master = self._master(perturbed=True)
         upper = self._upper if np.isfinite(self._upper) else self._scale * k
@@ -327,7 +316,9 @@ class ColumnGenerationBound:
             cutoff = -solution.sigma - tolerance
             if self._add_new(self.pricer.locally(solution.duals, cutoff, self._starts(solution))):
                 continue
-            exact = self._price_exactly(solution.duals, cutoff, budget, min(CORNER_NODES, self._node_limit))
+            exact = self._price_exactly(
+                solution.duals, cutoff, budget, min(pricing.PARAMS.few_nodes, self._node_limit)
+            )
             if self._add_new(exact.columns):
                 continue
             if not exact.finished:
@@ -342,7 +333,7 @@ class ColumnGenerationBound:
         master = self._master()
         smooth: NDArray[np.float64] | None = None
         middle: Master | None = None
-        corner_nodes = CORNER_NODES
+        vertex_nodes = pricing.PARAMS.few_nodes
         while not self._is_closed(gap):
             solution = master.solve(budget)
             if solution is None:
@@ -357,24 +348,24 @@ class ColumnGenerationBound:
                 found = self.pricer.locally(solution.duals, -solution.sigma - tolerance, self._starts(solution))
                 if self._add_new(found):
                     continue
-            node_limit = self._node_limit if middle is not None else min(corner_nodes, self._node_limit)
+            node_limit = self._node_limit if middle is not None else min(vertex_nodes, self._node_limit)
             # When nothing lies below, the bound is the master's value less k tolerances, whatever sigma's rounding.
             cutoff = (solution.value - float(solution.duals.sum())) / self.problem.n_clusters - tolerance
             exact = self._price_exactly(solution.duals, cutoff, budget, node_limit)
-            corner_nodes -= exact.n_nodes
+            vertex_nodes -= exact.n_nodes
             found_any = self._add_new(exact.columns)
             if not found_any and (exact.finished or middle is not None or budget.expired()):
                 return self._end(exact.finished, gap, budget)
-            if middle is None and (not found_any or corner_nodes <= 0):
-                # Corners of the optimal duals have a few huge entries, which make pricing hard.
+            if middle is None and (not found_any or vertex_nodes <= 0):
+                # Vertices of the optimal dual face have a few huge entries, which make pricing hard.
                 middle = self._master(central=True)
         return "closed"
 
     def _master(self, *, central: bool = False, perturbed: bool = False) -> Master:
-        stand_in = self._upper if self.incumbent is None and np.isfinite(self._upper) else None
+        artificial = self._upper if self.incumbent is None and np.isfinite(self._upper) else None
         n, k = self.problem.n_blocks, self.problem.n_clusters
         return Master(
-            self.pool, n, k, scale=self._scale, incumbent_cost=stand_in, central=central, perturbed=perturbed
+            self.pool, n, k, scale=self._scale, incumbent_cost=artificial, central=central, perturbed=perturbed
         )
 
     def _price_exactly(
@@ -406,7 +397,8 @@ class ColumnGenerationBound:
     def _starts(self, solution: MasterSolution) -> list[Column]:
         """Single blocks and the columns in use."""
         n = self.problem.n_blocks
-        blocks = np.arange(n) if n <= MAX_STARTS else self._rng.choice(n, MAX_STARTS, replace=False)
+        most = pricing.PARAMS.per_round
+        blocks = np.arange(n) if n <= most else self._rng.choice(n, most, replace=False)
         used = np.flatnonzero(solution.use > INTEGRAL)
         return [self.pool.columns[i] for i in used] + [(int(b),) for b in blocks]
 
@@ -459,7 +451,7 @@ class ColumnGenerationBound:
         return costs - duals + solution.sigma
 
     def _parts(self) -> list[tuple[Column, float]] | None:
-        """The last master solution as a fractional clustering; None when it leans on the stand-in."""
+        """The last master solution as a fractional clustering; None when it uses the artificial column."""
         solution = self._solution
         if solution is None or solution.rest > INTEGRAL:
             return None
@@ -517,16 +509,16 @@ class ColumnGenerationBound:
         )
 
 
-def _central(corner: MasterSolution, middle: MasterSolution | None) -> MasterSolution:
-    """Move the duals of a corner towards the middle, but not far where the optimal duals have no end."""
+def _central(vertex: MasterSolution, middle: MasterSolution | None) -> MasterSolution:
+    """Return duals between a vertex and the middle of the optimal face, near the vertex of unbounded faces."""
     if middle is None:
-        return corner
-    most = 2.0 * corner.sigma + corner.value
-    return corner.between(middle, min(1.0, most / middle.sigma) if middle.sigma > 0.0 else 1.0)
+        return vertex
+    most = 2.0 * vertex.sigma + vertex.value
+    return vertex.between(middle, min(1.0, most / middle.sigma) if middle.sigma > 0.0 else 1.0)
 
 
 def _split(columns: list[Column], n_clusters: int) -> list[Column]:
-    """Make single blocks of the largest clusters until there are enough clusters; no cost rises."""
+    """Separate single blocks from the largest clusters until there are enough clusters; no cost rises."""
     columns = sorted(columns, key=len)
     while len(columns) < n_clusters and columns and len(columns[-1]) > 1:
         *others, last = columns
@@ -535,12 +527,12 @@ def _split(columns: list[Column], n_clusters: int) -> list[Column]:
 
 
 def _positive(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights to divide by: where all are zero, any will do."""
+    """Return positive weights to divide by."""
     return np.maximum(weight, np.finfo(np.float64).tiny)
 
 
 def has_real_minimum(problem: Problem) -> bool:
-    """Whether some cluster must hold more than the smallest block, which every cluster with a block does."""
+    """Return whether some cluster must hold more than the smallest block."""
     if problem.size_min is None:
         return False
     least = float(problem.demand.min(initial=np.inf)) if problem.nonempty else 0.0
@@ -548,7 +540,7 @@ def has_real_minimum(problem: Problem) -> bool:
 
 
 def has_unequal_maxima(problem: Problem) -> bool:
-    """Whether clusters may grow to different sizes."""
+    """Return whether upper bounds on sizes differ between clusters."""
     return problem.size_max is not None and np.unique(problem.size_max).size > 1
 
 

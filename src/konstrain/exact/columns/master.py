@@ -39,7 +39,7 @@ class ColumnPool:
         return column in self._known
 
     def add(self, column: Column, cost: float) -> bool:
-        """Take a column unless it is there already; tell which."""
+        """Add a column unless it is there already; return whether it was added."""
         if column in self._known:
             return False
         # An interrupt between these lines leaves a cost or an entry too much, never a column without its cost.
@@ -52,7 +52,7 @@ class ColumnPool:
 
 @dataclass(frozen=True, eq=False)
 class MasterSolution:
-    """Optimum of the restricted master: value, duals, how much of each column is used.
+    """Optimum of the restricted master: value, duals, value of each column.
 
     Parameters
     ----------
@@ -61,11 +61,11 @@ class MasterSolution:
     duals : ndarray of float64, shape (n_blocks,)
         lambda, clipped to be non-negative.
     sigma : float
-        Price of one more cluster, non-negative.
+        Dual of the number of clusters, non-negative.
     use : ndarray of float64
-        Per column of the pool, how much of it is used.
+        Value of each column of the pool.
     rest : float
-        How much of the stand-in is used: of the incumbent, or of missing cover.
+        Value of the artificial columns: of the incumbent, or of missing cover.
     """
 
     value: float
@@ -92,15 +92,15 @@ class Master:
     scale : float
         Costs are divided by it inside, so that the solver's absolute tolerances mean the same on all data.
     incumbent_cost : float or None
-        Cost of a stand-in for a whole clustering (it covers all blocks and uses all k clusters), which keeps the
-        program feasible and its value at most this. None: there is none, and the pool must hold a clustering.
+        Cost of an artificial column that covers all blocks and uses all k clusters, which keeps the program feasible
+        and its value at most this. None: no such column; the pool must hold a clustering.
     feasibility : bool
         Forget all costs and minimise the cover that is missing instead: 0 if and only if a fractional clustering
         exists among the columns. Its duals, in [0, 1], are the Farkas duals of the master.
     central : bool
         Take duals from the middle of the optimal ones instead of a corner.
     perturbed : bool
-        Let covers be off by as much as `perturb` says, at a price: Table 4 of Babaki, Guns and Nijssen (2014).
+        Let covers have the slack of `perturb`, at a cost: Table 4 of Babaki, Guns and Nijssen (2014).
     """
 
     def __init__(
@@ -134,31 +134,31 @@ class Master:
         self._n_rest = self._program.n_columns
         if perturbed:
             self._program.add_columns(np.zeros(n_blocks), blocks, blocks, np.ones(n_blocks))
-        self._n_stand_in = self._program.n_columns
+        self._n_artificial = self._program.n_columns
 
     def perturb(self, theta: NDArray[np.float64], mu: float) -> None:
-        """Let the cover of each block be off by up to `mu`, at the price `theta`: duals are drawn towards `theta`."""
-        columns = np.arange(self._n_rest, self._n_stand_in, dtype=np.int32)
+        """Allow slack up to `mu` in the cover of each block at the cost `theta`, which attracts the duals."""
+        columns = np.arange(self._n_rest, self._n_artificial, dtype=np.int32)
         self._program.change_columns(columns, theta / self.scale, mu)
 
     def solve(self, budget: Budget) -> MasterSolution | None:
         """Solve with all columns of the pool; None when time ran out or the pool holds no cover."""
         self._take_up()
-        answer = self._program.solve(budget)
-        if answer.status != "optimal":
+        solution = self._program.solve(budget)
+        if solution.status != "optimal":
             return None
-        use = answer.x[self._n_stand_in :]
+        use = solution.x[self._n_artificial :]
         return MasterSolution(
-            value=answer.value * self.scale,
-            duals=np.maximum(answer.duals[:-1], 0.0) * self.scale,
-            sigma=max(0.0, -float(answer.duals[-1])) * self.scale,
+            value=solution.value * self.scale,
+            duals=np.maximum(solution.duals[:-1], 0.0) * self.scale,
+            sigma=max(0.0, -float(solution.duals[-1])) * self.scale,
             use=np.where(use > 0.0, use, 0.0),
-            rest=float(answer.x[: self._n_rest].sum()),
+            rest=float(solution.x[: self._n_rest].sum()),
         )
 
     def _take_up(self) -> None:
         # Counted by the solver: an interrupted call leaves nothing half done.
-        known = self._program.n_columns - self._n_stand_in
+        known = self._program.n_columns - self._n_artificial
         new = self.pool.columns[known:]
         if not new:
             return
@@ -193,7 +193,7 @@ def exact_cover(columns: Iterable[Column], use: Iterable[float], n_blocks: int) 
 
 
 def togetherness(parts: Iterable[tuple[Column, float]], n_blocks: int) -> NDArray[np.float64]:
-    """How much each pair of blocks shares clusters in a fractional clustering, from 0 to 1."""
+    """Return the share, from 0 to 1, in which each pair of blocks shares a cluster in a fractional clustering."""
     together = np.zeros((n_blocks, n_blocks))
     for column, share in parts:
         together[np.ix_(column, column)] += share
@@ -243,7 +243,7 @@ def integer_master(
         row_high=np.append(np.full(n_blocks, np.inf), float(n_clusters)),
         integer=np.ones(len(columns), dtype=bool),
     )
-    answer = solve_binary(program, budget=budget)
-    if answer.x is None:
+    solution = solve_binary(program, budget=budget)
+    if solution.x is None:
         return None
-    return [column for column, x in zip(columns, answer.x, strict=True) if x > 0.5]
+    return [column for column, x in zip(columns, solution.x, strict=True) if x > 0.5]
