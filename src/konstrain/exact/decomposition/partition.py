@@ -20,6 +20,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from konstrain import _core
 from konstrain._tolerances import SUM_RELATIVE
 from konstrain.constraints.problem import Problem
+from konstrain.exact.sdp.spectral import one_blas_thread_always
 from konstrain.kmeans.distances import center_sums, default_threads
 from konstrain.links import LinkGraph
 from konstrain.stop import UNLIMITED, Budget
@@ -173,10 +174,12 @@ class Partition:
         if self.problem.mean.shape[1] < self.problem.n_clusters:
             return self._scatter
         rows = np.asarray(self.problem.mean, dtype=np.float64)
-        off_plane = [
-            _distance_to_planes(rows[blocks], self.problem.weight[blocks], self.problem.n_clusters - 1)
-            for blocks in self
-        ]
+        # One thread: small products gain nothing from more, and the last digits do not depend on their number.
+        with one_blas_thread_always():
+            off_plane = [
+                _distance_to_planes(rows[blocks], self.problem.weight[blocks], self.problem.n_clusters - 1)
+                for blocks in self
+            ]
         return np.asarray(self._scatter + off_plane)
 
     @cached_property
