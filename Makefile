@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist worksteal
 SOURCES := $(shell find src/cpp tests/kernels CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: demo test test-quick test-slow lint format sanitize odr perf docs examples pictures clean
+.PHONY: demo test test-quick test-slow coverage lint format sanitize odr perf docs examples pictures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/konstrain demo
@@ -22,6 +22,10 @@ test-quick: $(VENV)/.installed
 # Everything, with more examples of each property.
 test-slow: $(VENV)/.installed
 	KONSTRAIN_PROBLEMS=2000 KONSTRAIN_EXAMPLES=200 $(PYTEST)
+
+# Lines and branches of the package that the tests run.
+coverage: $(VENV)/.installed
+	$(PYTEST) -m "not slow" --cov --cov-report=term --cov-report=html:build/coverage
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
