@@ -22,7 +22,7 @@ from digits_links import N_CLUSTERS, linked_digits
 from konstrain import count_violations
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.baselines import COPKMeans, MPCKMeans, PCKMeans
-from konstrain.baselines._farthest import farthest_pair
+from konstrain.baselines.mpck_means import farthest_pair
 from report import Row, main
 from sections import baselines_dils
 from timing import cpu_seconds, run_alone_once

@@ -61,7 +61,6 @@ _HOME_OF = {
             "LagrangianKMeans",
             "LinkMetric",
             "MatchingKMeans",
-            "MixedGroups",
         ),
         "exact.certificate": ("Certificate", "certify", "lower_bound"),
         "exceptions": ("DeadEndError", "FileError", "InfeasibleError", "NotProvenWarning", "UndecidedError"),

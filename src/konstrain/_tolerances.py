@@ -66,3 +66,6 @@ NULL_EIGENVALUE = 1e-10
 
 # An exchange between mixed groups that gains less, relative to all variance, is rounding.
 GAIN_RELATIVE = 1e-12
+
+# Affinities that differ by more than this, relative to the largest, are not symmetric: rounding leaves far less.
+SYMMETRIC = 1e-8

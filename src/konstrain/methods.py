@@ -8,7 +8,7 @@ from typing import Any
 
 from konstrain._messages import did_you_mean
 
-# What a method can be told; the first group belongs to `fit`, the second to the constructor.
+# Arguments that methods take; the first group belongs to `fit`, the second to the constructor.
 TO_FIT = ("must_link", "cannot_link", "demand", "sample_weight", "category")
 TO_CONSTRUCTOR = (
     *("size_min", "size_max", "share_min", "share_max", "share_tolerance"),

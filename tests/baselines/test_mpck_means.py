@@ -8,9 +8,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
 from konstrain.baselines import MPCKMeans
-from konstrain.baselines._base import LinkedRows, Pairs
-from konstrain.baselines._farthest import farthest_pair
-from konstrain.baselines.mpck_means import MetricLoop, metric_costs
+from konstrain.baselines._base import LinkedRows, WeightedPairs
+from konstrain.baselines.mpck_means import MetricLoop, farthest_pair, metric_costs
 from konstrain.datasets import sample_ganji
 
 N, K, D, W = 30, 3, 4, 0.7
@@ -21,7 +20,8 @@ def problem(seed, shared=False):
     X = rng.normal(size=(N, D)) * [1.0, 3.0, 0.5, 2.0]
     links = sample_ganji(rng.integers(K, size=N), 24, random_state=seed).links
     must, cannot = (
-        Pairs(links[kind].astype(np.int32), rng.uniform(0.2, 1.0, 12)) for kind in ("must_link", "cannot_link")
+        WeightedPairs(links[kind].astype(np.int32), rng.uniform(0.2, 1.0, 12))
+        for kind in ("must_link", "cannot_link")
     )
     loop = MetricLoop(LinkedRows(X, K, must, cannot), W, shared, 1e-6, 50)
     labels = rng.integers(K, size=N).astype(np.int32)

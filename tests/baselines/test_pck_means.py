@@ -1,5 +1,7 @@
 """PCK-Means: its price list, an objective that never rises, neighborhoods and what they entail."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,9 +9,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from konstrain.baselines import MPCKMeans, PCKMeans
-from konstrain.baselines._base import LinkedRows, Pairs
+from konstrain.baselines._base import LinkedRows, WeightedPairs
 from konstrain.baselines._neighborhoods import Neighborhoods
 from konstrain.baselines.pck_means import PenaltyLoop
+from konstrain.constraints import pairs
 from konstrain.datasets import sample_ganji
 
 
@@ -17,7 +20,10 @@ def linked(X, n_clusters, must=(), cannot=(), must_weight=None):
     pairs = [np.array(p, dtype=np.int32).reshape(-1, 2) for p in (must, cannot)]
     weight = np.ones(len(pairs[0])) if must_weight is None else np.array(must_weight, dtype=float)
     return LinkedRows(
-        np.array(X, dtype=float), n_clusters, Pairs(pairs[0], weight), Pairs(pairs[1], np.ones(len(pairs[1])))
+        np.array(X, dtype=float),
+        n_clusters,
+        WeightedPairs(pairs[0], weight),
+        WeightedPairs(pairs[1], np.ones(len(pairs[1]))),
     )
 
 
@@ -146,7 +152,7 @@ def test_too_few_neighborhoods_are_topped_up_with_a_row_apart_from_all():
 
 @pytest.mark.parametrize("method", [PCKMeans, MPCKMeans])
 def test_too_many_entailed_links_are_refused(method, monkeypatch):
-    monkeypatch.setattr("konstrain.baselines._neighborhoods.MAX_PAIRS", 5)
+    monkeypatch.setattr(pairs, "PARAMS", replace(pairs.PARAMS, max_pairs=5))
     X, chain = np.arange(8.0)[:, None], [(i, i + 1) for i in range(5)]
     with pytest.raises(ValueError, match="the links entail 15 links, more than the 5 that are handled"):
         method(2).fit(X, must_link=chain)

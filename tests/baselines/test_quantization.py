@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from konstrain import _core
 from konstrain.baselines import CVQE, LCVQE
-from konstrain.baselines._base import LinkedRows, Pairs
+from konstrain.baselines._base import LinkedRows, WeightedPairs
 
 pairs = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda p: p[0] != p[1]), max_size=8)
 clusters = st.integers(2, 4)
@@ -23,7 +23,7 @@ def squared(a, b):
 def made(seed, k, must, cannot):
     rng = np.random.default_rng(seed)
     X, centers = rng.normal(size=(10, 2)), rng.normal(size=(k, 2))
-    both = (Pairs(np.array(p, dtype=np.int32).reshape(-1, 2), np.ones(len(p))) for p in (must, cannot))
+    both = (WeightedPairs(np.array(p, dtype=np.int32).reshape(-1, 2), np.ones(len(p))) for p in (must, cannot))
     return LinkedRows(X, k, *both), centers, rng.integers(k, size=10).astype(np.int32)
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from konstrain.comparison.instance import Instance
-from konstrain.comparison.measures import MEASURES, Outcome, Taken, measure
+from konstrain.comparison.measures import MEASURES, Instance, Outcome, Taken, measure
 from konstrain.metrics import sum_of_squares, touched_rows
 
 

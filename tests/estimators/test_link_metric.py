@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from konstrain import ConstrainedKMeans, LinkMetric
 from konstrain.constraints.inputs import read_links
 from konstrain.datasets import sample_babaki
-from konstrain.estimators._metric_guard import choose_kind
+from konstrain.estimators._metric_choice import choose_kind
 from konstrain.estimators.link_metric import KINDS
 from konstrain.stop import Budget
 

@@ -1,18 +1,16 @@
 """The methods that papers compare with, under their published names; links may end broken, and are counted."""
 
-from konstrain.baselines.balanced_kmeans import BalancedKMeans
 from konstrain.baselines.bcls import BCLS
 from konstrain.baselines.cksc import CKSC
 from konstrain.baselines.constrained_spectral import ConstrainedSpectral
 from konstrain.baselines.cop_kmeans import COPKMeans
-from konstrain.baselines.cvqe import CVQE
+from konstrain.baselines.cvqe import CVQE, LCVQE
 from konstrain.baselines.dils import DILS
 from konstrain.baselines.greedy_kmeans import GreedyKMeans
-from konstrain.baselines.lcvqe import LCVQE
-from konstrain.baselines.min_size_kmeans import MinSizeKMeans
 from konstrain.baselines.mpck_means import MPCKMeans
 from konstrain.baselines.pck_means import PCKMeans
 from konstrain.baselines.relaxed_kmeans import RelaxedKMeans
+from konstrain.baselines.sized_kmeans import BalancedKMeans, MinSizeKMeans
 
 # Alphabetical: ruff takes names in capitals for constants and would put them first.
 __all__ = [  # noqa: RUF022

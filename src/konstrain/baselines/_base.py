@@ -37,7 +37,7 @@ from konstrain.metrics import Violations, count_violations
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class WeightedPairs:
     """Links of one kind: `rows` of shape (n_pairs, 2), and the `weight` of each, 1 where no confidence was given."""
 
     rows: NDArray[np.int32]
@@ -63,7 +63,7 @@ class LinkedRows:
         Validated rows.
     n_clusters : int
         Number of clusters.
-    must, cannot : Pairs
+    must, cannot : WeightedPairs
         Links, those that partial labels imply included.
     n_threads : int
         Threads of the distance kernels; the result does not depend on it.
@@ -71,8 +71,8 @@ class LinkedRows:
 
     X: Any
     n_clusters: int
-    must: Pairs
-    cannot: Pairs
+    must: WeightedPairs
+    cannot: WeightedPairs
     n_threads: int = 1
 
     @property
@@ -214,8 +214,8 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         return LinkedRows(
             X,
             self.n_clusters,
-            must=Pairs.read("must_link", asked.must_link, n_samples, same),
-            cannot=Pairs.read("cannot_link", asked.cannot_link, n_samples, different),
+            must=WeightedPairs.read("must_link", asked.must_link, n_samples, same),
+            cannot=WeightedPairs.read("cannot_link", asked.cannot_link, n_samples, different),
             n_threads=default_threads(),
         )
 
@@ -291,3 +291,13 @@ class BaseCenterClusterer(CentersMixin, BaseRowClusterer):
         X = self._validate_new(X)
         centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
         return distances.nearest_pass(X, None, centers, n_threads=default_threads())[0]
+
+
+# Double precision throughout: these methods factor matrices, or add up many small changes.
+DENSE: dict[str, Any] = {"dtype": np.float64, "order": "C"}
+
+
+def shared_rules(*names: str) -> dict[str, list[Any]]:
+    """Return the base's rules for these parameters; not every method has all of them."""
+    rules: dict[str, list[Any]] = BaseRowClusterer._parameter_constraints
+    return {name: rules[name] for name in names}

@@ -13,11 +13,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from konstrain._sklearn import Interval, StrOptions
-from konstrain.baselines._base import BaseRowClusterer, LinkedRows, RowClustering
-from konstrain.baselines._dense import DENSE, shared_rules
-
-# Affinities that differ by more than this, relative to the largest, are not symmetric: rounding leaves far less.
-SYMMETRIC = 1e-8
+from konstrain._tolerances import SYMMETRIC
+from konstrain.baselines._base import DENSE, BaseRowClusterer, LinkedRows, RowClustering, shared_rules
 
 
 @dataclass(frozen=True, eq=False)

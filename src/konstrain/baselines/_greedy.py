@@ -19,14 +19,14 @@ from konstrain.links import LinkGraph
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class GreedyBlocks:
     """Must-linked rows as blocks, and the conflicts between blocks; a conflict within one block is left aside."""
 
     rows: LinkedRows
     problem: Problem
 
     @classmethod
-    def of(cls, rows: LinkedRows) -> "Blocks":
+    def of(cls, rows: LinkedRows) -> "GreedyBlocks":
         """Merge must-linked rows."""
         cannot = rows.cannot.rows
         # Given as soft links, which may contradict must-links: `on_failure` decides later whether that is an error.
@@ -87,20 +87,20 @@ class BaseGreedyClusterer(BaseCenterClusterer):
     on_failure: str
 
     @abstractmethod
-    def _costs(self, blocks: Blocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _costs(self, blocks: GreedyBlocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost of each block at each center."""
 
     @abstractmethod
-    def _order(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.int32]:
-        """Order in which one run looks at the blocks."""
+    def _order(self, blocks: GreedyBlocks, rng: np.random.Generator) -> NDArray[np.int32]:
+        """Order in which one run assigns the blocks."""
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], GreedyClustering]:
-        blocks = Blocks.of(rows)
+        blocks = GreedyBlocks.of(rows)
         if self.on_failure == "raise":
             blocks.refuse_contradictions()
         return lambda seed: self._run(blocks, seed)
 
-    def _run(self, blocks: Blocks, seed: int) -> GreedyClustering:
+    def _run(self, blocks: GreedyBlocks, seed: int) -> GreedyClustering:
         rows, problem, conflicts = blocks.rows, blocks.problem, blocks.conflicts
         stops = self.on_failure == "raise"
         never = np.full(conflicts.indices.size, np.inf)

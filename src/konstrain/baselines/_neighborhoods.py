@@ -8,9 +8,8 @@ from itertools import chain, repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.baselines._base import LinkedRows, Pairs
-from konstrain.constraints import Problem
-from konstrain.constraints.pairs import MAX_PAIRS
+from konstrain.baselines._base import LinkedRows, WeightedPairs
+from konstrain.constraints import Problem, pairs
 from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 
@@ -56,9 +55,10 @@ class Neighborhoods:
         first, second, _ = LinkGraph.from_edges(self.problem.n_blocks, *across[~contradicts].T).edges
         sizes = np.diff(self.problem.block_indptr)
         n_pairs = int((sizes * (sizes - 1) // 2).sum() + (sizes[first] * sizes[second]).sum())
-        if n_pairs > MAX_PAIRS:
+        most = pairs.PARAMS.max_pairs
+        if n_pairs > most:
             raise ValueError(
-                f"the links entail {n_pairs} links, more than the {MAX_PAIRS} that are handled; use closure=False"
+                f"the links entail {n_pairs} links, more than the {most} that are handled; use closure=False"
             )
         within = [members[np.column_stack(np.triu_indices(members.size, 1))] for members in self.members]
         between = [self._all_pairs(a, b) for a, b in zip(first, second, strict=True)]
@@ -158,9 +158,9 @@ class Neighborhoods:
         return mean, np.sqrt(np.maximum(variance, 0.0))
 
 
-def _with_unsure(entailed: list[NDArray[np.int32]], given: Pairs) -> Pairs:
+def _with_unsure(entailed: list[NDArray[np.int32]], given: WeightedPairs) -> WeightedPairs:
     unsure = given.weight < 1.0
     sure = np.concatenate([np.zeros((0, 2), dtype=np.int32), *entailed])
-    return Pairs(
+    return WeightedPairs(
         np.concatenate([sure, given.rows[unsure]]), np.concatenate([np.ones(len(sure)), given.weight[unsure]])
     )

@@ -4,20 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from konstrain._sklearn import Interval
-from konstrain.baselines._base import BaseRowClusterer, LinkedRows, RowClustering
-from konstrain.baselines._dense import DENSE
+from konstrain.baselines._base import DENSE, BaseRowClusterer, LinkedRows, RowClustering
 from konstrain.estimators.bc_kmeans import one_hot
 from konstrain.scaling import standardized
 
 # The penalty grows no further than this, as in the authors' program.
-MAX_PENALTY = 1e5
+MAX_PENALTY: Final = 1e5
 
 
 class BCLS(BaseRowClusterer):
@@ -68,7 +67,7 @@ class BCLS(BaseRowClusterer):
     Notes
     -----
     The labels of a run are its last ones. The objective does not choose among the iterations: with `balance` as
-    published, sizes weigh so much that random labels in equal numbers are hardly ever beaten on the way. It does
+    published, sizes outweigh the regression, and random labels in equal numbers are hardly ever beaten. It does
     choose among runs: with few features a run can end with all rows in one cluster, from where it does not come back
     (`W` is 0 then, and rows change clusters all together), and such runs have the largest objective. Runs begin with
     random labels in equal numbers. Balance is asked for, not promised.
@@ -227,7 +226,7 @@ class Multipliers:
         self.multipliers = np.zeros_like(self.Y)
 
     def run(self, max_iter: int) -> RowClustering:
-        """Make so many iterations; return the labels that they end with."""
+        """Make `max_iter` iterations; return the labels that they end with."""
         for _ in range(max_iter):
             self.step()
         # The method prescribes the number of iterations, so reaching it is no failure to converge.

@@ -148,7 +148,7 @@ class ConstrainedSpectral(BaseGraphClusterer):
         return super()._graph(rows)
 
     def _cuts(self, graph: Graph, rows: LinkedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the cheapest cuts, one fewer than clusters if there are so many, and what they cost."""
+        """Return the cheapest cuts, one fewer than clusters where there are enough, and what they cost."""
         Q = link_matrix(rows)
         if self.variant == "paper" or self.n_clusters == 2:
             Q = graph.scaled(Q)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._sklearn import StrOptions
-from konstrain.baselines._greedy import BaseGreedyClusterer, Blocks
+from konstrain.baselines._greedy import BaseGreedyClusterer, GreedyBlocks
 from konstrain.kmeans import distances
 
 
@@ -95,11 +95,11 @@ class COPKMeans(BaseGreedyClusterer):
         self.order = order
         self.on_failure = on_failure
 
-    def _costs(self, blocks: Blocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _costs(self, blocks: GreedyBlocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         problem = blocks.problem
         return distances.block_costs(problem.mean, problem.weight, centers, n_threads=blocks.rows.n_threads)
 
-    def _order(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.int32]:
+    def _order(self, blocks: GreedyBlocks, rng: np.random.Generator) -> NDArray[np.int32]:
         n_blocks = blocks.problem.n_blocks
         order = np.arange(n_blocks) if self.order == "given" else rng.permutation(n_blocks)
         return order.astype(np.int32)

@@ -1,12 +1,69 @@
-"""CVQE (Davidson & Ravi 2005): broken links cost the distance of two centers, and all pairs of clusters are tried."""
+"""CVQE (Davidson and Ravi 2005) and LCVQE (Pelleg and Baras 2007): broken links pull centers."""
+
+from abc import abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
-from konstrain.baselines._base import LinkedRows
-from konstrain.baselines._quantization import BaseQuantizer
+from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
 from konstrain.kmeans import distances
+
+
+class BaseQuantizer(BaseCenterClusterer):
+    """Base of CVQE and LCVQE: a subclass resolves links, says what broken ones cost, and how they pull centers."""
+
+    @abstractmethod
+    def _resolve(
+        self, rows: LinkedRows, costs: NDArray[np.float64], centers: NDArray[np.float64], labels: NDArray[np.int32]
+    ) -> None:
+        """Change the labels of rows whose links are broken, in place."""
+
+    @abstractmethod
+    def _pulls(
+        self, rows: LinkedRows, labels: NDArray[np.int32], centers: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """Return what broken links pull: clusters, the points they are pulled to, and how strongly."""
+
+    def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
+        return lambda seed: self._run(rows, seed)
+
+    def _run(self, rows: LinkedRows, seed: int) -> RowClustering:
+        centers = self._start(rows, seed)
+        labels = np.full(rows.n_samples, -1, dtype=np.int32)
+        converged, n_iter = False, 0
+        while n_iter < self.max_iter and not converged:
+            n_iter += 1
+            before, labels = labels, self._assign(rows, centers)
+            converged = np.array_equal(labels, before)
+            centers = self._pulled_centers(rows, labels, centers)
+        return RowClustering(labels, self._objective(rows, labels, centers), n_iter, converged, centers)
+
+    def _assign(self, rows: LinkedRows, centers: NDArray[np.float64]) -> NDArray[np.int32]:
+        costs = distances.block_costs(rows.X, None, centers, n_threads=rows.n_threads)
+        labels: NDArray[np.int32] = costs.argmin(axis=1).astype(np.int32)
+        if rows.n_clusters > 1:
+            self._resolve(rows, costs, centers, labels)
+        return labels
+
+    def _pulled_centers(
+        self, rows: LinkedRows, labels: NDArray[np.int32], centers: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Weighted means of the clusters' rows and of the points that broken links pull to."""
+        sums, weights = distances.center_sums(rows.X, None, labels, rows.n_clusters, n_threads=rows.n_threads)
+        cluster, points, strength = self._pulls(rows, labels, centers)
+        np.add.at(sums, cluster, strength[:, None] * points)
+        np.add.at(weights, cluster, strength)
+        moved = centers.copy()
+        moved[weights > 0] = sums[weights > 0] / weights[weights > 0, None]
+        return moved
+
+    def _objective(self, rows: LinkedRows, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
+        """Half the squared distances of rows to their centers and of pulled centers to what pulls them."""
+        cluster, points, strength = self._pulls(rows, labels, centers)
+        pulled = float(strength @ ((centers[cluster] - points) ** 2).sum(axis=1))
+        return 0.5 * (distances.own_costs(rows.X, None, labels, centers) + pulled)
 
 
 class CVQE(BaseQuantizer):
@@ -52,7 +109,7 @@ class CVQE(BaseQuantizer):
     the order given, must-links before cannot-links, and only a link that is broken at that moment moves its rows, so
     that a row in several links ends where the last broken one put it. Penalties and pulls are those of the links that
     the final labels break. As in the paper's sums, a broken must-link pulls the center of its first row only. The
-    objective may rise between iterations, for links are settled one by one; labels that no longer change end a run.
+    objective may rise between iterations, for links are resolved one by one; labels that no longer change end a run.
 
     References
     ----------
@@ -66,7 +123,7 @@ class CVQE(BaseQuantizer):
     ([0, 0, 1, 1, 1, 1], Violations(must_link=0, cannot_link=1))
     """
 
-    def _settle(
+    def _resolve(
         self, rows: LinkedRows, costs: NDArray[np.float64], centers: NDArray[np.float64], labels: NDArray[np.int32]
     ) -> None:
         separation = distances.block_costs(centers, None, centers)
@@ -85,3 +142,95 @@ class CVQE(BaseQuantizer):
         cluster = np.concatenate([labels[apart[:, 0]], shared])
         target = np.concatenate([labels[apart[:, 1]], separation.argmin(axis=1)[shared]])
         return cluster, centers[target], np.ones(cluster.size)
+
+
+class LCVQE(BaseQuantizer):
+    """LCVQE: CVQE made linear in the number of clusters, with penalties that know the rows.
+
+    A broken must-link stays, or one row joins the other; a broken cannot-link stays, or one row goes to its next
+    nearest center: whatever costs least. A must-link that stays broken costs a quarter of the squared distances of
+    its rows to each other's centers, a broken cannot-link half that of its outer row to its next nearest center, and
+    these centers are pulled to these rows [1]_.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    init : {"random", "k-means++"}, array-like of shape (n_clusters, n_features) or callable, default="random"
+        Where runs start: random rows, k-means++, given centers, or ``callable(X, n_clusters, random_state=...)``.
+    n_init : int, default=1
+        Number of runs from different seeds; the one with the least objective is kept.
+    max_iter : int, default=300
+        Most iterations of one run.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all randomness.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of each row.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Centers with the pull of broken links, hence not quite the means; an empty cluster keeps its last center.
+    objective_ : float
+        Half the squared distances of rows to their centers, plus the penalties of broken links.
+    inertia_ : float
+        Squared distances of the rows to the means of their clusters.
+    n_iter_ : int
+        Iterations of the best run.
+    violations_ : Violations
+        Broken links by kind, counted from the labels.
+    n_violations_ : int
+        Broken links.
+
+    Notes
+    -----
+    What the paper leaves open, and what we chose. Links are looked at in the order given, must-links before
+    cannot-links, and only those broken at that moment. For a cannot-link descriptions of the method differ in whether
+    only the row further from the center may leave; here either may. Penalties and pulls are those of the links that
+    the final labels break; the outer row of a broken cannot-link is the one further from the common center. The
+    objective may rise between iterations, for links are resolved one by one; labels that no longer change end a run.
+
+    References
+    ----------
+    .. [1] Pelleg, Baras (2007), "K-Means with Large and Noisy Constraint Sets", ECML.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [5.0], [6.0]]
+    >>> model = LCVQE(n_clusters=2, init=[[0.0], [6.0]]).fit(X, cannot_link=[(2, 3)])
+    >>> model.labels_.tolist(), model.n_violations_
+    ([0, 0, 0, 1], 0)
+    """
+
+    def _resolve(
+        self, rows: LinkedRows, costs: NDArray[np.float64], centers: NDArray[np.float64], labels: NDArray[np.int32]
+    ) -> None:
+        _core.lcvqe_pass(costs, rows.must.rows, rows.cannot.rows, labels)
+
+    def _pulls(
+        self, rows: LinkedRows, labels: NDArray[np.int32], centers: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        is_apart, is_together = rows.broken(labels)
+        apart = rows.must.rows[is_apart]
+        # With one cluster there is no other center to be pulled to.
+        together = rows.cannot.rows[is_together & (rows.n_clusters > 1)]
+        outer, next_nearest = _outer_rows(rows, together, labels, centers)
+        pulling = np.concatenate([apart[:, 1], apart[:, 0], outer])
+        cluster = np.concatenate([labels[apart[:, 0]], labels[apart[:, 1]], next_nearest])
+        strength = np.concatenate([np.full(apart.size, 0.5), np.ones(outer.size)])
+        return cluster, rows.points(pulling), strength
+
+
+def _outer_rows(
+    rows: LinkedRows, together: NDArray[np.int32], labels: NDArray[np.int32], centers: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the row further from the common center of each broken cannot-link, and its next nearest center."""
+    if not together.size:
+        return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
+    first, second = (distances.block_costs(rows.X[together[:, side]], None, centers) for side in (0, 1))
+    shared = labels[together[:, 0]]
+    at = np.arange(shared.size)
+    is_first = first[at, shared] >= second[at, shared]
+    costs = np.where(is_first[:, None], first, second)
+    costs[at, shared] = np.inf
+    return np.where(is_first, together[:, 0], together[:, 1]), costs.argmin(axis=1).astype(np.int32)

@@ -9,8 +9,7 @@ import numpy as np
 
 from konstrain import _core
 from konstrain._sklearn import Interval
-from konstrain.baselines._base import BaseRowClusterer, LinkedRows, RowClustering
-from konstrain.baselines._dense import DENSE, shared_rules
+from konstrain.baselines._base import DENSE, BaseRowClusterer, LinkedRows, RowClustering, shared_rules
 from konstrain.stop import Budget
 
 

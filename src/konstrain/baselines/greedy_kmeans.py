@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.baselines._greedy import BaseGreedyClusterer, Blocks
+from konstrain.baselines._greedy import BaseGreedyClusterer, GreedyBlocks
 from konstrain.kmeans import distances
 
 
@@ -79,10 +79,10 @@ class GreedyKMeans(BaseGreedyClusterer):
         super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.on_failure = on_failure
 
-    def _costs(self, blocks: Blocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _costs(self, blocks: GreedyBlocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         first = blocks.problem.first_rows
         return distances.block_costs(blocks.rows.X[first], None, centers, n_threads=blocks.rows.n_threads)
 
-    def _order(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.int32]:
+    def _order(self, blocks: GreedyBlocks, rng: np.random.Generator) -> NDArray[np.int32]:
         is_single = np.diff(blocks.problem.block_indptr) == 1
         return np.argsort(is_single, kind="stable").astype(np.int32)

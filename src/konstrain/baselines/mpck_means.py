@@ -13,12 +13,11 @@ from konstrain import _core
 from konstrain._sklearn import Interval, StrOptions
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
-from konstrain.baselines._farthest import farthest_pair
 from konstrain.baselines._neighborhoods import Neighborhoods
 from konstrain.estimators._conventions import ACCEPTED, weight_of
 
-# Differences of linked rows that are in memory at a time.
-CHUNK = 1 << 14
+# Rows or links compared at a time; larger takes more memory.
+CHUNK = 256
 
 
 class MPCKMeans(BaseCenterClusterer):
@@ -74,7 +73,7 @@ default="neighborhoods"
     Notes
     -----
     What the paper leaves open, and what we chose. Metrics are diagonal and start as the Euclidean one. The paper
-    mends singular metrics by adding a little to all features; here weights are limited (`least_variance`), and the
+    repairs singular metrics by adding a little to all features; here weights are limited (`least_variance`), and the
     update is the exact minimiser within the limit; a feature without any variance keeps weight 1. The two rows
     furthest apart, which measure a broken cannot-link, are found anew for each metric; that can raise the objective,
     and an iteration that does not lower it ends a run. Rows come in a random order, drawn for each sweep; sweeps are
@@ -396,3 +395,31 @@ def metric_costs(X: NDArray[Any], centers: NDArray[Any], weights: NDArray[np.flo
     costs = metric_distances(X, centers, weights)
     costs -= np.log(weights).sum(axis=1)
     return costs
+
+
+def farthest_pair(points: NDArray[np.float64]) -> tuple[int, int]:
+    """Return the numbers of two points at the largest Euclidean distance.
+
+    Two points are at most as far apart as their distances to the common mean together, so points are compared from
+    the outermost inwards, and only with those that could still make a new maximum.
+
+    Examples
+    --------
+    >>> farthest_pair(np.array([[0.0, 0.0], [1.0, 1.0], [-3.0, 0.0], [0.5, 0.0]]))
+    (2, 1)
+    """
+    centered = points - points.mean(axis=0)
+    radius = np.sqrt(np.einsum("ij,ij->i", centered, centered))
+    order = np.argsort(-radius, kind="stable")
+    centered, radius = centered[order], radius[order]
+    best, pair = 0.0, (0, 0)
+    for begin in range(0, len(points), CHUNK):
+        end = int(np.searchsorted(-radius, radius[begin] - best, side="right"))
+        if end <= begin:
+            break
+        ours = slice(begin, begin + CHUNK)
+        squared = radius[ours, None] ** 2 + radius[begin:end] ** 2 - 2.0 * (centered[ours] @ centered[begin:end].T)
+        i, j = np.unravel_index(squared.argmax(), squared.shape)
+        if squared[i, j] > best**2:
+            best, pair = float(np.sqrt(squared[i, j])), (begin + int(i), begin + int(j))
+    return int(order[pair[0]]), int(order[pair[1]])

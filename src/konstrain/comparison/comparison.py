@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from konstrain.comparison.instance import Instance
-from konstrain.comparison.measures import CLOCKED, MEASURES
+from konstrain.comparison.measures import CLOCKED, MEASURES, Instance, fit_and_measure
 from konstrain.comparison.records import Record, groups_of, values_of
-from konstrain.comparison.trial import fit_and_measure
 from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.methods import TO_CONSTRUCTOR, TO_FIT, Method, get_method
 
@@ -31,8 +29,8 @@ class Comparison:
     Attributes
     ----------
     rows : list of dict
-        One per run: method, seed, status ("done" or "failed"), reason, ignored (what the method was not told), and
-        the measures; None where one does not apply.
+        One per run: method, seed, status ("done" or "failed"), reason, ignored (constraints that the method does not
+        take), and the measures; None where one does not apply.
 
     Examples
     --------
@@ -123,7 +121,7 @@ def compare(
     n_clusters : int
         Number of clusters.
     must_link, cannot_link, size_min, size_max, demand, sample_weight : optional
-        Constraints as in `ConstrainedKMeans`. A method is told what it understands; `rows` name the rest, and broken
+        Constraints as in `ConstrainedKMeans`. A method gets what it understands; `rows` name the rest, and broken
         links, sizes and SSE are measured with them all the same.
     labels : array-like of shape (n_samples,), optional
         True classes: ARI and NMI are measured too. No method sees them.

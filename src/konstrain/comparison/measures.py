@@ -1,18 +1,46 @@
-"""What is measured of one run: each measure a function of its outcome, by name."""
+"""One method on one problem: a timed fit, and what is measured of it, by name."""
 
+import resource
+import sys
+import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, rand_score
 
-from konstrain.comparison.instance import Instance
 from konstrain.constraints.inputs import read_links
+from konstrain.methods import Method
 from konstrain.metrics import Violations, count_violations, sum_of_squares, touched_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """One problem as methods get it, and the truth that their answers are measured with.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows to cluster.
+    n_clusters : int
+        Number of clusters.
+    labels : array-like of shape (n_samples,), optional
+        True classes; only measures see them.
+    constraints : mapping
+        Arguments of `konstrain.methods.Method.fit`: must_link, cannot_link, size_min, size_max, ...
+    """
+
+    X: Any
+    n_clusters: int
+    labels: Any = None
+    constraints: Mapping[str, Any] = field(default_factory=dict)
+
 
 # Values that a clock or the operating system gives: two runs of the same row differ in these and in nothing else.
 CLOCKED = ("seconds", "cpu_seconds", "peak_mb")
@@ -69,7 +97,7 @@ def _share(broken: int, total: int) -> float | None:
     return broken / total if total else None
 
 
-def _told(name: str) -> Callable[[Outcome], Any]:
+def _attribute(name: str) -> Callable[[Outcome], Any]:
     """Read a fitted attribute that only some methods have."""
 
     def read(outcome: Outcome) -> Any:
@@ -86,7 +114,7 @@ def _sizes(outcome: Outcome) -> list[float]:
     return found
 
 
-def _share_room(outcome: Outcome) -> float | None:
+def _share_slack(outcome: Outcome) -> float | None:
     """Least share of a group in a cluster, less the share asked for: negative where a cluster has too little."""
     asked = outcome.instance.constraints
     if not isinstance(asked.get("share_min"), float):
@@ -161,11 +189,11 @@ _ALL = (
     Measure("sizes", "cluster sizes", 0, _sizes),
     Measure("smallest", "smallest cluster", 0, lambda o: min(_sizes(o))),
     Measure("largest", "largest cluster", 0, lambda o: max(_sizes(o))),
-    Measure("share_room", "least share above its bound", 6, _share_room),
-    Measure("lower_bound", "lower bound", 4, _told("lower_bound_")),
-    Measure("gap", "gap", 6, _told("gap_")),
-    Measure("proved", "proved", 3, _told("is_optimal_")),
-    Measure("prover", "bound that proved", 0, _told("prover_")),
+    Measure("share_room", "least share above its bound", 6, _share_slack),
+    Measure("lower_bound", "lower bound", 4, _attribute("lower_bound_")),
+    Measure("gap", "gap", 6, _attribute("gap_")),
+    Measure("proved", "proved", 3, _attribute("is_optimal_")),
+    Measure("prover", "bound that proved", 0, _attribute("prover_")),
     Measure("seconds", "seconds", 3, lambda o: o.taken.seconds),
     Measure("cpu_seconds", "processor seconds", 3, lambda o: o.taken.cpu_seconds),
     Measure("peak_mb", "peak memory, MB", 0, lambda o: o.taken.peak_mb),
@@ -193,3 +221,51 @@ def measure(outcome: Outcome, names: Iterable[str]) -> dict[str, Any]:
     {'sse': 0.5, 'broken_cl_share': 1.0, 'sizes': [2, 1]}
     """
     return {name: MEASURES[name].of(outcome) for name in names}
+
+
+_MEGABYTE: Final = 2**20
+
+
+def reset_peak() -> None:
+    """Start measuring the peak of memory anew, where the system can."""
+    marks = Path("/proc/self/clear_refs")
+    if marks.exists():
+        marks.write_text("5")
+
+
+def peak_megabytes() -> float:
+    """Most memory that this process has held since `reset_peak`, or ever where that does nothing."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+        return float(lines["VmHWM"].split()[0]) * 1024 / _MEGABYTE
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / _MEGABYTE
+
+
+def fit_and_measure(
+    instance: Instance,
+    method: Method,
+    measures: tuple[str, ...],
+    *,
+    params: Mapping[str, Any],
+    random_state: int,
+    time_limit: float | None,
+) -> dict[str, Any]:
+    """Fit a method and measure its answer; only the fit is timed."""
+    reset_peak()
+    with warnings.catch_warnings():
+        # What a warning would say (not proved, not converged) is among the measures.
+        warnings.simplefilter("ignore")
+        begun, cpu_begun = time.perf_counter(), time.process_time()
+        model = method.fit(
+            instance.X,
+            instance.n_clusters,
+            params=params,
+            random_state=random_state,
+            time_limit=time_limit,
+            **instance.constraints,
+        )
+        taken = Taken(time.perf_counter() - begun, time.process_time() - cpu_begun, peak_megabytes())
+    outcome = Outcome(instance, model, taken)
+    return measure(outcome, measures)

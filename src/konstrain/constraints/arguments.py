@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from konstrain._messages import term
 from konstrain.constraints.inputs import (
-    Amounts,
     Membership,
+    Resources,
     plain,
     read_amounts,
     read_limit,
@@ -117,7 +117,7 @@ def shows_constraints(function: Function) -> Function:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class PairSource:
     """Hard pairs that came in by one door: the argument's name, and its value where that is one number."""
 
     name: str
@@ -136,8 +136,8 @@ class Constraints:
     n_samples: int
     n_clusters: int
     X: Any
-    must: tuple[Source, ...]
-    cannot: tuple[Source, ...]
+    must: tuple[PairSource, ...]
+    cannot: tuple[PairSource, ...]
     soft_must: tuple[NDArray[np.int32], NDArray[np.float64]]
     soft_cannot: tuple[NDArray[np.int32], NDArray[np.float64]]
     groups: Membership | None
@@ -147,7 +147,7 @@ class Constraints:
     demand: NDArray[np.float64] | None
     sample_weight: NDArray[np.float64] | None
     nonempty: bool
-    amounts: Amounts | None = None
+    amounts: Resources | None = None
     attributes: tuple[Attribute, ...] = ()
 
     @classmethod
@@ -177,11 +177,11 @@ class Constraints:
             n_samples=n,
             n_clusters=k,
             X=X,
-            must=_not_empty(Source("must_link", must.hard), _from_limit("separation_min", separation, X)),
+            must=_not_empty(PairSource("must_link", must.hard), _from_limit("separation_min", separation, X)),
             cannot=_not_empty(
-                Source("cannot_link", cannot.hard),
+                PairSource("cannot_link", cannot.hard),
                 _from_limit("diameter_max", diameter, X),
-                None if label_of is None else Source("labels", _label_pairs(label_of, k)),
+                None if label_of is None else PairSource("labels", _label_pairs(label_of, k)),
             ),
             soft_must=(must.soft, must.confidence),
             soft_cannot=(cannot.soft, cannot.confidence),
@@ -207,7 +207,7 @@ class Constraints:
         return demand_rounding(self.demand, self.n_samples)
 
 
-def _not_empty(*sources: Source | None) -> tuple[Source, ...]:
+def _not_empty(*sources: PairSource | None) -> tuple[PairSource, ...]:
     return tuple(source for source in sources if source is not None and source.pairs.shape[0])
 
 
@@ -216,11 +216,11 @@ def _single_column(demand: Any) -> Any:
     return np.asarray(demand)[:, 0] if np.ndim(demand) == 2 and np.shape(demand)[1] == 1 else demand
 
 
-def _from_limit(name: str, limit: float | None, X: Any) -> Source | None:
+def _from_limit(name: str, limit: float | None, X: Any) -> PairSource | None:
     if limit is None:
         return None
     find = pairs_beyond_diameter if name == "diameter_max" else pairs_within_separation
-    return Source(name, find(X, limit), limit)
+    return PairSource(name, find(X, limit), limit)
 
 
 def _label_pairs(labels: Membership, n_clusters: int) -> NDArray[np.int32]:

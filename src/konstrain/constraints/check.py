@@ -1,7 +1,7 @@
 """Whether constraints can be satisfied, and what they imply, without clustering and without raising."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ from konstrain.links import LinkGraph
 from konstrain.rounding import widened
 from konstrain.stop import Budget
 
-# Of each kind; a wrong column of groups can contradict thousands of pairs.
-MAX_FINDINGS = 10
+# Of each kind, as documented; a wrong column of groups can contradict thousands of pairs.
+MAX_FINDINGS: Final = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +33,13 @@ class CheckResult:
     Parameters
     ----------
     feasible : bool or None
-        True: some clustering satisfies the hard constraints; False: none does; None: not decided.
+        True: some clustering satisfies the hard constraints; False: none does; None: not known in time.
     findings : list of Finding
         The clashes found, at most 10 of each kind: contradictions, sizes, too few clusters.
     n_omitted : int
         Number of further contradictions and conflict components that need more clusters.
     undecided : list of str
-        What could not be decided, in words.
+        What is not known in time, as messages.
     n_samples, n_clusters, n_blocks : int
         Number of rows, of clusters, and of blocks that rows form under the must-links.
     largest_block : ndarray of int32
@@ -58,7 +58,7 @@ class CheckResult:
     n_soft_must_links, n_soft_cannot_links : int
         Number of soft links given.
     n_soft_kept, n_soft_broken : int
-        Number of soft links that hard ones have decided already, for and against.
+        Number of soft links that hard links keep, or break, in every clustering.
     resources, shares : tuple of str
         What each cluster may hold of each resource, and which share of each group; in words.
 
@@ -92,12 +92,12 @@ class CheckResult:
     shares: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        verdict = {True: "feasible", False: "infeasible", None: "not decided"}[self.feasible]
+        verdict = {True: "feasible", False: "infeasible", None: "undecided"}[self.feasible]
         lines = [f"{verdict}: {counted(self.n_samples, 'row')}, {counted(self.n_clusters, 'cluster')}"]
         lines += [f"- {finding.reason}: {finding.message}" for finding in self.findings]
         if self.n_omitted:
             lines.append(f"- and {self.n_omitted} more")
-        lines += [f"- not decided: {words}" for words in self.undecided]
+        lines += [f"- undecided: {message}" for message in self.undecided]
         largest = counted(self.largest_block.size, "row")
         lines.append(f"blocks: {self.n_blocks}, the largest of {largest}{self._largest_words()}")
         implied = f"{counted(self.n_must_links, 'must-link')}, {counted(self.n_cannot_links, 'cannot-link')}"
@@ -175,8 +175,8 @@ def check(X_or_n: Any, n_clusters: int, *, time_limit: float | None = 5.0, **ask
             findings = [combination(constraints)]
         elif fitting is None:
             undecided.append("whether sizes, shares, blocks and conflicts fit together; each of them alone does")
-    told = sum(finding.reason == "contradiction" for finding in findings)
-    omitted = conflicts.n_broken - told + coloring.n_uncolorable - len(coloring.findings)
+    n_contradictions = sum(finding.reason == "contradiction" for finding in findings)
+    omitted = conflicts.n_broken - n_contradictions + coloring.n_uncolorable - len(coloring.findings)
     return CheckResult(
         feasible=False if findings else None if undecided else True,
         findings=findings,
@@ -249,12 +249,12 @@ def _range_words(sizes: NDArray[np.float64]) -> str:
     return f"{low:g}" if low == high else f"{low:g}..{high:g}"
 
 
-# The attempt looks at every cluster for every block.
+# The attempt compares every cluster for every block; more blocks take longer before the engines begin.
 _MAX_STEPS = 20_000
 
 
 def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, budget: Budget) -> bool | None:
-    """Whether some labels keep all sizes, resources, shares and conflicts; None: not decided.
+    """Whether some labels keep all sizes, resources, shares and conflicts; None: not known in time.
 
     Each of them alone is possible.
     """
@@ -262,7 +262,7 @@ def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, bud
     if resources is None and _fit_simply(constraints, blocks, graph):
         return True
     demand = blocks.total(constraints.demand)
-    question = AssignmentProblem(
+    problem = AssignmentProblem(
         costs=np.zeros((blocks.n_blocks, constraints.n_clusters)),
         links=graph,
         demand=None if (demand == 1.0).all() else demand,
@@ -272,7 +272,7 @@ def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, bud
         resources=resources,
     )
     try:
-        assign_by(question, budget=budget)
+        assign_by(problem, budget=budget)
     except InfeasibleError:
         return False
     except UndecidedError:
@@ -309,20 +309,20 @@ def _pack(
     *,
     nonempty: bool,
 ) -> bool:
-    """Place blocks one by one, large and conflicting ones first, where most is missing or most room is left."""
+    """Place blocks one by one, large and conflicting ones first, where most is missing or most capacity remains."""
     label = np.full(demand.size, -1, dtype=np.int32)
-    room, missing = high.copy(), low.copy()
+    remaining, missing = high.copy(), low.copy()
     for block in np.lexsort((-np.diff(graph.indptr), -demand)):
         neighbours = graph.indices[graph.indptr[block] : graph.indptr[block + 1]]
-        allowed = room >= demand[block]
+        allowed = remaining >= demand[block]
         taken = label[neighbours]
         allowed[taken[taken >= 0]] = False
         if not allowed.any():
             return False
-        wish = np.where(missing > 0, missing + high.max() + 1.0, room)
+        wish = np.where(missing > 0, missing + high.max() + 1.0, remaining)
         j = int(np.argmax(np.where(allowed, wish, -np.inf)))
         label[block] = j
-        room[j] -= demand[block]
+        remaining[j] -= demand[block]
         missing[j] -= demand[block]
     filled = not nonempty or np.unique(label).size == low.size
     return bool((missing <= 0).all()) and filled

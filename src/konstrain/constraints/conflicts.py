@@ -142,7 +142,7 @@ def _codes_here(
 
 @dataclass(frozen=True)
 class ColoringVerdict:
-    """Components that cannot be coloured (`findings`, at most the cap of them) and how many were not decided."""
+    """Components that cannot be coloured (`findings`, at most the cap of them) and how many are not known in time."""
 
     findings: list[Finding]
     n_uncolorable: int
@@ -152,7 +152,7 @@ class ColoringVerdict:
 def judge_coloring(
     constraints: Constraints, blocks: Blocks, graph: LinkGraph, budget: Budget, *, cap: int
 ) -> ColoringVerdict:
-    """Decide each connected component of the conflicts within the time that is left."""
+    """Colour each connected component of the conflicts within the time that is left."""
     # More colours than blocks are never needed; the kernel counts them in 32 bits.
     k = min(constraints.n_clusters, graph.n_blocks)
     component, verdict = _core.color_components(graph.indptr, graph.indices, k, budget.remaining())

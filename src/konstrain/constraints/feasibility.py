@@ -13,7 +13,7 @@ from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.closure import Blocks, Conflicts
 from konstrain.constraints.conflicts import ColoringVerdict, judge_coloring, must_link_paths
 from konstrain.constraints.findings import Finding, SizeSums, contradiction, listed_rows
-from konstrain.constraints.inputs import Amounts
+from konstrain.constraints.inputs import Resources
 from konstrain.constraints.shares import Attribute
 from konstrain.stop import Budget
 
@@ -113,7 +113,7 @@ def sum_findings(constraints: Constraints, demand: NDArray[np.float64]) -> Itera
         )
         yield Finding(_reason(constraints), message, SizeSums(float(low.sum()), total))
     least = np.zeros(constraints.n_clusters) if low is None else low
-    # Without a size_min there is nothing to lower: more clusters than blocks are told by `_empty_clusters`.
+    # Without a size_min there is nothing to lower: more clusters than blocks are a finding of `_empty_clusters`.
     if constraints.nonempty and least.any() and least.sum() <= total + slack < np.maximum(least, demand.min()).sum():
         needed = float(np.maximum(least, demand.min()).sum())
         message = (
@@ -154,8 +154,8 @@ def _large_blocks(constraints: Constraints, blocks: Blocks, demand: NDArray[np.f
     _, high = whole_sizes(constraints, demand)
     if high is None:
         return
-    room = np.sort(high)[::-1]
-    wide = room * (1 + constraints.demand_rounding)
+    limits = np.sort(high)[::-1]
+    wide = limits * (1 + constraints.demand_rounding)
     order = np.argsort(-demand, kind="stable")
     order = order[demand[order] > wide[0] / 2]
     too_large = order[demand[order] > wide[0]]
@@ -165,13 +165,13 @@ def _large_blocks(constraints: Constraints, blocks: Blocks, demand: NDArray[np.f
         tied = " (tied by must-links)" if rows.size > 1 else ""
         message = (
             f"the block of rows {listed_rows(rows)}{tied} {counts}, more than the largest {term('size_max')} "
-            f"{room[0]:g}; "
+            f"{limits[0]:g}; "
             f"raise {term('size_max')} or split the block."
         )
-        yield Finding(_reason(constraints), message, SizeSums(float(demand[block]), float(room[0]), _rows(rows)))
+        yield Finding(_reason(constraints), message, SizeSums(float(demand[block]), float(limits[0]), _rows(rows)))
     order = order[too_large.size :]
     fits = np.zeros(order.size, dtype=bool)
-    count = min(order.size, room.size)
+    count = min(order.size, limits.size)
     fits[:count] = demand[order[:count]] <= wide[:count]
     if not fits.all():
         last = int(np.flatnonzero(~fits)[0])
@@ -179,7 +179,7 @@ def _large_blocks(constraints: Constraints, blocks: Blocks, demand: NDArray[np.f
         enough = int((wide >= least).sum())
         message = (
             f"{last + 1} blocks (of rows {listed_rows(blocks.first_rows[group])}) count at least {least:g} each, so "
-            f"no two of them share a cluster of {term('size_max')} {room[0]:g}, but only {enough} clusters can "
+            f"no two of them share a cluster of {term('size_max')} {limits[0]:g}, but only {enough} clusters can "
             "hold one; raise "
             f"{term('size_max')} or ask for more clusters."
         )
@@ -202,23 +202,23 @@ def _overall_shares(attribute: Attribute) -> Iterator[Finding]:
     counts, shares = attribute.counts, attribute.shares
     n = int(counts.sum())
     for v in range(len(attribute.values)):
-        told = f"{counts[v]} of {n} rows are {attribute.words(v)} ({shares[v]:.3g} of them)"
+        fact = f"{counts[v]} of {n} rows are {attribute.words(v)} ({shares[v]:.3g} of them)"
         if shares[v] < attribute.low[v] * (1.0 - TOTAL_RELATIVE):
             message = (
-                f"{told}: clusters that each hold a share of at least {attribute.low[v]:.4g} cannot hold all rows; "
+                f"{fact}: clusters that each hold a share of at least {attribute.low[v]:.4g} cannot hold all rows; "
                 f"lower {term('share_min')}."
             )
             yield Finding("shares", message, SizeSums(attribute.low[v] * n, float(counts[v])))
         if shares[v] > attribute.high[v] * (1.0 + TOTAL_RELATIVE):
             message = (
-                f"{told}: clusters that each hold a share of at most {attribute.high[v]:.4g} cannot hold all of them;"
+                f"{fact}: clusters that each hold a share of at most {attribute.high[v]:.4g} cannot hold all of them;"
                 f" raise {term('share_max')}."
             )
             yield Finding("shares", message, SizeSums(float(counts[v]), attribute.high[v] * n))
 
 
 def _too_few_of_a_group(constraints: Constraints, attribute: Attribute) -> Iterator[Finding]:
-    """Clusters need whole rows: so many of the group in each, given how small the clusters may be."""
+    """Clusters need whole rows: each a number of the group that follows from how small clusters may be."""
     n, k = constraints.n_samples, constraints.n_clusters
     least = np.full(k, 1.0 if constraints.nonempty else 0.0)
     if constraints.size_min is not None and constraints.demand is None:
@@ -239,7 +239,7 @@ def _too_few_of_a_group(constraints: Constraints, attribute: Attribute) -> Itera
                 yield Finding("shares", message, SizeSums(float(needed), float(having)))
 
 
-def sums_of_resource(held: Amounts, resource: int, total: float) -> Iterator[Finding]:
+def sums_of_resource(held: Resources, resource: int, total: float) -> Iterator[Finding]:
     """Yield what the bounds of all clusters add up to, where that does not fit what all rows hold."""
     name, n_clusters = held.names[resource], held.low.shape[0]
     least, most = float(np.maximum(held.low[:, resource], 0.0).sum()), float(held.high[:, resource].sum())
@@ -263,15 +263,15 @@ def _amounts(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
         return
     for r, name in enumerate(held.names):
         yield from sums_of_resource(held, r, float(held.values[:, r].sum()))
-        amount, room = blocks.total(held.values[:, r]), float(held.high[:, r].max())
+        amount, most = blocks.total(held.values[:, r]), float(held.high[:, r].max())
         block = int(amount.argmax())
-        if amount[block] > room * (1.0 + TOTAL_RELATIVE):
+        if amount[block] > most * (1.0 + TOTAL_RELATIVE):
             rows = blocks.rows_of(block)
             message = (
                 f"the block of rows {listed_rows(rows)} holds {amount[block]:g} of {name}, more than the largest "
-                f"{term('size_max')} {room:g}; raise it or split the block."
+                f"{term('size_max')} {most:g}; raise it or split the block."
             )
-            yield Finding("resources", message, SizeSums(float(amount[block]), room, tuple(rows.tolist())))
+            yield Finding("resources", message, SizeSums(float(amount[block]), most, tuple(rows.tolist())))
 
 
 def match_sizes(
@@ -280,7 +280,7 @@ def match_sizes(
     """Give each size bounds of its own that it keeps; None when that is impossible.
 
     An order that fits already stays. Else, from the smallest size on, each takes, of the bounds it has reached, those
-    that end first: whoever comes later is larger and has reached them too, so what remains suits it best (Glover's
+    that end first: later sizes are larger and have reached them too, so what remains suits it best (Glover's
     rule for matchings in convex graphs).
 
     Examples

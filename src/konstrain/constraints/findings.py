@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from konstrain._messages import row_term, term
 from konstrain.constraints.arguments import Constraints
@@ -149,7 +149,7 @@ class Finding:
 
 
 # Longer lists are cut in the middle of a sentence; the witness always has all of it.
-_SHOWN = 12
+_SHOWN: Final = 12
 
 
 def contradiction(constraints: Constraints, path: MustLinkPath) -> Finding:

@@ -5,7 +5,7 @@ import numbers
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from konstrain._sklearn import is_argument_of_fold
 Column = NDArray[Any]
 
 # Row numbers are kept as int32 to halve the memory of a million pairs.
-MAX_ROWS = 2**31 - 2
+MAX_ROWS: Final = 2**31 - 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ def usable_rows(X: Any) -> Any:
 
 
 def largest_value(n_terms: float) -> float:
-    """Return the magnitude up to which differences of two values may be squared and so many squares summed."""
+    """Return the magnitude up to which differences of two values may be squared and `n_terms` squares summed."""
     # Two values differ by at most twice that, and 4 = 2^2.
     return math.sqrt(sys.float_info.max / 4.0 / max(1.0, n_terms))
 
@@ -324,7 +324,7 @@ def _as_numbers(name: str, value: Any) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Amounts:
+class Resources:
     """Several resources at once: what each row holds of each, the bounds of each cluster, and their names."""
 
     values: NDArray[np.float64]
@@ -333,7 +333,7 @@ class Amounts:
     names: tuple[str, ...]
 
 
-def read_resources(demand: Any, size_min: Any, size_max: Any, n_samples: int, n_clusters: int) -> Amounts | None:
+def read_resources(demand: Any, size_min: Any, size_max: Any, n_samples: int, n_clusters: int) -> Resources | None:
     """Return demands of several resources with their bounds; None when there is but one resource."""
     if demand is None or len(np.shape(demand)) != 2 or np.shape(demand)[1] < 2:
         return None
@@ -346,7 +346,7 @@ def read_resources(demand: Any, size_min: Any, size_max: Any, n_samples: int, n_
         raise ValueError(f"demand[{row}, {column}] is {values[row, column]}; it must be finite and not negative")
     _refuse_infinite_sums("demand", values)
     names = resource_names(demand, values.shape[1])
-    return Amounts(values, *read_resource_bounds(size_min, size_max, n_clusters, len(names)), names)
+    return Resources(values, *read_resource_bounds(size_min, size_max, n_clusters, len(names)), names)
 
 
 def resource_names(demand: Any, n_resources: int) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Groups, labels and distance limits written out as pairs of rows."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,20 @@ from numpy.typing import NDArray
 
 from konstrain.constraints.inputs import Membership, is_sparse, read_limit, read_membership, read_rows
 
-# Beyond this many pairs their graph needs more than a gigabyte; a limit that implies more is usually a mistake.
-MAX_PAIRS = 50_000_000
+
+@dataclass(frozen=True)
+class PairParams:
+    """Settings of the search for pairs."""
+
+    # Most pairs; beyond, their graph takes more than a gigabyte, and the limit that implies them is mostly a mistake.
+    max_pairs: int = 50_000_000
+    # Most features for a tree of rows; in more dimensions it visits nearly every row anyway.
+    tree_dimensions: int = 16
+    # Distances computed at a time, 32 MB of doubles; larger takes more memory.
+    chunk: int = 4_000_000
+
+
+PARAMS = PairParams()
 
 
 def pairs_from_groups(groups: Any) -> NDArray[np.int32]:
@@ -64,8 +77,10 @@ def pairs_from_labels(labels: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]
 def representatives(labels: Membership, n_labels: int) -> NDArray[np.int32]:
     """Return the first rows of each two of the first `n_labels` labels."""
     count = n_labels * (n_labels - 1) // 2
-    if count > MAX_PAIRS:
-        raise ValueError(f"{n_labels} labels make {count} cannot-links, more than the {MAX_PAIRS} that are handled")
+    if count > PARAMS.max_pairs:
+        raise ValueError(
+            f"{n_labels} labels make {count} cannot-links, more than the {PARAMS.max_pairs} that are handled"
+        )
     first = labels.first_rows()[:n_labels].astype(np.int32)
     a, b = np.triu_indices(first.size, 1)
     return np.column_stack([first[a], first[b]])
@@ -76,12 +91,6 @@ def _chains(membership: Membership) -> NDArray[np.int32]:
     codes = membership.codes[order]
     linked = (codes[1:] == codes[:-1]) & (codes[1:] >= 0)
     return np.column_stack([order[:-1][linked], order[1:][linked]])
-
-
-# In more dimensions than this a tree visits nearly every point anyway.
-_TREE_DIMENSIONS = 16
-# Distances computed at a time: 32 MB of doubles.
-_CHUNK = 4_000_000
 
 
 def pairs_beyond_diameter(X: Any, diameter_max: float) -> NDArray[np.int32]:
@@ -106,7 +115,7 @@ def pairs_beyond_diameter(X: Any, diameter_max: float) -> NDArray[np.int32]:
     """
     limit = _limit("diameter_max", diameter_max)
     n_samples, X = _rows(X)
-    if not is_sparse(X) and X.shape[1] <= _TREE_DIMENSIONS:
+    if not is_sparse(X) and X.shape[1] <= PARAMS.tree_dimensions:
         tree = scipy.spatial.KDTree(X)
         within = (int(tree.count_neighbors(tree, limit)) - n_samples) // 2
         _refuse_too_many("diameter_max", limit, n_samples * (n_samples - 1) // 2 - within, "is")
@@ -149,11 +158,11 @@ def pairs_within_separation(X: Any, separation_min: float) -> NDArray[np.int32]:
     """
     limit = _limit("separation_min", separation_min)
     n_samples, X = _rows(X)
-    if not is_sparse(X) and X.shape[1] <= _TREE_DIMENSIONS:
+    if not is_sparse(X) and X.shape[1] <= PARAMS.tree_dimensions:
         return _close_pairs_by_tree(X, limit)
     found: list[NDArray[np.int32]] = []
     count = 0
-    step = max(1, _CHUNK // n_samples)
+    step = max(1, PARAMS.chunk // n_samples)
     for start in range(0, n_samples, step):
         rows, others = np.arange(start, min(start + step, n_samples)), np.arange(start, n_samples)
         near, far = np.nonzero(_distances(X, rows, others) < limit)
@@ -209,7 +218,7 @@ def _blocks_of_pairs(
         end = int(np.searchsorted(falling, reach[order[start]] - limit, side="left"))
         if end <= start + 1:
             return
-        step = max(1, _CHUNK // (end - start))
+        step = max(1, PARAMS.chunk // (end - start))
         yield order[start : start + step], order[start:end]
         start += step
 
@@ -233,9 +242,10 @@ def _distances(X: Any, rows: NDArray[np.intp], others: NDArray[np.intp]) -> NDAr
 
 
 def _refuse_too_many(name: str, limit: float, count: int, verb: str) -> None:
-    if count > MAX_PAIRS:
+    most = PARAMS.max_pairs
+    if count > most:
         raise ValueError(
-            f"{name}={limit:g} implies too many links: their number {verb} {count}, at most {MAX_PAIRS} are handled"
+            f"{name}={limit:g} implies too many links: their number {verb} {count}, at most {most} are handled"
         )
 
 

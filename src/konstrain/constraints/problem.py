@@ -15,7 +15,7 @@ from konstrain.assignment.rules import Rules
 from konstrain.constraints.arguments import ConstraintArguments, Constraints, shows_constraints
 from konstrain.constraints.closure import Blocks, Conflicts, SoftLinks
 from konstrain.constraints.feasibility import find_clashes
-from konstrain.constraints.inputs import Amounts, is_sparse, read_time_limit
+from konstrain.constraints.inputs import Resources, is_sparse, read_time_limit
 from konstrain.constraints.shares import Attribute, RuleName, RuleTable, bounded_attributes
 from konstrain.links import LinkGraph
 from konstrain.rounding import demand_rounding, unit_exponent, widened
@@ -58,14 +58,14 @@ class Problem:
     nonempty : bool
         Whether every cluster must receive at least one block.
     colorable : bool or None
-        Whether the conflicts are proved to leave room for n_clusters clusters; None: not decided in time.
+        Whether the conflicts are proved to allow n_clusters clusters; None: not known in time.
     sample_weight : ndarray of float64, shape (n_samples,), or None
-        Weight of each row, for methods that look inside blocks; None: 1 each.
+        Weight of each row, for methods that need the rows of blocks; None: 1 each.
     resources : Rules or None
         Bounds on several resources and on shares of groups, over blocks; sizes are not among them.
     rule_names : tuple of RuleName
         What each of its rules is about.
-    amounts : Amounts or None
+    amounts : Resources or None
         Several resources as they were given, by row.
     attributes : tuple of Attribute
         The groups whose shares are bounded, by row.
@@ -98,7 +98,7 @@ class Problem:
     sample_weight: NDArray[np.float64] | None = None
     resources: Rules | None = None
     rule_names: tuple[RuleName, ...] = ()
-    amounts: Amounts | None = None
+    amounts: Resources | None = None
     attributes: tuple[Attribute, ...] = ()
     _scaled: dict[float, LinkGraph | None] = field(default_factory=dict, repr=False)
 
@@ -142,8 +142,8 @@ class Problem:
         nonempty : bool, default=True
             Whether every cluster must receive at least one row.
         time_limit : float or None, default=1.0
-            Seconds for the question whether the conflicts leave room for n_clusters clusters, which is hard in
-            general; when they end it stays open and `colorable` is None.
+            Seconds to find out whether the conflicts allow n_clusters clusters, which is hard in general; when they
+            end it stays open and `colorable` is None.
 
         Returns
         -------

@@ -4,17 +4,17 @@ import math
 import numbers
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._messages import term
 from konstrain._tolerances import SHARE_SUM
-from konstrain.constraints.inputs import Amounts, membership_values, refuse_lazy
+from konstrain.constraints.inputs import Resources, membership_values, refuse_lazy
 
 # Values named in a message.
-_SHOWN = 6
+_SHOWN: Final = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +283,7 @@ class RuleTable:
     names: tuple[RuleName, ...]
 
     @classmethod
-    def of(cls, n_clusters: int, amounts: Amounts | None, attributes: tuple[Attribute, ...]) -> "RuleTable | None":
+    def of(cls, n_clusters: int, amounts: Resources | None, attributes: tuple[Attribute, ...]) -> "RuleTable | None":
         """Write down the rules; None where nothing of the kind is asked."""
         n_columns = 0 if amounts is None else len(amounts.names)
         rules: list[tuple[dict[int, float], NDArray[np.float64], NDArray[np.float64]]] = []

@@ -141,7 +141,7 @@ class RemoteProblem:
     resources: RemoteRules | None = None
     filling: RemoteRules | None = None
     # What these are about; resources have bounds and names here, and no rows.
-    amounts: inputs.Amounts | None = None
+    amounts: inputs.Resources | None = None
     attributes: tuple[Attribute, ...] = ()
 
     @property

@@ -11,7 +11,7 @@ from konstrain.constraints.arguments import ConstraintArguments, Constraints
 from konstrain.constraints.closure import Blocks
 from konstrain.constraints.feasibility import resource_findings, sums_of_resource
 from konstrain.constraints.findings import SizeSums
-from konstrain.constraints.inputs import Amounts, read_resource_bounds
+from konstrain.constraints.inputs import Resources, read_resource_bounds
 from konstrain.constraints.shares import Attribute, RuleTable, bounded, bounded_attributes
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
@@ -26,7 +26,7 @@ from konstrain.exceptions import InfeasibleError
 class AskedRules:
     """What was asked of resources and shares; `amounts` has bounds and names, and no rows."""
 
-    amounts: Amounts | None
+    amounts: Resources | None
     attributes: tuple[Attribute, ...]
     table: RuleTable | None
 
@@ -46,7 +46,7 @@ def read_rules(source: Source, n_clusters: int, asked: ConstraintArguments) -> A
     amounts = None
     if source.resources:
         bounds = read_resource_bounds(asked.size_min, asked.size_max, n_clusters, len(source.resources))
-        amounts = Amounts(np.zeros((0, len(source.resources))), *bounds, source.resources)
+        amounts = Resources(np.zeros((0, len(source.resources))), *bounds, source.resources)
     attributes: tuple[Attribute, ...] = ()
     if source.category is None:
         asked.refuse_shares()

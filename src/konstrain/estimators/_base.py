@@ -200,7 +200,7 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
 
     @abstractmethod
     def _make_run(self, X: Any, problem: Problem, start: Start, budget: Budget, first_seed: int) -> Run:
-        """Say how one run goes: its loop, its steps, what follows."""
+        """Return how one run goes: its loop, its steps, what follows."""
 
     def _n_runs(self, problem: Problem, start: Start) -> int:
         """Number of runs of the loop."""

@@ -17,8 +17,7 @@ from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.shares import shares_by_group
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import start_of, warn_of_one_start
-from konstrain.estimators._learned import learned_metric, measured
-from konstrain.estimators._metric_guard import MetricChoice
+from konstrain.estimators._metric_choice import MetricChoice, learned_metric, measured
 from konstrain.estimators.link_metric import KINDS, LinkMetric
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
@@ -75,7 +74,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     local_search : bool or "auto", default="auto"
         False: Lloyd's loop with an exact assignment in each step, and nothing else. True: the search described above,
         also where "auto" leaves it out: from given centers where exact steps are fast (no constraints, links alone,
-        sizes alone), and for rows so many that one run of Lloyd's loop is all that is affordable. There, under
+        sizes alone), and for more rows than a search can afford, where one run of Lloyd's loop is made. There, under
         constraints, centers are relocated for about as many iterations as the loop took. Sparse rows are made dense
         for the search, or refused where that is too much.
     metric : {"learned", "itml", "rca", "diagonal", "standard"} or None, default=None

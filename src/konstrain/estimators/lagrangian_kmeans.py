@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from konstrain.metrics import Violations
 from konstrain.stop import Budget
 
 # Beyond this a multiplier grows no more: products with weights and costs must stay finite.
-LARGEST_MULTIPLIER = 1e100
+LARGEST_MULTIPLIER: Final = 1e100
 
 
 class LagrangianKMeans(BaseConstrainedKMeans):
@@ -54,7 +54,7 @@ default="random-partition"
     growth : float, default=2.0
         What a multiplier is multiplied by when its cannot-link stays violated; more than 1.
     n_iter_no_change : int, default=25
-        A run ends after so many iterations without better labels.
+        Iterations without better labels after which a run ends.
     repair : bool, default=True
         Whether single blocks move in the end, as long as that makes violations fewer. This is ours; False: as in the
         paper.
@@ -69,7 +69,7 @@ default="random-partition"
     verbose : int, default=0
         1: progress on standard error.
     callback : callable or None, default=None
-        Told after each restart; ends the search by returning True.
+        Called after each restart; ends the search by returning True.
     random_state : int, RandomState instance or None, default=None
         Seed of all randomness.
 
@@ -211,7 +211,7 @@ class PartitionStart(Start):
 
 @dataclass(frozen=True, eq=False)
 class CannotLinks:
-    """The cannot-links between blocks, as one pass walks over them.
+    """The cannot-links between blocks, in the order of one pass.
 
     Parameters
     ----------
@@ -319,17 +319,17 @@ class LagrangianSteps(Steps):
         pulls: set[Pull] = set()
         if costs.shape[1] == 1 or not self.conflicts.by_block:
             return moved, pulls
-        walk = _Walk(costs, nearest, next_nearest, labels)
+        one_by_one = _Pass(costs, nearest, next_nearest, labels)
         for block, others in self.conflicts.by_block:
-            walk.at[block] = walk.nearest[block]
+            one_by_one.at[block] = one_by_one.nearest[block]
             for other, conflict in others:
-                if walk.at[block] == walk.at[other]:
-                    pull = walk.settle(block, other, multipliers[conflict])
+                if one_by_one.at[block] == one_by_one.at[other]:
+                    pull = one_by_one.resolve(block, other, multipliers[conflict])
                     if pull is not None:
                         multipliers[conflict] = min(multipliers[conflict] * self.growth, LARGEST_MULTIPLIER)
                         pulls.add((*pull, conflict))
         linked = [block for block, _ in self.conflicts.by_block]
-        moved[linked] = [walk.at[block] for block in linked]
+        moved[linked] = [one_by_one.at[block] for block in linked]
         return moved, pulls
 
     def better_of(
@@ -393,7 +393,7 @@ class LagrangianSteps(Steps):
         return centers_from(sums, weights, previous)
 
 
-class _Walk:
+class _Pass:
     """One pass over the blocks that have conflicts; plain lists, for they are read one number at a time."""
 
     def __init__(
@@ -408,7 +408,7 @@ class _Walk:
         self.next_nearest: list[int] = next_nearest.tolist()
         self.at: list[int] = labels.tolist()
 
-    def settle(self, block: int, other: int, multiplier: float) -> tuple[int, int] | None:
+    def resolve(self, block: int, other: int, multiplier: float) -> tuple[int, int] | None:
         """Move one of two blocks that share a cluster, or return the center to be pulled and the block that pulls."""
         goal, swap = self.way_out(block)
         other_goal, other_swap = self.way_out(other)

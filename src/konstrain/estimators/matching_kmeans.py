@@ -45,7 +45,7 @@ class MatchingKMeans(BaseConstrainedKMeans):
     verbose : int, default=0
         1: progress on standard error.
     callback : callable or None, default=None
-        Told after each restart; ends the search by returning True.
+        Called after each restart; ends the search by returning True.
     random_state : int, RandomState instance or None, default=None
         Seed of all randomness.
 

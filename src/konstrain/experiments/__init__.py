@@ -6,7 +6,7 @@
 
 from pathlib import Path
 
-from konstrain.comparison.instance import Instance
+from konstrain.comparison.measures import Instance
 from konstrain.experiments.declare import Case, Contender, Experiment, Row
 from konstrain.experiments.papers import PAPERS
 from konstrain.experiments.report import write_files

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from konstrain.comparison.instance import Instance
+from konstrain.comparison.measures import Instance
 from konstrain.experiments.published import Claim, Distribution, Figure, PaperTable
 from konstrain.methods import METHODS
 

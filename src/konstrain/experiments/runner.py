@@ -21,8 +21,7 @@ from joblib import Parallel, delayed
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from konstrain.comparison.instance import Instance
-from konstrain.comparison.trial import fit_and_measure
+from konstrain.comparison.measures import Instance, fit_and_measure
 from konstrain.experiments.declare import GRACE, Case, Experiment, Row
 from konstrain.experiments.sandbox import SANDBOXES, WorkResult
 from konstrain.experiments.store import Started, Store, open_store

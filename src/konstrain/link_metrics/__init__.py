@@ -1,8 +1,5 @@
-"""Metrics learned from links: one published way per file, all over features on one scale."""
+"""Metrics learned from links: three published ways, all over features on one scale."""
 
-from konstrain.link_metrics.diagonal import diagonal
-from konstrain.link_metrics.evidence import Evidence
-from konstrain.link_metrics.itml import itml
-from konstrain.link_metrics.rca import rca
+from konstrain.link_metrics.learning import Evidence, diagonal, itml, rca
 
 __all__ = ["Evidence", "diagonal", "itml", "rca"]

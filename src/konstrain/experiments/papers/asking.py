@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.comparison.instance import Instance
-from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.measures import CLOCKED, Instance
 from konstrain.comparison.records import Record, groups_of, select, summed_up
 from konstrain.datasets import load
 from konstrain.experiments.declare import Case, Contender, Experiment, Row

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from konstrain.comparison.instance import Instance
-from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.measures import CLOCKED, Instance
 from konstrain.comparison.records import Group, Record, select
 from konstrain.datasets import load, sample_babaki
 from konstrain.experiments.declare import Case, Contender, Experiment, Row

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from konstrain.comparison.instance import Instance
-from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.measures import CLOCKED, Instance
 from konstrain.comparison.records import Record, groups_of, select, values_of
 from konstrain.datasets import load, sample_baumann
 from konstrain.experiments.declare import Case, Contender, Experiment, Row

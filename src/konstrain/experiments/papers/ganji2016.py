@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from konstrain.baselines import CVQE
-from konstrain.comparison.instance import Instance
-from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.measures import CLOCKED, Instance
 from konstrain.comparison.records import Record, groups_of, select, values_of
 from konstrain.datasets import flip_links, load, sample_ganji
 from konstrain.experiments.declare import Case, Contender, Experiment, Row

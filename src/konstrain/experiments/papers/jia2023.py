@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from konstrain.comparison.instance import Instance
-from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.measures import CLOCKED, Instance
 from konstrain.comparison.records import Record, groups_of, summed_up
 from konstrain.datasets import load, sample_jia
 from konstrain.experiments.declare import Case, Contender, Experiment, Row

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from konstrain.comparison.instance import Instance
-from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.measures import CLOCKED, Instance
 from konstrain.comparison.records import Group, Record, groups_of, select, summed_up, values_of
 from konstrain.datasets import load, make_gaussian_balls, sample_le
 from konstrain.experiments.declare import Case, Contender, Experiment, Row

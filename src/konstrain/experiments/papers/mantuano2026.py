@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._tolerances import SHARE_SUM
-from konstrain.comparison.instance import Instance
-from konstrain.comparison.measures import CLOCKED
+from konstrain.comparison.measures import CLOCKED, Instance
 from konstrain.comparison.records import Group, Record, groups_of, select, values_of
 from konstrain.exceptions import FileError
 from konstrain.experiments.declare import Case, Contender, Experiment, Row

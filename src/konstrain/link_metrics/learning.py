@@ -1,21 +1,37 @@
-"""What links say about distances: differences that should be short or long, and rows that belong together."""
+"""Metrics learned from links: evidence, and three published ways to learn from it, over features on one scale."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from konstrain import _core
 from konstrain.constraints.inputs import Links
 
-# What is expected of the covariance within clusters counts as this many rows beside the must-linked ones, so that few
-# links bend the metric a little only.
-PRIOR_ROWS = 20
-# Directions in which rows of a cluster do not differ at all would count without limit.
-LEAST_VARIANCE = 1e-4
+# Percentiles of the distances between rows that must-links are to stay below and cannot-links above (Davis et al.).
+NEAR_AND_FAR: Final = (5, 95)
+# As in the code of Davis et al.
+MAX_SWEEPS: Final = 1000
+TOLERANCE: Final = 1e-3
+
+
+@dataclass(frozen=True)
+class LinkMetricParams:
+    """Settings of all three ways."""
+
+    # Rows that the expected covariance counts as, beside the must-linked ones; larger: few links change less.
+    prior_rows: int = 20
+    # Least variance of a direction as a share of the largest; larger: directions without variance count less.
+    least_variance: float = 1e-4
+    # Pairs of rows that percentiles are read from; larger: more exact, slower.
+    n_pairs: int = 5000
+
+
+PARAMS = LinkMetricParams()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +92,8 @@ class Evidence:
         pairs, n = self.must.pairs, len(self.rows)
         graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
         deviations = _deviations(self.rows, connected_components(graph, directed=False)[1])
-        total = deviations.T @ deviations + PRIOR_ROWS * self.expected_covariance
-        covariance: NDArray[np.float64] = total / (len(deviations) + PRIOR_ROWS)
+        total = deviations.T @ deviations + PARAMS.prior_rows * self.expected_covariance
+        covariance: NDArray[np.float64] = total / (len(deviations) + PARAMS.prior_rows)
         return covariance
 
 
@@ -85,7 +101,7 @@ def inverse(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Invert a covariance, with its smallest variances lifted to a share of the largest."""
     variances, directions = np.linalg.eigh(covariance)
     inverted: NDArray[np.float64] = (
-        directions / np.maximum(variances, LEAST_VARIANCE * variances[-1])
+        directions / np.maximum(variances, PARAMS.least_variance * variances[-1])
     ) @ directions.T
     return inverted
 
@@ -103,3 +119,58 @@ def _deviations(rows: NDArray[np.float64], group_of: NDArray[Any]) -> NDArray[np
     own = sizes[group_of[chosen]][:, None]
     deviations: NDArray[np.float64] = (rows[chosen] - sums[group_of[chosen]] / own) * np.sqrt(own / (own - 1))
     return deviations
+
+
+def diagonal(evidence: Evidence) -> NDArray[np.float64]:
+    """Return a weight per feature as a diagonal matrix: features that vary less among must-linked rows count more.
+
+    Relevant component analysis without correlations; the update of Bilenko et al. (2004) for all clusters together.
+    """
+    variance = np.diag(evidence.covariance)
+    return np.diag(1.0 / np.maximum(variance, PARAMS.least_variance * variance.max()))
+
+
+def rca(evidence: Evidence) -> NDArray[np.float64]:
+    """Return the metric of relevant component analysis (Bar-Hillel, Hertz, Shental, Weinshall 2003) as a matrix.
+
+    It is the inverse of the covariance within must-linked rows. With few links that is singular, and the paper
+    reduces the dimension first; here it is averaged with what is expected (`Evidence.covariance`).
+    """
+    return inverse(evidence.covariance)
+
+
+def itml(evidence: Evidence, *, slack_price: float) -> NDArray[np.float64]:
+    """Return the metric as a matrix: the squared length of v is ``v @ metric @ v``.
+
+    Information-theoretic metric learning (Davis, Kulis, Jain, Sra, Dhillon 2007): the metric nearest to a given one,
+    in the LogDet divergence, in which must-linked rows are near and cannot-linked rows are far. Links may be missed
+    at a price, gamma in the paper. The metric given is the Euclidean one, or the one that a clustering leads to
+    expect.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Rows and links.
+    slack_price : float
+        What missing the length a link asks for costs; small values stay closer to what is expected.
+    """
+    metric = np.ascontiguousarray(inverse(evidence.expected_covariance))
+    near, far = _near_and_far(evidence.rows, metric)
+    if not 0 < near < far:
+        return metric
+    goals = np.where(evidence.is_short == 1, near, far)
+    prices = slack_price * evidence.confidence
+    _core.learn_by_projections(
+        metric, evidence.differences, evidence.is_short, goals, prices, max_sweeps=MAX_SWEEPS, tolerance=TOLERANCE
+    )
+    # Rounding of the updates leaves traces of asymmetry.
+    symmetric: NDArray[np.float64] = (metric + metric.T) / 2
+    return symmetric
+
+
+def _near_and_far(rows: NDArray[np.float64], metric: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Always the same pairs: the same rows and links give the same metric.
+    first, second = np.random.default_rng(0).integers(len(rows), size=(2, PARAMS.n_pairs))
+    differences = rows[first] - rows[second]
+    squared = np.einsum("ij,ij->i", differences @ metric, differences)
+    return np.percentile(squared[first != second], NEAR_AND_FAR) if (first != second).any() else np.zeros(2)
