@@ -128,7 +128,7 @@ def proof_lines(proof: "Certificate") -> Iterator[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class FitSummary:
     """The report of the library, and what the clusters are like in the units of the table."""
 
     given: Given
@@ -138,7 +138,7 @@ class Summary:
     silhouette: float | None
 
     @classmethod
-    def of(cls, given: Given, model: Any, lower_bound: float | None) -> "Summary":
+    def of(cls, given: Given, model: Any, lower_bound: float | None) -> "FitSummary":
         """Describe the clusters of a fitted model."""
         report = describe(
             given.X, model.labels_, model.n_clusters, lower_bound=lower_bound, **given.constraints.given()
@@ -189,14 +189,14 @@ class Summary:
 def finish(method: Method, model: Any, given: Given, outputs: Outputs, *, lower_bound: float | None) -> None:
     """Report a fitted model, and write the files of the options."""
     with rows_named(given.rows), progress("prices of the constraints ...", quiet=outputs.quiet):
-        summary = Summary.of(given, model, lower_bound)
+        summary = FitSummary.of(given, model, lower_bound)
     interrupts.end_here()
     _write(method, model, summary, outputs)
     interrupts.end_here()
     _print(method, model, summary, outputs)
 
 
-def _write(method: Method, model: Any, summary: Summary, outputs: Outputs) -> None:
+def _write(method: Method, model: Any, summary: FitSummary, outputs: Outputs) -> None:
     given = summary.given
     if outputs.labels.path is not None:
         distances = distances_to_centers(given.X, model.labels_, model.cluster_centers_)
@@ -237,7 +237,7 @@ def _save(path: Path, method: Method, model: Any, given: Given) -> None:
     save_model(path, saved)
 
 
-def _print(method: Method, model: Any, summary: Summary, outputs: Outputs) -> None:
+def _print(method: Method, model: Any, summary: FitSummary, outputs: Outputs) -> None:
     given, seconds, written = summary.given, seconds_since_start(), list(interrupts.written)
     agreement = None if given.classes is None else _agreement(given.classes, model.labels_)
     proved = getattr(model, "is_optimal_", None)
