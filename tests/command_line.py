@@ -23,6 +23,8 @@ PRELOADED = [
     "sklearn.metrics",
     "polars",
 ]
+# Seconds after which a command has failed.
+PATIENCE = 120
 SCRIPT = Path(sys.executable).with_name("konstrain")
 
 
@@ -38,7 +40,11 @@ class Done:
 def konstrain(*arguments: object, folder: Path) -> Done:
     """Run `konstrain` in a folder, to its end."""
     process = start(*arguments, folder=folder)
-    process.join(120)
+    process.join(PATIENCE)
+    if process.is_alive():
+        # Else the tests would wait for it at their end.
+        process.kill()
+        process.join()
     out, err = (_taken(folder / name) for name in (".out", ".err"))
     return Done(process.exitcode, out, err)
 
@@ -57,7 +63,9 @@ def start(
 def run_script(*arguments: object, folder: Path, **environment: str) -> Done:
     """Run the installed script to its end."""
     env = {**os.environ, **environment}
-    done = subprocess.run([SCRIPT, *map(str, arguments)], cwd=folder, env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [SCRIPT, *map(str, arguments)], cwd=folder, env=env, capture_output=True, text=True, timeout=PATIENCE
+    )
     return Done(done.returncode, done.stdout, done.stderr)
 
 

@@ -1,7 +1,11 @@
 """A cluster of two processes for the tests of a module; each test connects to it itself."""
 
+import dask
 import pytest
 from distributed import LocalCluster
+
+# A cluster that has lost its workers fails a test instead of letting it wait for ever.
+dask.config.set({"distributed.scheduler.no-workers-timeout": "120s"})
 
 
 @pytest.fixture(scope="module")

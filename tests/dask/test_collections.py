@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 
 import dask
 import dask.array as da
@@ -18,7 +19,7 @@ from sklearn.cluster import KMeans
 
 import konstrain
 from konstrain import InfeasibleError
-from konstrain.dask import ConstrainedKMeans, sample, steps
+from konstrain.dask import ConstrainedKMeans, start, steps
 
 
 @pytest.fixture(scope="module")
@@ -310,19 +311,14 @@ def test_a_local_model_predicts_transforms_and_scores_the_same(cluster, X):
 def test_what_workers_import_leaves_their_memory_to_the_rows():
     heavy = {"sklearn", "highspy", "polars", "matplotlib"}
     command = f"import konstrain.dask.passes, konstrain.dask.rows, sys; print(sorted({heavy} & sys.modules.keys()))"
-    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, timeout=90)
     assert done.stdout.strip() == "[]"
 
 
 def test_labels_are_lazy_and_the_client_holds_nothing_of_the_size_of_the_rows(cluster, monkeypatch):
     # With few rows near a tie and in the sample, what is left on the client would show any array of n entries.
-    for module, name, value in [
-        (steps, "LEAST_NEAR", 500),
-        (steps, "MOST_COSTS", 1),
-        (sample, "LEAST_ROWS", 500),
-        (sample, "SHARE", 0.0),
-    ]:
-        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(steps, "PARAMS", replace(steps.PARAMS, least_near=500, near_share=0.0))
+    monkeypatch.setattr(start, "PARAMS", replace(start.PARAMS, least_rows=500, share=0.0))
     n = 2_000_000
     x = da.random.default_rng(0).normal(size=(n, 2), chunks=(n // 8, 2))
     with Client(cluster):

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import dask
@@ -14,7 +15,7 @@ import dask.array as da
 import numpy as np
 import polars as pl
 import pytest
-from distributed import Client
+from distributed import Client, LocalCluster
 from numpy.testing import assert_array_equal
 
 from command_line import SCRIPT
@@ -23,6 +24,8 @@ from konstrain.dask import ConstrainedKMeans
 from konstrain.dask.cluster import client_for
 
 N = 400
+# Seconds that a process may take on a busy machine; a test that needs more has failed.
+PATIENCE = 90
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +38,19 @@ def model(X, **params):
     return ConstrainedKMeans(3, size_min=100, size_max=150, init=X[:3], tol=0, random_state=0, **params)
 
 
-def test_a_worker_killed_in_the_middle_of_a_fit_changes_no_label(cluster, X):
+@pytest.fixture
+def mortal_cluster():
+    """Return a cluster for one test: whether workers that were killed come back matters to no other test."""
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+    ):
+        yield cluster
+
+
+def test_a_worker_killed_in_the_middle_of_a_fit_changes_no_label(mortal_cluster, X):
     x = da.from_array(X, chunks=(80, 2))
-    with Client(cluster) as client:
+    with Client(mortal_cluster) as client:
         calm = model(X).fit(x).labels_.compute()
         killed = []
 
@@ -49,7 +62,6 @@ def test_a_worker_killed_in_the_middle_of_a_fit_changes_no_label(cluster, X):
         harmed = model(X, callback=kill_one).fit(x)
         assert killed
         assert_array_equal(harmed.labels_.compute(), calm)
-        client.wait_for_workers(2)  # the nanny starts another one, for the tests that follow
 
 
 def ends_the_worker_of_the_second(block, block_info=None):
@@ -58,39 +70,75 @@ def ends_the_worker_of_the_second(block, block_info=None):
     return block
 
 
-def test_a_partition_that_ends_every_worker_is_named_with_what_to_set(cluster, X):
-    # As the nanny does to a worker that is out of memory.
-    x = da.from_array(X, chunks=(100, 2)).map_blocks(ends_the_worker_of_the_second, dtype=float)
-    with Client(cluster) as client:
-        with pytest.raises(MemoryError, match=r"partition 1 of X ended 4 workers in a row.*larger memory_limit"):
-            model(X).fit(x)
-        client.wait_for_workers(2)
+def test_a_partition_that_ends_every_worker_is_named_with_what_to_set(mortal_cluster, X):
+    # As the nanny does to a worker that is out of memory. A partition for each worker: what waits for the same worker
+    # would be blamed as well.
+    rows = da.random.default_rng(0).normal(size=(N, 2), chunks=(N // 2, 2))
+    x = rows.map_blocks(ends_the_worker_of_the_second, dtype=float)
+    words = r"partition 1 of X ended 2 workers in a row.*larger memory_limit"
+    with Client(mortal_cluster), pytest.raises(MemoryError, match=words):
+        model(X).fit(x)
+
+
+@contextmanager
+def own_scheduler():
+    """Yield a scheduler in a process of its own, and its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--host", "127.0.0.1"]
+    with running([*command, "--no-dashboard"], stderr=subprocess.DEVNULL) as scheduler:
+        wait_until(lambda: listens(port))
+        yield scheduler, f"tcp://127.0.0.1:{port}"
+
+
+@contextmanager
+def running(command, **options):
+    """Yield a process that is gone in the end, however the test ends."""
+    process = subprocess.Popen(command, text=True, **options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+
+
+def wait_until(is_so):
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.1)
+
+
+def listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_a_scheduler_that_is_gone_is_told_in_one_line(X):
-    port = free_port()
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--host", "127.0.0.1"]
-    scheduler = subprocess.Popen([*command, "--no-dashboard"], stderr=subprocess.DEVNULL)
-    worker = None
-    try:
-        address = f"tcp://127.0.0.1:{port}"
+    with own_scheduler() as (scheduler, address):
         command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard", "--no-nanny"]
-        worker = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        wait_until_it_listens(port)
         # For as long as this the client looks for a scheduler that has gone.
-        with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), Client(address, timeout=3) as client:
-            client.wait_for_workers(1, timeout=60)
+        briefly = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+        with running(command, stderr=subprocess.DEVNULL), briefly, Client(address, timeout=10) as client:
+            client.wait_for_workers(1, timeout=PATIENCE)
 
             def end_scheduler(now):
                 scheduler.kill()
-                scheduler.wait()
+                scheduler.wait(PATIENCE)
 
             with pytest.raises(ConnectionError, match="is gone, and the rows with it; start it again and fit again"):
                 model(X, callback=end_scheduler).fit(da.from_array(X, chunks=(80, 2)))
-    finally:
-        for process in filter(None, (scheduler, worker)):
-            process.kill()
-            process.wait()
+
+
+def test_a_cluster_without_workers_is_told_in_one_line(X):
+    with (
+        dask.config.set({"distributed.scheduler.no-workers-timeout": "0.1s"}),
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster),
+        pytest.raises(ConnectionError, match=r"no worker was there for 0\.1 seconds; start workers again"),
+    ):
+        model(X).fit(da.from_array(X, chunks=(80, 2)))
 
 
 def test_what_workers_of_our_own_cluster_log_reaches_nobody(capfd):
@@ -110,49 +158,20 @@ def test_a_command_whose_scheduler_goes_ends_in_one_line(tmp_path, X):
     keys = pl.Series("key", map(str, range(N)))
     pl.DataFrame(X, schema=["x", "y"]).with_columns(keys).write_parquet(tmp_path / "rows" / "a.parquet")
     (tmp_path / "ml.csv").write_text("0,1\n")
-    port = free_port()
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--host", "127.0.0.1"]
-    scheduler = subprocess.Popen([*command, "--no-dashboard"], stderr=subprocess.DEVNULL)
-    address = f"tcp://127.0.0.1:{port}"
-    fitting, count_tasks = None, lambda dask_scheduler: len(dask_scheduler.tasks)
-    try:
-        wait_until_it_listens(port)
+    arguments = ["fit", "rows", "-k", "3", "--id", "key", "--must-link", "ml.csv", "--scheduler"]
+    count_tasks = lambda dask_scheduler: len(dask_scheduler.tasks)  # noqa: E731 - the scheduler cannot import tests
+    environment = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"}
+    with own_scheduler() as (scheduler, address):
         # Nobody works here: the command waits for its rows for as long as the scheduler is there.
-        fitting = subprocess.Popen(
-            [SCRIPT, "fit", "rows", "-k", "3", "--id", "key", "--must-link", "ml.csv", "--scheduler", address],
-            cwd=tmp_path,
-            env={**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        with Client(address, timeout=60) as client:
-            while fitting.poll() is None and not client.run_on_scheduler(count_tasks):
-                time.sleep(0.1)
-        scheduler.kill()
-        _, told = fitting.communicate(timeout=60)
+        with running([SCRIPT, *arguments, address], cwd=tmp_path, env=environment, stderr=subprocess.PIPE) as fitting:
+            with Client(address, timeout=PATIENCE) as client:
+                wait_until(lambda: fitting.poll() is not None or client.run_on_scheduler(count_tasks))
+            scheduler.kill()
+            _, told = fitting.communicate(timeout=PATIENCE)
         assert fitting.returncode == 2
         assert told == (
             f"konstrain: the scheduler at {address} is gone, and the rows with it; start it again and fit again\n"
         )
-    finally:
-        for process in filter(None, (scheduler, fitting)):
-            process.kill()
-            process.wait()
-
-
-def wait_until_it_listens(port):
-    for _ in range(600):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise AssertionError(f"nobody listens on port {port}")
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def test_an_interrupt_ends_with_the_best_so_far(cluster, X):

@@ -131,9 +131,9 @@ def test_labels_that_are_the_rows_of_the_next_run_stay(folder):
 
 
 @pytest.mark.parametrize("kind", ["twice", "missing", "blank", "across types"])
-@pytest.mark.parametrize("most", [parquet.MOST_NUMBERS, 200])
+@pytest.mark.parametrize("most", [parquet.MAX_NUMBERS, 200])
 def test_ids_that_are_missing_or_shared_are_refused_as_in_files(kind, most, folder, client, monkeypatch):
-    monkeypatch.setattr(parquet, "MOST_NUMBERS", most)
+    monkeypatch.setattr(parquet, "MAX_NUMBERS", most)
     frame = pl.read_parquet(folder / "rows" / "part-1.parquet")[:5]
     keys = {
         "twice": pl.Series(["a", "b", frame["key"][0], "c", "d"]),
@@ -206,14 +206,16 @@ def test_what_cannot_be_done_is_said_in_one_line(arguments, words, folder):
 def test_a_folder_by_its_address_gives_what_it_gives_by_its_path(folder):
     by_path = konstrain("fit", "rows", "--id", "key", "-k", 3, "--size-min", 190, "--json", folder=folder)
     address = (folder / "rows").resolve().as_uri()
-    for data in (address, f"{address}/part-*.parquet"):
-        by_address = konstrain(
-            *("fit", data, "--id", "key", "-k", 3, "--size-min", 190, "--json", "-o", "labels", "--force"),
-            folder=folder,
-        )
-        assert (by_address.code, by_address.err) == (0, "")
-        assert json.loads(by_address.out)["sse"] == json.loads(by_path.out)["sse"]
-        assert pl.read_parquet(folder / "labels" / "*.parquet")["key"].n_unique() == N
+    by_address = konstrain(
+        *("fit", address, "--id", "key", "-k", 3, "--size-min", 190, "--json", "-o", "labels", "--force"),
+        folder=folder,
+    )
+    assert (by_address.code, by_address.err) == (0, "")
+    assert json.loads(by_address.out)["sse"] == json.loads(by_path.out)["sse"]
+    assert pl.read_parquet(folder / "labels" / "*.parquet")["key"].n_unique() == N
+    request = Request(None, "key", [], [], ())
+    by_pattern = Folder.open(Path(f"{address}/part-*.parquet"), request)
+    assert by_pattern.files == Folder.open(Path(address), request).files
 
 
 def test_files_are_read_from_any_file_system_that_fsspec_knows(folder):

@@ -1,19 +1,20 @@
 """Shares of groups and several resources over a cluster: kept over all rows, at the cost that a fit in memory has."""
 
 import warnings
+from dataclasses import replace
 
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import konstrain
 from konstrain import InfeasibleError
-from konstrain.dask import ConstrainedKMeans, sample, steps
+from konstrain.dask import ConstrainedKMeans, start, steps
 from konstrain.exceptions import NotProvenWarning
 
 N, K = 900, 5
@@ -32,18 +33,11 @@ SLOW = ("two attributes", "resources")
 KINDS = [pytest.param(kind, marks=pytest.mark.slow if kind in SLOW else ()) for kind in BOUNDS]
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["1 worker", "2 workers"])
-def cluster(request):
-    with LocalCluster(n_workers=request.param, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
-        yield cluster
-
-
 @pytest.fixture
 def _few_rows_here(monkeypatch):
     """Let so few rows come to the client, and so small a sample be drawn, that prices have to be looked for."""
-    monkeypatch.setattr(steps, "LEAST_NEAR", 60)
-    monkeypatch.setattr(steps, "MOST_COSTS", 1)
-    monkeypatch.setattr(sample, "LEAST_ROWS", 200)
+    monkeypatch.setattr(steps, "PARAMS", replace(steps.PARAMS, least_near=60, near_share=0.0))
+    monkeypatch.setattr(start, "PARAMS", replace(start.PARAMS, least_rows=200))
 
 
 def case(kind):

@@ -1,11 +1,12 @@
 """From the same centers, rows on a cluster get the labels that they get in memory, however they are cut."""
 
 import warnings
+from dataclasses import replace
 
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -26,12 +27,6 @@ KINDS = {
     "demand in fractions": {"demand": (0.5, 3.5), "size_min": 300, "size_max": 480},
     "links and demand": {"links": True, "demand": (1, 2, 3), "size_min": 300, "size_max": 480},
 }
-
-
-@pytest.fixture(scope="module", params=[1, 2], ids=["1 worker", "2 workers"])
-def cluster(request):
-    with LocalCluster(n_workers=request.param, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
-        yield cluster
 
 
 def asked(kind, rng):
@@ -64,9 +59,8 @@ def quietly(model, X, **arguments):
 
 
 def few_rows_near_a_tie(monkeypatch):
-    """Let so few rows come to the client that a step takes several looks at all rows."""
-    monkeypatch.setattr(steps, "LEAST_NEAR", 60)
-    monkeypatch.setattr(steps, "MOST_COSTS", 1)
+    """Let so few rows come to the client that a step takes several passes over all rows."""
+    monkeypatch.setattr(steps, "PARAMS", replace(steps.PARAMS, least_near=60, near_share=0.0))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,12 +17,11 @@ from konstrain.files.choice import Request
 from switches import REMOTE, REMOTE_START, set_to
 
 N, K = 400, 4
-# So few rows come to the client that a step takes several looks at all of them.
+# So few rows come to the client that a step takes several passes over all of them.
 FEW = {
-    "konstrain.dask.steps.LEAST_NEAR": 40,
-    "konstrain.dask.steps.MOST_COSTS": 1,
-    "konstrain.dask.passes.LEAST_SENT": 8,
-    "konstrain.dask.sample.LEAST_ROWS": 100,
+    "konstrain.dask.steps.PARAMS.least_near": 40,
+    "konstrain.dask.steps.PARAMS.near_share": 0.0,
+    "konstrain.dask.start.PARAMS.least_rows": 100,
 }
 SIZES = {"size_min": 85, "size_max": 120}
 
@@ -75,18 +74,20 @@ def test_starts_on_both_sides_lead_to_labels_within_sizes(setting, client, X):
     assert 85 <= sizes.min() <= sizes.max() <= 120
 
 
-def test_a_step_that_ends_after_one_look_says_so(client, X):
+def test_a_step_that_ends_after_one_pass_says_so(client, X):
     model = ConstrainedKMeans(K, **SIZES, init=X[:K], max_iter=1, local_search=False, random_state=0, client=client)
     ends = []
     for near in (12, 40, N):
-        with set_to({**FEW, "konstrain.dask.steps.MOST_LOOKS": 1, "konstrain.dask.steps.LEAST_NEAR": near}):
+        with set_to(
+            {**FEW, "konstrain.dask.steps.PARAMS.max_passes": 1, "konstrain.dask.steps.PARAMS.least_near": near}
+        ):
             ends.append(end_of(model, X))
     assert ends[-1] == "proved"
     assert set(ends[:-1]) <= {"not proved", "no labels"}
 
 
 def end_of(model, X):
-    assert steps.MOST_LOOKS == 1
+    assert steps.PARAMS.max_passes == 1
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")

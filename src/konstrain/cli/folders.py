@@ -24,7 +24,7 @@ from konstrain.files.sources import address_of, read_text
 
 # What may stand between the names in a file of links.
 DELIMITERS = ",;\t "
-# Seconds after which nobody answers at the address of a scheduler.
+# Seconds to wait for a scheduler at an address; larger: slower networks, and later messages.
 SECONDS_TO_CONNECT = 5
 # What makes a name a pattern of names.
 PATTERN = "*?["
@@ -55,7 +55,7 @@ class FolderFit:
         """Fit, write the labels and report."""
         try:
             from konstrain.dask import ConstrainedKMeans
-            from konstrain.dask.cluster import faults_in_words
+            from konstrain.dask.cluster import readable_faults
             from konstrain.dask.parquet import Folder, folder_in_making, refuse_taken, write_labels
         except ImportError as error:
             raise FileError(f"folders of Parquet need {error.name}: pip install 'konstrain[dask]'") from None
@@ -69,10 +69,10 @@ class FolderFit:
         inputs: list[str | Path] = [self.data.data, *folder.files, *(path for path, _ in self._link_files())]
         if self.output is not None:
             refuse_taken(self.output, force=self.options.force, inputs=inputs)
-        bounds = self._bounds()
-        with self._client() as client, faults_in_words(client):
+        bounds, names = self._bounds(), self._names_in_links()
+        with self._client() as client, readable_faults(client):
             folder.refuse_bad_ids(client)
-            links = self._links(client, folder)
+            links = self._links(client, folder, names)
             with progress(f"{folder.n_samples:,} rows ...", quiet=self.quiet) as show:
                 model = ConstrainedKMeans(
                     self.n_clusters,
@@ -128,7 +128,7 @@ class FolderFit:
 
         from konstrain.dask.cluster import client_for
 
-        # What Dask and its event loop say to programmers is not for users of a command.
+        # Messages of Dask and its event loop are for programmers, not for users of a command.
         logging.disable()
         if self.options.scheduler is None:
             with client_for(None) as client:
@@ -147,13 +147,16 @@ class FolderFit:
         files += [(path, "cannot_link") for path in self.constraints.cannot_link]
         return [*files, *((path, None) for path in self.constraints.links)]
 
-    def _links(self, client: Any, folder: Any) -> dict[str, Any]:
+    def _names_in_links(self) -> list[str]:
+        """Return everything in the files of links that could be the name of a row."""
+        return sorted({name for path, _ in self._link_files() for name in _names_in(path)})
+
+    def _links(self, client: Any, folder: Any, names: list[str]) -> dict[str, Any]:
         every = self._link_files()
         if not every:
             return {}
         rows = RowNames(folder.n_samples)
         if folder.choice.id is not None:
-            names = sorted({name for path, _ in every for name in _names_in_links(path)})
             rows = _KnownRows(folder.n_samples, column=folder.choice.id, known=folder.rows_called(client, names))
         read = [read_links_file(path, rows, kind=kind) for path, kind in every]
         found = {
@@ -180,7 +183,7 @@ class FolderFit:
         wrote = f"; wrote {enumerated(interrupts.written)}" if interrupts.written else ""
         text = (
             f"{folder.n_samples:,} rows in {counted(self.n_clusters, 'cluster')}\n"
-            f"SSE {model.inertia_:.6g}; {_told_sizes(sizes, self._demands)}{_told_shares(model.cluster_shares_)}; "
+            f"SSE {model.inertia_:.6g}; {_size_range(sizes, self._demands)}{_share_ranges(model.cluster_shares_)}; "
             f"{counted(model.n_violations_, 'broken link')}\n"
             f"constrained-kmeans, {model.n_iter_} iterations, {seconds:.1f} s{wrote}"
         )
@@ -189,15 +192,15 @@ class FolderFit:
         print_result(text, values, as_json=self.as_json)
 
 
-def _told_sizes(sizes: np.ndarray, names: list[str]) -> str:
-    """Say between what sizes are; of several resources for each."""
+def _size_range(sizes: np.ndarray, names: list[str]) -> str:
+    """Return the range of the sizes; of several resources for each."""
     if sizes.ndim == 1:
         return f"sizes {sizes.min():g} to {sizes.max():g}"
     return ", ".join(f"{name} {held.min():g} to {held.max():g}" for name, held in zip(names, sizes.T, strict=True))
 
 
-def _told_shares(shares: dict[Any, Any]) -> str:
-    """Say between what the shares of groups are."""
+def _share_ranges(shares: dict[Any, Any]) -> str:
+    """Return the range of the share of each group."""
     by_attribute = shares if any(isinstance(value, dict) for value in shares.values()) else {"": shares}
     return "".join(
         f"; {f'{name} ' if name else ''}{value} {np.nanmin(share):.3g} to {np.nanmax(share):.3g}"
@@ -229,8 +232,8 @@ class _KnownRows(RowNames):
         return next((name for name, number in self.known.items() if number == row), str(row))
 
 
-def _names_in_links(path: Path) -> Iterator[str]:
-    """Yield everything in a file of links that could be the name of a row."""
+def _names_in(path: Path) -> Iterator[str]:
+    """Yield what a file of links holds, by whatever delimiter."""
     text = read_text(path)
     for delimiter in DELIMITERS:
         for fields in csv.reader(text.splitlines(), delimiter=delimiter):

@@ -11,7 +11,7 @@ __all__ = ["ConstrainedKMeans"]
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        # Late: workers import this room for `passes.py` alone, and their memory is for rows.
+        # Late: workers import this package for `passes.py` alone, and their memory is for rows.
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         try:

@@ -1,12 +1,13 @@
-"""The cluster that holds the rows: who works, what is asked of all partitions, and words for what can go wrong."""
+"""The cluster that holds the rows: its client, passes over all partitions, and messages for what can go wrong."""
 
 import logging
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import dask
 import distributed
@@ -15,17 +16,19 @@ from distributed.comm import CommClosedError
 from numpy.typing import NDArray
 
 from konstrain.dask import passes
-from konstrain.dask.partial_labels import Known, find_known
-from konstrain.dask.passes import Place, Rows, Seen, joined_rows
-from konstrain.dask.rows import Source
+from konstrain.dask.membership import Group, PartialLabels, find_groups, find_labels
+from konstrain.dask.passes import PartitionRows, PartitionSummary, Place, Sums
+from konstrain.dask.rows import RowSource
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.distances import default_threads
 from konstrain.stop import UNLIMITED, Budget
 
-# Answers that are added up at a time, by a worker while there are more and here in the end.
-FAN_IN = 16
 # What workers of our own cluster do first: neither they nor their event loops write to the screen.
 QUIET = "import logging; logging.disable()"
+# How long our own cluster may be without any worker: processes that died come back within seconds, or never.
+WITHOUT_WORKERS: Final = {"distributed.scheduler.no-workers-timeout": "5 minutes"}
+# Older releases of distributed wait for workers for ever, and have no such error.
+_NoWorkerError = getattr(distributed.scheduler, "NoWorkerError", distributed.KilledWorker)
 
 
 def current_client() -> Any:
@@ -43,10 +46,11 @@ def client_for(given: Any) -> Iterator[Any]:
     if client is not None:
         yield client
         return
-    # On loopback and without a page: nobody else gets to see the rows. What goes wrong is told in our words; a
+    # On loopback and without a page: nobody else gets to see the rows. `readable_faults` reports what goes wrong; a
     # heartbeat that is under way when its worker closes is nothing wrong, and yet a traceback in the log.
     first = dask.config.get("distributed.worker.preload")
     with (
+        dask.config.set(WITHOUT_WORKERS),
         distributed.LocalCluster(
             n_workers=default_threads(),
             threads_per_worker=1,
@@ -61,12 +65,17 @@ def client_for(given: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def faults_in_words(client: Any, partition_of: Callable[[Any], int | None] = lambda key: None) -> Iterator[None]:
-    """Say in one line what went wrong with the cluster; `partition_of` tells which partition a task is about."""
+def readable_faults(client: Any, partition_of: Callable[[Any], int | None] = lambda key: None) -> Iterator[None]:
+    """Raise errors of one line when the cluster fails; `partition_of` returns the partition that a task is about."""
     try:
         yield
     except distributed.KilledWorker as error:
-        raise MemoryError(_words_of_killed(error, partition_of(error.task))) from None
+        raise MemoryError(_killed_message(error, partition_of(error.task))) from None
+    except _NoWorkerError as error:
+        raise ConnectionError(
+            f"no worker was there for {error.timeout:g} seconds; start workers again, with more memory if they ended "
+            "for want of it, and fit again"
+        ) from None
     except (CancelledError, CommClosedError):
         address = client.scheduler.addr if client.scheduler is not None else "the given address"
         raise ConnectionError(
@@ -74,30 +83,43 @@ def faults_in_words(client: Any, partition_of: Callable[[Any], int | None] = lam
         ) from None
 
 
+def with_groups(client: Any, source: RowSource) -> RowSource:
+    """Return the source with the groups that occur in all its partitions together."""
+    if source.category is None:
+        return source
+    find = dask.delayed(find_groups, pure=False)
+    tasks = [find(part, number) for number, part in enumerate(source.category)]
+    with readable_faults(client):
+        found: list[list[Group]] = client.gather(client.compute(tasks, optimize_graph=False))
+    return replace(source, groups=tuple(Group.joined(list(parts)) for parts in zip(*found, strict=True)))
+
+
 class Partitions:
-    """Rows on a cluster: asked all at once, answered in something small.
+    """Rows on a cluster: passes run over all of them at once and return something small.
 
     Parameters
     ----------
     client : distributed.Client
         The cluster.
-    source : Source
+    source : RowSource
         The rows, which the workers keep from now on, in memory or on their disks.
     """
 
-    def __init__(self, client: Any, source: Source) -> None:
+    def __init__(self, client: Any, source: RowSource) -> None:
         self._client = client
         self.source = source
         # Held on to: as long as these are, workers keep the rows, and make them again where one is lost.
         self._rows = client.compute(source.partitions(), optimize_graph=False)
-        self._asked: list[Any] = []
-        with faults_in_words(self._client, self._partition_of):
-            self.seen: list[Seen] = client.gather(client.map(passes.look_at, self._rows, pure=False))
-        self.n_rows = np.array([part.n_rows for part in self.seen], dtype=np.int64)
+        self._running: list[Any] = []
+        with readable_faults(self._client, self._partition_of):
+            self.summaries: list[PartitionSummary] = client.gather(
+                client.map(passes.summarize, self._rows, pure=False)
+            )
+        self.n_rows = np.array([part.n_rows for part in self.summaries], dtype=np.int64)
         self._first = np.concatenate([[0], np.cumsum(self.n_rows)])
         self.places = [
-            Place(number, first, seen.n_rows)
-            for number, (first, seen) in enumerate(zip(self.first_rows, self.seen, strict=True))
+            Place(number, first, part.n_rows)
+            for number, (first, part) in enumerate(zip(self.first_rows, self.summaries, strict=True))
         ]
 
     def __enter__(self) -> "Partitions":
@@ -105,7 +127,7 @@ class Partitions:
 
     def __exit__(self, *_: Any) -> None:
         # What still refers to this object must not keep the workers' memory.
-        self._rows, self._asked = [], []
+        self._rows, self._running = [], []
 
     @property
     def first_rows(self) -> list[int]:
@@ -119,56 +141,58 @@ class Partitions:
         return int(self._first[-1])
 
     def set_tied(self, numbers: NDArray[np.int64]) -> None:
-        """Say which rows the client places, by their ascending numbers."""
+        """Set which rows the client places, by their ascending numbers."""
         by_partition = self._by_partition(numbers)
         self.places = [replace(place, tied=by_partition[place.number][1]) for place in self.places]
 
-    def keep(self, function: Callable[..., Any], question: Any) -> list[Any]:
+    def keep(self, function: Callable[..., Any], given: Any) -> list[Any]:
         """Let workers make something of every partition and keep it, for as long as what this returns is held."""
-        kept: list[Any] = self._client.map(partial(function, question), self._rows, self.places, pure=False)
+        kept: list[Any] = self._client.map(partial(function, given), self._rows, self.places, pure=False)
         return kept
 
     def ask(
         self,
         function: Callable[..., Any],
-        question: Any,
+        given: Any,
         budget: Budget = UNLIMITED,
         *,
+        join: Callable[[list[Any]], Any] = Sums.joined,
         kept: list[Any] | None = None,
     ) -> Any:
-        """Ask every partition, and return the answers added up, in the order of the partitions.
+        """Run a function over every partition, and return its results joined, in the order of the partitions.
 
-        `function` takes the question, rows, or what was kept of them, and a `Place`; its answers have a class method
-        `joined`.
+        `function` takes what is given, rows, or what was kept of them, and a `Place`.
         """
-        with faults_in_words(self._client, self._partition_of):
+        with readable_faults(self._client, self._partition_of):
             rows = self._rows if kept is None else kept
-            answers = self._asked = self._client.map(partial(function, question), rows, self.places, pure=False)
-            while len(answers) > FAN_IN:
-                groups = [answers[i : i + FAN_IN] for i in range(0, len(answers), FAN_IN)]
-                answers = self._client.map(_joined, groups, pure=False)
-            return _joined(self._results(answers, budget))
+            results = self._running = self._client.map(partial(function, given), rows, self.places, pure=False)
+            # Workers join as many as are joined here in the end.
+            size = math.isqrt(len(results))
+            if size > 1:
+                groups = [results[i : i + size] for i in range(0, len(results), size)]
+                results = self._client.map(join, groups, pure=False)
+            return join(self._results(results, budget))
 
-    def rows_at(self, numbers: NDArray[np.int64]) -> Rows:
+    def rows_at(self, numbers: NDArray[np.int64]) -> PartitionRows:
         """Fetch some rows, by their ascending numbers."""
         wanted = [(part, inside) for part, inside in self._by_partition(numbers) if inside.size]
         if not wanted:
             wanted = [(0, np.zeros(0, dtype=np.int64))]
-        with faults_in_words(self._client, self._partition_of):
+        with readable_faults(self._client, self._partition_of):
             rows = [self._rows[part] for part, _ in wanted]
-            return joined_rows(
+            return PartitionRows.joined(
                 self._client.gather(self._client.map(passes.pick, rows, [inside for _, inside in wanted], pure=False))
             )
 
-    def known_labels(self) -> Known:
+    def partial_labels(self) -> PartialLabels:
         """Fetch the partial labels; none where every row has one, for complete labels are no constraints."""
         if self.source.labels is None:
-            return Known.nothing()
-        find = dask.delayed(find_known, pure=False)
+            return PartialLabels.none()
+        find = dask.delayed(find_labels, pure=False)
         tasks = [find(labels, place) for labels, place in zip(self.source.labels, self.places, strict=True)]
-        with faults_in_words(self._client, self._partition_of):
-            known = Known.joined(self._client.gather(self._client.compute(tasks, optimize_graph=False)))
-        return known if known.numbers.size < self.n_samples else Known.nothing()
+        with readable_faults(self._client, self._partition_of):
+            known = PartialLabels.joined(self._client.gather(self._client.compute(tasks, optimize_graph=False)))
+        return known if known.numbers.size < self.n_samples else PartialLabels.none()
 
     def _by_partition(self, numbers: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
         cuts = np.searchsorted(numbers, self._first)
@@ -178,20 +202,20 @@ class Partitions:
         left = budget.remaining()
         try:
             distributed.wait(futures, timeout=left if np.isfinite(left) else None, return_when="ALL_COMPLETED")
-            answers: list[Any] = self._client.gather(futures)
+            results: list[Any] = self._client.gather(futures)
         except TimeoutError:
             if not budget.expired():
                 raise
-            self._client.cancel(futures)
+            self._client.cancel([*self._running, *futures])
             raise UndecidedError("time ran out within a pass over all rows") from None
         except KeyboardInterrupt:
-            self._client.cancel(futures)
+            self._client.cancel([*self._running, *futures])
             raise
-        return answers
+        return results
 
     def _partition_of(self, key: Any) -> int | None:
-        """Return the number of the partition that a task is about, as far as its key tells."""
-        for futures in (self._rows, self._asked):
+        """Return the number of the partition that a task is about, as far as its key shows."""
+        for futures in (self._rows, self._running):
             keys = [future.key for future in futures]
             if key in keys:
                 return keys.index(key)
@@ -199,13 +223,9 @@ class Partitions:
         return key[1] if isinstance(key, tuple) and len(key) > 1 and isinstance(key[1], int) else None
 
 
-def _words_of_killed(error: Any, partition: int | None) -> str:
+def _killed_message(error: Any, partition: int | None) -> str:
     which = "a partition" if partition is None else f"partition {partition}"
     return (
         f"{which} of X ended {error.allowed_failures + 1} workers in a row, most likely for want of memory; "
         "cut X into smaller partitions (X.rechunk or X.repartition), or give workers a larger memory_limit"
     )
-
-
-def _joined(parts: list[Any]) -> Any:
-    return type(parts[0]).joined(parts)

@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from konstrain import estimators, stop
-from konstrain._messages import term
 from konstrain._sklearn import StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Assignment
@@ -23,17 +22,12 @@ from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import membership_values
 from konstrain.constraints.shares import shares_of_counts
 from konstrain.dask import passes
-from konstrain.dask.cluster import Partitions, client_for
-from konstrain.dask.groups import with_groups
-from konstrain.dask.linked import build_problem
-from konstrain.dask.looks import overview_of
-from konstrain.dask.passes import Place
-from konstrain.dask.problem import RemoteProblem
-from konstrain.dask.rows import Source, is_collection, is_lazy, lazy_labels
-from konstrain.dask.sample import Sample
-from konstrain.dask.start import first_centers
+from konstrain.dask.cluster import Partitions, client_for, with_groups
+from konstrain.dask.passes import PartitionRows, Place, Scan
+from konstrain.dask.problem import RemoteProblem, build_problem, overview_of
+from konstrain.dask.rows import RowSource, is_collection, is_lazy, lazy_labels
+from konstrain.dask.start import Sample, first_centers
 from konstrain.dask.steps import RemoteLabels, RemoteSteps
-from konstrain.dask.weightless import place_weightless
 from konstrain.estimators._conventions import warn_not_converged
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans.distances import default_threads
@@ -44,10 +38,12 @@ from konstrain.kmeans.result import Clustering
 from konstrain.metrics import Violations, count_violations
 from konstrain.stop import Budget
 
+Reals = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class Iteration:
-    """What a callback is told after each step over all rows; returning True ends the fit."""
+    """What a callback receives after each step over all rows; returning True ends the fit."""
 
     n_iter: int
     max_iter: int
@@ -59,10 +55,10 @@ class Iteration:
 class ConstrainedKMeans(estimators.ConstrainedKMeans):
     """K-means under links, sizes and demands on a Dask array or dataframe: exact, with the rows where they are.
 
-    The same parameters, steps and proofs as `konstrain.ConstrainedKMeans`. Workers keep the rows; in each step the
-    centers and the prices of the clusters go out, and sums, sizes and the rows near a tie come back. So links and
-    sizes hold over all rows, and from the same centers the labels are those of a fit in memory. The run starts
-    from the best clustering of a sample, which is searched on the client; no local search follows it.
+    The same parameters, steps and proofs as `konstrain.ConstrainedKMeans`. Workers keep the rows; each step
+    sends them centers and dual prices, and receives sums, sizes and the rows near a tie. So links and sizes hold over
+    all rows, and from the same centers the labels are those of a fit in memory. The run starts from the best
+    clustering of a sample, which is searched on the client; no local search follows it.
 
     Parameters
     ----------
@@ -83,8 +79,8 @@ random_state, copy_x
     verbose : int, default=0
         1: a line per iteration on standard error.
     callback : callable or None, default=None
-        Told after each step over all rows (`n_iter`, `max_iter`, `n_samples`, `objective`, `seconds`); ends the fit
-        by returning True.
+        Called after each step over all rows with `n_iter`, `max_iter`, `n_samples`, `objective` and `seconds`; ends
+        the fit by returning True.
     client : distributed.Client or None, default=None
         The cluster to work on. None: the current client; where there is none, this machine's cores for as long as
         the fit takes.
@@ -216,7 +212,7 @@ cluster_shares_
         budget = Budget(self.time_limit)
         self.link_metric_, self.metric_choice_ = None, None
         labels = y if y is None or is_lazy(y) else membership_values(y)
-        source = Source.of(X, sample_weight, demand, labels, category)
+        source = RowSource.of(X, sample_weight, demand, labels, category)
         with client_for(self.client) as client, Partitions(client, with_groups(client, source)) as partitions:
             overview = overview_of(partitions, self.n_clusters)
             asked = ConstraintArguments(
@@ -241,7 +237,7 @@ cluster_shares_
             partitions=partitions,
             sample=sample,
         )
-        steps.tell = self._teller(steps, budget)
+        steps.report = self._reporter(steps, budget)
         tol = self.tol * problem.overview.mean_variance if self.tol > 0 else 0.0
         loop = Loop(choose_loop(problem, self.local_search), steps, self.max_iter, tol)
         best = loop.run(centers)
@@ -249,25 +245,25 @@ cluster_shares_
             warn_caller(
                 f"interrupted in iteration {best.n_iter}; the best clustering so far is returned", RuntimeWarning
             )
-        return steps, place_weightless(steps, prove_last_step(loop, best))
+        return steps, steps.place_weightless(prove_last_step(loop, best))
 
-    def _price(self, partitions: Partitions, problem: RemoteProblem, centers: NDArray[np.float64]) -> float | None:
+    def _price(self, partitions: Partitions, problem: RemoteProblem, centers: Reals) -> float | None:
         """What breaking a soft link of confidence 1 costs: the mean of all costs at the start, unless it is given."""
         if not problem.has_soft_links:
             return None
         if self.violation_cost != "auto":
             return float(self.violation_cost)
-        total: passes.Total = partitions.ask(passes.costs_everywhere, centers)
-        return total.value / (problem.n_samples * problem.n_clusters)
+        total: float = partitions.ask(passes.costs_everywhere, centers, join=sum)
+        return total / (problem.n_samples * problem.n_clusters)
 
-    def _teller(self, steps: RemoteSteps, budget: Budget) -> Callable[[RemoteLabels], None]:
-        began, n_told = time.perf_counter(), 0
+    def _reporter(self, steps: RemoteSteps, budget: Budget) -> Callable[[RemoteLabels], None]:
+        began, n_iter = time.perf_counter(), 0
 
-        def tell(labels: RemoteLabels) -> None:
-            nonlocal n_told
-            n_told += 1
+        def report(labels: RemoteLabels) -> None:
+            nonlocal n_iter
+            n_iter += 1
             objective = labels.cost + steps.penalty(labels)
-            now = Iteration(n_told, self.max_iter, steps.problem.n_samples, objective, time.perf_counter() - began)
+            now = Iteration(n_iter, self.max_iter, steps.problem.n_samples, objective, time.perf_counter() - began)
             if self.verbose:
                 Console(stderr=True).print(
                     f"iteration {now.n_iter}  {now.n_samples:,} rows  objective {objective:.6g}  {now.seconds:.1f} s",
@@ -276,7 +272,7 @@ cluster_shares_
             if self.callback is not None and self.callback(now):
                 budget.end()
 
-        return tell
+        return report
 
     def _keep_remote(
         self, partitions: Partitions, problem: RemoteProblem, steps: RemoteSteps, best: Clustering
@@ -289,8 +285,9 @@ cluster_shares_
         self.inertia_, self.objective_ = best.inertia, best.objective
         self.n_iter_ = best.n_iter
         n_resources = len(source.resources)
-        self.cluster_sizes_ = cast("Any", labels.amounts[:, :n_resources] if n_resources else labels.sizes)
-        self.cluster_shares_ = shares_of_counts(problem.attributes, labels.amounts[:, n_resources:-2])
+        totals = labels.totals
+        self.cluster_sizes_ = cast("Any", totals.amounts[:, :n_resources] if n_resources else totals.sizes)
+        self.cluster_shares_ = shares_of_counts(problem.attributes, totals.amounts[:, n_resources:-2])
         self.violation_cost_ = steps.violation_cost
         self.n_features_in_ = source.n_features
         if source.features is not None:
@@ -309,7 +306,7 @@ cluster_shares_
         if not best.proven:
             warn_caller(
                 "an assignment step was cut short: labels are feasible, but the step was not proved optimal; "
-                f"{'raise' if self.time_limit is not None else 'give a'} {term('time_limit')}",
+                f"{'raise' if self.time_limit is not None else 'give a'} time_limit",
                 NotProvenWarning,
             )
 
@@ -356,7 +353,7 @@ cluster_shares_
         if not is_collection(X):
             return self._predict(X, asked)
         check_is_fitted(self)
-        source = Source.of(X, None, demand, category=category)
+        source = RowSource.of(X, None, demand, category=category)
         self._refuse_other_features(source)
         centers = self._measured_centers()
         if not asked.given():
@@ -368,12 +365,12 @@ cluster_shares_
             if not answer.proven:
                 warn_caller(
                     "the assignment of the new rows was not proved optimal: labels are feasible, and cost at most "
-                    f"{answer.gap:.2g} of their cost too much; raise {term('time_limit')}",
+                    f"{answer.gap:.2g} of their cost too much; raise time_limit",
                     NotProvenWarning,
                 )
             return _labels_of(partitions, cast("RemoteLabels", answer.labels))
 
-    def _assigned(self, partitions: Partitions, problem: RemoteProblem, centers: NDArray[np.float64]) -> Assignment:
+    def _assigned(self, partitions: Partitions, problem: RemoteProblem, centers: Reals) -> Assignment:
         price = None
         if problem.has_soft_links:
             price = self.violation_cost_ if self.violation_cost == "auto" else float(self.violation_cost)
@@ -400,7 +397,7 @@ cluster_shares_
         if not is_collection(X):
             return super().transform(X)
         check_is_fitted(self)
-        source = Source.of(X)
+        source = RowSource.of(X)
         self._refuse_other_features(source)
         local = self.to_local()
         # As in scikit-learn: single only where rows and centers are.
@@ -416,13 +413,11 @@ cluster_shares_
         if not is_collection(X):
             return super().score(X, y, sample_weight)
         check_is_fitted(self)
-        source = Source.of(X, sample_weight)
+        source = RowSource.of(X, sample_weight)
         self._refuse_other_features(source)
         centers = self._measured_centers()
         with client_for(self.client) as client, Partitions(client, source) as partitions:
-            question = passes.Question(centers, np.zeros(len(centers)))
-            found: passes.Sums = partitions.ask(passes.sum_up, question)
-        return -found.cost
+            return -float(partitions.ask(passes.sum_up, Scan.nearest(centers)).cost)
 
     def certify(self, X: Any, **options: Any) -> Any:
         """Proofs need the rows in memory: see `konstrain.certify`."""
@@ -441,7 +436,7 @@ cluster_shares_
             setattr(local, name, value)
         return local
 
-    def _refuse_other_features(self, source: Source) -> None:
+    def _refuse_other_features(self, source: RowSource) -> None:
         if source.n_features != self.n_features_in_:
             raise ValueError(f"X has {source.n_features} features, but the fit was to {self.n_features_in_}")
 
@@ -468,9 +463,9 @@ def _labels_of(partitions: Partitions, labels: RemoteLabels) -> da.Array:
     return lazy_labels(parts, partitions.n_rows)
 
 
-def _nearest(part: Any, centers: NDArray[np.float64]) -> Any:
+def _nearest(part: Any, centers: Reals) -> Any:
     return dask.delayed(passes.nearest_labels, pure=False)(part, centers)
 
 
-def _transformed(rows: passes.Rows, local: estimators.ConstrainedKMeans, dtype: Any) -> NDArray[Any]:
+def _transformed(rows: PartitionRows, local: estimators.ConstrainedKMeans, dtype: Any) -> NDArray[Any]:
     return local.transform(rows.values.astype(dtype, copy=False))

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from konstrain.dask.passes import Labelling, Rows
-from konstrain.dask.rows import Source, make_rows
+from konstrain.dask.passes import MAX_NUMBERS, Labelling, PartitionRows
+from konstrain.dask.rows import RowSource, make_rows
 from konstrain.exceptions import FileError
 from konstrain.files.cells import shown
 from konstrain.files.choice import MOST_LISTED, Choice, Request
@@ -30,12 +30,10 @@ from konstrain.files.sources import address_of
 if TYPE_CHECKING:
     import polars as pl
 
-    from konstrain.dask.groups import Group
+    from konstrain.dask.membership import Group
 
-# Numbers in one partition: 64 MB in double precision, so that several fit into a worker of 1 GB.
-MOST_NUMBERS = 8_000_000
 LABEL, DISTANCE, ROW = "label", "distance", "row"
-# Names of the files of labels, and what tells them from everyone else's: a folder of anything else is not replaced.
+# Names of the files of labels, and the mark inside them: a folder of anything else is not replaced.
 _PART = re.compile(r"part-[0-9]{5,}\.parquet")
 MARK = {b"konstrain": b"labels"}
 
@@ -77,7 +75,7 @@ class Folder:
         demand: Sequence[str] = (),
         category: Sequence[str] = (),
     ) -> "Folder":
-        """Look at the files, without reading rows; the others are columns with what rows count, and their groups."""
+        """Open the files, without reading rows; the others are columns with what rows count, and their groups."""
         files = _files_of(path)
         schemas = [_metadata(file) for file in files]
         first = schemas[0].schema.to_arrow_schema()
@@ -99,11 +97,11 @@ class Folder:
         """Number of rows."""
         return sum(piece.n_rows for piece in self.pieces)
 
-    def source(self) -> Source:
+    def source(self) -> RowSource:
         """Return the rows as partitions that workers read."""
         readers = [(dask.delayed(read, pure=False), *given) for read, *given in self._readers()]
         parts = [[read(piece, *given) for read, *given in readers] for piece in self.pieces]
-        return Source(
+        return RowSource(
             pieces=[(features, weight, demand) for features, weight, demand, _ in parts],
             features=self.choice.features,
             n_features=len(self.choice.features),
@@ -113,7 +111,7 @@ class Folder:
             category=[category for *_, category in parts] if self.category else None,
         )
 
-    def rows(self, number: int, groups: "tuple[Group, ...]") -> Rows:
+    def rows(self, number: int, groups: "tuple[Group, ...]") -> PartitionRows:
         """Read one partition, of which rows are of these groups."""
         features, weight, demand, category = (read(self.pieces[number], *given) for read, *given in self._readers())
         return make_rows(features, weight, demand, category, groups, self.dtype, number)
@@ -135,25 +133,25 @@ class Folder:
         return [0, *ends[:-1]]
 
     def rows_called(self, client: Any, names: Sequence[str]) -> dict[str, int]:
-        """Return the numbers of the rows of these names, no two of which share one; the workers look for them."""
+        """Return the numbers of the rows of these names, no two of which share one; the workers search them."""
         asked = {"column": self.choice.id, "names": tuple(names), "pure": False}
-        return {name: row for here in self._asked(client, _find, **asked) for name, row in here}
+        return {name: row for here in self._of_pieces(client, _find, **asked) for name, row in here}
 
     def refuse_bad_ids(self, client: Any) -> None:
         """Raise if a row has no id, or two rows share one; the workers send a number for each, some at a time."""
         column = self.choice.id
         if column is None:
             return
-        n_turns = -(-self.n_samples // MOST_NUMBERS)
+        n_turns = -(-self.n_samples // MAX_NUMBERS)
         for turn in range(n_turns):
-            found = self._asked(client, _codes, column=column, turn=turn, n_turns=n_turns, pure=False)
+            found = self._of_pieces(client, _codes, column=column, turn=turn, n_turns=n_turns, pure=False)
             missing = min((row for row, _ in found if row is not None), default=None)
             if missing is not None:
                 raise FileError(f"{self.path}, row {missing} has no id in column {column!r}")
             codes = np.sort(np.concatenate([codes for _, codes in found]))
             shared = np.unique(codes[1:][codes[1:] == codes[:-1]])[:MOST_LISTED]
             if shared.size:
-                self._refuse_shared(self._asked(client, _rows_of_codes, column=column, codes=shared, pure=False))
+                self._refuse_shared(self._of_pieces(client, _rows_of_codes, column=column, codes=shared, pure=False))
 
     def _refuse_shared(self, found: "list[dict[str, list[int]]]") -> None:
         """Raise if rows of one number have the same id: numbers of different ones can be the same, if rarely."""
@@ -168,10 +166,10 @@ class Folder:
                     f"{places[1]}; no two rows may share one"
                 )
 
-    def _asked(self, client: Any, function: Any, **given: Any) -> list[Any]:
-        """Ask the workers about each piece, which they are given with the number of its first row."""
-        answers: list[Any] = client.gather(client.map(function, self.pieces, self.first_rows, **given))
-        return answers
+    def _of_pieces(self, client: Any, function: Any, **given: Any) -> list[Any]:
+        """Run a function over the pieces, each with the number of its first row, and return its results."""
+        results: list[Any] = client.gather(client.map(function, self.pieces, self.first_rows, **given))
+        return results
 
 
 def _files_of(path: Path) -> list[str]:
@@ -241,7 +239,7 @@ def _metadata(file: str) -> Any:
 
 
 def _refuse_endless(file: str) -> None:
-    """Raise if this is no file: who reads a pipe or a device may wait for ever."""
+    """Raise if this is no file: reading a pipe or a device may take for ever."""
     path = _path_here(file)
     if path is not None and path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "a pipe or a device"
@@ -259,7 +257,7 @@ def _cut(file: str, metadata: Any, choice: Choice) -> Iterator[Piece]:
     n_rows = 0
     for group in range(metadata.num_row_groups):
         size = metadata.row_group(group).num_rows
-        if groups and (n_rows + size) * len(choice.features) > MOST_NUMBERS:
+        if groups and (n_rows + size) * len(choice.features) > MAX_NUMBERS:
             yield Piece(file, tuple(groups), n_rows)
             groups, n_rows = [], 0
         groups.append(group)

@@ -1,7 +1,7 @@
-"""What workers run: one partition of the rows in, something small out. Nothing here knows of Dask."""
+"""What workers run: one partition of the rows in, something small out. Nothing here depends on Dask."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,19 +9,20 @@ from numpy.typing import NDArray
 from konstrain import _core
 from konstrain.kmeans import distances
 
-# Rows whose costs in all clusters are in memory at a time: few enough to stay in a cache.
+Reals = NDArray[np.float64]
+
+# Most numbers in one array, of a partition or on the client: 64 MB, so that several fit into a worker of 1 GB.
+MAX_NUMBERS = 8_000_000
+# Rows whose costs in all clusters are in memory at a time; larger: fewer calls, and costs that leave the cache.
 CHUNK = 1 << 12
-# Widths at which rows near a tie are counted, as shares of the widest: how fast sizes follow prices, near and far.
-BANDS = (1.0, 1 / 4, 1 / 16, 1 / 64)
+# Widths at which rows near a tie are counted, as shares of the widest: how fast sums change with duals, near and far.
+BANDS: Final = (1.0, 1 / 4, 1 / 16, 1 / 64)
 
-# Rows near a tie that a partition may always send.
-LEAST_SENT = 1024
-
-_NOTHING = np.zeros(0, dtype=np.int64)
+_NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PartitionRows:
     """One partition as the kernels take it.
 
     Parameters
@@ -36,8 +37,8 @@ class Rows:
     """
 
     values: NDArray[Any]
-    weight: NDArray[np.float64] | None = None
-    demand: NDArray[np.float64] | None = None
+    weight: Reals | None = None
+    demand: Reals | None = None
     held: NDArray[Any] | None = None
 
     def __len__(self) -> int:
@@ -48,91 +49,103 @@ class Rows:
         arrays = (self.values, self.weight, self.demand, self.held)
         return object.__sizeof__(self) + sum(array.nbytes for array in arrays if array is not None)
 
-    def at(self, places: NDArray[np.intp]) -> "Rows":
+    @classmethod
+    def joined(cls, parts: "list[PartitionRows]") -> "PartitionRows":
+        """Concatenate partitions; all have weights, demands and holdings, or none has."""
+
+        def together(name: str) -> NDArray[Any] | None:
+            given = [array for array in (getattr(part, name) for part in parts) if array is not None]
+            return np.concatenate(given) if given else None
+
+        values = np.concatenate([part.values for part in parts])
+        return cls(values, together("weight"), together("demand"), together("held"))
+
+    def at(self, places: NDArray[np.intp]) -> "PartitionRows":
         """Return some of the rows."""
-        return Rows(
+        return PartitionRows(
             np.ascontiguousarray(self.values[places]),
             None if self.weight is None else self.weight[places],
             None if self.demand is None else self.demand[places],
             None if self.held is None else self.held[places],
         )
 
-    def amounts(self, part: slice = slice(None)) -> NDArray[np.float64]:
-        """What each row adds to the sums that rules are about: what it holds, its demand, and 1."""
+    def amounts(self, part: slice = slice(None)) -> Reals:
+        """Return what each row adds to the sums that rules bound: what it holds, its demand, and 1."""
         demand = self.demands()[part]
         held = np.zeros((demand.size, 0)) if self.held is None else self.held[part]
         return np.column_stack([held, demand, np.ones(demand.size)])
 
-    def weights(self) -> NDArray[np.float64]:
-        """Weight of each row."""
+    def weights(self) -> Reals:
+        """Return the weight of each row."""
         return np.ones(len(self)) if self.weight is None else self.weight
 
-    def demands(self) -> NDArray[np.float64]:
-        """Demand of each row."""
+    def demands(self) -> Reals:
+        """Return the demand of each row."""
         return np.ones(len(self)) if self.demand is None else self.demand
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
-    """Which sums per cluster have prices, where these are not the sizes alone.
+class RuleTerms:
+    """The terms of the rules, without rows and bounds: all that a worker needs of `konstrain.assignment.Rules`.
 
     Parameters
     ----------
     weights : ndarray of float64, shape (n_rules, n_amounts)
-        Weights of a row's amounts (`Rows.amounts`) in each bounded sum.
-    unit : ndarray of float64, shape (n_rules,)
-        What a row adds to each of them on average: by these, gaps of rows and changes of prices are compared.
+        Weights of a row's amounts (`PartitionRows.amounts`) in each bounded sum.
+    units : ndarray of float64, shape (n_rules,)
+        What a row adds to each of them on average: in these units gaps of rows and changes of duals are compared.
     """
 
-    weights: NDArray[np.float64]
-    unit: NDArray[np.float64]
+    weights: Reals
+    units: Reals
 
-    def of(self, rows: Rows, part: slice = slice(None)) -> NDArray[np.float64]:
-        """What each row adds to each rule."""
-        added: NDArray[np.float64] = rows.amounts(part) @ self.weights.T
+    def of(self, rows: PartitionRows, part: slice = slice(None)) -> Reals:
+        """Return what each row adds to each rule."""
+        added: Reals = rows.amounts(part) @ self.weights.T
         return added
 
-    def scale(self, added: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How many units each row adds at most: by this a change of prices concerns it more than others."""
-        most: NDArray[np.float64] = (np.abs(added) / self.unit).max(axis=1)
+    def scale(self, added: Reals) -> Reals:
+        """Return how many units each row adds at most: a change of duals concerns it by this factor."""
+        most: Reals = (np.abs(added) / self.units).max(axis=1)
         return most
 
-
-def span(rules: Rules | None, moved: NDArray[np.float64]) -> float:
-    """By how much a change of prices makes one cluster dearer than another at most, per unit that a row counts."""
-    if rules is None:
-        return float(np.ptp(moved))
-    by_unit = moved * rules.unit
-    return max(float(np.abs(by_unit - one).sum(axis=1).max()) for one in by_unit)
+    def span(self, moved: Reals) -> float:
+        """Return by how much a change of duals sets two clusters apart at most, per unit that a row adds."""
+        by_unit = moved * self.units
+        return max(float(np.abs(by_unit - one).sum(axis=1).max()) for one in by_unit)
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """What a pass over all rows asks; the same for every partition.
+class Scan:
+    """What a pass over all rows computes; the same for every partition.
 
     Parameters
     ----------
     centers : ndarray of float64, shape (n_clusters, n_features)
         Centers of the clusters.
-    prices : ndarray of float64, shape (n_clusters,) or (n_clusters, n_rules)
-        What a unit of demand, or of each rule, pays in each cluster.
+    duals : ndarray of float64, shape (n_clusters, n_rules)
+        Dual price of each rule in each cluster.
+    rules : RuleTerms
+        The rules that have duals; without any, every row goes to its nearest center.
     near_gap : float
-        Rows that prefer their cluster by no more than this, per unit of demand, are sent; negative: none.
-    most_near : float
+        Rows that prefer their cluster by no more than this, per unit, are sent; negative: none.
+    near_share : float
         Share of a partition's rows that is sent at most.
     width : float
-        Per unit of demand, by how little rows must prefer their cluster to be kept, and counted in `Sums.pairs`; 0:
-        none is.
-    rules : Rules or None
-        What prices are for; None: for sizes.
+        Gap per unit up to which rows are kept by `keep`, and counted in `Sums.slopes`; 0: none is.
     """
 
-    centers: NDArray[np.float64]
-    prices: NDArray[np.float64]
+    centers: Reals
+    duals: Reals
+    rules: RuleTerms
     near_gap: float = -1.0
-    most_near: float = 1.0
+    near_share: float = 1.0
     width: float = 0.0
-    rules: Rules | None = None
+
+    @classmethod
+    def nearest(cls, centers: Reals) -> "Scan":
+        """Return a pass without rules."""
+        return cls(centers, np.zeros((len(centers), 0)), RuleTerms(np.zeros((0, 0)), np.zeros(0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,27 +155,111 @@ class Place:
     number: int
     first_row: int
     n_rows: int = 0
-    tied: NDArray[np.int64] = field(default_factory=lambda: _NOTHING)
+    tied: NDArray[np.int64] = field(default_factory=lambda: _NO_ROWS)
 
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """Rows that prefer their cluster least, by their numbers among all rows."""
+    """Rows with the smallest gaps, by their numbers among all rows."""
 
     numbers: NDArray[np.int64]
-    rows: Rows
+    rows: PartitionRows
     labels: NDArray[np.int32]
-    gaps: NDArray[np.float64]
+    gaps: Reals
 
     @classmethod
     def joined(cls, parts: "list[Near]") -> "Near":
-        """Put the rows of several partitions together."""
+        """Concatenate the rows of several partitions."""
         return cls(
             np.concatenate([part.numbers for part in parts]),
-            joined_rows([part.rows for part in parts]),
+            PartitionRows.joined([part.rows for part in parts]),
             np.concatenate([part.labels for part in parts]),
             np.concatenate([part.gaps for part in parts]),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Sums per cluster: weighted rows, weights, and each of the amounts, of which demand and count come last."""
+
+    sums: Reals
+    weights: Reals
+    amounts: Reals
+
+    @classmethod
+    def of(
+        cls, rows: PartitionRows, labels: NDArray[np.int32], n_clusters: int, left_out: NDArray[np.int64] = _NO_ROWS
+    ) -> "Totals":
+        """Add up rows by their labels, some left out."""
+        weight = rows.weight
+        if left_out.size:
+            weight = rows.weights().copy()
+            weight[left_out] = 0.0
+        return cls(
+            *distances.center_sums(rows.values, weight, labels, n_clusters),
+            amounts_in(rows, labels, n_clusters, left_out),
+        )
+
+    def plus(self, other: "Totals", sign: float = 1.0) -> "Totals":
+        """Return these sums with others added, or taken off."""
+        return Totals(
+            self.sums + sign * other.sums, self.weights + sign * other.weights, self.amounts + sign * other.amounts
+        )
+
+    @property
+    def sizes(self) -> Reals:
+        """Demand of the rows of each cluster."""
+        sizes: Reals = self.amounts[:, -2]
+        return sizes
+
+    @property
+    def counts(self) -> Reals:
+        """Rows of each cluster."""
+        counts: Reals = self.amounts[:, -1]
+        return counts
+
+
+def amounts_in(
+    rows: PartitionRows, labels: NDArray[np.int32], n_clusters: int, left_out: NDArray[np.int64] = _NO_ROWS
+) -> Reals:
+    """Return what clusters hold of each amount, some rows left out."""
+    counts = np.bincount(labels, minlength=n_clusters) - np.bincount(labels[left_out], minlength=n_clusters)
+
+    def total(column: NDArray[Any] | None) -> NDArray[Any]:
+        if column is None:
+            return counts
+        if left_out.size:
+            column = column.copy()
+            column[left_out] = 0
+        return np.bincount(labels, column, n_clusters)
+
+    held = () if rows.held is None else tuple(rows.held.T)
+    return np.column_stack([total(column) for column in (*held, rows.demand, None)]).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """How fast sums change with duals, by pairs of clusters and by band.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (n_pairs,), ascending
+        Cluster, second-best cluster and band of each pair, as one number.
+    products : ndarray of float64, shape (n_pairs, n_rules, n_rules)
+        Over the rows between the two clusters with gaps within the band: sums of products of what a row adds to two
+        rules, per unit that it adds.
+    """
+
+    codes: NDArray[np.int64]
+    products: Reals
+
+    @classmethod
+    def joined(cls, parts: "list[Slopes]") -> "Slopes":
+        """Add up the pairs of several partitions."""
+        codes, where = np.unique(np.concatenate([part.codes for part in parts]), return_inverse=True)
+        products = np.zeros((codes.size, *parts[0].products.shape[1:]))
+        np.add.at(products, where, np.concatenate([part.products for part in parts]))
+        return cls(codes, products)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,245 +268,154 @@ class Sums:
 
     Parameters
     ----------
-    sums, weights
-        Weighted sum of the rows of each cluster, and its weight.
-    counts, sizes
-        Rows of each cluster, and their demand.
+    totals : Totals
+        What clusters hold.
     cost : float
         Weighted squared distances of all rows to the centers of their clusters.
-    paid : float
-        Prices that all rows pay, at their demand.
     digest : int
-        A sum over rows and their labels by which two labelings of all rows are told apart; see `digest_of`.
+        A sum over rows and their labels by which two labelings of all rows are distinguished; see `digest_of`.
     near : Near
         Rows near a tie.
     reach : float
-        Every row that is not among these prefers its cluster by at least this, per unit of demand.
-    pairs : dict from (cluster, second-best cluster, band) to float or ndarray of shape (n_rules, n_rules)
-        Demand of the rows that prefer their cluster by less than each of the bands; of rules the sums of products of
-        what a row adds to two of them, per unit that it counts.
-    amounts : ndarray of float64, shape (n_clusters, n_amounts)
-        What clusters hold of each amount, where prices are for rules.
+        Every row that is not among these has at least this gap per unit.
+    slopes : Slopes
+        How fast sums change with duals.
     """
 
-    sums: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    sizes: NDArray[np.float64]
+    totals: Totals
     cost: float
-    paid: float
     digest: int
     near: Near
     reach: float
-    pairs: dict[int, Any]
-    amounts: NDArray[np.float64]
+    slopes: Slopes
 
     @classmethod
     def joined(cls, parts: "list[Sums]") -> "Sums":
         """Add up several partitions, always in the order in which they are given."""
-        pairs: dict[int, Any] = {}
-        for part in parts:
-            for key, demand in part.pairs.items():
-                pairs[key] = pairs.get(key, 0.0) + demand
+        totals = parts[0].totals
+        for part in parts[1:]:
+            totals = totals.plus(part.totals)
         return cls(
-            sums=_total([part.sums for part in parts]),
-            weights=_total([part.weights for part in parts]),
-            counts=_total([part.counts for part in parts]),
-            sizes=_total([part.sizes for part in parts]),
+            totals=totals,
             cost=sum(part.cost for part in parts),
-            paid=sum(part.paid for part in parts),
             digest=sum(part.digest for part in parts) % 2**64,
             near=Near.joined([part.near for part in parts]),
             reach=min(part.reach for part in parts),
-            pairs=pairs,
-            amounts=_total([part.amounts for part in parts]),
+            slopes=Slopes.joined([part.slopes for part in parts]),
         )
 
 
-def _total(arrays: list[NDArray[Any]]) -> NDArray[Any]:
-    total = arrays[0].copy()
-    for array in arrays[1:]:
-        total += array
-    return total
+def reduced_labels(
+    rows: PartitionRows, centers: Reals, duals: Reals, rules: RuleTerms
+) -> tuple[NDArray[np.int32], Reals]:
+    """Return the cluster of least reduced cost of each row, and per unit that it adds the gap to the second.
 
-
-def joined_rows(parts: list[Rows]) -> Rows:
-    """Put rows together; all have weights, demands and holdings, or none has."""
-    return Rows(
-        np.concatenate([part.values for part in parts]),
-        _joined_if_any([part.weight for part in parts]),
-        _joined_if_any([part.demand for part in parts]),
-        _joined_if_any([part.held for part in parts]),
-    )
-
-
-def _joined_if_any(arrays: list[NDArray[Any] | None]) -> NDArray[Any] | None:
-    given = [array for array in arrays if array is not None]
-    return np.concatenate(given) if given else None
-
-
-def priced_labels(
-    rows: Rows, centers: NDArray[np.float64], prices: NDArray[np.float64], rules: Rules | None = None
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the cheapest cluster of each row at these prices, and per unit it counts how much dearer the second is.
-
-    Rows that count nothing pay no prices and never change their minds: by as much as can be. Rows without weight go
-    to the nearest center.
+    Rows that add nothing or cost nothing go to the nearest center and have an infinite gap, as have all rows where
+    there are no rules.
     """
-    labels, gaps = np.empty(len(rows), dtype=np.int32), np.empty(len(rows))
-    scale = _cost_per_demand(rows) if rules is None else rows.weight
-    costs = np.empty((min(CHUNK, len(rows)), len(centers)))
-    per_unit = np.ones(len(rows))
+    if not rules.units.size:
+        return nearest_labels(rows, centers), np.full(len(rows), np.inf)
+    labels, gaps, units = np.empty(len(rows), dtype=np.int32), np.empty(len(rows)), np.empty(len(rows))
+    costs, nothing = np.empty((min(CHUNK, len(rows)), len(centers))), np.zeros(len(centers))
+    # Without demand and holdings all rows add the same: one charge per cluster.
+    same = rules.weights.sum(axis=1)[None] if rows.demand is None and rows.held is None else None
     for begin in range(0, len(rows), CHUNK):
         part = slice(begin, min(begin + CHUNK, len(rows)))
-        weight = None if scale is None else scale[part]
+        weight = None if rows.weight is None else rows.weight[part]
         some = distances.block_costs(rows.values[part], weight, centers, out=costs[: part.stop - begin])
-        if rules is None:
-            labels[part], gaps[part] = _core.price_rows(some, prices)
-            continue
-        added = rules.of(rows, part)
-        some += added @ prices.T
-        labels[part], gaps[part] = _core.price_rows(some, np.zeros(len(centers)))
-        per_unit[part] = rules.scale(added)
-    if rules is not None:
-        np.divide(gaps, per_unit, out=gaps, where=per_unit > 0)
-    counts = rows.demand if rules is None else per_unit
-    _place_idle(rows, counts, centers, labels, gaps)
-    return labels, gaps
-
-
-def _cost_per_demand(rows: Rows) -> NDArray[np.float64] | None:
-    """Return what distances are multiplied by to be costs per unit of demand; None: 1 each."""
-    if rows.demand is None:
-        return rows.weight
-    return np.divide(rows.weights(), rows.demand, out=np.ones(len(rows)), where=rows.demand > 0)
-
-
-def _place_idle(
-    rows: Rows,
-    counts: NDArray[np.float64] | None,
-    centers: NDArray[np.float64],
-    labels: NDArray[np.int32],
-    gaps: NDArray[np.float64],
-) -> None:
-    """Put rows that prices do not concern, for they count nothing or cost nothing, where they are nearest."""
-    idle = np.zeros(len(rows), dtype=bool)
-    if counts is not None:
-        idle |= counts == 0
-    if rows.weight is not None:
-        idle |= rows.weight == 0
+        added = rules.of(rows, part) if same is None else same
+        charges = added @ duals.T
+        if same is None:
+            some += charges
+        labels[part], gaps[part] = _core.price_rows(some, nothing if same is None else charges[0])
+        units[part] = rules.scale(added)
+    np.divide(gaps, units, out=gaps, where=units > 0)
+    idle = units == 0 if rows.weight is None else (units == 0) | (rows.weight == 0)
     if idle.any():
         labels[idle] = distances.nearest_pass(np.ascontiguousarray(rows.values[idle]), None, centers)[0]
         gaps[idle] = np.inf
+    return labels, gaps
 
 
-def sum_up(question: Question, rows: Rows, place: Place) -> Sums:
-    """Put each row into its cheapest cluster and add up what the clusters hold; tied rows are left aside."""
-    labels, gaps = priced_labels(rows, question.centers, question.prices, question.rules)
+def sum_up(scan: Scan, rows: PartitionRows, place: Place) -> Sums:
+    """Put each row into its cheapest cluster and add up what the clusters hold; tied rows are left out."""
+    labels, gaps = reduced_labels(rows, scan.centers, scan.duals, scan.rules)
     gaps[place.tied] = np.inf
     numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
-    return _added_up(question, rows, numbers, labels, gaps, place.tied, len(rows))
+    return _added_up(scan, rows, numbers, labels, gaps, place.tied, len(rows))
 
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """A partition as far as prices nearby concern it: what stays where it is, added up, and the rows that may move.
+    """A partition reduced to what similar duals can change: sums of the rows that stay, and the rows that may move.
 
     Parameters
     ----------
     far : Sums
-        Of the rows that prefer their cluster by more than `far.reach`.
+        Of the rows with gaps above `far.reach`.
     rows, numbers
         All other rows, but for tied ones, and their numbers.
-    prices : ndarray of float64, shape (n_clusters,)
-        The prices at which it is so.
+    duals : ndarray of float64, shape (n_clusters, n_rules)
+        The duals at which it is so.
     """
 
     far: Sums
-    rows: Rows
+    rows: PartitionRows
     numbers: NDArray[np.int64]
-    prices: NDArray[np.float64]
+    duals: Reals
 
     def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + self.rows.__sizeof__() + self.numbers.nbytes + self.far.sums.nbytes
+        return object.__sizeof__(self) + self.rows.__sizeof__() + self.numbers.nbytes + self.far.totals.sums.nbytes
 
 
-def keep(question: Question, rows: Rows, place: Place) -> Kept:
-    """Put each row into its cheapest cluster and keep those that prefer it by no more than `question.width`."""
-    labels, gaps = priced_labels(rows, question.centers, question.prices, question.rules)
+def keep(scan: Scan, rows: PartitionRows, place: Place) -> Kept:
+    """Put each row into its cheapest cluster and keep those with gaps of no more than `scan.width`."""
+    labels, gaps = reduced_labels(rows, scan.centers, scan.duals, scan.rules)
     gaps[place.tied] = np.inf
     numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
-    kept = np.flatnonzero((gaps <= question.width) & np.isfinite(gaps))
+    kept = np.flatnonzero((gaps <= scan.width) & np.isfinite(gaps))
     left_out = np.concatenate([place.tied, kept])
     gaps[left_out] = np.inf
-    nothing = replace(question, near_gap=-1.0, width=0.0)
-    return Kept(
-        _added_up(nothing, rows, numbers, labels, gaps, left_out, 0), rows.at(kept), numbers[kept], question.prices
-    )
+    only_sums = replace(scan, near_gap=-1.0, width=0.0)
+    far = _added_up(only_sums, rows, numbers, labels, gaps, left_out, 0)
+    return Kept(far, rows.at(kept), numbers[kept], scan.duals)
 
 
-def look_again(question: Question, kept: Kept, place: Place) -> Sums:
-    """Add up a partition at prices no further from those it was kept at than `far.reach`."""
-    labels, gaps = priced_labels(kept.rows, question.centers, question.prices, question.rules)
-    near = _added_up(question, kept.rows, kept.numbers, labels, gaps, _NOTHING, place.n_rows)
-    reach = kept.far.reach - span(question.rules, question.prices - kept.prices)
-    far = replace(kept.far, reach=reach, paid=_paid(question, kept.far.sizes, kept.far.amounts))
+def scan_kept(scan: Scan, kept: Kept, place: Place) -> Sums:
+    """Add up a partition at duals no further from those it was kept at than `far.reach`."""
+    labels, gaps = reduced_labels(kept.rows, scan.centers, scan.duals, scan.rules)
+    near = _added_up(scan, kept.rows, kept.numbers, labels, gaps, _NO_ROWS, place.n_rows)
+    far = replace(kept.far, reach=kept.far.reach - scan.rules.span(scan.duals - kept.duals))
     return Sums.joined([far, near])
 
 
 def _added_up(
-    question: Question,
-    rows: Rows,
+    scan: Scan,
+    rows: PartitionRows,
     numbers: NDArray[np.int64],
     labels: NDArray[np.int32],
-    gaps: NDArray[np.float64],
+    gaps: Reals,
     left_out: NDArray[np.int64],
     n_rows: int,
 ) -> Sums:
     """Add up all rows but some, whose gaps are infinite; `n_rows` is what the share of rows to send is of."""
-    n_clusters = len(question.centers)
-    weight, demand = rows.weight, rows.demand
+    near, reach = _nearest_to_a_tie(gaps, scan.near_gap, int(np.ceil(scan.near_share * n_rows)))
+    weight = rows.weight
     if left_out.size:
-        weight, demand = rows.weights().copy(), rows.demands().copy()
-        weight[left_out] = demand[left_out] = 0.0
-    sums, weights = distances.center_sums(rows.values, weight, labels, n_clusters)
-    sizes = np.bincount(labels, demand, n_clusters).astype(np.float64)
-    amounts = np.zeros((n_clusters, 0))
-    if rows.held is not None:
-        amounts = amounts_in(rows, labels, n_clusters, left_out)
-    near, reach = _nearest_to_a_tie(gaps, question.near_gap, max(LEAST_SENT, int(question.most_near * n_rows)))
+        weight = rows.weights().copy()
+        weight[left_out] = 0.0
     digest = digest_of(numbers, labels) - digest_of(numbers[left_out], labels[left_out])
     return Sums(
-        sums=sums,
-        weights=weights,
-        counts=np.bincount(labels, minlength=n_clusters) - np.bincount(labels[left_out], minlength=n_clusters),
-        sizes=sizes,
-        cost=distances.own_costs(rows.values, weight, labels, question.centers),
-        paid=_paid(question, sizes, amounts),
+        totals=Totals.of(rows, labels, len(scan.centers), left_out),
+        cost=distances.own_costs(rows.values, weight, labels, scan.centers),
         digest=digest % 2**64,
         near=Near(numbers[near], rows.at(near), labels[near], gaps[near]),
         reach=reach,
-        pairs=_count_pairs(rows, question, labels, gaps) if question.width > 0 else {},
-        amounts=amounts,
+        slopes=_slopes(rows, scan, labels, gaps),
     )
 
 
-def _paid(question: Question, sizes: NDArray[np.float64], amounts: NDArray[np.float64]) -> float:
-    if question.rules is None:
-        return float(sizes @ question.prices)
-    return float(((amounts @ question.rules.weights.T) * question.prices).sum())
-
-
-def amounts_in(
-    rows: Rows, labels: NDArray[np.int32], n_clusters: int, left_out: NDArray[np.int64] = _NOTHING
-) -> NDArray[np.float64]:
-    """What clusters hold of each amount, some rows left out."""
-    amounts = rows.amounts()
-    amounts[left_out] = 0.0
-    return np.column_stack([np.bincount(labels, column, n_clusters) for column in amounts.T])
-
-
-def _nearest_to_a_tie(gaps: NDArray[np.float64], gap: float, most: int) -> tuple[NDArray[np.intp], float]:
+def _nearest_to_a_tie(gaps: Reals, gap: float, most: int) -> tuple[NDArray[np.intp], float]:
     """Return the rows of no more than this gap, in their order, and the least gap of all others."""
     is_near = (gaps <= gap) & np.isfinite(gaps)
     if np.count_nonzero(is_near) > most:
@@ -418,48 +424,34 @@ def _nearest_to_a_tie(gaps: NDArray[np.float64], gap: float, most: int) -> tuple
     return np.flatnonzero(is_near), float(gaps[~is_near].min(initial=np.inf))
 
 
-def _count_pairs(
-    rows: Rows, question: Question, labels: NDArray[np.int32], gaps: NDArray[np.float64]
-) -> dict[int, Any]:
-    """Add up what rows near a tie count by their two cheapest clusters, for each of the bands."""
-    n_clusters = len(question.centers)
-    near = np.flatnonzero((gaps <= question.width) & np.isfinite(gaps))
-    found: dict[int, Any] = {}
-    if not near.size or n_clusters == 1:
-        return found
+def _slopes(rows: PartitionRows, scan: Scan, labels: NDArray[np.int32], gaps: Reals) -> Slopes:
+    """Add up, for each of the bands, products of what rows near a tie add, by their two cheapest clusters."""
+    k, n_rules = scan.duals.shape
+    near = np.flatnonzero((gaps <= scan.width) & np.isfinite(gaps)) if scan.width > 0 and k > 1 else _NO_ROWS
+    if not near.size:
+        return Slopes(_NO_ROWS, np.zeros((0, n_rules, n_rules)))
     some = rows.at(near)
-    second = _second_best(some, question, labels[near])
+    pairs = labels[near].astype(np.int64) * k + _second_best(some, scan, labels[near])
+    added = scan.rules.of(some)
+    products = (added / scan.rules.scale(added)[:, None])[:, :, None] * added[:, None, :]
+    found = []
     for band, share in enumerate(BANDS):
-        inside = np.flatnonzero(gaps[near] <= share * question.width)
-        codes = (labels[near[inside]].astype(np.int64) * n_clusters + second[inside]) * len(BANDS) + band
-        values, where = np.unique(codes, return_inverse=True)
-        found.update(zip(values.tolist(), _counted(some.at(inside), where, question.rules), strict=True))
-    return found
+        inside = gaps[near] <= share * scan.width
+        found.append(Slopes(pairs[inside] * len(BANDS) + band, products[inside]))
+    return Slopes.joined(found)
 
 
-def _second_best(rows: Rows, question: Question, labels: NDArray[np.int32]) -> NDArray[np.int64]:
+def _second_best(rows: PartitionRows, scan: Scan, labels: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the cheapest cluster of each row but its own."""
     second = np.empty(len(rows), dtype=np.int64)
     for begin in range(0, len(rows), CHUNK):
-        at = np.arange(begin, min(begin + CHUNK, len(rows)))
-        some = rows.at(at)
-        scale = _cost_per_demand(some) if question.rules is None else some.weight
-        costs = distances.block_costs(some.values, scale, question.centers)
-        costs += question.prices if question.rules is None else question.rules.of(some) @ question.prices.T
-        costs[np.arange(len(costs)), labels[at]] = np.inf
-        second[at] = costs.argmin(axis=1)
+        part = slice(begin, min(begin + CHUNK, len(rows)))
+        weight = None if rows.weight is None else rows.weight[part]
+        costs = distances.block_costs(rows.values[part], weight, scan.centers)
+        costs += scan.rules.of(rows, part) @ scan.duals.T
+        costs[np.arange(len(costs)), labels[part]] = np.inf
+        second[part] = costs.argmin(axis=1)
     return second
-
-
-def _counted(rows: Rows, where: NDArray[np.intp], rules: Rules | None) -> list[Any]:
-    """Add up by place how fast sums change with prices: demands, or products of what rows add to two rules."""
-    if rules is None:
-        totals: list[Any] = np.bincount(where, rows.demands()).tolist()
-        return totals
-    added = rules.of(rows)
-    scale = rules.scale(added)[:, None]
-    by_place = [np.flatnonzero(where == place) for place in range(int(where.max(initial=-1)) + 1)]
-    return [(added[at] / scale[at]).T @ added[at] for at in by_place]
 
 
 def digest_of(numbers: NDArray[np.int64], labels: NDArray[np.int32]) -> int:
@@ -487,35 +479,33 @@ def _scrambled(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """Labels of all rows in few numbers: the cheapest cluster at these prices, but for some rows.
+    """Labels of all rows in few numbers: the cheapest cluster at these duals, but for some rows.
 
     Parameters
     ----------
-    centers, prices
-        As in `Question`.
+    centers, duals, rules
+        As in `Scan`.
     numbers : ndarray of int64
-        Rows that stand elsewhere, or where rounding could decide, ascending.
+        Rows with other labels, or where rounding could decide, ascending.
     labels : ndarray of int32
-        Where these are.
-    rules : Rules or None
-        As in `Question`.
+        The labels of these.
     """
 
-    centers: NDArray[np.float64]
-    prices: NDArray[np.float64]
+    centers: Reals
+    duals: Reals
+    rules: RuleTerms
     numbers: NDArray[np.int64]
     labels: NDArray[np.int32]
-    rules: Rules | None = None
 
-    def of(self, rows: Rows, first_row: int) -> NDArray[np.int32]:
+    def of(self, rows: PartitionRows, first_row: int) -> NDArray[np.int32]:
         """Return the labels of one partition."""
-        labels, _ = priced_labels(rows, self.centers, self.prices, self.rules)
+        labels, _ = reduced_labels(rows, self.centers, self.duals, self.rules)
         begin, end = np.searchsorted(self.numbers, [first_row, first_row + len(rows)])
         labels[self.numbers[begin:end] - first_row] = self.labels[begin:end]
         return labels
 
 
-def labels_of(rows: Rows, labelling: Labelling, place: Place) -> NDArray[np.int32]:
+def labels_of(rows: PartitionRows, labelling: Labelling, place: Place) -> NDArray[np.int32]:
     """Return the labels of one partition."""
     return labelling.of(rows, place.first_row)
 
@@ -529,29 +519,17 @@ class Draw:
     candidates : ndarray of float64, shape (n_candidates, n_features)
         Those drawn so far.
     per_cost : float
-        How likely a row is drawn, for each unit of its weighted squared distance to them.
+        Probability of a row to be drawn, for each unit of its weighted squared distance to them.
     seed : int
         Of this round.
     """
 
-    candidates: NDArray[np.float64]
+    candidates: Reals
     per_cost: float
     seed: int
 
 
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """Something of some rows, in the order of the rows: their numbers, or their values."""
-
-    values: NDArray[Any]
-
-    @classmethod
-    def joined(cls, parts: "list[Listed]") -> "Listed":
-        """Put the rows of several partitions together."""
-        return cls(np.concatenate([part.values for part in parts]))
-
-
-def draw_candidates(draw: Draw, rows: Rows, place: Place) -> Listed:
+def draw_candidates(draw: Draw, rows: PartitionRows, place: Place) -> Reals:
     """Draw rows by their numbers and the seed, so that the draw does not depend on the partitions."""
     costs = np.empty(len(rows))
     weights = rows.weights()
@@ -560,15 +538,16 @@ def draw_candidates(draw: Draw, rows: Rows, place: Place) -> Listed:
         costs[part] = distances.block_costs(rows.values[part], weights[part], draw.candidates).min(axis=1)
     numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
     chance = _scrambled(_scrambled(numbers).view(np.int64) ^ np.int64(draw.seed)) / 2.0**64
-    return Listed(rows.values[chance < draw.per_cost * costs].astype(np.float64))
+    drawn: Reals = rows.values[chance < draw.per_cost * costs].astype(np.float64)
+    return drawn
 
 
-def nearest_labels(rows: Rows, centers: NDArray[np.float64]) -> NDArray[np.int32]:
+def nearest_labels(rows: PartitionRows, centers: Reals) -> NDArray[np.int32]:
     """Return the nearest center of each row."""
     return distances.nearest_pass(rows.values, None, centers)[0]
 
 
-def pick(rows: Rows, places: NDArray[np.int64]) -> Rows:
+def pick(rows: PartitionRows, places: NDArray[np.int64]) -> PartitionRows:
     """Return some rows of a partition."""
     return rows.at(places)
 
@@ -582,79 +561,40 @@ def refuse_other_shape(name: str, values: NDArray[Any], place: Place) -> None:
         )
 
 
-def without_weight(_: None, rows: Rows, place: Place) -> Listed:
+def without_weight(_: None, rows: PartitionRows, place: Place) -> NDArray[np.int64]:
     """Return the rows of a partition that cost nothing wherever they are, and count towards sizes."""
     counts = rows.demands() > 0
     if rows.held is not None:
         counts |= rows.held.any(axis=1)
-    is_idle = (rows.weights() == 0) & counts
-    return Listed(place.first_row + np.flatnonzero(is_idle))
+    return place.first_row + np.flatnonzero((rows.weights() == 0) & counts)
 
 
-def costs_of(asked: tuple[Labelling, NDArray[np.float64]], rows: Rows, place: Place) -> "Total":
+def costs_of(given: tuple[Labelling, Reals], rows: PartitionRows, place: Place) -> float:
     """Return what the rows of a partition cost by their labels, at other centers."""
-    labelling, centers = asked
+    labelling, centers = given
     labels = labelling.of(rows, place.first_row)
-    return Total(distances.own_costs(rows.values, rows.weight, labels, centers))
+    return distances.own_costs(rows.values, rows.weight, labels, centers)
 
 
-def costs_everywhere(centers: NDArray[np.float64], rows: Rows, place: Place) -> "Total":
+def costs_everywhere(centers: Reals, rows: PartitionRows, place: Place) -> float:
     """Return what the rows of a partition cost in all clusters together."""
     pieces = (slice(i, i + CHUNK) for i in range(0, len(rows), CHUNK))
     weights = rows.weights()
-    return Total(sum(float(distances.block_costs(rows.values[at], weights[at], centers).sum()) for at in pieces))
+    return sum(float(distances.block_costs(rows.values[at], weights[at], centers).sum()) for at in pieces)
 
 
-@dataclass(frozen=True)
-class Total:
-    """A sum over partitions."""
-
-    value: float
-
-    @classmethod
-    def joined(cls, parts: "list[Total]") -> "Total":
-        """Add up."""
-        return cls(sum(part.value for part in parts))
-
-
-@dataclass(frozen=True)
-class Least:
-    """The least of something over partitions."""
-
-    value: float
-
-    @classmethod
-    def joined(cls, parts: "list[Least]") -> "Least":
-        """Return the least of all."""
-        return cls(min(part.value for part in parts))
-
-
-def least_scale(rules: Rules, rows: Rows, _: Place) -> Least:
+def least_scale(rules: RuleTerms, rows: PartitionRows, _: Place) -> float:
     """Return how many units of the rules a row of a partition adds at least, if it adds any."""
     scale = rules.scale(rules.of(rows)) if len(rows) else np.zeros(0)
-    return Least(float(scale[scale > 0].min(initial=np.inf)))
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """What is seen of a partition when it is first looked at."""
-
-    n_rows: int
-    mean: NDArray[np.float64]
-    spread: NDArray[np.float64]  # sum of squared differences to the mean, per feature
-    largest: float
-    bad: tuple[int, int, float] | None  # row, feature and value of the first that is not a finite number
-    weight: "Amounts"
-    demand: "Amounts"
-    held: "tuple[Amounts, ...]" = ()
+    return float(scale[scale > 0].min(initial=np.inf))
 
 
 @dataclass(frozen=True)
-class Amounts:
-    """What is seen of weights or demands: their sum, the least positive one, and what kinds there are."""
+class ColumnSummary:
+    """What is known of a column of weights or demands."""
 
     total: float
-    least: float
+    least: float  # of the positive ones
     n_zero: int
     are_whole: bool
     first: float
@@ -664,8 +604,8 @@ class Amounts:
     where: int = 0  # the row of the largest
 
     @classmethod
-    def of(cls, amounts: NDArray[np.float64]) -> "Amounts":
-        """Look at the weights or demands of a partition."""
+    def of(cls, amounts: Reals) -> "ColumnSummary":
+        """Summarize the weights or demands of a partition."""
         wrong = np.flatnonzero(~(np.isfinite(amounts) & (amounts >= 0)))
         return cls(
             total=float(amounts.sum()),
@@ -679,9 +619,39 @@ class Amounts:
             where=int(amounts.argmax()) if amounts.size else 0,
         )
 
+    @classmethod
+    def joined(cls, parts: "list[ColumnSummary]") -> "ColumnSummary":
+        """Summarize several partitions."""
+        most = max(parts, key=lambda part: part.largest)
+        return cls(
+            total=sum(part.total for part in parts),
+            least=min(part.least for part in parts),
+            n_zero=sum(part.n_zero for part in parts),
+            are_whole=all(part.are_whole for part in parts),
+            first=parts[0].first,
+            are_equal=all(part.are_equal and part.first == parts[0].first for part in parts),
+            bad=None,
+            largest=most.largest,
+            where=most.where,
+        )
 
-def look_at(rows: Rows) -> Seen:
-    """Look at a partition for the first time: how many rows, how they vary, and whether all are numbers."""
+
+@dataclass(frozen=True, eq=False)
+class PartitionSummary:
+    """What is known of a partition after a first pass."""
+
+    n_rows: int
+    mean: Reals
+    spread: Reals  # sum of squared differences to the mean, per feature
+    largest: float
+    bad: tuple[int, int, float] | None  # row, feature and value of the first that is not a finite number
+    weight: ColumnSummary
+    demand: ColumnSummary
+    held: tuple[ColumnSummary, ...] = ()
+
+
+def summarize(rows: PartitionRows) -> PartitionSummary:
+    """Summarize a partition: how many rows, how they vary, and whether all are numbers."""
     values = rows.values
     n_rows, n_features = values.shape
     mean, spread, largest, bad = np.zeros(n_features), np.zeros(n_features), 0.0, None
@@ -696,5 +666,6 @@ def look_at(rows: Rows) -> Seen:
         if wrong.size:
             row, column = wrong[0]
             bad = (int(row), int(column), float(values[row, column]))
-    held = () if rows.held is None else tuple(Amounts.of(column.astype(np.float64)) for column in rows.held.T)
-    return Seen(n_rows, mean, spread, largest, bad, Amounts.of(rows.weights()), Amounts.of(rows.demands()), held)
+    weight, demand = ColumnSummary.of(rows.weights()), ColumnSummary.of(rows.demands())
+    held = () if rows.held is None else tuple(ColumnSummary.of(column.astype(np.float64)) for column in rows.held.T)
+    return PartitionSummary(n_rows, mean, spread, largest, bad, weight, demand, held)

@@ -1,19 +1,42 @@
-"""The problem of a fit whose rows are elsewhere: bounds, and the rows with links, which are few and here."""
+"""The problem of a fit whose rows are elsewhere: bounds are checked by sums, rows with links are gathered."""
 
-from collections.abc import Sequence
+import math
+import sys
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._messages import term
 from konstrain._tolerances import DEMAND_RELATIVE, DEMAND_TERMS
-from konstrain.constraints import Problem, inputs
-from konstrain.constraints.shares import Attribute
-from konstrain.dask.passes import Amounts, Rows, Rules, Seen
-from konstrain.dask.prices import Bounds
+from konstrain.assignment.rules import Rules, widened_rules
+from konstrain.constraints import Problem
+from konstrain.constraints.arguments import ConstraintArguments, Constraints
+from konstrain.constraints.closure import Blocks
+from konstrain.constraints.feasibility import resource_findings, sum_findings, sums_of_resource
+from konstrain.constraints.findings import (
+    MustLinkPath,
+    SizeSums,
+    UncolorableRows,
+    contradiction,
+    listed_rows,
+    too_few_clusters,
+)
+from konstrain.constraints.inputs import Links, Resources, read_links, read_resource_bounds, read_sizes
+from konstrain.constraints.shares import Attribute, RuleTable, bounded, bounded_attributes
+from konstrain.dask import passes
+from konstrain.dask.cluster import Partitions
+from konstrain.dask.passes import ColumnSummary, PartitionRows, PartitionSummary, RuleTerms
+from konstrain.dask.rows import RowSource
+from konstrain.exceptions import InfeasibleError
 from konstrain.links import LinkGraph
 from konstrain.rounding import LARGEST_EXACT
+
+Reals = NDArray[np.float64]
+
+_NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,120 +52,137 @@ class Tied:
     must_link, cannot_link : ndarray of float64, shape (n_pairs, 3)
         The links by place among these rows, each with its confidence.
     held : ndarray of shape (n_rows, n_held), or None
-        What these rows hold, as in `Rows`.
+        What these rows hold, as in `PartitionRows`.
     """
 
     problem: Problem
     numbers: NDArray[np.int64]
-    must_link: NDArray[np.float64]
-    cannot_link: NDArray[np.float64]
+    must_link: Reals
+    cannot_link: Reals
     held: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Overview:
-    """What is known of all rows together after a first look at each partition."""
+    """What is known of all rows together after a first pass over each partition."""
 
     n_samples: int
-    mean: NDArray[np.float64]
+    mean: Reals
     mean_variance: float
-    weight: Amounts
-    demand: Amounts
-    held: tuple[Amounts, ...] = ()
+    weight: ColumnSummary
+    demand: ColumnSummary
+    held: tuple[ColumnSummary, ...] = ()
 
     @classmethod
-    def of(cls, seen: list[Seen]) -> "Overview":
-        """Put the looks at all partitions together."""
-        n_samples, mean, spread = 0, np.zeros_like(seen[0].mean), np.zeros_like(seen[0].spread)
+    def of(cls, summaries: list[PartitionSummary]) -> "Overview":
+        """Combine the summaries of all partitions."""
+        n_samples, mean, spread = 0, np.zeros_like(summaries[0].mean), np.zeros_like(summaries[0].spread)
+        parts = [part for part in summaries if part.n_rows] or summaries[:1]
         held = []
-        for part in (part for part in seen if part.n_rows):
+        for part in parts:
             held.append([replace(column, where=n_samples + column.where) for column in part.held])
             # Chan, Golub and LeVeque (1979): variances of parts add up without large numbers cancelling.
-            total = n_samples + part.n_rows
+            total = max(1, n_samples + part.n_rows)
             apart = part.mean - mean
             spread = spread + part.spread + apart**2 * (n_samples * part.n_rows / total)
             mean = mean + apart * (part.n_rows / total)
-            n_samples = total
-        variance = float(spread.sum()) / max(1, n_samples * mean.size)
+            n_samples += part.n_rows
         return cls(
             n_samples,
             mean,
-            variance,
-            _together([part.weight for part in seen if part.n_rows]),
-            _together([part.demand for part in seen if part.n_rows]),
-            tuple(
-                _together(list(column)) for column in zip(*(part.held for part in seen if part.n_rows), strict=True)
-            ),
+            float(spread.sum()) / max(1, n_samples * mean.size),
+            ColumnSummary.joined([part.weight for part in parts]),
+            ColumnSummary.joined([part.demand for part in parts]),
+            tuple(ColumnSummary.joined(list(column)) for column in zip(*held, strict=True)),
         )
 
     @property
-    def totals(self) -> NDArray[np.float64]:
-        """What all rows together have of each amount of `Rows.amounts`."""
+    def totals(self) -> Reals:
+        """What all rows together have of each amount of `PartitionRows.amounts`."""
         return np.array(
             [*(column.total for column in self.held), self.demand.total, self.n_samples], dtype=np.float64
         )
 
     @property
-    def amounts_rounding(self) -> float:
-        """By how much sums of amounts may miss a bound, as a share of it."""
-        return _rounding((*self.held, self.demand), self.n_samples)
-
-
-def _rounding(columns: Sequence[Amounts], n_samples: int) -> float:
-    """By how much sums may miss a bound, as a share of it; as `rounding.demand_rounding` has it."""
-    is_whole = all(column.are_whole for column in columns) and sum(c.total for c in columns) <= LARGEST_EXACT
-    return DEMAND_RELATIVE * (DEMAND_TERMS if is_whole else max(DEMAND_TERMS, n_samples))
-
-
-def _together(parts: list[Amounts]) -> Amounts:
-    return Amounts(
-        total=sum(part.total for part in parts),
-        least=min((part.least for part in parts), default=np.inf),
-        n_zero=sum(part.n_zero for part in parts),
-        are_whole=all(part.are_whole for part in parts),
-        first=parts[0].first if parts else np.nan,
-        are_equal=all(part.are_equal and part.first == parts[0].first for part in parts),
-        bad=None,
-        largest=max((part.largest for part in parts), default=0.0),
-        where=max(parts, key=lambda part: part.largest).where if parts else 0,
-    )
+    def rounding(self) -> float:
+        """By how much sums of amounts may miss a bound, as a share of it; as `rounding.demand_rounding` has it."""
+        columns = (*self.held, self.demand)
+        is_whole = all(column.are_whole for column in columns) and sum(c.total for c in columns) <= LARGEST_EXACT
+        return DEMAND_RELATIVE * (DEMAND_TERMS if is_whole else max(DEMAND_TERMS, self.n_samples))
 
 
 @dataclass(frozen=True, eq=False)
 class RemoteRules:
-    """Bounds on several sums per cluster, of amounts that are where the rows are.
+    """Rules over rows that are elsewhere.
 
     Parameters
     ----------
     rules : Rules
-        Which sums.
-    bounds : Bounds
-        Their bounds in each cluster, as sums are compared with them.
+        Weights of the amounts, and bounds as sums are compared with them; no blocks.
+    units : ndarray of float64, shape (n_rules,)
+        What a row adds to each rule on average.
     least : float
-        How many units of the rules a row adds at least, if it adds any.
+        How many units a row adds at least, if it adds any.
+    is_size : bool
+        Whether the only rule bounds sizes: engines for sizes then apply.
     """
 
     rules: Rules
-    bounds: Bounds
+    units: Reals
     least: float
+    is_size: bool
+
+    @property
+    def terms(self) -> RuleTerms:
+        """What workers need of the rules."""
+        return RuleTerms(self.rules.weights, self.units)
+
+    def values(self, amounts: Reals) -> Reals:
+        """Return what clusters have of each rule, by what they hold of each amount."""
+        values: Reals = amounts @ self.rules.weights.T
+        return values
+
+    def over(self, amounts: Reals, others: Reals) -> dict[str, Any]:
+        """Return bounds for rows of these amounts beside what others hold, as arguments of a problem."""
+        weights, held = self.rules.weights, self.values(others)
+        low, high = self.rules.low - held, self.rules.high - held
+        if self.is_size:
+            return {"size_min": low[:, 0], "size_max": high[:, 0]}
+        used = weights.any(axis=0)
+        few = np.ascontiguousarray(amounts[:, used]), np.ascontiguousarray(weights[:, used])
+        return {"resources": Rules(*few, low, high)}
+
+    def times(self, share: float) -> "RemoteRules":
+        """Return the rules for this share of the rows."""
+        return replace(self, rules=replace(self.rules, low=share * self.rules.low, high=share * self.rules.high))
+
+    def from_engine(self, duals: Reals) -> Reals:
+        """Return duals that an engine returned, one per cluster and rule; of sizes it returns one per cluster."""
+        return duals.reshape(self.rules.low.shape)
+
+    def for_engine(self, duals: Reals) -> Reals:
+        """Return duals as an engine takes them."""
+        return np.ascontiguousarray(duals[:, 0]) if self.is_size else duals
 
 
 @dataclass(frozen=True, eq=False)
 class RemoteProblem:
-    """What a k-means loop asks of a `Problem`, for rows that are elsewhere."""
+    """What a k-means loop reads of a `Problem`, for rows that are elsewhere.
+
+    `rules` holds whatever bounds sums per cluster, and `filled` the same with clusters that must not be empty; the
+    bounds on resources and the attributes are kept as they were given, without rows.
+    """
 
     overview: Overview
     n_clusters: int
-    size_min: NDArray[np.float64] | None
-    size_max: NDArray[np.float64] | None
+    size_min: Reals | None
+    size_max: Reals | None
     tied: Tied | None
     nonempty: bool = True
-    # Several resources and shares, with sizes among them; and the same with clusters that must not be empty.
-    resources: RemoteRules | None = None
-    filling: RemoteRules | None = None
-    # What these are about; resources have bounds and names here, and no rows.
-    amounts: inputs.Resources | None = None
+    amounts: Resources | None = None
     attributes: tuple[Attribute, ...] = ()
+    rules: RemoteRules | None = None
+    filled: RemoteRules | None = None
 
     @property
     def n_samples(self) -> int:
@@ -156,23 +196,18 @@ class RemoteProblem:
         return self.n_samples - merged
 
     @property
-    def has_sizes(self) -> bool:
-        """Whether sizes are bounded."""
-        return self.size_min is not None or self.size_max is not None
-
-    @property
-    def has_bounds(self) -> bool:
-        """Whether what clusters hold is bounded: sizes, resources or shares."""
-        return self.has_sizes or self.resources is not None
+    def resources(self) -> Rules | None:
+        """Rules other than sizes."""
+        return None if self.rules is None or self.rules.is_size else self.rules.rules
 
     @property
     def is_free(self) -> bool:
-        """Whether every row may go where it likes."""
-        return self.tied is None and not self.has_bounds
+        """Whether nothing constrains any row."""
+        return self.tied is None and self.rules is None
 
     @property
     def has_soft_links(self) -> bool:
-        """Whether some link may be broken at a price."""
+        """Whether some link may be broken at a cost."""
         return self.tied is not None and self.tied.problem.has_soft_links
 
     @property
@@ -195,22 +230,263 @@ class RemoteProblem:
         """Links among the tied blocks."""
         return None if self.tied is None else self.tied.problem.links_at(violation_cost)
 
-    @property
-    def bounds(self) -> Bounds:
-        """Bounds as sizes are compared with them."""
-        low = np.zeros(self.n_clusters) if self.size_min is None else self.size_min
-        high = np.full(self.n_clusters, np.inf) if self.size_max is None else self.size_max
-        rounding = _rounding((self.overview.demand,), self.n_samples)
-        # A least size of nothing is none.
-        return Bounds(np.where(low > 0, low * (1.0 - rounding), -np.inf), high * (1.0 + rounding))
+    @cached_property
+    def blocks(self) -> PartitionRows:
+        """The tied blocks as if each were a row: means, weights, demands, and what they hold."""
+        n_held = len(self.overview.held)
+        if self.tied is None:
+            return PartitionRows(
+                np.zeros((0, self.overview.mean.size)), np.zeros(0), np.zeros(0), np.zeros((0, n_held))
+            )
+        problem, held = self.tied.problem, np.zeros((self.tied.problem.n_blocks, n_held))
+        for place, column in enumerate(() if self.tied.held is None else self.tied.held.T):
+            held[:, place] = problem.blocks.total(column.astype(np.float64))
+        return PartitionRows(problem.mean, problem.weight, problem.demand, held)
 
 
-def blocks_of(tied: Tied | None, n_features: int, n_held: int) -> Rows:
-    """Return the tied blocks as if each were a row: means, weights, demands, and what they hold."""
-    if tied is None:
-        return Rows(np.zeros((0, n_features)), np.zeros(0), np.zeros(0), np.zeros((0, n_held)))
-    problem = tied.problem
-    held = np.zeros((problem.n_blocks, n_held))
-    for place, column in enumerate(() if tied.held is None else tied.held.T):
-        held[:, place] = problem.blocks.total(column.astype(np.float64))
-    return Rows(problem.mean, problem.weight, problem.demand, held)
+def overview_of(partitions: Partitions, n_clusters: int) -> Overview:
+    """Return what is known of all rows; raises, with partition and column, where one is no number."""
+    _refuse_bad(partitions)
+    _refuse_too_large(partitions)
+    overview = Overview.of(partitions.summaries)
+    if overview.n_samples < n_clusters:
+        raise ValueError(f"n_samples={overview.n_samples} should be >= {term('n_clusters', n_clusters)}.")
+    if not overview.weight.total > 0:
+        raise ValueError(f"{term('sample_weight')} is zero for every row; at least one row must count")
+    return overview
+
+
+def _refuse_bad(partitions: Partitions) -> None:
+    features = partitions.source.features
+    for number, (part, first) in enumerate(zip(partitions.summaries, partitions.first_rows, strict=True)):
+        if part.bad is not None:
+            row, column, value = part.bad
+            name = str(column) if features is None else repr(features[column])
+            what = "a missing value" if math.isnan(value) else "infinity"
+            raise ValueError(
+                f"X has {what} in partition {number}, row {row} of it (row {first + row} of all), column {name}; "
+                "fill it in (X.fillna), or leave the row out (X.dropna)"
+            )
+        columns = [("sample_weight", part.weight), ("demand", part.demand)]
+        for name, amounts in [*columns, *(("demand", held) for held in part.held)]:
+            if amounts.bad is not None:
+                row, value = amounts.bad
+                raise ValueError(
+                    f"{name} is {value} in partition {number}, row {row} of it (row {first + row} of all); it must "
+                    "be finite and not negative"
+                )
+
+
+def _refuse_too_large(partitions: Partitions) -> None:
+    """Raise where squared distances, summed over all rows, could exceed the largest number there is."""
+    most = math.sqrt(sys.float_info.max / 4.0 / max(1, partitions.n_samples * partitions.source.n_features))
+    for number, part in enumerate(partitions.summaries):
+        if not part.largest <= most:
+            raise ValueError(
+                f"X has {part.largest:.3g} in partition {number}, too large to be squared and summed; divide all "
+                "rows by a number"
+            )
+
+
+def build_problem(
+    partitions: Partitions, overview: Overview, n_clusters: int, asked: ConstraintArguments
+) -> RemoteProblem:
+    """Check the constraints, gather the rows with links, and raise if no clustering can satisfy them."""
+    n, source = overview.n_samples, partitions.source
+    must = read_links("must_link", asked.must_link, n)
+    cannot = read_links("cannot_link", asked.cannot_link, n)
+    low, high = (None, None) if source.resources else read_sizes(asked.size_min, asked.size_max, n_clusters)
+    amounts, attributes = _read_amounts(source, n_clusters, asked), _read_attributes(source, asked)
+    _refuse_sums(overview, n_clusters, asked, amounts, attributes)
+    table = RuleTable.of(n_clusters, amounts, attributes)
+    idle = _NO_ROWS
+    if overview.weight.n_zero and not (low is None and high is None and table is None):
+        # Under bounds these could be anywhere at no cost, so no duals place them: the client does, by numbers.
+        idle = partitions.ask(passes.without_weight, None, join=np.concatenate)
+    tied = _gather(partitions, n_clusters, must, cannot, idle)
+    if tied is not None:
+        partitions.set_tied(tied.numbers)
+        _refuse_large_blocks(tied, high)
+    problem = RemoteProblem(overview, n_clusters, low, high, tied, asked.nonempty, amounts, attributes)
+    return _with_rules(partitions, problem, table)
+
+
+def _read_amounts(source: RowSource, n_clusters: int, asked: ConstraintArguments) -> Resources | None:
+    """Read the bounds on several resources."""
+    if not source.resources:
+        return None
+    n_resources = len(source.resources)
+    bounds = read_resource_bounds(asked.size_min, asked.size_max, n_clusters, n_resources)
+    return Resources(np.zeros((0, n_resources)), *bounds, source.resources)
+
+
+def _read_attributes(source: RowSource, asked: ConstraintArguments) -> tuple[Attribute, ...]:
+    """Read the bounds on shares of groups."""
+    if source.category is None:
+        asked.refuse_shares()
+        return ()
+    return bounded(tuple(group.attribute for group in source.groups), **asked.shares)
+
+
+def _refuse_sums(
+    overview: Overview,
+    n_clusters: int,
+    asked: ConstraintArguments,
+    amounts: Resources | None,
+    attributes: tuple[Attribute, ...],
+) -> None:
+    """Raise when bounds cannot add up; of the demands only sum, least and kind are known."""
+    sizes = ConstraintArguments(nonempty=asked.nonempty)
+    if amounts is None:
+        sizes = replace(sizes, size_min=asked.size_min, size_max=asked.size_max)
+    constraints = Constraints.read(overview.n_samples, n_clusters, sizes)
+    no_blocks = Blocks.merge(Constraints.read(1, 1, ConstraintArguments(nonempty=False)))
+    for finding in resource_findings(replace(constraints, attributes=attributes), no_blocks):
+        raise finding.error()
+    if amounts is not None:
+        _refuse_resources(overview, amounts)
+    demand = overview.demand
+    least = 0.0 if demand.n_zero else demand.least
+    some = np.array([least, demand.total - least])
+    if not (demand.are_equal and demand.first == 1.0):
+        some = some if demand.are_whole else np.append(some, [0.5, -0.5])
+        constraints = replace(constraints, demand=some)
+    for finding in sum_findings(constraints, np.maximum(some, least)):
+        raise finding.error()
+
+
+def _refuse_resources(overview: Overview, amounts: Resources) -> None:
+    """Raise when a resource cannot add up, or one row holds more of it than any cluster may."""
+    for r, name in enumerate(amounts.names):
+        column, capacity = overview.held[r], float(amounts.high[:, r].max())
+        for finding in sums_of_resource(amounts, r, column.total):
+            raise finding.error()
+        if column.largest > capacity:
+            raise InfeasibleError(
+                f"row {column.where} holds {column.largest:g} of {name}, more than the largest "
+                f"{term('size_max')} {capacity:g}; raise it or leave the row out",
+                reason="resources",
+                witness=SizeSums(column.largest, capacity, (column.where,)),
+            )
+
+
+def _gather(
+    partitions: Partitions, n_clusters: int, must: Links, cannot: Links, idle: NDArray[np.int64]
+) -> Tied | None:
+    """Fetch the rows with links or labels, and those without weight, and merge and check these as in memory."""
+    known = partitions.partial_labels()
+    numbers = np.unique(np.concatenate([must.pairs.ravel(), cannot.pairs.ravel(), known.numbers, idle]))
+    if not numbers.size:
+        return None
+    rows = partitions.rows_at(numbers)
+    links = {"must_link": _renumbered(must, numbers), "cannot_link": _renumbered(cannot, numbers)}
+    labels = np.full(numbers.size, None, dtype=object)
+    labels[np.searchsorted(numbers, known.numbers)] = known.labels
+    try:
+        problem = Problem.build(
+            # They are few: means of blocks can be as exact as those of clusters.
+            rows.values.astype(np.float64),
+            n_clusters,
+            sample_weight=rows.weight,
+            demand=rows.demand,
+            nonempty=False,
+            labels=labels,
+            must_link=links["must_link"],
+            cannot_link=links["cannot_link"],
+        )
+    except InfeasibleError as error:
+        raise _in_numbers_of_rows(error, numbers) from None
+    return Tied(problem, numbers, **links, held=rows.held)
+
+
+def _renumbered(links: Links, numbers: NDArray[np.int64]) -> Reals:
+    """Pairs by place among the gathered rows, each with its confidence."""
+    confidence = np.concatenate([np.full(len(links.hard), np.inf), links.confidence])
+    return np.column_stack([np.searchsorted(numbers, links.pairs), confidence])
+
+
+def _in_numbers_of_rows(error: InfeasibleError, numbers: NDArray[np.int64]) -> InfeasibleError:
+    """Return the error with the numbers that the rows have among all."""
+
+    def named(*rows: int) -> tuple[Any, ...]:
+        return tuple(numbers[list(rows)].tolist())
+
+    found: Any = error.witness
+    nothing = Constraints.read(1, 1, ConstraintArguments(nonempty=False))
+    if isinstance(found, MustLinkPath):
+        hops = tuple(replace(hop, rows=named(*hop.rows)) for hop in found.hops)
+        path = replace(found, pair=named(*found.pair), rows=named(*found.rows), hops=hops)
+        return contradiction(nothing, path).error()
+    if isinstance(found, UncolorableRows):
+        witness = replace(
+            found,
+            rows=named(*found.rows),
+            pairs=tuple((*named(a, b), source) for a, b, source in found.pairs),
+            conflicts=tuple(named(*pair) for pair in found.conflicts),
+        )
+        return too_few_clusters(nothing, witness).error()
+    return error
+
+
+def _refuse_large_blocks(tied: Tied, high: Reals | None) -> None:
+    if high is None:
+        return
+    block = int(tied.problem.demand.argmax())
+    holds, capacity = float(tied.problem.demand[block]), float(high.max())
+    if holds > capacity * (1 + 1e-9):
+        rows = tied.numbers[tied.problem.rows_of(block)]
+        raise InfeasibleError(
+            f"the block of rows {listed_rows(rows)} (tied by must-links) counts {holds:g}, more than the largest "
+            f"{term('size_max')} {capacity:g}; raise {term('size_max')} or split the block.",
+            reason="sizes",
+            witness=SizeSums(holds, capacity, tuple(rows.tolist())),
+        )
+
+
+def _with_rules(partitions: Partitions, problem: RemoteProblem, table: RuleTable | None) -> RemoteProblem:
+    """Return the problem with all bounds on sums as rules: resources, shares, sizes."""
+    k, n_held = problem.n_clusters, len(problem.overview.held)
+    demand, count = np.eye(n_held + 2)[-2:]
+    weights, low, high = np.zeros((0, n_held + 2)), np.zeros((k, 0)), np.zeros((k, 0))
+    if table is not None:
+        weights, low, high = np.zeros((len(table.names), n_held + 2)), table.low, table.high
+        weights[:, _columns(problem)] = table.weights
+    has_sizes = problem.size_min is not None or problem.size_max is not None
+    if has_sizes or table is None:
+        least = np.full(k, -np.inf) if problem.size_min is None else problem.size_min
+        most = np.full(k, np.inf) if problem.size_max is None else problem.size_max
+        weights = np.vstack([weights, demand])
+        # A least size of zero bounds nothing.
+        low, high = np.column_stack([low, np.where(least > 0, least, -np.inf)]), np.column_stack([high, most])
+    if table is None:
+        # A cluster with any demand is not empty.
+        filling = min(problem.overview.demand.least, high.min()) if problem.nonempty else -np.inf
+        rules = _remote_rules(problem.overview, weights, np.maximum(low, filling), high, is_size=True)
+        return replace(problem, rules=rules if has_sizes else None, filled=rules)
+    rules = _remote_rules(problem.overview, weights, low, high)
+    rules = replace(rules, least=partitions.ask(passes.least_scale, rules.terms, join=min))
+    low, high = np.column_stack([low, np.ones(k)]), np.column_stack([high, np.full(k, np.inf)])
+    filled = _remote_rules(problem.overview, np.vstack([weights, count]), low, high)
+    return replace(problem, rules=rules, filled=filled if problem.nonempty else None)
+
+
+def _columns(problem: RemoteProblem) -> list[int]:
+    """Return which of the columns that rows hold have rules: resources, and groups whose shares are bounded."""
+    first = 0 if problem.amounts is None else len(problem.amounts.names)
+    places, with_bounds = list(range(first)), bounded_attributes(problem.attributes)
+    for attribute in problem.attributes:
+        if attribute in with_bounds:
+            places += range(first, first + len(attribute.values))
+        first += len(attribute.values)
+    return places
+
+
+def _remote_rules(
+    overview: Overview, weights: Reals, low: Reals, high: Reals, *, is_size: bool = False
+) -> RemoteRules:
+    """Return rules of which a row adds at least its demand, or at least the 1 that it counts."""
+    units = np.abs(weights) @ overview.totals / overview.n_samples
+    units = np.where(units > 0, units, 1.0)
+    wide = widened_rules(weights, low, high, overview.totals, overview.rounding)
+    rules = Rules(np.zeros((0, weights.shape[1])), weights, *wide, is_compared=True)
+    return RemoteRules(rules, units, overview.demand.least / units[0] if is_size else 1.0, is_size)

@@ -8,15 +8,15 @@ import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
 
-from konstrain.dask.passes import Place, Rows, refuse_other_shape
+from konstrain.dask.passes import PartitionRows, Place, refuse_other_shape
 
 if TYPE_CHECKING:
-    from konstrain.dask.groups import Group
+    from konstrain.dask.membership import Group
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
-    """Rows as they were given: one lazy partition each, not looked at yet.
+class RowSource:
+    """Rows as they were given: one lazy partition each, not read yet.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Source:
     category : list or None
         Of each partition what makes up the groups of its rows; None: shares are of no concern.
     groups : tuple of Group
-        Which groups there are, once that was looked up.
+        Which groups there are, once that was determined.
     """
 
     pieces: list[tuple[Any, Any, Any]]
@@ -53,12 +53,12 @@ class Source:
     @classmethod
     def of(
         cls, X: Any, sample_weight: Any = None, demand: Any = None, labels: Any = None, category: Any = None
-    ) -> "Source":
+    ) -> "RowSource":
         """Take up a dask array or dataframe with what is known of its rows; a source stays what it is."""
         if isinstance(X, cls):
             return X
         if isinstance(X, da.Array):
-            # Looked at first: of what is not two-dimensional there is no second shape.
+            # First: what is not two-dimensional has no second shape.
             values, features, n_features = _blocks_of_array(X), None, int(X.shape[1])
             dtypes, n_rows = [X.dtype], X.chunks[0]
         elif _is_frame(X):
@@ -86,7 +86,7 @@ class Source:
         )
 
     def partitions(self) -> list[Delayed]:
-        """Return the partitions, each of which gives `Rows`, under names that no other call returns."""
+        """Return the partitions, each of which gives `PartitionRows`, under names that no other call returns."""
         make = dask.delayed(make_rows, pure=False)
         category = [None] * len(self.pieces) if self.category is None else self.category
         return [
@@ -97,7 +97,7 @@ class Source:
 
 def make_rows(
     block: Any, weight: Any, demand: Any, category: Any, groups: "tuple[Group, ...]", dtype: Any, number: int
-) -> Rows:
+) -> PartitionRows:
     """Turn one partition into rows as the kernels take them; arrays that are so already are not copied."""
     values = np.ascontiguousarray(block, dtype=dtype)
     place = Place(number, 0, len(values))
@@ -114,10 +114,10 @@ def make_rows(
         held.append(amounts[1])
         amounts[1] = None
     if groups:
-        from konstrain.dask.groups import mark_groups
+        from konstrain.dask.membership import mark_groups
 
         held.append(mark_groups(category, groups, len(values), number))
-    return Rows(values, amounts[0], amounts[1], np.hstack(held) if held else None)
+    return PartitionRows(values, amounts[0], amounts[1], np.hstack(held) if held else None)
 
 
 def is_collection(X: Any) -> bool:

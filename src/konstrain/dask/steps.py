@@ -1,10 +1,10 @@
-"""The steps of k-means over rows that are elsewhere: a pass over all of them, an exact answer here, and its proof.
+"""The steps of k-means over rows that are elsewhere: passes over all of them, an exact solution here, and its proof.
 
-At some prices most rows prefer their cluster by far more than prices still change: these stay, and only what they add
-up to is known here. Rows near a tie come here, meet the blocks with links, and are placed exactly in the room that
-the others leave. The prices of that answer say whether one of the others would now rather go elsewhere: if none
-would, the answer is proved for all rows; else the next pass is made at better prices. So a step takes one pass where
-prices start well, and its answer does not depend on how rows are cut into partitions.
+At some duals most rows prefer their cluster by far more than duals still change: these stay, and only their sums are
+on the client. Rows near a tie are sent to the client and placed there exactly, with the blocks that have links, in
+the capacity that the others leave. The duals of that solution show whether one of the others would now prefer another
+cluster: if none does, the solution is proved for all rows; else the next pass is made at better duals. So a step
+takes one pass where duals start well, and its result does not depend on how rows are cut into partitions.
 """
 
 from collections.abc import Callable
@@ -19,51 +19,82 @@ from konstrain._tolerances import SINGLE_GUARD
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.assignment.priced import bound_at
 from konstrain.assignment.problem import only_prices
-from konstrain.constraints import Problem
-from konstrain.dask import passes
+from konstrain.dask import duals, passes
 from konstrain.dask.cluster import Partitions
-from konstrain.dask.passes import Labelling, Near, Question, Rows, Rules, Sums, amounts_in, digest_of, span
-from konstrain.dask.prices import WIDEST_SHARE, Bounds, PriceSample, newton_prices, resources_of
-from konstrain.dask.problem import RemoteProblem, RemoteRules, blocks_of
-from konstrain.dask.sample import Sample
+from konstrain.dask.duals import DualSample, newton_duals
+from konstrain.dask.passes import (
+    MAX_NUMBERS,
+    Labelling,
+    Near,
+    PartitionRows,
+    Scan,
+    Sums,
+    Totals,
+    amounts_in,
+    digest_of,
+)
+from konstrain.dask.problem import RemoteProblem, RemoteRules
+from konstrain.dask.start import Sample
 from konstrain.exceptions import InfeasibleError, UndecidedError
-from konstrain.kmeans import distances
+from konstrain.kmeans import distances, weightless
+from konstrain.kmeans.loop import MOST_CANCELLED
+from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.steps import Steps, centers_from
 from konstrain.links import LinkGraph
 from konstrain.stop import UNLIMITED, Budget
 
-# Rows near a tie that come here: this share of all, within these limits, and no more costs than that.
-NEAR_SHARE = 1 / 32
-LEAST_NEAR = 4096
-MOST_COSTS = 5_000_000
-# No partition sends more than this many times its part of them.
-MOST_SENT = 4
-# Looks at all rows after which the best labels known are taken, unproved; more rows come in every so many of them.
-MOST_LOOKS = 40
-LOOKS_TO_WIDEN = 6
-# Prices from rows near a tie are trusted this many times as far as these rows reach.
-TRUST = 2.0
-# How much wider than an answer asks for the next look is: its gap may then be a little wider.
-MORE_THAN_ENOUGH = 1.25
-# What is left of a step of the prices that led too far.
-SHORTENED = 0.3
-# Where moving the centers saves more than this share of a step's cost, what is left of it is computed anew.
-MOST_CANCELLED = 0.9
+Reals = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class StepParams:
+    """How many rows are sent to the client, and how often.
+
+    Parameters
+    ----------
+    near_share : float
+        Share of all rows that is sent; larger: fewer passes, and more work on the client.
+    least_near : int
+        Least rows that are sent.
+    uneven : int
+        How many times its part of these a partition may send; larger: more memory, for sorted rows fewer passes.
+    kept_share : float
+        Share of all rows that workers keep for further passes; larger: fewer passes over all rows.
+    max_passes : int
+        Passes after which the best labels found are taken, unproved.
+    widen_every : int
+        Passes after which twice as many rows are sent; larger: less work on the client, and more passes.
+    margin : float
+        How much more than a proof needs is sent; larger: more rows, and fewer proofs that fail by little.
+    """
+
+    near_share: float = 1 / 32
+    least_near: int = 4096
+    uneven: int = 4
+    kept_share: float = 0.1
+    max_passes: int = 40
+    widen_every: int = 6
+    margin: float = 1.25
+
+
+PARAMS = StepParams()
 
 
 @dataclass(frozen=True, eq=False)
 class RemoteLabels:
-    """Labels of all rows as a rule, with what they add up to; never one entry per row."""
+    """Labels of all rows as a `Labelling`, with what they add up to; never one entry per row."""
 
     labelling: Labelling
-    tied: NDArray[np.int32]
+    tied: Labels
     digest: int
-    sums: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-    amounts: NDArray[np.float64]
+    totals: Totals
     cost: float
-    centers: NDArray[np.float64]
+
+    @property
+    def centers(self) -> Reals:
+        """The centers at which the labels were found."""
+        return self.labelling.centers
 
     def is_same(self, other: "RemoteLabels") -> bool:
         """Whether all rows have the same labels."""
@@ -71,92 +102,72 @@ class RemoteLabels:
 
 
 @dataclass(frozen=True, eq=False)
-class _Core:
-    """What is solved here: rows near a tie and the tied blocks, in the room that all other rows leave."""
+class _Reduced:
+    """What is solved here, and its solution: rows near a tie and the tied blocks, beside all other rows.
+
+    `far_cost` is the cost of the others; `duals` are those of the solution.
+    """
 
     problem: AssignmentProblem
     far_cost: float
+    solution: Assignment
+    duals: Reals
 
 
-@dataclass(frozen=True, eq=False)
-class _Bounded:
-    """What has prices in a step: sizes, or rules; their bounds, the sample that tells prices, and what a row counts.
+@dataclass(frozen=True)
+class _Verdict:
+    """Whether a step may end with a solution, whether that is proved, and the bound for what was solved here.
 
-    `least` is what a row counts at least, in units of demand or of the rules, if it counts anything.
+    `enough` is the gap up to which rows would have to be sent for a proof, as far as that is known.
     """
 
-    rules: Rules | None
-    bounds: Bounds
-    guide: PriceSample
-    least: float
-
-    def held(self, sizes: NDArray[np.float64], amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What clusters hold of what has prices, by their sizes and amounts."""
-        held: NDArray[np.float64] = sizes if self.rules is None else amounts @ self.rules.weights.T
-        return held
-
-    def charges(self, rows: Rows, prices: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What rows pay in each cluster."""
-        paid: NDArray[np.float64] = (
-            rows.demands()[:, None] * prices if self.rules is None else self.rules.of(rows) @ prices.T
-        )
-        return paid
-
-    def span(self, moved: NDArray[np.float64]) -> float:
-        """By how much a change of prices sets clusters apart at most, per unit that a row counts."""
-        return span(self.rules, moved)
+    is_final: bool
+    is_proved: bool
+    bound: float
+    enough: float = 0.0
 
 
 class _View:
-    """All rows at some prices: one pass over them, and for prices nearby only over those that could change."""
+    """All rows at some duals: one pass over them, and for similar duals only over those that could change."""
 
     def __init__(self, partitions: Partitions) -> None:
         self._partitions = partitions
         self._kept: list[Any] = []
-        self._prices = np.zeros(0)
-        self._horizon = -1.0
-        self.is_new = False
+        self._duals: Reals | None = None
+        self._width = -1.0
+        self.n_passes = 0
 
-    def at(self, question: Question, budget: Budget) -> Sums:
-        """Add up all rows; `is_new` tells whether that took a pass over all of them."""
-        moved = span(question.rules, question.prices - self._prices) if self._kept else np.inf
-        self.is_new = not moved + question.near_gap <= self._horizon
-        if self.is_new:
-            self._kept = self._partitions.keep(passes.keep, question)
-            self._prices, self._horizon = question.prices, question.width
-        found: Sums = self._partitions.ask(passes.look_again, question, budget, kept=self._kept)
+    def at(self, scan: Scan, budget: Budget) -> Sums:
+        """Add up all rows; `n_passes` counts the passes over all of them."""
+        moved = np.inf if self._duals is None else scan.rules.span(scan.duals - self._duals)
+        if not moved + scan.near_gap <= self._width:
+            self._kept = self._partitions.keep(passes.keep, scan)
+            self._duals, self._width = scan.duals, scan.width
+            self.n_passes += 1
+        found: Sums = self._partitions.ask(passes.scan_kept, scan, budget, kept=self._kept)
         return found
 
 
-class _PriceSearch:
-    """Better prices from look to look: the bound that prices prove rises, or the step is taken back by half."""
+class _DualSearch:
+    """Better duals from pass to pass: the bound that duals prove rises, or the step is halved."""
 
-    def __init__(self, bounded: _Bounded, width: float) -> None:
-        self._bounded = bounded
+    def __init__(self, rules: RemoteRules, width: float) -> None:
+        self._rules = rules
         self._width = width
-        self._best: tuple[float, NDArray[np.float64], NDArray[np.float64]] | None = None
+        self._best: tuple[float, Reals, Reals] | None = None
 
-    def next(
-        self,
-        prices: NDArray[np.float64],
-        found: Sums,
-        held: NDArray[np.float64],
-        nearby: NDArray[np.float64] | None,
-    ) -> NDArray[np.float64]:
-        """Return where to look next; `nearby` are prices that the rows near a tie speak for."""
-        if nearby is not None or not 0.0 < self._width < np.inf:
-            return prices if nearby is None else nearby
-        bounds, rules = self._bounded.bounds, self._bounded.rules
-        bound = found.cost + found.paid + float((held * prices).sum()) - bounds.paid(prices)
+    def next(self, at: Reals, found: Sums, tied: Reals) -> Reals:
+        """Return duals for the next pass; `tied` is what the tied blocks add to the values of the rules."""
+        if not 0.0 < self._width < np.inf:
+            return at
+        values = self._rules.values(found.totals.amounts) + tied
+        bound = found.cost + float((values * at).sum()) - self._rules.rules.paid_by_bounds(at)
         if self._best is not None and bound < self._best[0]:
-            _, best, aim = self._best
-            aim = best + SHORTENED * (aim - best)
-            self._best = (self._best[0], best, aim)
-            return aim
-        together = self._bounded.held(found.sizes, found.amounts) + held
-        aim = newton_prices(prices, found, together, self._width, bounds, rules)
-        self._best = (bound, prices, aim)
-        return aim
+            proved, best, aim = self._best
+            self._best = proved, best, (best + aim) / 2
+        else:
+            self._best = bound, at, newton_duals(at, found, values, self._width, self._rules)
+        return self._best[2]
 
 
 @dataclass(eq=False)
@@ -170,399 +181,287 @@ class RemoteSteps(Steps):
     partitions : Partitions
         The rows.
     sample : Sample
-        Rows that say how prices change.
-    tell : callable
-        Told the labels of each step.
+        Rows that show how duals change.
+    report : callable
+        Called with the labels of each step.
     """
 
     problem: Any
     partitions: Partitions = field(kw_only=True)
     sample: Sample = field(kw_only=True)
-    tell: Callable[[RemoteLabels], None] = field(default=lambda _: None, kw_only=True)
+    report: Callable[[RemoteLabels], None] = field(default=lambda _: None, kw_only=True)
     n_passes: int = field(default=0, init=False)
-    _any: bool = field(default=False, init=False, repr=False)
-    _fills: bool = field(default=False, init=False, repr=False)
+    _has_labels: bool = field(default=False, init=False, repr=False)
+    _must_fill: bool = field(default=False, init=False, repr=False)
 
-    def step(self, centers: NDArray[np.float64], warm: Assignment | None) -> Assignment:
+    def step(self, centers: Reals, warm: Assignment | None) -> Assignment:
         """Solve one assignment step over all rows."""
-        answer = None if self._asked.has_bounds else self._step_without_bounds(centers)
-        if answer is None:
-            answer = self._step_with_bounds(centers, None if warm is None else warm.prices)
-        self._any = True
-        self.tell(_remote(answer.labels))
-        return answer
+        found = self._step_without_rules(centers) if self._asked.rules is None else None
+        if found is None:
+            found = self._step_with_rules(centers, None if warm is None else warm.prices)
+        self._has_labels = True
+        self.report(_remote(found.labels))
+        return found
 
     @property
     def _asked(self) -> RemoteProblem:
         return cast("RemoteProblem", self.problem)
 
     @property
-    def _due(self) -> Budget:
-        """The budget; the first step is taken however late it is: without it there would be no labels."""
-        return self.budget if self._any else UNLIMITED
+    def _pass_budget(self) -> Budget:
+        """The budget of a pass; the first step has no limit: without it there would be no labels."""
+        return self.budget if self._has_labels else UNLIMITED
 
-    @cached_property
-    def _blocks(self) -> Rows:
-        return blocks_of(self._asked.tied, self.partitions.source.n_features, len(self._asked.overview.held))
-
-    def _costs_of(self, rows: Rows, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _costs_of(self, rows: PartitionRows, centers: Reals) -> Reals:
         return distances.block_costs(rows.values, rows.weight, centers, n_threads=self.n_threads)
 
-    def _step_without_bounds(self, centers: NDArray[np.float64]) -> Assignment | None:
+    def _step_without_rules(self, centers: Reals) -> Assignment | None:
         """Send free rows to their nearest centers and place the tied blocks; None when a cluster ends empty."""
-        prices = np.zeros(len(centers))
+        scan = Scan.nearest(centers)
         self.n_passes += 1
-        found: Sums = self.partitions.ask(passes.sum_up, Question(centers, prices), self._due)
-        costs = self._costs_of(self._blocks, centers)
-        answer = Assignment(np.zeros(0, dtype=np.int32), 0.0, 0.0, True, "nearest")
+        found: Sums = self.partitions.ask(passes.sum_up, scan, self._pass_budget)
+        costs = self._costs_of(self._asked.blocks, centers)
+        placed = Assignment(np.zeros(0, dtype=np.int32), 0.0, 0.0, True, "nearest")
         if len(costs):
-            answer = self.solve(AssignmentProblem(costs, self._asked.links_at(self.violation_cost)))
-        labels = self._labels(centers, prices, found, _no_rows(found.near), found.near.labels[:0], answer.labels)
-        held = found.counts + np.bincount(answer.labels, minlength=len(centers))
-        if self._asked.nonempty and not held.all():
+            placed = self.solve(AssignmentProblem(costs, self._asked.links_at(self.violation_cost)))
+        labels = self._labels(scan, found, found.near.labels, placed.labels)
+        if self._asked.nonempty and not labels.totals.counts.all():
             return None
-        cost = found.cost + answer.cost
-        return Assignment(
-            cast("Any", labels), cost, min(cost, found.cost + answer.lower_bound), answer.proven, answer.engine
-        )
+        cost = found.cost + placed.cost
+        bound = min(cost, found.cost + placed.lower_bound)
+        return Assignment(cast("Any", labels), cost, bound, placed.proven, placed.engine)
 
-    def _step_with_bounds(self, centers: NDArray[np.float64], warm: NDArray[np.float64] | None) -> Assignment:
-        """Place all rows within the bounds; clusters that must not be empty are looked after once one is."""
-        answer = self._step_with_prices(centers, warm)
-        rules = self._asked.filling
-        if not self._fills and rules is not None and not _remote(answer.labels).amounts[:, -1].all():
-            self._fills = True
-            answer = self._step_with_prices(centers, None)
-        return answer
+    def _step_with_rules(self, centers: Reals, warm: Reals | None) -> Assignment:
+        """Place all rows within the rules; a rule that fills clusters joins them once one is empty."""
+        found = self._step_with_duals(centers, warm)
+        can_fill = self._asked.filled is not None and self._rules is not self._asked.filled
+        if can_fill and not _remote(found.labels).totals.counts.all():
+            self._must_fill = True
+            found = self._step_with_duals(centers, None)
+        return found
 
-    def _step_with_prices(self, centers: NDArray[np.float64], warm: NDArray[np.float64] | None) -> Assignment:
-        """Look at all rows at better and better prices until those near a tie can be placed, and that is proved."""
-        bounded = self._bounded
-        bounds, guide = bounded.bounds, bounded.guide
-        if warm is not None and warm.shape != bounds.low.shape:
-            warm = None
-        prices = bounds.admissible(guide.follow(centers, warm))
-        width = guide.gap_of(WIDEST_SHARE, centers, prices)
-        share, fallback, view, enough = self._near_share, None, _View(self.partitions), 0.0
-        search = _PriceSearch(bounded, width)
-        for look in range(MOST_LOOKS):
-            if look and look % LOOKS_TO_WIDEN == 0:
-                share = min(1.0, 2 * share)
-            near_gap = max(guide.gap_of(share, centers, prices), enough)
-            question = Question(centers, prices, near_gap, MOST_SENT * share, max(width, near_gap), bounded.rules)
-            found = view.at(question, self._due)
-            self.n_passes += view.is_new
-            core = self._core(centers, found, bounded)
-            answer = self._solved(core, prices)
-            nearby = None
-            if answer is not None:
-                verdict = self._judged(core, answer, bounded, prices, found.reach)
-                step = self._assembled(centers, prices, found, core, answer, verdict)
+    @property
+    def _rules(self) -> RemoteRules:
+        rules = self._asked.filled if self._must_fill or self._asked.rules is None else self._asked.rules
+        assert rules is not None
+        return rules
+
+    @property
+    def _guide(self) -> DualSample:
+        """The sample under the present rules."""
+        if self._must_fill not in self._guides:
+            self._guides[self._must_fill] = DualSample(self.sample.rows, self._rules.times(self.sample.share))
+        return self._guides[self._must_fill]
+
+    @cached_property
+    def _guides(self) -> dict[bool, DualSample]:
+        return {}
+
+    def _step_with_duals(self, centers: Reals, warm: Reals | None) -> Assignment:
+        """Scan all rows at better and better duals until those near a tie can be placed, and that is proved."""
+        rules, guide = self._rules, self._guide
+        warm = None if warm is None or warm.shape != rules.rules.low.shape else warm
+        at = rules.rules.payable(guide.follow(centers, warm))
+        width = guide.gap_of(PARAMS.kept_share, centers, at)
+        view, search, best, enough = _View(self.partitions), _DualSearch(rules, width), None, 0.0
+        for n_done in range(PARAMS.max_passes):
+            share = min(1.0, self._near_share * 2 ** (n_done // PARAMS.widen_every))
+            near_gap = max(guide.gap_of(share, centers, at), enough)
+            scan = Scan(centers, at, rules.terms, near_gap, PARAMS.uneven * share, max(width, near_gap))
+            before = view.n_passes
+            found = view.at(scan, self._pass_budget)
+            self.n_passes += view.n_passes - before
+            reduced = self._solved(scan, found)
+            if reduced is not None:
+                verdict = self._judged(scan, reduced, found.reach)
+                step = self._assembled(scan, found, reduced, verdict)
                 if verdict.is_final:
                     return step
                 enough = verdict.enough
-                if fallback is None or step.cost < fallback.cost:
-                    fallback = step
-                assert answer.prices is not None
-                if bounded.span(answer.prices - prices) <= TRUST * found.reach:
-                    nearby = bounds.admissible(answer.prices)
-            prices = search.next(prices, found, self._held_by_tied(centers, bounded, prices), nearby)
-        if fallback is None:
+                best = step if best is None or step.cost < best.cost else best
+                if rules.terms.span(reduced.duals - at) <= duals.PARAMS.trust * found.reach:
+                    at = rules.rules.payable(reduced.duals)
+                    continue
+            at = search.next(at, found, self._values_of_tied(scan))
+        if best is None:
             raise UndecidedError(
-                f"no labels within the bounds were found in {MOST_LOOKS} looks at all rows, most likely because very "
-                "many rows are equally near to several centers; relax the bounds on sizes, resources or shares"
+                f"no labels within the bounds were found in {PARAMS.max_passes} passes over all rows, most likely "
+                "because very many rows are equally near to several centers; relax the bounds on sizes, resources or "
+                "shares"
             )
-        return fallback
-
-    @property
-    def _bounded(self) -> _Bounded:
-        return self._bounded_and_filled if self._fills else self._only_bounded
-
-    @cached_property
-    def _only_bounded(self) -> _Bounded:
-        asked = self._asked.resources
-        if asked is not None:
-            return self._bounded_by(asked)
-        guide = PriceSample(self.sample.rows, self.bounds.times(self.sample.share))
-        return _Bounded(None, self.bounds, guide, self._asked.overview.demand.least)
-
-    @cached_property
-    def _bounded_and_filled(self) -> _Bounded:
-        assert self._asked.filling is not None
-        return self._bounded_by(self._asked.filling)
-
-    def _bounded_by(self, asked: RemoteRules) -> _Bounded:
-        guide = PriceSample(self.sample.rows, asked.bounds.times(self.sample.share), asked.rules)
-        return _Bounded(asked.rules, asked.bounds, guide, asked.least)
-
-    @cached_property
-    def bounds(self) -> Bounds:
-        """Bounds that prices of sizes answer for: those asked for, and clusters that must not be empty."""
-        bounds = self._asked.bounds
-        if not self._asked.nonempty:
-            return bounds
-        return Bounds(np.maximum(bounds.low, min(self._asked.overview.demand.least, bounds.high.min())), bounds.high)
-
-    def with_room_for_tied(self, labels: RemoteLabels) -> Problem:
-        """Return the problem of the tied rows with the room that these labels leave them."""
-        assert self._asked.tied is not None
-        problem, bounded = self._asked.tied.problem, self._bounded
-        sizes = labels.sizes - np.bincount(labels.tied, problem.demand, self._asked.n_clusters)
-        held = bounded.held(sizes, self.amounts_with(labels, None))
-        low, high = bounded.bounds.low - held, bounded.bounds.high - held
-        if bounded.rules is None:
-            return replace(problem, size_min=low, size_max=high)
-        return replace(problem, resources=resources_of(bounded.rules.weights, self._blocks.amounts(), low, high))
-
-    def amounts_with(self, labels: RemoteLabels, tied: NDArray[np.int32] | None) -> NDArray[np.float64]:
-        """What clusters hold of each amount when the tied blocks stand elsewhere; None: without them."""
-        if not labels.amounts.shape[1]:
-            return labels.amounts
-        amounts = labels.amounts - amounts_in(self._blocks, labels.tied, self._asked.n_clusters)
-        return amounts if tied is None else amounts + amounts_in(self._blocks, tied, self._asked.n_clusters)
+        return best
 
     @property
     def _near_share(self) -> float:
         n, k = self._asked.n_samples, self._asked.n_clusters
-        wanted = max(LEAST_NEAR, NEAR_SHARE * n)
-        return min(1.0, min(wanted, max(LEAST_NEAR, MOST_COSTS / k)) / n)
+        wanted = min(PARAMS.near_share * n, MAX_NUMBERS / k)
+        return min(1.0, max(PARAMS.least_near, wanted) / n)
 
-    def _held_by_tied(
-        self, centers: NDArray[np.float64], bounded: _Bounded, prices: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """What the tied blocks add to each cluster, if each took its cheapest."""
-        blocks, k = self._blocks, len(centers)
-        costs = self._costs_of(blocks, centers) + bounded.charges(blocks, prices)
-        cheapest = costs.argmin(axis=1).astype(np.int32)
-        sizes = np.bincount(cheapest, blocks.demands(), k).astype(np.float64)
-        return bounded.held(sizes, amounts_in(blocks, cheapest, k))
+    def _values_of_tied(self, scan: Scan) -> Reals:
+        """Return what the tied blocks add to the rules of each cluster, if each took its cheapest."""
+        blocks = self._asked.blocks
+        costs = self._costs_of(blocks, scan.centers) + scan.rules.of(blocks) @ scan.duals.T
+        return self._rules.values(amounts_in(blocks, costs.argmin(axis=1).astype(np.int32), len(scan.centers)))
 
-    def _core(self, centers: NDArray[np.float64], found: Sums, bounded: _Bounded) -> _Core:
-        """Ask where rows near a tie and tied blocks go, all other rows staying."""
-        near, k = found.near, len(centers)
-        near_costs, tied_costs = self._costs_of(near.rows, centers), self._costs_of(self._blocks, centers)
-        links = self._asked.links_at(self.violation_cost)
+    def _solved(self, scan: Scan, found: Sums) -> _Reduced | None:
+        """Place rows near a tie and tied blocks, all others staying; None when these leave too little capacity."""
+        near, blocks, rules = found.near, self._asked.blocks, self._rules
+        near_costs, links = self._costs_of(near.rows, scan.centers), self._asked.links_at(self.violation_cost)
+        far = found.totals.amounts - amounts_in(near.rows, near.labels, len(scan.centers))
+        amounts = np.concatenate([near.rows.amounts(), blocks.amounts()])
+        demand = amounts[:, -2] if rules.is_size and (amounts[:, -2] != 1.0).any() else None
         problem = AssignmentProblem(
-            costs=np.concatenate([near_costs, tied_costs]),
+            costs=np.concatenate([near_costs, self._costs_of(blocks, scan.centers)]),
             links=None if links is None else _shifted(links, len(near_costs)),
+            demand=None if demand is None else np.ascontiguousarray(demand),
+            **rules.over(amounts, far),
         )
-        low, high = bounded.bounds.low, bounded.bounds.high
-        if bounded.rules is None:
-            far_sizes = found.sizes - np.bincount(near.labels, near.rows.demands(), k)
-            demand = np.concatenate([near.rows.demands(), self._blocks.demands()])
-            problem = replace(
-                problem,
-                demand=None if (demand == 1.0).all() else demand,
-                size_min=low - far_sizes,
-                size_max=high - far_sizes,
-            )
-        else:
-            far = bounded.held(found.sizes, found.amounts - amounts_in(near.rows, near.labels, k))
-            amounts = np.concatenate([near.rows.amounts(), self._blocks.amounts()])
-            problem = replace(problem, resources=resources_of(bounded.rules.weights, amounts, low - far, high - far))
-        own = float(near_costs[np.arange(len(near_costs)), near.labels].sum())
-        return _Core(problem, found.cost - own)
-
-    def _solved(self, core: _Core, prices: NDArray[np.float64]) -> Assignment | None:
-        """Solve it; None when the rows that stay leave no room that would do."""
-        has_rules = core.problem.resources is not None
-        if not has_rules and (np.asarray(core.problem.size_max) < 0).any():
+        if problem.size_max is not None and (problem.size_max < 0).any():
             return None
         try:
-            answer = self.solve(core.problem, only_prices(prices))
+            solution = self.solve(problem, only_prices(rules.for_engine(scan.duals)))
         except InfeasibleError:
             return None
         except UndecidedError:
-            if not has_rules or self.budget.expired():
+            if rules.is_size or self.budget.expired():
                 raise
             return None  # with other rows it may be easier
-        if answer.prices is None:
-            return replace(answer, prices=np.zeros_like(prices))
-        return answer
+        own = float(near_costs[np.arange(len(near_costs)), near.labels].sum())
+        at = np.zeros_like(scan.duals) if solution.prices is None else rules.from_engine(solution.prices)
+        return _Reduced(problem, found.cost - own, solution, at)
 
-    def solve(self, question: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
-        """Solve an assignment problem within the budget of a step; with rules, only if time suffices."""
-        if question.resources is None or self.step_work is None:
-            return super().solve(question, warm)
-        return assign_by(question, warm=warm, budget=self.budget.part(work=self.step_work))
+    def solve(self, problem: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
+        """Solve an assignment in the time that is left; of several rules only if a few branchings suffice."""
+        if problem.resources is None or self.step_work is None:
+            return super().solve(problem, warm)
+        return assign_by(problem, warm=warm, budget=self.budget.part(work=self.step_work))
 
-    def _judged(
-        self, core: _Core, answer: Assignment, bounded: _Bounded, prices: NDArray[np.float64], reach: float
-    ) -> "_Verdict":
-        """Say what the prices of an answer prove about the rows that stayed."""
-        assert answer.prices is not None
-        moved, least = bounded.span(answer.prices - prices), bounded.least
+    def _judged(self, scan: Scan, reduced: _Reduced, reach: float) -> _Verdict:
+        """Return what the duals of a solution prove about the rows that stayed."""
+        solution, rules = reduced.solution, self._rules
+        moved = rules.terms.span(reduced.duals - scan.duals)
         # What a row that stayed would lose by leaving now, at least.
-        rise = least * (reach * (1.0 - SINGLE_GUARD) - moved) if np.isfinite(reach) else np.inf
+        rise = rules.least * (reach * (1.0 - SINGLE_GUARD) - moved) if np.isfinite(reach) else np.inf
         if rise < 0:
-            return _Verdict(False, False, -np.inf, 0.0)
-        if not answer.proven or rise == np.inf:
-            bound = answer.lower_bound
-            if rise < np.inf:
-                bound = min(bound, bound_at(core.problem, answer.prices, self.budget) + rise)
-            return _Verdict(True, answer.proven, bound, 0.0)
-        relaxed = (
-            answer.lower_bound if answer.engine == "transport" else bound_at(core.problem, answer.prices, self.budget)
-        )
-        bound = min(answer.lower_bound, relaxed + rise)
-        is_proved = core.problem.closes_gap(answer.cost, bound)
-        enough = MORE_THAN_ENOUGH * ((answer.cost - relaxed) / least + moved)
+            return _Verdict(False, False, -np.inf)
+        if rise == np.inf:
+            return _Verdict(True, solution.proven, solution.lower_bound)
+        relaxed = solution.lower_bound
+        if not (solution.proven and solution.engine == "transport"):
+            relaxed = bound_at(reduced.problem, rules.for_engine(reduced.duals), self.budget)
+        bound = min(solution.lower_bound, relaxed + rise)
+        if not solution.proven:
+            return _Verdict(True, False, bound)
+        is_proved = reduced.problem.closes_gap(solution.cost, bound)
+        enough = PARAMS.margin * ((solution.cost - relaxed) / rules.least + moved)
         return _Verdict(is_proved, is_proved, bound, enough)
 
-    def _assembled(
-        self,
-        centers: NDArray[np.float64],
-        prices: NDArray[np.float64],
-        found: Sums,
-        core: _Core,
-        answer: Assignment,
-        verdict: "_Verdict",
-    ) -> Assignment:
-        n_near = found.near.labels.size
-        labels = self._labels(centers, prices, found, found.near, answer.labels[:n_near], answer.labels[n_near:])
-        cost = core.far_cost + answer.cost
-        bound = core.far_cost + verdict.bound
+    def _assembled(self, scan: Scan, found: Sums, reduced: _Reduced, verdict: _Verdict) -> Assignment:
+        n_near, solution = found.near.labels.size, reduced.solution
+        labels = self._labels(scan, found, solution.labels[:n_near], solution.labels[n_near:])
+        cost, bound = reduced.far_cost + solution.cost, reduced.far_cost + verdict.bound
         return Assignment(
-            cast("Any", labels), cost, min(bound, cost), verdict.is_proved, answer.engine, answer.prices
+            cast("Any", labels), cost, min(bound, cost), verdict.is_proved, solution.engine, reduced.duals
         )
 
-    def _labels(
-        self,
-        centers: NDArray[np.float64],
-        prices: NDArray[np.float64],
-        found: Sums,
-        near: Near,
-        near_labels: NDArray[np.int32],
-        tied_labels: NDArray[np.int32],
-    ) -> RemoteLabels:
-        """Put together what all rows add up to, with rows near a tie where the answer has them."""
+    def _labels(self, scan: Scan, found: Sums, near_labels: Labels, tied_labels: Labels) -> RemoteLabels:
+        """Return the labels of all rows: as scanned, but for rows near a tie and tied blocks."""
+        near, k = found.near, len(scan.centers)
         moved = np.flatnonzero(near.labels != near_labels)
         rows, before, after = near.rows.at(moved), near.labels[moved], near_labels[moved]
-        held = _Held(found.sums.copy(), found.weights.copy(), found.sizes.copy(), found.amounts.copy())
-        for sign, where in ((-1.0, before), (1.0, after)):
-            held.add(rows, np.ascontiguousarray(where), sign)
-        held.add(self._blocks, tied_labels, 1.0)
-        numbers = near.numbers[moved]
-        digest = (found.digest - digest_of(numbers, before) + digest_of(numbers, after)) % 2**64
-        own = distances.block_costs(rows.values, rows.weight, centers)
-        at = np.arange(moved.size)
-        cost = found.cost + float((own[at, after] - own[at, before]).sum())
-        tied = self._asked.tied
-        if tied is not None:
-            costs = self._costs_of(self._blocks, centers)
-            cost += float(costs[np.arange(len(costs)), tied_labels].sum())
+        totals = found.totals.plus(Totals.of(rows, before, k), -1.0).plus(Totals.of(rows, after, k))
+        numbers, own, at = near.numbers[moved], self._costs_of(rows, scan.centers), np.arange(moved.size)
+        tied_costs = self._costs_of(self._asked.blocks, scan.centers)
         return RemoteLabels(
-            self._labelling(centers, prices, near, near_labels, tied_labels),
+            self._labelling(scan, near, near_labels, tied_labels),
             tied_labels,
-            digest,
-            held.sums,
-            held.weights,
-            held.sizes,
-            held.amounts,
-            cost,
-            centers,
+            digest=(found.digest - digest_of(numbers, before) + digest_of(numbers, after)) % 2**64,
+            totals=totals.plus(Totals.of(self._asked.blocks, tied_labels, k)),
+            cost=found.cost
+            + float((own[at, after] - own[at, before]).sum())
+            + float(tied_costs[np.arange(len(tied_costs)), tied_labels].sum()),
         )
 
-    def _labelling(
-        self,
-        centers: NDArray[np.float64],
-        prices: NDArray[np.float64],
-        near: Near,
-        near_labels: NDArray[np.int32],
-        tied_labels: NDArray[np.int32],
-    ) -> Labelling:
-        # Where two clusters cost the same but for rounding another processor might see it otherwise.
+    def _labelling(self, scan: Scan, near: Near, near_labels: Labels, tied_labels: Labels) -> Labelling:
+        # Where two clusters cost the same but for rounding another processor might decide otherwise.
         scale = SINGLE_GUARD * float(np.abs(near.gaps).max(initial=0.0))
-        told = (near.labels != near_labels) | (near.gaps <= scale)
-        numbers, labels = near.numbers[told], near_labels[told]
-        tied = self._asked.tied
+        is_listed = (near.labels != near_labels) | (near.gaps <= scale)
+        numbers, labels, tied = near.numbers[is_listed], near_labels[is_listed], self._asked.tied
         if tied is not None:
             numbers = np.concatenate([numbers, tied.numbers])
             labels = np.concatenate([labels, tied.problem.expand(tied_labels)])
         order = np.argsort(numbers)
-        rules = self._bounded.rules if self._asked.has_bounds else None
-        return Labelling(centers, prices, numbers[order], labels[order].astype(np.int32), rules)
+        return Labelling(scan.centers, scan.duals, scan.rules, numbers[order], labels[order].astype(np.int32))
 
     def are_same(self, labels: Any, others: Any) -> bool:
         """Whether two labelings of all rows are the same."""
         return _remote(labels).is_same(_remote(others))
 
-    def centers_of(self, labels: Any, previous: NDArray[np.float64]) -> NDArray[np.float64]:
+    def centers_of(self, labels: Any, previous: Reals) -> Reals:
         """Weighted means of the clusters; a cluster without weight keeps its center."""
-        remote = _remote(labels)
-        return centers_from(remote.sums, remote.weights, previous)
+        totals = _remote(labels).totals
+        return centers_from(totals.sums, totals.weights, previous)
 
-    def cluster_weights(self, labels: Any) -> NDArray[np.float64]:
+    def cluster_weights(self, labels: Any) -> Reals:
         """Total weight of each cluster."""
-        return _remote(labels).weights
+        return _remote(labels).totals.weights
 
-    def inertia(self, labels: Any, centers: NDArray[np.float64]) -> float:
+    def inertia(self, labels: Any, centers: Reals) -> float:
         """Weighted squared distances of all rows to their centers."""
-        tied = self._asked.tied
-        scatter = 0.0 if tied is None or tied.problem.scatter is None else float(tied.problem.scatter.sum())
-        return self._own_cost(labels, centers) + scatter
+        return self._own_cost(labels, centers) + self._tied_scatter
 
     def penalty(self, labels: Any) -> float:
         """What the soft links that these labels break cost."""
         return super().penalty(_remote(labels).tied)
 
-    def _own_cost(self, labels: Any, centers: NDArray[np.float64]) -> float:
-        """What all rows cost in their own clusters; from what they add up to, as long as that keeps its digits."""
-        remote = _remote(labels)
-        means = centers_from(remote.sums, remote.weights, centers)
-        saved = float(remote.weights @ ((means - remote.centers) ** 2).sum(axis=1))
-        if saved <= MOST_CANCELLED * remote.cost:
-            return remote.cost - saved + float(remote.weights @ ((means - centers) ** 2).sum(axis=1))
-        total: passes.Total = self.partitions.ask(passes.costs_of, (remote.labelling, centers), self.budget)
+    @property
+    def _tied_scatter(self) -> float:
+        """Squared distances of the tied rows to the means of their blocks."""
         tied = self._asked.tied
-        scatter = 0.0 if tied is None or tied.problem.scatter is None else float(tied.problem.scatter.sum())
-        return total.value - scatter
+        return 0.0 if tied is None or tied.problem.scatter is None else float(tied.problem.scatter.sum())
 
+    def _own_cost(self, labels: Any, centers: Reals) -> float:
+        """Return what all rows cost in their own clusters; from their sums, as long as that keeps its digits."""
+        remote = _remote(labels)
+        weights, means = remote.totals.weights, self.centers_of(labels, centers)
+        saved = float(weights @ ((means - remote.centers) ** 2).sum(axis=1))
+        if saved <= MOST_CANCELLED * remote.cost:
+            return remote.cost - saved + float(weights @ ((means - centers) ** 2).sum(axis=1))
+        total: float = self.partitions.ask(passes.costs_of, (remote.labelling, centers), self.budget, join=sum)
+        return total - self._tied_scatter
 
-@dataclass(frozen=True)
-class _Verdict:
-    """Whether a step may end with an answer, whether that is proved, and the bound for what was solved here.
-
-    `enough` is the gap up to which rows would have to come here for a proof, as far as that is known.
-    """
-
-    is_final: bool
-    is_proved: bool
-    bound: float
-    enough: float
+    def place_weightless(self, best: Clustering) -> Clustering:
+        """Put the gathered rows of weight zero where they are nearest, within what links and rules leave them."""
+        tied, labels = self._asked.tied, _remote(best.block_labels)
+        if tied is None:
+            return best
+        blocks, k = self._asked.blocks, self._asked.n_clusters
+        others = labels.totals.amounts - amounts_in(blocks, labels.tied, k)
+        if self._asked.rules is None:
+            # A cluster without any weight might be empty otherwise: its blocks stay.
+            weight = np.where(labels.totals.weights[labels.tied] > 0, tied.problem.weight, 1.0)
+            here = replace(tied.problem, weight=weight)
+        else:
+            here = replace(tied.problem, **self._rules.over(blocks.amounts(), others))
+        local = replace(best, block_labels=labels.tied)
+        placed = weightless.place_weightless(here, local, self.budget).block_labels
+        listed = labels.labelling.labels.copy()
+        listed[np.searchsorted(labels.labelling.numbers, tied.numbers)] = tied.problem.expand(placed)
+        moved = replace(
+            labels,
+            tied=placed,
+            labelling=replace(labels.labelling, labels=listed),
+            totals=replace(labels.totals, amounts=others + amounts_in(blocks, placed, k)),
+        )
+        return replace(best, block_labels=cast("Any", moved))
 
 
 def _remote(labels: Any) -> RemoteLabels:
-    # Loops hand labels on without looking into them.
+    # Loops pass labels on without reading them.
     return cast("RemoteLabels", labels)
-
-
-def _no_rows(near: Near) -> Near:
-    nothing = np.zeros(0, dtype=np.intp)
-    return Near(near.numbers[nothing], near.rows.at(nothing), near.labels[nothing], near.gaps[nothing])
 
 
 def _shifted(links: LinkGraph, by: int) -> LinkGraph:
     """Return links over as many more blocks, which come first and have none."""
     u, v, weights = links.edges
     return LinkGraph.from_edges(by + links.n_blocks, u + by, v + by, None if links.is_hard else weights)
-
-
-@dataclass(frozen=True, eq=False)
-class _Held:
-    """What clusters hold, changed in place."""
-
-    sums: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-    amounts: NDArray[np.float64]
-
-    def add(self, rows: Rows, labels: NDArray[np.int32], sign: float) -> None:
-        """Add rows to clusters, or take them out."""
-        n_clusters = len(self.sums)
-        more, heavier = distances.center_sums(rows.values, rows.weight, labels, n_clusters)
-        self.sums[:] += sign * more
-        self.weights[:] += sign * heavier
-        self.sizes[:] += sign * np.bincount(labels, rows.demand, n_clusters)
-        if self.amounts.shape[1]:
-            self.amounts[:] += sign * amounts_in(rows, labels, n_clusters)

@@ -1,19 +1,16 @@
-"""Groups of rows that are elsewhere: workers tell which groups there are, and mark which one each row is of."""
+"""Groups and partial labels of rows that are elsewhere: workers list and mark them."""
 
-# Not in `passes.py`: what reads groups takes 100 MB of a worker's memory, and few fits have any.
+# Not in `passes.py`: what reads groups and labels takes 100 MB of a worker's memory, and few fits have any.
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import dask
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.constraints.inputs import membership_values
+from konstrain.constraints.inputs import is_missing, membership_values
 from konstrain.constraints.shares import CountedAttribute, coded, columns_of, first_missing
-from konstrain.dask.cluster import faults_in_words
 from konstrain.dask.passes import Place, refuse_other_shape
-from konstrain.dask.rows import Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +24,13 @@ class Group:
 
     @classmethod
     def of(cls, name: str, column: NDArray[Any]) -> "Group":
-        """Look at the values of a partition."""
+        """Count the values of a partition."""
         codes, values = coded(column)
         return cls(name, values, np.bincount(codes, minlength=len(values)), column.dtype.kind == "O")
 
     @classmethod
-    def together(cls, parts: "list[Group]") -> "Group":
-        """Put partitions together, with the values in the order that they have in memory."""
+    def joined(cls, parts: "list[Group]") -> "Group":
+        """Combine partitions, with the values in the order that they have in memory."""
         counts: dict[Any, int] = {}
         for part in parts:
             for value, count in zip(part.values, part.counts.tolist(), strict=True):
@@ -45,9 +42,9 @@ class Group:
     @property
     def attribute(self) -> CountedAttribute:
         """The attribute, as yet without bounds on its shares."""
-        nobody = np.zeros(0, dtype=np.int32)
+        no_rows = np.zeros(0, dtype=np.int32)
         n = len(self.values)
-        return CountedAttribute(self.name, self.values, nobody, np.zeros(n), np.ones(n), self.counts)
+        return CountedAttribute(self.name, self.values, no_rows, np.zeros(n), np.ones(n), self.counts)
 
     def marks(self, column: NDArray[Any]) -> NDArray[np.uint8]:
         """Return a column for each value, 1 where a row has it."""
@@ -79,12 +76,29 @@ def mark_groups(category: Any, groups: tuple[Group, ...], n_rows: int, number: i
     return np.column_stack([group.marks(column) for group, column in zip(groups, columns, strict=True)])
 
 
-def with_groups(client: Any, source: Source) -> Source:
-    """Find out which groups there are, of all partitions together."""
-    if source.category is None:
-        return source
-    find = dask.delayed(find_groups, pure=False)
-    tasks = [find(part, number) for number, part in enumerate(source.category)]
-    with faults_in_words(client):
-        found: list[list[Group]] = client.gather(client.compute(tasks, optimize_graph=False))
-    return replace(source, groups=tuple(Group.together(list(parts)) for parts in zip(*found, strict=True)))
+@dataclass(frozen=True, eq=False)
+class PartialLabels:
+    """Rows whose labels are given, by their numbers among all rows."""
+
+    numbers: NDArray[np.int64]
+    labels: NDArray[Any]
+
+    @classmethod
+    def none(cls) -> "PartialLabels":
+        """Return labels of no row."""
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=object))
+
+    @classmethod
+    def joined(cls, parts: "list[PartialLabels]") -> "PartialLabels":
+        """Concatenate the rows of several partitions."""
+        # As objects: one partition may hold numbers, and another, with a gap in it, fractions or text.
+        labels = [part.labels.astype(object) for part in parts]
+        return cls(np.concatenate([part.numbers for part in parts]), np.concatenate(labels))
+
+
+def find_labels(labels: Any, place: Place) -> PartialLabels:
+    """Return the rows of a partition whose labels are given: all that are not -1, None or NaN."""
+    values = membership_values(labels)
+    refuse_other_shape("y", values, place)
+    known = np.flatnonzero(~is_missing(values))
+    return PartialLabels(place.first_row + known, values[known])
