@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from konstrain.comparison.measures import MEASURES, Instance, Outcome, Taken, measure
+from konstrain.comparison.measures import MEASURES, FitOutcome, Instance, Taken, measure
 from konstrain.metrics import sum_of_squares, touched_rows
 
 
 def outcome_of(X, truth, labels, n_clusters, **constraints):
     instance = Instance(X, n_clusters, truth, constraints)
-    return Outcome(instance, SimpleNamespace(labels_=np.array(labels)), Taken(1.0, 0.5, 80.0))
+    return FitOutcome(instance, SimpleNamespace(labels_=np.array(labels)), Taken(1.0, 0.5, 80.0))
 
 
 @st.composite
@@ -89,5 +89,5 @@ def test_sums_of_squares_are_the_same_for_sparse_rows():
 def test_shares_are_compared_with_the_least_one_asked_for(labels, room):
     """Groups a, b, a, b: a cluster of one group alone has none of the other."""
     instance = Instance([[0.0], [1.0], [5.0], [6.0]], 2, None, {"category": ["a", "b", "a", "b"], "share_min": 0.4})
-    outcome = Outcome(instance, SimpleNamespace(labels_=labels), Taken(0.5, 0.5, 80.0))
+    outcome = FitOutcome(instance, SimpleNamespace(labels_=labels), Taken(0.5, 0.5, 80.0))
     assert measure(outcome, ["share_room"])["share_room"] == pytest.approx(room)

@@ -56,7 +56,7 @@ class Taken:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class FitOutcome:
     """A fitted method, the problem it was given, and what the run took."""
 
     instance: Instance
@@ -97,24 +97,24 @@ def _share(broken: int, total: int) -> float | None:
     return broken / total if total else None
 
 
-def _attribute(name: str) -> Callable[[Outcome], Any]:
+def _attribute(name: str) -> Callable[[FitOutcome], Any]:
     """Read a fitted attribute that only some methods have."""
 
-    def read(outcome: Outcome) -> Any:
+    def read(outcome: FitOutcome) -> Any:
         value = getattr(outcome.model, name, None)
         return value.item() if isinstance(value, np.generic) else value
 
     return read
 
 
-def _sizes(outcome: Outcome) -> list[float]:
+def _sizes(outcome: FitOutcome) -> list[float]:
     """What each cluster holds: rows, or demand where rows have one."""
     demand = outcome.instance.constraints.get("demand")
     found: list[float] = np.bincount(outcome.labels, demand, outcome.instance.n_clusters).tolist()
     return found
 
 
-def _share_slack(outcome: Outcome) -> float | None:
+def _share_slack(outcome: FitOutcome) -> float | None:
     """Least share of a group in a cluster, less the share asked for: negative where a cluster has too little."""
     asked = outcome.instance.constraints
     if not isinstance(asked.get("share_min"), float):
@@ -126,7 +126,7 @@ def _share_slack(outcome: Outcome) -> float | None:
     return float((by_cluster / by_cluster.sum(axis=1, keepdims=True)).min() - asked["share_min"])
 
 
-def _sse(outcome: Outcome) -> float:
+def _sse(outcome: FitOutcome) -> float:
     weight = outcome.instance.constraints.get("sample_weight")
     return sum_of_squares(outcome.instance.X, outcome.labels, weight)
 
@@ -138,7 +138,7 @@ class Measure:
     name: str
     title: str
     digits: int
-    of: Callable[[Outcome], Any]
+    of: Callable[[FitOutcome], Any]
 
 
 _ALL = (
@@ -202,12 +202,12 @@ _ALL = (
 MEASURES: Mapping[str, Measure] = MappingProxyType({measure.name: measure for measure in _ALL})
 
 
-def measure(outcome: Outcome, names: Iterable[str]) -> dict[str, Any]:
+def measure(outcome: FitOutcome, names: Iterable[str]) -> dict[str, Any]:
     """Take some measures of one run.
 
     Parameters
     ----------
-    outcome : Outcome
+    outcome : FitOutcome
         The run.
     names : iterable of str
         Names in `MEASURES`.
@@ -216,7 +216,7 @@ def measure(outcome: Outcome, names: Iterable[str]) -> dict[str, Any]:
     --------
     >>> from types import SimpleNamespace
     >>> instance = Instance([[0.0], [1.0], [5.0]], 2, constraints={"cannot_link": [(0, 1)]})
-    >>> outcome = Outcome(instance, SimpleNamespace(labels_=[0, 0, 1]), Taken(0.5, 0.5, 80.0))
+    >>> outcome = FitOutcome(instance, SimpleNamespace(labels_=[0, 0, 1]), Taken(0.5, 0.5, 80.0))
     >>> measure(outcome, ["sse", "broken_cl_share", "sizes"])
     {'sse': 0.5, 'broken_cl_share': 1.0, 'sizes': [2, 1]}
     """
@@ -267,5 +267,5 @@ def fit_and_measure(
             **instance.constraints,
         )
         taken = Taken(time.perf_counter() - begun, time.process_time() - cpu_begun, peak_megabytes())
-    outcome = Outcome(instance, model, taken)
+    outcome = FitOutcome(instance, model, taken)
     return measure(outcome, measures)
