@@ -65,7 +65,7 @@ PROOFS = {
     "konstrain.exact.solve.PARAMS.many_clusters": (1, NEVER),
     "konstrain.exact.sdp.spectral.PARAMS.follow_from": (4, NEVER),
     "konstrain.exact.sdp.spectral.PARAMS.renew_every": (1, 1000),
-    "konstrain.exact.sdp.bound.MANY_CLUSTERS": (1, NEVER),
+    "konstrain.exact.sdp.bound.PARAMS.iterations": (5, 200),
 }
 # Over a cluster: from given centers labels are those of a fit in memory, whatever comes to the client and when.
 REMOTE = {

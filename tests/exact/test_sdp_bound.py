@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
-from konstrain.exact.sdp.bound import SdpBound, semidefinite_bound
+from konstrain.exact.sdp.bound import SdpBound
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Budget
 
@@ -115,7 +115,7 @@ def test_branching_on_the_proposed_pairs_reaches_the_optimum(seed):
 def test_bound_holds_without_an_upper_bound():
     for problem in random_problems(40, seed=1):
         best = optimum(problem)
-        assert semidefinite_bound(problem, gap=1e-3) <= best + tolerance(problem, best)
+        assert SdpBound(problem).run(gap=1e-3).lower_bound <= best + tolerance(problem, best)
 
 
 def test_children_bound_their_own_clusterings_and_never_fall_below_the_parent():
@@ -176,7 +176,7 @@ def test_one_cluster_costs_its_scatter():
 
 
 def test_as_many_clusters_as_blocks_cost_the_scatter_of_the_blocks():
-    bound = semidefinite_bound(Problem.build([[0.0], [2.0], [5.0], [9.0]], 3, must_link=[(0, 1)]))
+    bound = SdpBound(Problem.build([[0.0], [2.0], [5.0], [9.0]], 3, must_link=[(0, 1)])).run().lower_bound
     np.testing.assert_allclose(bound, 2.0)
 
 
@@ -208,7 +208,7 @@ def test_weight_two_is_a_repeated_row_that_is_linked():
 
 def test_size_bounds_lift_the_bound():
     X = np.r_[np.zeros((9, 1)), np.full((3, 1), 1.0)] + 0.01 * np.arange(12)[:, None]
-    free = semidefinite_bound(Problem.build(X, 2))
+    free = SdpBound(Problem.build(X, 2)).run().lower_bound
     problem = Problem.build(X, 2, size_min=6, size_max=6)
     best = ConstrainedKMeans(2, size_min=6, size_max=6, random_state=0).fit(X).inertia_
     result = SdpBound(problem).run(best)

@@ -5,7 +5,7 @@ import pytest
 
 from konstrain import ExactKMeans
 from konstrain.constraints.problem import Problem
-from konstrain.exact.sdp.branching import branching_scores, move_costs
+from konstrain.exact.sdp.bound import branching_scores, move_costs
 from konstrain.exact.sdp.model import SdpModel
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from konstrain.constraints.problem import Problem
-from konstrain.exact.sdp.cliques import Cliques
 from konstrain.exact.sdp.cuts import Cuts
 from konstrain.exact.sdp.model import SdpModel, merge_matrix, place_after_merge
+from konstrain.exact.sdp.size_cuts import Cliques
 
 
 def excess(cuts: Cuts, Y: np.ndarray) -> np.ndarray:

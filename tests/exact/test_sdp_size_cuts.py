@@ -1,6 +1,7 @@
 """Part cuts: valid for every clustering within its sizes, after merges too, and worth their rows."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def test_no_clustering_with_sizes_of_its_own_tears_less(sizes):
 def test_many_sizes_of_their_own_count_as_the_widest(monkeypatch):
     sizes = ((2.0, 2.0), (5.0, 5.0), (8.0, 8.0), (9.0, 9.0))
     exact = least_torn(4.0, 24.0, sizes)
-    monkeypatch.setattr(size_cuts, "MOST_CASES", 3)
+    monkeypatch.setattr(size_cuts, "PARAMS", replace(size_cuts.PARAMS, most_cases=3))
     monkeypatch.setattr(size_cuts, "_cases", size_cuts._cases.__wrapped__)
     assert least_torn(4.0, 24.0, ((2.0, 9.0),) * 4) == least_torn(4.0, 24.0, sizes) < exact
 

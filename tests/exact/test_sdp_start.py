@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from konstrain.constraints.problem import Problem
-from konstrain.exact.sdp.bound import CHECK_EVERY, SdpBound
+from konstrain.exact.sdp.bound import PARAMS, SdpBound
 from konstrain.exact.sdp.model import SdpModel
 from konstrain.exact.sdp.start import clustering_matrix, suggested_multipliers
 from oracles import all_labelings
@@ -47,7 +47,7 @@ def test_clusters_apart_are_proved_at_the_first_look():
     cold, warm = SdpBound(problem), SdpBound(problem)
     warm.start_at(labels)
     first, second = (bound.run(cost_of(problem, labels), 1e-3).n_iterations for bound in (cold, warm))
-    assert second == CHECK_EVERY < first
+    assert second == PARAMS.check_every < first
 
 
 @pytest.mark.engine

@@ -114,7 +114,7 @@ class PartTask:
             bound = SdpBound(self.problem, budget)
             if best.labels is not None:
                 bound.start_at(best.labels)
-            result = bound.run(best.cost, self.gap, max_rounds=1)
+            result = bound.run(best.cost, self.gap, max_rounds=2)
             if result.status == "stalled":
                 # The bound did not close at once, perhaps because the part has a better clustering.
                 best = self._improved(best, budget, None, N_RESTARTS)

@@ -2,7 +2,7 @@
 
 Peng and Wei's relaxation [1]_ over blocks, as in [2]_, with cuts, solved by the alternating direction method of
 multipliers: one half step projects on a spectral set (eigenvalues), the other on a polyhedron (sweeps over the cuts).
-Whatever state the method is in, its multipliers give a bound that holds; convergence decides only how good it is.
+The multipliers of any iteration give a valid bound; convergence makes it tight.
 
 **Why the bound is safe.** Let Y be the matrix of a clustering (see `SdpModel`), U the scaled multiplier, rho > 0, and
 mu >= 0 the multipliers of cuts <A_t, Y> <= b_t. Write V = sum_t mu_t A_t - S, with S free on conflicts (there Y = 0),
@@ -41,39 +41,45 @@ from scipy.linalg import blas
 from konstrain import _core
 from konstrain._tolerances import SDP_ROUNDING
 from konstrain.constraints.problem import Problem
-from konstrain.exact.sdp.branching import branching_scores
 from konstrain.exact.sdp.cuts import Cuts
 from konstrain.exact.sdp.model import SdpModel, merge_matrix, place_after_merge, symmetric
 from konstrain.exact.sdp.spectral import SpectralProjection, deflate, one_blas_thread, smallest_sum
 from konstrain.exact.sdp.start import clustering_matrix, suggested_multipliers
 from konstrain.stop import Budget
 
-# Iterations before the first cuts at the root, and between later rounds of cuts.
-FIRST_ITERATIONS = 80
-ROUND_ITERATIONS = 30
-# A bound is computed, and rho adapted, so often.
-CHECK_EVERY = 10
-# Sweeps over the cuts in one projection; 1, 3 and 10 lead to the same number of iterations.
-N_SWEEPS = 3
-FIRST_RHO = 1.0
-# From the multipliers of a clustering: parts of 100 rows of ten clusters that overlap take 10 to 50 iterations with
-# 0.1 and 0.3, up to 60 with 1, and 50 to 110 from nothing (`start.py`).
-KNOWN_LABELS_RHO = 0.3
-# Residuals within this factor of each other count as balanced; beyond it rho changes by at most the second factor at
-# a time. On Iris with 3 clusters a run takes 600 iterations with 1.1, 370 with 1.6 and 340 with 2; but from 2 on the
-# multipliers jump too far for 5 clusters, and the run stalls at a gap of 4e-4 instead of closing.
-BALANCED = 2.0
-MOST_RHO_FACTOR = 1.6
-# Rounds of cuts at most; many clusters have long tails.
-MOST_ROUNDS = 60
-MOST_ROUNDS_MANY_CLUSTERS = 150
-MANY_CLUSTERS = 10
-# A node has stalled when so many rounds gained less than this share of the gap that is left ...
-STALL_ROUNDS, STALL_SHARE = 4, 0.05
-CHILD_STALL_ROUNDS, CHILD_STALL_SHARE = 3, 0.10
-MANY_CLUSTERS_STALL_ROUNDS = 10
-# ... while Y and Z agree to this (relatively), so that the gap is real and not just slow convergence.
-STALL_APART = 2e-4
+
+@dataclass(frozen=True)
+class SdpParams:
+    """Tunable numbers of the method."""
+
+    # Iterations between rounds of cuts; more converge better before cuts are added.
+    iterations: int = 30
+    # Iterations between bounds and changes of rho; a larger number saves eigenvalues and ends later.
+    check_every: int = 10
+    # Sweeps over the cuts in one projection; 1, 3 and 10 lead to the same number of iterations.
+    n_sweeps: int = 3
+    # First rho at the multipliers of a clustering. Parts of 100 rows take up to 50 iterations with 0.3, 60 with 1.
+    label_rho: float = 0.3
+    # Residuals within this factor of each other count as balanced; a larger one changes rho less often.
+    balance: float = 2.0
+    # Largest change of rho at a time. Iris with 3 clusters takes 600 iterations with 1.1 and 370 with 1.6; from 2 on
+    # the multipliers jump too far for 5 clusters.
+    rho_step: float = 1.6
+    # Most rounds of cuts in one run; more close the root more often, and take long where branching is faster.
+    most_rounds: int = 60
+    # A node has stalled when this number of rounds gains less than this share of the gap; larger rounds and smaller
+    # shares branch later. In children branching pays sooner.
+    stall_rounds: int = 4
+    stall_share: float = 0.05
+    child_stall_rounds: int = 3
+    child_stall_share: float = 0.10
+    # The gap counts as real, not as slow convergence, when Y and Z differ by less, relatively.
+    stall_apart: float = 2e-4
+    # Exponent of the degree to which blocks share a cluster, in branching; a larger one counts fewer blocks as tied.
+    tie_power: int = 20
+
+
+PARAMS = SdpParams()
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ class SdpStep:
 
 @dataclass(frozen=True, eq=False)
 class SdpResult:
-    """What a run of the bound ends with.
+    """Result of a run of the bound.
 
     Parameters
     ----------
@@ -107,7 +113,7 @@ class SdpResult:
     trace : tuple of SdpStep
         The course of this run.
     interrupted : bool
-        Whether the keyboard ended the run; who started it decides whether to pass that on.
+        Whether the keyboard ended the run; the caller raises again if need be.
 
     Examples
     --------
@@ -141,13 +147,13 @@ class _State:
         # The center of the spectral set.
         share = (model.n_clusters - 1) / (m - 1)
         Z = share * np.eye(m) + (1 - share) * np.outer(u, u)
-        return cls(Z.copy(), Z, np.zeros((m, m)), FIRST_RHO)
+        return cls(Z.copy(), Z, np.zeros((m, m)), 1.0)
 
     @classmethod
     def start_at(cls, model: SdpModel, labels: NDArray[np.int32]) -> "_State":
         Z = np.tril(clustering_matrix(model, labels))
-        U = np.tril(suggested_multipliers(model, labels)) / -KNOWN_LABELS_RHO
-        return cls(Z.copy(), Z, U, KNOWN_LABELS_RHO)
+        U = np.tril(suggested_multipliers(model, labels)) / -PARAMS.label_rho
+        return cls(Z.copy(), Z, U, PARAMS.label_rho)
 
     def merged(self, weight: NDArray[np.float64], i: int, j: int) -> "_State":
         Y, Z, U = (merge_matrix(symmetric(matrix), weight, i, j) for matrix in (self.Y, self.Z, self.U))
@@ -160,7 +166,7 @@ class _State:
 class SdpBound:
     """Lower bound of one node of a search: a problem with further must-links and cannot-links between its blocks.
 
-    The node remembers everything, so that `run` can be called again, and hands it to its children. Pairs of blocks
+    The node keeps its state, so that `run` can be called again, and passes it to its children. Pairs of blocks
     are numbered as in the problem, at the root as in every child.
 
     Parameters
@@ -237,7 +243,7 @@ class SdpBound:
         budget : Budget, optional
             When to end at the latest.
         max_rounds : int, optional
-            Rounds of cuts at most; default 60, for ten clusters or more 150.
+            Most rounds of cuts; default 60.
 
         Returns
         -------
@@ -248,11 +254,11 @@ class SdpBound:
         interrupted = False
         try:
             with one_blas_thread(self.model.n_blocks):
-                status = self._rounds(run, max_rounds or self._most_rounds)
+                status = self._rounds(run, max_rounds or PARAMS.most_rounds)
         except KeyboardInterrupt:
             status, interrupted = "limit", True
         except np.linalg.LinAlgError:
-            # LAPACK gave up on a decomposition, which it hardly ever does; the bound so far holds.
+            # LAPACK failed, which is very rare; the bound so far is valid.
             status = "stalled"
         n_cuts = 0 if self.model.known_value is not None else self.n_cuts
         return SdpResult(
@@ -269,16 +275,12 @@ class SdpBound:
         """Number of cuts."""
         return self._cuts.n_cuts
 
-    @property
-    def _most_rounds(self) -> int:
-        return MOST_ROUNDS if self.model.n_clusters < MANY_CLUSTERS else MOST_ROUNDS_MANY_CLUSTERS
-
     def _rounds(self, run: "_Run", max_rounds: int) -> str:
         if self.model.known_value is not None or run.is_closed(self.lower_bound):
             return "closed"
         bounds = []
         for number in range(max_rounds):
-            status = self._advance(run, FIRST_ITERATIONS if self._n_iterations == 0 else ROUND_ITERATIONS)
+            status = self._advance(run, PARAMS.iterations)
             if status is not None:
                 return status
             bounds.append(self.lower_bound)
@@ -291,7 +293,7 @@ class SdpBound:
         """Iterate, with a bound every few steps; return why to end, if there is a reason."""
         for step in range(1, n_iterations + 1):
             previous = self._iterate()
-            if step % CHECK_EVERY and not run.budget.expired():
+            if step % PARAMS.check_every and not run.budget.expired():
                 continue
             self._take_bound(run)
             if run.is_closed(self.lower_bound):
@@ -316,7 +318,7 @@ class SdpBound:
             model.high,
             model.cost,
             model.direction,
-            N_SWEEPS,
+            PARAMS.n_sweeps,
             state.Y,
             state.Z,
             state.U,
@@ -333,10 +335,10 @@ class SdpBound:
         """
         apart, size, moved, multiplier, _ = step
         primal, dual = apart / size, moved / max(multiplier, np.finfo(float).tiny)
-        if max(primal, dual) <= BALANCED * min(primal, dual):
+        if max(primal, dual) <= PARAMS.balance * min(primal, dual):
             return
         ratio = primal / max(dual, np.finfo(float).tiny)
-        self._rescale(float(np.clip(np.sqrt(ratio), 1 / MOST_RHO_FACTOR, MOST_RHO_FACTOR)))
+        self._rescale(float(np.clip(np.sqrt(ratio), 1 / PARAMS.rho_step, PARAMS.rho_step)))
 
     def _rescale(self, factor: float) -> None:
         """Change rho and leave the multipliers, which are in units of it, what they are."""
@@ -362,7 +364,7 @@ class SdpBound:
         )
 
     def _safe_bound(self) -> float:
-        """Bound that the multipliers at hand prove; see the head of this file."""
+        """Return the bound of the current multipliers; see the head of this file."""
         model, state = self.model, self._state
         M = np.zeros_like(state.U)
         norm, limits, limits_size = _core.sdp_dual_matrix(
@@ -382,19 +384,19 @@ class SdpBound:
         return model.total + model.scale * (value - guard)
 
     def _has_stalled(self, run: "_Run", bounds: list[float]) -> bool:
-        rounds, share = (STALL_ROUNDS, STALL_SHARE) if self.depth == 0 else (CHILD_STALL_ROUNDS, CHILD_STALL_SHARE)
-        if self.model.n_clusters >= MANY_CLUSTERS:
-            rounds = MANY_CLUSTERS_STALL_ROUNDS
+        rounds, share = PARAMS.stall_rounds, PARAMS.stall_share
+        if self.depth > 0:
+            rounds, share = PARAMS.child_stall_rounds, PARAMS.child_stall_share
         if len(bounds) <= rounds or not run.trace:
             return False
         last = run.trace[-1]
         # A relaxed cost below the bound shows that Y is still far from the relaxation: slow, but not stalled.
-        if last.apart >= STALL_APART or last.objective < bounds[-1]:
+        if last.apart >= PARAMS.stall_apart or last.objective < bounds[-1]:
             return False
         gained = bounds[-1] - bounds[-1 - rounds]
         if not np.isfinite(run.upper_bound):
             return gained < share * run.gap * abs(bounds[-1])
-        # While the relaxed cost is at the upper bound the gap is not known to be real.
+        # The gap may not be real while the relaxed cost is at the upper bound.
         is_below = last.objective < run.upper_bound * (1 - run.gap / 2)
         return gained < share * (run.upper_bound - bounds[-1]) and is_below
 
@@ -419,7 +421,7 @@ class SdpBound:
         return symmetric(self._state.Z)
 
     def branching_pair(self) -> tuple[int, int] | None:
-        """Two blocks of the problem to branch on, see `branching_scores`; None: all pairs are decided."""
+        """Return two blocks of the problem to branch on, see `branching_scores`; None: all pairs are fixed."""
         model = self.model
         if model.known_value is not None:
             return None
@@ -433,7 +435,7 @@ class SdpBound:
         return int(np.argmax(self.block_of == node_block))
 
     def child_must_link(self, i: int, j: int) -> "SdpBound":
-        """Return the node in which blocks i and j of the problem share a cluster, with everything learned here.
+        """Return the node in which blocks i and j of the problem share a cluster, with the multipliers of this one.
 
         A matrix of the merged blocks is a matrix of the blocks, so multipliers keep their worth; only cuts that would
         name a block twice are lost.
@@ -481,7 +483,7 @@ class SdpBound:
 
 
 class _Run:
-    """When one run is to end, and what it wrote down."""
+    """Limits and trace of one run."""
 
     def __init__(self, upper_bound: float, gap: float, budget: Budget, model: SdpModel) -> None:
         self.upper_bound = upper_bound
@@ -497,30 +499,32 @@ class _Run:
         return bool(self.upper_bound - lower_bound <= max(self.gap * abs(self.upper_bound), self._rounding))
 
 
-def semidefinite_bound(
-    problem: Problem, upper_bound: float | None = None, *, gap: float = 1e-4, time_limit: float | None = None
-) -> float:
-    """Return a number below the cost of every feasible clustering.
+def branching_scores(model: SdpModel, Z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a score for branching on blocks i < j, in the upper triangle; 0: nothing to gain.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem, with means.
-    upper_bound : float, optional
-        Cost of a clustering; the bound ends when it is this near, relatively.
-    gap : float, default=1e-4
-        See `upper_bound`; without one, the bound ends when further rounds gain much less than this.
-    time_limit : float, optional
-        Seconds after which the best bound so far is returned.
+    A good pair raises both children. Together, one of the two has to join the cluster of the other, which costs at
+    least the cheaper of the two moves. Apart, the relaxation loses the degree to which they shared a cluster, and
+    more if many blocks are tied to either.
 
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> problem = Problem.build([[0.0], [1.0], [5.0], [6.0]], 2)
-    >>> 0.99 < semidefinite_bound(problem, upper_bound=1.0) <= 1.0
-    True
+    The score is min(F, 1 - F) * sqrt(t_i t_j / (t_i + t_j)) * move, where F = Z_ij / min(Z_ii, Z_jj) is the degree to
+    which they share a cluster, t the weight of all blocks tied to a block, and move the cost of the cheaper move.
     """
-    return SdpBound(problem, Budget(time_limit)).run(upper_bound, gap).lower_bound
+    own = Z.diagonal()
+    degree = np.clip(Z / np.maximum(np.minimum.outer(own, own), np.finfo(float).tiny), 0.0, 1.0)
+    tied = degree**PARAMS.tie_power @ model.weight
+    reach = np.sqrt(np.multiply.outer(tied, tied) / np.add.outer(tied, tied))
+    move = move_costs(model, Z)
+    scores = np.minimum(degree, 1 - degree) * reach * np.maximum(np.minimum(move, move.T), 0.0)
+    return np.asarray(np.triu(np.where(model.is_conflict, 0.0, scores), 1))
+
+
+def move_costs(model: SdpModel, Z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how much more block i costs in the relaxed cluster of block j than in its own, both centers fixed."""
+    gram = -model.scale * model.cost / np.sqrt(np.outer(model.weight, model.weight))
+    # Row i weighs the members of the relaxed cluster of block i: these weights sum to 1.
+    member = np.maximum(Z, 0.0) * model.weight
+    member /= member.sum(axis=1)[:, None]
+    to_center = gram @ member.T
+    centers = (member * to_center.T).sum(axis=1)
+    cost = model.weight[:, None] * (centers - 2 * to_center)
+    return np.asarray(cost - cost.diagonal()[:, None])

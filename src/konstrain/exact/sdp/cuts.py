@@ -6,7 +6,7 @@ gives a pair, two a triangle inequality.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,25 @@ from konstrain import _core
 from konstrain.exact.sdp.model import SdpModel
 from konstrain.exact.sdp.size_cuts import PartRows, Parts
 
-STAR_WIDTH = 6
+# Blocks of a star in the kernels: the center and up to five members.
+STAR_WIDTH: Final = 6
 
-# Of each kind, so many cuts per block are taken in one round, the most violated ones.
-MOST_PER_BLOCK = 20
-# Violations below these, relative to Z_ii, are not worth a row.
-LEAST_VIOLATION = 1e-4
-LEAST_STAR_VIOLATION = 1e-3
-# Larger stars are looked for once no triangle is violated by more.
-STARS_BELOW = 0.3
+
+@dataclass(frozen=True)
+class CutParams:
+    """Tunable numbers of the separation of stars."""
+
+    # Cuts per block and kind that one round adds, most violated first; more tighten faster and slow iterations.
+    per_block: int = 20
+    # Least violation, relative to Z_ii; a larger one adds fewer cuts.
+    least_violation: float = 1e-3
+
+
+PARAMS = CutParams()
 
 
 class FurtherCuts(Protocol):
-    """Cuts beside the stars: those of `size_cuts`, or of `cliques`."""
+    """Cuts beside the stars: those of `size_cuts`, or cliques."""
 
     @property
     def limit(self) -> NDArray[np.float64]:
@@ -130,10 +136,10 @@ class Cuts:
             for_stars,
             model.weight,
             self.stars,
-            MOST_PER_BLOCK * model.n_blocks,
-            LEAST_VIOLATION,
-            LEAST_STAR_VIOLATION,
-            STARS_BELOW,
+            PARAMS.per_block * model.n_blocks,
+            PARAMS.least_violation,
+            PARAMS.least_violation,
+            np.inf,
         )
         new = found.reshape(-1, STAR_WIDTH)
         parts = self.parts.violated(model, Y)

@@ -1,4 +1,4 @@
-"""Part cuts of the semidefinite bound: a part of the rows that no number of whole clusters can fill is torn.
+"""Cuts from known sizes: a subset of the rows that no number of whole clusters can fill is cut through.
 
 Without them a group apart from the others may count as 1.35 clusters, at no cost, which may lose half the bound.
 
@@ -15,7 +15,7 @@ dimension two at most: all but two clusters are at vertices of T_C, which have g
 polygon of choices, and at a vertex of it the sum is least. Where there are few such cases `least_torn` tries all;
 where sizes of many clusters differ, all of them may have the least and the most of any.
 
-**Counted parts.** Where every size is known, W_C, parts are also told how many clusters they may be made of: 64 rows
+**Counted parts.** Where every size is known, W_C, parts also have a limit on the number of their clusters: 64 rows
 may be five small clusters or a part of a large one, but not one cluster of 64. A charge c for every cluster, by its
 share in the part, gives
 
@@ -39,32 +39,41 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain.exact.sdp.model import SdpModel, SizeBounds
+from konstrain._tolerances import TOTAL_RELATIVE
+from konstrain.exact.sdp.model import SdpModel, SizeBounds, symmetric
 
 # Blocks of a cut, its coefficients on the diagonal, and the vector whose products stand off it.
 Entries = tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]
 
-# Of the parts found in one round so many are taken, the most violated ones.
-MOST_PARTS = 40
-# Charges that are tried, in weights of a block on average.
+# Charges that are tried, in mean weights of a block.
 CHARGES = np.array([0.0, *(sign * 2.0**power for power in range(-1, 6) for sign in (1, -1))])
-# Violations below this, relative to the least size of a cluster, are not worth a row.
-LEAST_PART_VIOLATION = 1e-3
-# With more clusters there are too many cases to try, and sizes bind less.
-MOST_CLUSTERS = 20
-# With more cases, of sizes that differ, all clusters count as if they had the widest bounds.
-MOST_CASES = 5000
-# Points at which the least torn weight is tabulated, to choose parts by; their limits are computed exactly.
-TABLE_SIZE = 513
-# Cases that miss being possible by so little, relative to all weights, are tried too.
-CASE_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class SizeCutParams:
+    """Tunable numbers of the separation of subset and clique cuts."""
+
+    # Subsets that one round adds, most violated first; more tighten faster and slow iterations.
+    per_round: int = 40
+    # Least violation, relative to the least size of a cluster, or in clusters; a larger one adds fewer cuts.
+    least_violation: float = 1e-3
+    # Most clusters, and most cases of sizes that differ; with more, sizes bind less and cases take too long.
+    most_clusters: int = 20
+    most_cases: int = 5000
+    # Points of the table by which subsets are chosen; their limits are computed exactly.
+    table_size: int = 513
+    # Blocks of a clique at most; larger cliques are denser rows.
+    most_members: int = 12
+
+
+PARAMS = SizeCutParams()
 
 
 def least_torn(inside: float, total: float, sizes: SizeBounds) -> float:
     """Return the least sum of x y / (x + y) over clusters with x of `inside` and y of the rest in each."""
     taken_x, taken_y, least, most, least_other, most_other = _cases(sizes)
     x, y = inside - taken_x, total - inside - taken_y
-    slack = CASE_SLACK * total
+    slack = TOTAL_RELATIVE * total
     # The first of the two clusters is in the box of (0, 0) and (x, y), and its size is from low to high.
     low, high = np.maximum(least, x + y - most_other), np.minimum(most, x + y - least_other)
     is_case = (np.minimum(x, y) >= -slack) & (low <= high + slack)
@@ -90,7 +99,7 @@ def _cases(sizes: SizeBounds) -> NDArray[np.float64]:
         taken = _whole_clusters(Counter(sizes) - Counter(pair))
         cases.append(np.concatenate([taken, np.tile([*pair[0], *pair[1]], (len(taken), 1))], axis=1))
         n_cases += len(taken)
-        if n_cases > MOST_CASES and len(set(sizes)) > 1:
+        if n_cases > PARAMS.most_cases and len(set(sizes)) > 1:
             widest = (min(least for least, _ in sizes), max(most for _, most in sizes))
             return _cases((widest,) * len(sizes))
     return np.concatenate(cases).T
@@ -115,7 +124,7 @@ def most_kept(inside: float, charges: NDArray[np.float64], sizes: SizeBounds) ->
     """Return, for each charge, the most that clusters of known sizes can have of the charged sum."""
     whole, count, size = _filled(sizes)
     x = inside - whole
-    slack = CASE_SLACK * sum(most for _, most in sizes)
+    slack = TOTAL_RELATIVE * sum(most for _, most in sizes)
     is_case = (x >= -slack) & (x <= size + slack)
     whole, count, size = whole[is_case], count[is_case], size[is_case]
     x = np.clip(x[is_case], 0.0, size)
@@ -144,13 +153,13 @@ def _are_counted(model: SdpModel) -> bool:
     ):
         return False
     counts = np.array(list(Counter(model.sizes).values()))
-    return float(np.prod(counts + 1.0)) * counts.size <= MOST_CASES
+    return float(np.prod(counts + 1.0)) * counts.size <= PARAMS.most_cases
 
 
 @lru_cache(maxsize=16)
 def _charged_table(total: float, sizes: SizeBounds, unit: float) -> NDArray[np.float64]:
     """Weights from nothing to all in the first row; below, for each charge, the most that can be kept."""
-    inside = np.linspace(0.0, total, TABLE_SIZE)
+    inside = np.linspace(0.0, total, PARAMS.table_size)
     kept = np.array([most_kept(float(x), unit * CHARGES, sizes) for x in inside])
     return np.concatenate([inside[None], kept.T])
 
@@ -158,7 +167,7 @@ def _charged_table(total: float, sizes: SizeBounds, unit: float) -> NDArray[np.f
 @lru_cache(maxsize=16)
 def _table(total: float, sizes: SizeBounds) -> NDArray[np.float64]:
     """Weights from nothing to all, and the least torn of each."""
-    inside = np.linspace(0.0, total, TABLE_SIZE)
+    inside = np.linspace(0.0, total, PARAMS.table_size)
     return np.array([inside, [least_torn(float(x), total, sizes) for x in inside]])
 
 
@@ -244,7 +253,7 @@ class Parts:
 
     def violated(self, model: SdpModel, Y: NDArray[np.float64]) -> "Parts":
         """Return cuts that Y violates and that are not among these, the most violated ones."""
-        if model.least_size <= 0 or not np.isfinite(model.most_size) or model.n_clusters > MOST_CLUSTERS:
+        if model.least_size <= 0 or not np.isfinite(model.most_size) or model.n_clusters > PARAMS.most_clusters:
             return Parts.none(model)
         known = set(self._names())
         parts = _grow(model, Y)
@@ -252,8 +261,8 @@ class Parts:
         violation = parts.excess(model, Y)
         # The length of the row says by how much Y would have to move.
         length = np.sqrt(np.maximum(parts._squared_length(model), np.finfo(float).tiny))
-        order = np.argsort(-violation / length, kind="stable")[:MOST_PARTS]
-        return parts.chosen(order[violation[order] > LEAST_PART_VIOLATION * model.least_size])
+        order = np.argsort(-violation / length, kind="stable")[: PARAMS.per_round]
+        return parts.chosen(order[violation[order] > PARAMS.least_violation * model.least_size])
 
     def excess(self, model: SdpModel, Y: NDArray[np.float64]) -> NDArray[np.float64]:
         """By how much Y violates each cut."""
@@ -323,7 +332,7 @@ def _grow(model: SdpModel, Y: NDArray[np.float64]) -> Parts:
 
 
 class _Growing(NamedTuple):
-    """One part for each block to begin with: who is in, and what is inside."""
+    """One part grown from each block: its members and sums over them."""
 
     is_in: NDArray[np.bool_]
     inside: NDArray[np.float64]  # weight
@@ -361,3 +370,87 @@ class _MostViolated:
     def take(self, violation: NDArray[np.float64], is_in: NDArray[np.bool_]) -> None:
         better = violation > self._best
         self._best[better], self.parts[better] = violation[better], is_in[better]
+
+
+@dataclass(frozen=True, eq=False)
+class Cliques:
+    """Clique cuts of the matrix of one size: of many rows, few are alone in few clusters.
+
+    Let y_i be 1 if row i is in one of the n_s clusters of size s, and x_ij if rows i and j share one. Then
+
+        sum of y_i over i in Q - sum of x_ij over pairs in Q <= n_s
+
+    for any rows Q, since a cluster with t of them adds t - t (t - 1) / 2 <= 1. In the matrix of this size, y_i is
+    s Y_ii / w_i and x_ij is s Y_ij / sqrt(w_i w_j).
+
+    Parameters
+    ----------
+    size : float
+        Size of the clusters.
+    count : int
+        How many there are.
+    is_in : ndarray of bool, shape (n_cuts, n_blocks)
+        Blocks of each clique.
+    """
+
+    size: float
+    count: int
+    is_in: NDArray[np.bool_]
+
+    @classmethod
+    def none(cls, model: SdpModel, size: float, count: int) -> "Cliques":
+        """No cuts."""
+        return cls(size, count, np.zeros((0, model.n_blocks), dtype=bool))
+
+    def __len__(self) -> int:
+        return len(self.is_in)
+
+    @property
+    def limit(self) -> NDArray[np.float64]:
+        """Right-hand side of each cut."""
+        return np.full(len(self), float(self.count))
+
+    def chosen(self, kept: NDArray[Any]) -> "Cliques":
+        """Return some of the cuts."""
+        return Cliques(self.size, self.count, self.is_in[kept])
+
+    def joined(self, other: "Cliques") -> "Cliques":
+        """Return these and others."""
+        return Cliques(self.size, self.count, np.concatenate([self.is_in, other.is_in]))
+
+    def merged(self, weight: NDArray[np.float64], place: NDArray[np.int32]) -> "Cliques":
+        """Return the cuts when block b becomes part of block place[b]: members that merge count once."""
+        is_in = np.zeros((len(self), int(place.max()) + 1), dtype=bool)
+        np.logical_or.at(is_in.T, place, self.is_in.T)
+        return Cliques(self.size, self.count, is_in)
+
+    def rows(self, model: SdpModel) -> PartRows:
+        """Return the cuts as rows over Y, without conflicts."""
+        root = np.sqrt(model.weight)
+        members = (np.flatnonzero(is_in) for is_in in self.is_in)
+        return rows_of_products(
+            model, ((named, self.size / model.weight[named], 1 / root[named]) for named in members), -self.size
+        )
+
+    def violated(self, model: SdpModel, Y: NDArray[np.float64]) -> "Cliques":
+        """Return cuts that Y violates and that are not among these: from each block on, the best members in turn."""
+        root = np.sqrt(model.weight)
+        shared = self.size * np.maximum(symmetric(Y), 0.0) / np.outer(root, root)
+        is_in = np.eye(model.n_blocks, dtype=bool)
+        sums = shared.diagonal().copy()
+        gain = np.where(is_in, -np.inf, shared.diagonal() - shared)
+        every = np.arange(model.n_blocks)
+        for _ in range(PARAMS.most_members - 1):
+            added = gain.argmax(axis=1)
+            more = gain[every, added]
+            joins = np.flatnonzero(more > PARAMS.least_violation)
+            sums[joins] += more[joins]
+            is_in[joins, added[joins]] = True
+            gain[joins] -= shared[added[joins]]
+            gain[joins, added[joins]] = -np.inf
+        # Not from blocks that are hardly in these clusters: others find the same without them.
+        is_violated = (sums > self.count + PARAMS.least_violation) & (shared.diagonal() > PARAMS.least_violation)
+        found = is_in[is_violated]
+        known = {clique.tobytes() for clique in self.is_in}
+        new = [n for n, clique in enumerate(found) if clique.tobytes() not in known]
+        return Cliques(self.size, self.count, np.unique(found[new], axis=0))

@@ -5,7 +5,7 @@ as in [1]_, clusters of size s have the matrix Y_s = sum of D 1_C 1_C' D / s ove
 
     Y_s r = s diag(Y_s) / r,   sum over sizes of s diag(Y_s) = weight,   trace Y_s = their number,   0 <= Y_s <= I,
 
-Y_s >= 0, Y_s = 0 on conflicts, stars, cliques (`cliques`), and Y_s,ii is at most weight_i / s, or 0 for heavier
+Y_s >= 0, Y_s = 0 on conflicts, stars, cliques (`size_cuts`), and Y_s,ii is at most weight_i / s, or 0 for heavier
 blocks. The cost is <C, sum of Y_s>. Each of the two half steps of the method does for each matrix what it does for
 one; what the matrices have in common are the multipliers of their diagonals.
 
@@ -32,28 +32,36 @@ from scipy.linalg import blas
 from konstrain import _core
 from konstrain._tolerances import SDP_ROUNDING
 from konstrain.constraints.problem import Problem
-from konstrain.exact.sdp.bound import FIRST_RHO, N_SWEEPS, SdpBound
-from konstrain.exact.sdp.cliques import Cliques
+from konstrain.exact.sdp.bound import PARAMS as SDP
+from konstrain.exact.sdp.bound import SdpBound
 from konstrain.exact.sdp.cuts import Cuts
 from konstrain.exact.sdp.model import SdpModel, lower_norm, merge_matrix, place_after_merge, size_bounds, symmetric
+from konstrain.exact.sdp.size_cuts import Cliques
 from konstrain.exact.sdp.spectral import SpectralProjection, smallest_sum
 
-# The largest size is at least so many times the least: sizes 35 and 36 of Glass leave 3.9%, but 1.9% with one matrix,
-# whose cuts of parts see sizes that hardly differ.
-LEAST_RATIO = 1.25
-# Ascents in the multipliers of the equations before the cuts have their turn.
-N_EQUATION_SWEEPS = 2
-# Stars are not worth a row where a block is in clusters of a size to less than this degree.
-LEAST_DEGREE = 0.02
+
+@dataclass(frozen=True)
+class SizedParams:
+    """Tunable numbers of the bound with one matrix per size."""
+
+    # Least ratio of the largest to the smallest size. Sizes 35 and 36 of Glass leave 3.9%, but 1.9% with one matrix.
+    least_ratio: float = 1.25
+    # Ascents in the multipliers of the equations per iteration; more converge in fewer, longer iterations.
+    n_equation_sweeps: int = 2
+    # Degree to which a block is in clusters of a size, below which its stars are left out; larger: fewer cuts.
+    least_degree: float = 0.02
+
+
+PARAMS = SizedParams()
 
 
 def are_known_and_differ(problem: Problem) -> bool:
-    """Whether every cluster has a known size, and some are much larger than others."""
+    """Return whether every cluster has a known size, and some are much larger than others."""
     sizes = size_bounds(problem)
     if not sizes or not all(0 < least == most for least, most in sizes):
         return False
     # Sizes ascend.
-    return sizes[-1][0] >= LEAST_RATIO * sizes[0][0]
+    return sizes[-1][0] >= PARAMS.least_ratio * sizes[0][0]
 
 
 @dataclass(eq=False)
@@ -114,7 +122,7 @@ class _SameSize:
     def cut_step(self, model: SdpModel, E: NDArray[np.float64]) -> NDArray[np.float64]:
         """Project on the cuts, given the equations; return squared lengths as the kernel adds them up."""
         U = self.U - E
-        apart, size, moved, _, objective = self._sweep(model, N_SWEEPS, self.Z, U, np.zeros_like(U))
+        apart, size, moved, _, objective = self._sweep(model, SDP.n_sweeps, self.Z, U, np.zeros_like(U))
         self.U = U + E
         return np.array([apart**2, size**2, moved**2, lower_norm(self.U) ** 2, objective])
 
@@ -164,7 +172,7 @@ class _SameSize:
     def renew_cuts(self, model: SdpModel, *, drop: bool) -> None:
         if drop:
             self.cuts = self.cuts.active(model)
-        self.cuts, _ = self.cuts.separated(model, self.Y, spared=LEAST_DEGREE / self.size)
+        self.cuts, _ = self.cuts.separated(model, self.Y, spared=PARAMS.least_degree / self.size)
 
     def rescale(self, factor: float) -> None:
         self.U /= factor
@@ -200,7 +208,7 @@ class SizedBound(SdpBound):
         model = self._model_of_cuts
         self._groups = [_SameSize.start(model, size, count) for size, count in sorted(counts.items())]
         self._q = np.zeros(self.model.n_blocks)
-        self._rho = FIRST_RHO
+        self._rho = 1.0
 
     @property
     def _model_of_cuts(self) -> SdpModel:
@@ -232,7 +240,7 @@ class SizedBound(SdpBound):
         """Raise the dual in the multipliers of the equations, those of each size and those in common in turn."""
         given = [group.without_cuts(self.model) for group in self._groups]
         sizes = np.array([group.size for group in self._groups])
-        for _ in range(N_EQUATION_SWEEPS):
+        for _ in range(PARAMS.n_equation_sweeps):
             held = np.zeros_like(root)
             for group, work in zip(self._groups, given, strict=True):
                 inside = np.maximum(symmetric(work - group.equations(root, self._q)), 0.0)

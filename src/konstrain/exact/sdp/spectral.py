@@ -18,16 +18,17 @@ from threadpoolctl import ThreadpoolController
 class SpectralParams:
     """Tunable numbers of the projection on the cone and of following its eigenvectors."""
 
-    # Eigenpairs followed beyond the rank of the last projection, at least.
+    # Least number of eigenpairs followed beyond the rank; more are safer and slower.
     spare_pairs: int = 6
-    # Degree of the polynomial that separates the top of the spectrum from the rest.
+    # Degree of the filter polynomial; a larger one separates the top of the spectrum better and takes longer.
     degree: int = 5
-    # Full decompositions: after so many iterations, and always for matrices so small that they cost nothing.
+    # Iterations between full decompositions; a larger number is faster and less accurate.
     renew_every: int = 30
+    # Size from which on eigenvectors are followed; smaller matrices are decomposed in full each time.
     follow_from: int = 60
-    # From this size on, BLAS may use as many threads as it likes.
+    # Size from which on BLAS may use several threads.
     threads_from: int = 1000
-    # The spectrum may grow downwards between full decompositions by this share.
+    # Growth of the spectrum downwards between full decompositions, as a share; larger: safer, slower filter.
     floor_margin: float = 0.2
 
 
@@ -36,7 +37,7 @@ PARAMS = SpectralParams()
 
 @cache
 def _threadpools() -> Any:
-    # Made once: it looks at every library the process has loaded.
+    # Made once: it inspects every library of the process.
     return ThreadpoolController()
 
 
