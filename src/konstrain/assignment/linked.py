@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from konstrain import _core
+from konstrain._messages import term
 from konstrain.assignment.model import AssignmentModel
 from konstrain.assignment.problem import Assignment, AssignmentProblem
 from konstrain.exceptions import InfeasibleError, UndecidedError
@@ -154,7 +155,7 @@ def _settle(component: Any, n_clusters: int, budget: Budget) -> tuple[NDArray[np
     if start is None:
         raise UndecidedError(
             f"no assignment of {blocks.size} linked blocks to {n_clusters} clusters was found within the time limit, "
-            "and none was ruled out; raise time_limit"
+            f"and none was ruled out; raise {term('time_limit')}"
         )
     return start, max(bound, answer.bound)
 

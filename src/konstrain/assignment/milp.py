@@ -1,5 +1,6 @@
 """Engine for everything: the whole problem as one binary program in HiGHS. The referee, and the last resort."""
 
+from konstrain._messages import term
 from konstrain.assignment.model import AssignmentModel, links_of
 from konstrain.assignment.problem import Assignment, AssignmentProblem, infeasible_combination
 from konstrain.exceptions import UndecidedError
@@ -27,7 +28,7 @@ def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget:
     labels = answer.labels if answer.labels is not None else start
     if labels is None:
         raise UndecidedError(
-            "no assignment was found within the time limit, and none was ruled out; raise time_limit"
+            f"no assignment was found within the time limit, and none was ruled out; raise {term('time_limit')}"
         )
     cost = problem.cost_of(labels)
     return Assignment(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from konstrain._messages import term
 from konstrain._sklearn import Interval
 from konstrain._tolerances import BINARY, RULE_RELATIVE, STANDSTILL
 from konstrain.assignment import Assignment, AssignmentProblem, Rules, choose, nearest, transport
@@ -282,7 +283,7 @@ class PenaltySteps(Steps):
             )
         if answer.labels is None:
             raise UndecidedError(
-                "no assignment that keeps the linear constraints was found in time; raise time_limit"
+                f"no assignment that keeps the linear constraints was found in time; raise {term('time_limit')}"
             )
         cost = question.cost_of(answer.labels)
         return Assignment(answer.labels, cost, answer.bound, question.closes_gap(cost, answer.bound), "milp")

@@ -11,6 +11,7 @@ from rich.console import Console
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length, check_random_state
 
+from konstrain._messages import term
 from konstrain._sklearn import HasMethods, Interval, StrOptions
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
@@ -190,7 +191,7 @@ class ExactKMeans(BaseConstrainedKMeans):
         tree = solve(ProofTask(rows, problem, self._rules), limits, start=self._start(rows, seed))
         if tree.labels is None:
             raise UndecidedError(
-                "no clustering was found within the limits, and none was ruled out; raise time_limit"
+                f"no clustering was found within the limits, and none was ruled out; raise {term('time_limit')}"
             )
         self.lower_bound_ = min(tree.lower_bound, tree.upper_bound)
         self.gap_ = relative_gap(self.lower_bound_, tree.upper_bound)

@@ -234,7 +234,9 @@ def _certificate_without_rules(
             task.X, problem, share, seed=arguments["random_state"], n_init=None, violation_cost=task.violation_cost
         )
         if found is None:
-            raise UndecidedError("no clustering that keeps all constraints was found in time; raise time_limit")
+            raise UndecidedError(
+                f"no clustering that keeps all constraints was found in time; raise {term('time_limit')}"
+            )
         given = problem.expand(found.block_labels).astype(np.int32)
     left = budget.remaining()
     arguments["time_limit"] = left if np.isfinite(left) else None

@@ -39,7 +39,7 @@ def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget:
     if search.labels is None:
         raise UndecidedError(
             "no assignment that keeps all sizes, resources and shares was found within the time limit, and none was "
-            "ruled out; raise time_limit"
+            f"ruled out; raise {term('time_limit')}"
         )
     return Assignment(
         labels=search.labels,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from konstrain._messages import counted
+from konstrain._messages import counted, term
 from konstrain.constraints.problem import Problem
 from konstrain.exact.decomposition.competing import balanced_partition
 from konstrain.exact.decomposition.part import PartTask, Workers
@@ -200,7 +200,9 @@ class _Search:
     def _first_labels(self) -> NDArray[np.int32]:
         found = self._cluster(None, FIRST_SHARE)
         if found is None:
-            raise UndecidedError("no clustering was found in the time for it; raise time_limit, or give labels")
+            raise UndecidedError(
+                f"no clustering was found in the time for it; raise {term('time_limit')}, or give labels"
+            )
         return found
 
     def _offer(self, labels: NDArray[np.int32]) -> None:
