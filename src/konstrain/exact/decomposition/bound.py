@@ -369,7 +369,7 @@ class _Search:
         return trial.n_parts * per_part
 
     def _remaining_expense(self, trial: _Trial) -> float:
-        """Return the seconds of the parts that are not done, or the work of all parts, whoever did them."""
+        """Return the seconds of the parts that are not done, or the work of all parts, those from a file included."""
         share_left = 1 - len(trial.sums.results) / trial.n_parts if self._is_limited else 1.0
         return share_left * self._expense(trial)
 
