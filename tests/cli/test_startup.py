@@ -3,6 +3,11 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
+
+import pytest
+
+from konstrain.cli.startup import _StandIn
 
 # What scikit-learn and proofs would bring: seconds of processor time.
 UNUSED = ["scipy.stats", "scipy.spatial", "pandas", "sklearn.metrics", "sklearn.linear_model", "konstrain.exact"]
@@ -53,3 +58,11 @@ def test_the_seconds_of_a_report_are_those_that_a_person_waited(tmp_path):
     (tmp_path / "data.csv").write_text("x,y\n1,2\n1.5,2\n9,9\n8,9\n")
     done = subprocess.run([sys.executable, "-c", SLOW_START], cwd=tmp_path, capture_output=True, text=True)
     assert json.loads(done.stdout)["seconds"] >= 1000.0, done
+
+
+def test_a_module_that_stands_aside_has_its_version():
+    """scikit-learn 1.6 compares the version of pandas while it is imported."""
+    pandas = _StandIn("pandas")
+    assert pandas.__version__ == version("pandas")
+    with pytest.raises(AttributeError, match="DataFrame"):
+        _ = pandas.DataFrame

@@ -63,6 +63,17 @@ class _Later:
         return getattr(import_module(self._name), attribute)
 
 
+class _StandIn(ModuleType):
+    """A module that has nothing but a version, which scikit-learn 1.6 compares while it is imported."""
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute != "__version__":
+            raise AttributeError(f"module {self.__name__!r} has no attribute {attribute!r}")
+        from importlib.metadata import version
+
+        return version(self.__name__)
+
+
 class _Finder(MetaPathFinder):
     """Finds the one module whose imports wait, and leaves all others to Python."""
 
@@ -91,7 +102,7 @@ class _Aside(Loader):
         aside = [name for name in ("scipy.stats", "pandas") if name not in sys.modules]
         has_pandas = "pandas" in aside and find_spec("pandas") is not None
         for name in aside:
-            sys.modules[name] = ModuleType(name)
+            sys.modules[name] = _StandIn(name)
         try:
             self._loader.exec_module(module)
         finally:
