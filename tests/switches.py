@@ -26,10 +26,8 @@ SEARCH = {
     "konstrain.stop.PARAMS.per_choice": (0.1, 1e9),
     "konstrain.stop.PARAMS.share": (0.01, 1.0),
     "konstrain.kmeans.start.MANY_CLUSTERS": (1, NEVER),
-    "konstrain.kmeans.relocation.MOST_COSTS": (ALWAYS, NEVER),
-    "konstrain.kmeans.relocation.HALVING_STEPS": (1, 20),
-    "konstrain.kmeans.start.ROUNDS": (1, 20),
-    "konstrain.kmeans.start.OVERSAMPLING": (0.1, 10.0),
+    "konstrain.kmeans.restarts.PARAMS.most_costs": (ALWAYS, NEVER),
+    "konstrain.kmeans.restarts.PARAMS.halving_steps": (1, 20),
     "konstrain.kmeans.loop.MOST_CANCELLED": (-1.0, 2.0),
 }
 # What may not change anything but the time it takes.
@@ -52,7 +50,7 @@ ENGINES = {
     "konstrain.assignment.priced.search.PARAMS.rounds": (1, 100),
     "konstrain.assignment.priced.search.PARAMS.steps": (1, 200),
     "konstrain.assignment.priced.search.PARAMS.far_off": (0.0, 1e9),
-    "konstrain.assignment.priced.search.PARAMS.repair_every": (1, 1000),
+    "konstrain.assignment.priced.search.PARAMS.window": (1, 1000),
     "konstrain.assignment.priced.reduced.PARAMS.first_choices": (1, NEVER),
     "konstrain.assignment.priced.reduced.PARAMS.least_blocks": (ALWAYS, NEVER),
     "konstrain.assignment.priced.reduced.PARAMS.most_open": (0.0, 2.0),
@@ -88,7 +86,6 @@ REMOTE = {
 REMOTE_START = {
     "konstrain.dask.start.PARAMS.many_clusters": (1, NEVER),
     "konstrain.dask.start.ROUNDS": (1, 20),
-    "konstrain.dask.start.OVERSAMPLING": (0.1, 10.0),
 }
 SWITCHES = {**SEARCH, **SAME, **ENGINES, **PROOFS, **REMOTE, **REMOTE_START}
 

@@ -1,12 +1,14 @@
 """What rounding may do to sums: how far a size may miss its bound, and how far two sums of the same costs differ."""
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._tolerances import DEMAND_RELATIVE, DEMAND_TERMS
 
 # Up to this, whole numbers and their sums are exact in double precision.
-LARGEST_EXACT = 2.0**53
+LARGEST_EXACT: Final = 2.0**53
 # Between these, demands can be squared and divide costs.
 USUAL_DEMAND = (1e-100, 1e100)
 

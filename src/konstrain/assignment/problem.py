@@ -192,7 +192,7 @@ class AssignmentProblem:
         difference = cost - bound
         if not np.isfinite(difference):
             return False
-        # The first is less than what follows, and takes no look at the costs.
+        # The first is less than what follows, and needs no costs.
         if difference <= SUM_RELATIVE * self.n_blocks * abs(cost):
             return True
         return difference <= max(PROOF_RELATIVE * self.excess(cost), self.rounding(cost))

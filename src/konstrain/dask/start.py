@@ -16,7 +16,7 @@ from konstrain.dask.problem import RemoteProblem
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.estimators._conventions import start_of
 from konstrain.exceptions import InfeasibleError, UndecidedError
-from konstrain.kmeans.start import OVERSAMPLING, ROUNDS
+from konstrain.kmeans.start import ROUNDS
 from konstrain.stop import Budget
 
 
@@ -138,7 +138,7 @@ def scalable_centers(partitions: Partitions, problem: RemoteProblem, seed: int) 
         cost = _added_up(partitions, candidates).cost
         if not cost > 0:
             break
-        draw = passes.Draw(candidates, OVERSAMPLING * problem.n_clusters / cost, int(rng.integers(2**62)))
+        draw = passes.Draw(candidates, problem.n_clusters / cost, int(rng.integers(2**62)))
         drawn: Reals = partitions.ask(passes.draw_candidates, draw, join=np.concatenate)
         candidates = np.concatenate([candidates, drawn])
     if len(candidates) < problem.n_clusters:

@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain import stop
 from konstrain._tolerances import SINGLE_GUARD
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.assignment.priced import bound_at
@@ -331,10 +332,14 @@ class RemoteSteps(Steps):
         return _Reduced(problem, found.cost - own, solution, at)
 
     def solve(self, problem: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
-        """Solve an assignment in the time that is left; of several rules only if a few branchings suffice."""
+        """Solve an assignment within the budget of a step; under several rules good labels are enough."""
         if problem.resources is None or self.step_work is None:
             return super().solve(problem, warm)
-        return assign_by(problem, warm=warm, budget=self.budget.part(work=self.step_work))
+        try:
+            return assign_by(problem, warm=warm, budget=self.budget.part(work=0.0))
+        except UndecidedError:
+            # No labels at all yet: they are worth more work, though not all there is.
+            return assign_by(problem, warm=warm, budget=self.budget.part(work=stop.PARAMS.work))
 
     def _judged(self, scan: Scan, reduced: _Reduced, reach: float) -> _Verdict:
         """Return what the duals of a solution prove about the rows that stayed."""

@@ -22,8 +22,7 @@ from konstrain.estimators.link_metric import KINDS, LinkMetric
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.loop import Loop
-from konstrain.kmeans.relocation import relocate_centers
-from konstrain.kmeans.restarts import Run, auto_runs, draw_seeds, plan_run
+from konstrain.kmeans.restarts import Run, auto_runs, draw_seeds, plan_run, relocate_centers
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.search import Search, n_seeds, suits
 from konstrain.kmeans.start import Start

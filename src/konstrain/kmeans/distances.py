@@ -226,7 +226,7 @@ def sized_pass(
     """Label blocks at least total cost with as many of them in each cluster as bounds allow.
 
     Distances are taken when they are needed: no matrix of costs is made. Beyond the result each block takes
-    ``12 * list_length + 40`` bytes, and 16 for every other cluster that paths look at from it, a few.
+    ``12 * list_length + 40`` bytes, and 16 for every other cluster that paths from it visit, a few.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def sized_pass(
     start : ndarray of float64, shape (n_clusters,), or None
         Prices of a similar problem; None: there is none.
     list_length : int
-        Clusters that a block looks at before others are asked about.
+        Clusters on the list of a block; others are measured only where the list does not suffice.
     time_limit : float
         Seconds after which labels within bounds are returned with an infinite cost.
 

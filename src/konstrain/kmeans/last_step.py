@@ -1,5 +1,6 @@
 """The last step of a search, proved to the end: the steps before it need only be good."""
 
+import math
 from dataclasses import replace
 
 from konstrain import stop
@@ -9,6 +10,9 @@ from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.stop import Budget
+
+# Exact steps at the end under resources and shares, where work is limited; larger: better labels, slower fits.
+LAST_ROUNDS = 1
 
 
 def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
@@ -29,7 +33,11 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     """
     steps = loop.steps
     exact = replace(steps, step_work=None, budget=proof_budget(steps.problem, steps.budget))
-    while not (best.proven or best.interrupted or steps.step_work is None) and exact.budget.affords(0.0):
+    n_left = LAST_ROUNDS if steps.problem.resources is not None and exact.budget.limits_work else math.inf
+    while not (best.proven or best.interrupted or steps.step_work is None or n_left <= 0) and exact.budget.affords(
+        0.0
+    ):
+        n_left -= 1
         try:
             answer = exact.step(best.centers, best.assignment)
             means = exact.centers_of(answer.labels, best.centers)

@@ -51,28 +51,28 @@ class LinkedPart:
         weight = np.ascontiguousarray(problem.weight[blocks])
         return cls(blocks, problem.mean[blocks], weight, links.restricted_to(blocks.astype(np.int32)))
 
-    def settle(
+    def place(
         self,
         labels: NDArray[np.int32],
         centers: NDArray[np.float64],
         solve: Callable[[AssignmentProblem], Assignment],
         n_threads: int,
-    ) -> "Settled":
+    ) -> "PlacedBlocks":
         """Replace the nearest labels of linked blocks by the best that the links allow, in place.
 
-        `solve` answers the question of assignment.
+        `solve` solves the assignment problem of the linked blocks.
         """
         costs = distances.block_costs(self.mean, self.weight, centers, n_threads=n_threads)
         answer = solve(AssignmentProblem(costs, self.links))
         nearest = labels[self.blocks]
         before = float(costs[np.arange(nearest.size), nearest].sum())
         labels[self.blocks] = answer.labels
-        return Settled(self, nearest, answer, before)
+        return PlacedBlocks(self, nearest, answer, before)
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
-    """Linked blocks after `LinkedPart.settle`: their nearest clusters, and where the links have put them."""
+class PlacedBlocks:
+    """Linked blocks after `LinkedPart.place`: their nearest clusters, and where the links have put them."""
 
     part: LinkedPart
     nearest: NDArray[np.int32]

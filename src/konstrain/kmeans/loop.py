@@ -70,7 +70,7 @@ class Iterations:
         self.proven &= answer.proven
         return answer
 
-    def has_settled(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
+    def has_converged(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
         """Whether the centers moved so little that going on is not worth it."""
         return self.tol > 0 and float(((after - before) ** 2).sum()) <= self.tol
 
@@ -127,7 +127,7 @@ def lloyd(
         if converged:
             break
         before, centers = centers, steps.centers_of(labels, centers)
-        if iterations.has_settled(before, centers):
+        if iterations.has_converged(before, centers):
             converged = True
             # Labels once more for the centers that will be reported, then the means of just these labels.
             answer = _next_step(steps, centers, iterations, labels, warm)
@@ -206,9 +206,9 @@ def lloyd_with_momentum(
         warm = answer
         reached = _Reached.of(steps, answer, centers)
         if best is None or is_lower(reached.objective, best.objective):
-            settled = best is not None and iterations.has_settled(best.means, reached.means)
-            converged, at_means = settled and at_means, settled
-            centers = reached.means if best is None or settled else best.beyond(reached, momentum)
+            is_still = best is not None and iterations.has_converged(best.means, reached.means)
+            converged, at_means = is_still and at_means, is_still
+            centers = reached.means if best is None or is_still else best.beyond(reached, momentum)
             best = reached
         else:
             converged, at_means, centers = at_means, True, best.means

@@ -53,7 +53,7 @@ class SizedPart:
 
     @property
     def uses_lists(self) -> bool:
-        """Whether clusters are so many that lists are faster than a matrix of costs."""
+        """Whether lists are faster than a matrix of costs, as they are for many clusters."""
         return transport.uses_lists(self.problem.n_clusters)
 
     def start_prices(self, warm: Assignment | None) -> NDArray[np.float64] | None:
@@ -100,7 +100,7 @@ class SizedPart:
     def _judged_without_costs(self, answer: transport.KernelAnswer) -> Assignment:
         """Make an assignment of a kernel's answer, proved where cost and bound differ by rounding of their sum only.
 
-        What exceeds the least costs of the blocks cannot be told from their sum: a gap above rounding stays open.
+        What exceeds the least costs of the blocks does not follow from their sum: a gap above rounding stays open.
         """
         labels, prices, cost, bound, finished = answer
         proven = finished and cost - bound <= SUM_RELATIVE * self.problem.n_blocks * abs(cost)
@@ -118,7 +118,7 @@ class SizedPart:
         """Solve one step over lists, with the sums of its clusters where they are known; None: it takes a matrix."""
         start = self.start_prices(warm)
         if start is not None and not start.any():
-            # No bound was in the way last time: look first whether one is now.
+            # No bound was binding last time: nearest centers come first.
             found = self._nearest(centers, weight, n_threads)
             if found is not None:
                 return found
@@ -184,8 +184,8 @@ class SizedPart:
         reaching = prices.copy()
         for j in starved:
             there = distances.candidate_distances(self.problem.mean, centers[j : j + 1], n_threads=n_threads)[0]
-            dearer = (there if weight is None else weight * there) - least
-            reaching[j] = -np.partition(dearer, lower[j] - 1)[lower[j] - 1]
+            extra = (there if weight is None else weight * there) - least
+            reaching[j] = -np.partition(extra, lower[j] - 1)[lower[j] - 1]
         return reaching if starved.size else None
 
     def _nearest(

@@ -7,7 +7,7 @@ For many clusters k-means++ is taken over a few thousand blocks that k-means|| h
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,10 @@ from konstrain.kmeans.distances import candidate_distances, nearest_distances
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import UNLIMITED, Budget
 
-# From this many clusters on k-means++ draws from the blocks that some rounds of k-means|| have chosen, each round
-# about so many times as many as there are clusters. The paper finds five rounds and once or twice as many enough.
+# Clusters from which k-means++ draws from the blocks that k-means|| has chosen; larger: slower starts.
 MANY_CLUSTERS = 200
-ROUNDS = 5
-OVERSAMPLING = 1.0
+# Rounds of k-means||, each of about as many draws as there are clusters: the paper finds these enough.
+ROUNDS: Final = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class Start:
     Parameters
     ----------
     X : array or CSR of shape (n_samples, n_features)
-        The rows, for rules that look at them.
+        The rows, for rules that need them.
     rule : {"k-means++", "random"}, callable or ndarray of float64, shape (n_clusters, n_features)
         How centers are drawn, by name or as ``callable(X, n_clusters, random_state=...)``, or the centers themselves.
     n_trials : int or None
@@ -60,7 +59,7 @@ class Start:
         rng = np.random.default_rng(seed)
         if self.rule == "random":
             return rows_of_means(problem, random_blocks(problem, rng))
-        # Who says how many draws a step has means a step per cluster.
+        # An explicit number of trials disables k-means||.
         if problem.n_clusters >= MANY_CLUSTERS and self.n_trials is None:
             return rows_of_means(problem, oversampled(problem, rng, n_threads=n_threads, budget=budget))
         return rows_of_means(
@@ -112,7 +111,7 @@ def oversampled(
 ) -> NDArray[np.int64]:
     """Draw the blocks whose means become the first centers, in a few passes however many clusters there are.
 
-    k-means||: in each round every block is drawn on its own, with `OVERSAMPLING * n_clusters` times its share of
+    k-means||: in each round every block is drawn on its own, with `n_clusters` times its share of
     ``weight * dmin^2 + scatter`` as probability. Each block drawn then weighs what the blocks weigh to which it is
     the nearest one drawn, and k-means++ chooses among them.
 
@@ -128,7 +127,7 @@ def oversampled(
     for _ in range(ROUNDS):
         if budget.expired():
             break
-        more = _draw_each(weight * nearest + scatter, OVERSAMPLING * problem.n_clusters, rng)
+        more = _draw_each(weight * nearest + scatter, problem.n_clusters, rng)
         more = np.setdiff1d(more, drawn)
         if more.size == 0:
             continue
@@ -209,8 +208,8 @@ def _draw(weights: NDArray[np.float64], count: int, rng: np.random.Generator) ->
 def _draw_apart(weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw different indices with these weights, those that weigh nothing last; some again where there are too few.
 
-    Whoever waits the shortest is drawn, where waiting times are exponential with the weights as rates. Centers at the
-    same place would leave all blocks between them in a tie.
+    The index of the shortest waiting time is drawn, where these are exponential with the weights as rates. Centers
+    at the same place would leave all blocks between them in a tie.
     """
     waits = np.full(weights.size, np.inf)
     np.divide(rng.exponential(size=weights.size), weights, out=waits, where=weights > 0)

@@ -78,7 +78,7 @@ class Steps:
         if self._known is not None:
             moved = np.flatnonzero((self._known[1] != centers).any(axis=1)).astype(np.int32)
         # While costs are written nothing is known of them.
-        costs, before, self._known = self._room_for_costs, self._known, None
+        costs, before, self._known = self._cost_buffer, self._known, None
         answer, self._sums, are_written = sized.step_from_prices(
             centers, self._weight, prices, costs, moved, self._watched, self.budget, self.n_threads
         )
@@ -93,11 +93,11 @@ class Steps:
         if self._part is None:
             answer = Assignment(labels, cost, cost, True, "nearest")
         else:
-            settled = self._part.settle(labels, centers, self.solve, self.n_threads)
-            if not settled.move(sums, weights):
+            placed = self._part.place(labels, centers, self.solve, self.n_threads)
+            if not placed.move(sums, weights):
                 sums, weights = self.sums_of(labels)
             answer = replace(
-                settled.answer, labels=labels, cost=cost + settled.rise, lower_bound=cost + settled.proved_rise
+                placed.answer, labels=labels, cost=cost + placed.rise, lower_bound=cost + placed.proved_rise
             )
         # Clusters without weight may still hold blocks, of weight zero.
         if self.problem.nonempty and not ((weights > 0).all() or np.bincount(labels, minlength=len(centers)).all()):
@@ -125,22 +125,22 @@ class Steps:
         Good until the next call: all write to the same array, and what is in it already is not computed again.
         """
         if self._known is None or not np.array_equal(self._known[1], centers):
-            costs, self._known = self._room_for_costs, None
+            costs, self._known = self._cost_buffer, None
             distances.block_costs(self.problem.mean, self._weight, centers, n_threads=self.n_threads, out=costs)
             self._known = costs, centers.copy()
         return self._known[0]
 
     @cached_property
-    def _room_for_costs(self) -> NDArray[np.float64]:
+    def _cost_buffer(self) -> NDArray[np.float64]:
         return np.empty((self.problem.n_blocks, self.problem.n_clusters))
 
     def assign(self, costs: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Put blocks into clusters at least total cost."""
         question = self.problem.assignment_problem(costs, self.violation_cost)
-        anyhow = replace(question, nonempty=False)
-        if question.nonempty and not anyhow.has_sizes:
-            # Non-emptiness alone couples all blocks, and is rarely in the way: look first what happens without it.
-            answer = self.solve(anyhow, warm)
+        relaxed = replace(question, nonempty=False)
+        if question.nonempty and not relaxed.has_sizes:
+            # Non-emptiness alone couples all blocks, and is rarely violated: the problem without it comes first.
+            answer = self.solve(relaxed, warm)
             if (np.bincount(answer.labels, minlength=question.n_clusters) > 0).all():
                 return answer
         return self.solve(question, warm)
@@ -151,7 +151,8 @@ class Steps:
         is_hard |= question.has_sizes and (question.has_links or question.demand is not None)
         if self.step_work is None or not is_hard:
             return assign_by(question, warm=warm, budget=self.budget)
-        for work in (self.step_work, stop.PARAMS.work):
+        # Under resources and shares a proof takes long, and repair leaves little to gain.
+        for work in (0.0 if question.has_resources else self.step_work, stop.PARAMS.work):
             try:
                 return assign_by(question, warm=warm, budget=self.budget.part(work=work))
             except UndecidedError:

@@ -43,11 +43,10 @@ class PricedParams:
     patience : int
         Failures that halve the step length; larger: longer steps for longer.
     window, stall : int, float
-        Steps end where a window of them closed less than this share of the gap; larger share: earlier.
+        Labels are repaired after a window of steps, and steps end where it closed less than this share of the gap;
+        larger window: fewer labels are tried, larger share: steps end earlier.
     aim : float
         Share above the bound that a step aims at while no labels are known; larger: longer steps.
-    repair_every : int
-        Steps between two repairs; larger: fewer labels are looked at.
     far_off : float
         Relative gap above which warm duals give way to first ones, and labels are worth more steps; larger: fewer.
     """
@@ -58,7 +57,6 @@ class PricedParams:
     window: int = 10
     stall: float = 0.1
     aim: float = 0.01
-    repair_every: int = 5
     far_off: float = 1e-3
 
 
@@ -246,9 +244,8 @@ class PricedSearch:
             failures = 0 if self.bound > before else failures + 1
             if failures == PARAMS.patience:
                 length, failures, point = length / 2, 0, self.best
-            if step % PARAMS.repair_every == 0:
-                self.repair(point)
             if step % PARAMS.window == 0:
+                self.repair(point)
                 if self.bound - checkpoint < PARAMS.stall * (self.cost - self.bound) and np.isfinite(self.cost):
                     break
                 checkpoint = self.bound
