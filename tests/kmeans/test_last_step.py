@@ -111,7 +111,7 @@ def test_without_a_limit_the_last_proof_ends_after_the_same_work_and_tells_the_g
 
 
 def fit_not_proven(model, X, links):
-    with pytest.warns(NotProvenWarning, match=r"limit on work .* \(at most 0\.\d+ of its cost could be saved\)"):
+    with pytest.warns(NotProvenWarning, match=r"limit on work.* \(at most 0\.\d+ of its cost could be saved\)"):
         return model.fit(X, **links)
 
 
