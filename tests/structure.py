@@ -1,9 +1,10 @@
 """Measures of the source tree that `tests/test_structure.py` holds: ``python tests/structure.py [part of a path]``.
 
 A tunable constant is a number at the top of a module, a field of a ``...Params`` class, or a ``constexpr`` number in
-C++. Facts are not tunable and are declared ``Final``: limits of a file format, units, sizes of a picture. Tolerances
-(`_tolerances.py`, `tolerances.h`) and the settings that a paper printed (`experiments/papers`) stand
-elsewhere.
+C++. Facts are not tunable and are declared ``Final``, in C++ by the comment ``// fact`` on their line: limits of a
+file format, units, sizes of a picture, the width of a register, numbers that a paper prints. Tolerances
+(`_tolerances.py`, `tolerances.h`) and the settings that a paper printed (`experiments/papers`) have places of
+their own.
 """
 
 import ast
@@ -58,6 +59,8 @@ def _constants_of_module(source: str) -> Iterator[str]:
 
 # A digit after the sign: `constexpr auto f = other;` holds no number of its own.
 _CONSTEXPR = re.compile(r"constexpr\s+(?!.*\()[\w:<> ]*?(\w+)\s*(?:=|\{)\s*-?[\d.]")
+# A fact in C++, as `Final` is one in Python.
+_FACT = re.compile(r"^.*// fact\b.*$", re.MULTILINE)
 _PARAMS = re.compile(r"struct \w*Params \{(.*?)\n\s*\};", re.DOTALL)
 _FIELD = re.compile(r"^\s*[\w:]+ (\w+) = -?[\d.]", re.MULTILINE)
 
@@ -71,7 +74,7 @@ def tunable_constants() -> dict[str, list[str]]:
     for path in cpp_files():
         if path.name == "tolerances.h":
             continue
-        text = path.read_text()
+        text = _FACT.sub("", path.read_text())
         fields = [name for struct in _PARAMS.findall(text) for name in _FIELD.findall(struct)]
         found[name_of(path)] = [*_CONSTEXPR.findall(text), *fields]
     return {name: constants for name, constants in found.items() if constants}

@@ -47,7 +47,7 @@ def listed(costs, lower, upper, start=None, *, length=24, n_threads=1, time_limi
 def by_matrix(costs, lower, upper):
     """Least cost by the other kernel, which tests of its own compare with a matching."""
     start = np.zeros(costs.shape[1])
-    return _core.transport(costs, lower, upper, start, time_limit=np.inf, trust_prices=False)[2]
+    return _core.transport(costs, lower, upper, start, time_limit=np.inf, trust_duals=False)[2]
 
 
 def check_listed(costs, lower, upper, start=None, **options):
@@ -136,7 +136,7 @@ def test_prices_of_any_worth_lead_to_the_least_cost(is_starved, error):
     lower, upper = np.full(60, 60), np.full(60, 140)
     start = None
     if error is not None:
-        right = _core.transport(costs, lower, upper, np.zeros(60), time_limit=np.inf, trust_prices=False)[1]
+        right = _core.transport(costs, lower, upper, np.zeros(60), time_limit=np.inf, trust_duals=False)[1]
         start = right + error * rng.normal(size=60)
     assert check_listed(costs, lower, upper, start)
 

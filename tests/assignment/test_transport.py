@@ -70,7 +70,7 @@ def wrong_prices(rng: np.random.Generator, costs: np.ndarray) -> np.ndarray:
 def check_kernel(costs, lower, upper, start, trust, expected, **options):
     """Labels, sizes, cost, prices and bound of one kernel call, all recomputed."""
     labels, prices, cost, bound, finished = _core.transport(
-        costs, lower, upper, start, time_limit=np.inf, trust_prices=trust, **options
+        costs, lower, upper, start, time_limit=np.inf, trust_duals=trust, **options
     )
     tolerance = 1e-9 * max(np.abs(costs).max(), np.abs(prices).max() * upper.max(), abs(expected))
     sizes = np.bincount(labels, minlength=lower.size)

@@ -39,35 +39,6 @@ def random_case(seed, n, k, scale=1.0):
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e9])
-def test_fitness_after_ten_thousand_moves_is_the_one_computed_from_scratch(scale):
-    rng, X, must_link, cannot_link, labels = random_case(0, 40, 5, scale)
-    moved = rng.integers(40, size=10_000).astype(np.int32)
-    goals = rng.integers(5, size=10_000).astype(np.int32)
-    goals[2000:2300] = goals[2300:2600] = 4  # some clusters run empty, and fill again
-    expected, reached = _core.follow_dils_moves(X, 5, must_link, cannot_link, labels, moved, goals)
-    np.testing.assert_array_equal(expected, reached)
-    for i in range(10_000):
-        labels[moved[i]] = goals[i]
-        if i % 97 == 0 or i > 9_990:
-            assert reached[i] == pytest.approx(fitness_of(X, labels, must_link, cannot_link), rel=1e-10)
-    # Bit by bit: the last row stays where it is, in a state that has never been anything else.
-    stay = labels[:1].copy()
-    fresh = _core.follow_dils_moves(X, 5, must_link, cannot_link, labels, np.zeros(1, dtype=np.int32), stay)[1]
-    assert fresh[0] == reached[-1]
-
-
-@pytest.mark.engine
-def test_distances_of_many_rows_are_computed_when_asked_for():
-    rng = np.random.default_rng(1)
-    X, labels = rng.normal(size=(4100, 1)), rng.integers(3, size=4100).astype(np.int32)
-    moved, goals = np.arange(30, dtype=np.int32), rng.integers(3, size=30).astype(np.int32)
-    reached = _core.follow_dils_moves(X, 3, NO_LINKS, NO_LINKS, labels, moved, goals)[1]
-    labels[:30] = goals
-    assert reached[-1] == pytest.approx(fitness_of(X, labels, NO_LINKS, NO_LINKS), rel=1e-8)
-
-
-@pytest.mark.engine
 def test_evaluations_are_spent_and_counted():
     _, X, must_link, cannot_link, _ = random_case(2, 60, 4)
     labels, fitness, n_evaluations, n_generations, _ = _core.search_dually(X, 4, must_link, cannot_link, **OPTIONS)

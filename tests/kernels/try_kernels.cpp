@@ -1,4 +1,4 @@
-// Tries kernels without Python: answers against enumeration and against the prices that prove them, and every
+// Tries kernels without Python: results against enumeration and against the duals that prove them, and every
 // sum printed to its last bit. `.ci/windows` runs it natively and under wine and wants the same text from
 // both.
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "blocks.h"
 #include "cliques.h"
 #include "deadline.h"
+#include "dils_fitness.h"
 #include "distances.h"
 #include "infinity.h"
 #include "nearest.h"
@@ -55,14 +56,14 @@ void tryRectangular(Random& random) {
     std::printf("rectangular %a\n", found);
 }
 
-// Sizes kept, and the cost is what the prices prove. `rows` beyond a few thousand reach samples and lists.
+// Sizes kept, and the cost is what the duals prove. `rows` beyond a few thousand reach samples and lists.
 void tryTransport(std::size_t rows, std::size_t k, Random& random) {
     const std::vector<double> costs = drawCosts(rows * k, random);
     const auto share = static_cast<std::int64_t>(rows / k);
     const std::vector<std::int64_t> lower(k, share - 1), upper(k, share + 1);
-    std::vector<double> prices(k, 0.0);
+    std::vector<double> duals(k, 0.0);
     std::vector<std::int32_t> labels(rows);
-    const TransportResult result = solveTransport(costs, lower, upper, prices, labels, {});
+    const TransportResult result = solveTransport(costs, lower, upper, duals, labels, {});
     std::vector<std::int64_t> sizes(k, 0);
     for (const std::int32_t label : labels)
         ++sizes[static_cast<std::size_t>(label)];
@@ -111,6 +112,30 @@ void tryDistances(Random& random) {
     std::printf("\n");
 }
 
+// The fitness of DILS foretold for a move is the one reached, and after ten thousand moves it is, to the last
+// bit, that of a state that has never been anything else.
+void tryFitness(std::size_t n, Random& random) {
+    constexpr std::size_t k = 5;
+    const std::vector<double> rows = drawCosts(n * 3, random);
+    const baselines::PairDistances distances({rows.data(), n, 3});
+    std::vector<std::int32_t> mustLink, cannotLink, labels(n);
+    for (std::size_t i = 0; i + 3 < n; i += 4) {
+        mustLink.insert(mustLink.end(), {static_cast<std::int32_t>(i), static_cast<std::int32_t>(i + 1)});
+        cannotLink.insert(cannotLink.end(), {static_cast<std::int32_t>(i), static_cast<std::int32_t>(i + 3)});
+    }
+    const baselines::SignedLinks links(n, mustLink, cannotLink);
+    baselines::DilsFitness fitness(distances, links, k, labels);
+    for (int move = 0; move != 10'000; ++move) {
+        const std::size_t row = drawBelow(n, random), cluster = drawBelow(k, random);
+        const double expected = fitness.valueAfter(row, cluster);
+        fitness.move(row, cluster);
+        assert(fitness.value() == expected);
+        labels[row] = static_cast<std::int32_t>(cluster);
+    }
+    assert(baselines::DilsFitness(distances, links, k, labels).value() == fitness.value());
+    std::printf("fitness %a\n", fitness.value());
+}
+
 } // namespace
 
 int main() {
@@ -123,4 +148,5 @@ int main() {
     tryTransport(4000, 10, random);
     tryTransport(3000, 250, random);
     tryDistances(random);
+    tryFitness(40, random);
 }

@@ -157,7 +157,6 @@ def test_labels_are_feasible_and_the_bound_holds_when_time_is_up():
     problem = Problem.build(X, K, **SIZES["tight"](N))
     steps = Steps(problem)
     *_, (centers, warm) = lloyd_centers(steps, X[:K].copy(), 12)
-    assert steps._watched.is_active
     bounds = steps._sized.bounds
     moved = centers + 0.05 * np.random.default_rng(0).normal(size=centers.shape)
     costs = np.empty((N, K))

@@ -22,12 +22,15 @@ struct LeastTwo {
     double gap() const { return second - first; }
 };
 
-// Median of how much dearer the second-cheapest choice of a row is, where it is dearer at all; over a sample
-// of the rows. `leastOf(row)` gives the two. 0 when there is no such row.
+// Rows from which a quantile of gaps is estimated; larger: a better estimate of a number that only sets the
+// scale of a search.
+inline constexpr std::size_t quantileSample = 512;
+
+// Median of the gaps between the cheapest and the second-cheapest choice of a row, over a sample of the rows
+// with a gap. `leastOf(row)` gives the two. 0 when there is no such row.
 template <class LeastOf> double medianGap(std::size_t nRows, LeastOf&& leastOf) {
-    constexpr std::size_t sample = 4096;
     std::vector<double> gaps;
-    const std::size_t stride = std::max<std::size_t>(1, nRows / sample);
+    const std::size_t stride = std::max<std::size_t>(1, nRows / quantileSample);
     for (std::size_t row = 0; row < nRows; row += stride) {
         const LeastTwo least = leastOf(row);
         if (least.second < infinity && least.gap() > 0.0)

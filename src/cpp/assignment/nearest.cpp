@@ -3,6 +3,7 @@
 #include <cassert>
 #include <vector>
 
+#include "hardware.h"
 #include "multiversion.h"
 #include "priced_rows.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 // In short rows the compiler's way, one lane per row, beats lanes across columns; in long rows it is three
 // times slower.
-constexpr std::size_t shortRow = 16;
+constexpr std::size_t shortRow = laneCount * 2;
 
 KONSTRAIN_MULTIVERSION
 double nearestShortRows(const double* costs, std::size_t nRows, std::size_t nClusters, std::int32_t* labels) {
@@ -38,9 +39,9 @@ double nearest(std::span<const double> costs, std::size_t nClusters, std::span<s
     assert(nClusters > 0 && costs.size() == labels.size() * nClusters);
     if (nClusters <= shortRow)
         return nearestShortRows(costs.data(), labels.size(), nClusters, labels.data());
-    const std::vector<double> noPrices(nClusters, 0.0);
+    const std::vector<double> noDuals(nClusters, 0.0);
     std::vector<std::int64_t> sizes(nClusters);
-    return transport::priceRows(costs, noPrices, labels, {}, sizes).cost;
+    return transport::priceRows(costs, noDuals, labels, {}, sizes).cost;
 }
 
 } // namespace konstrain

@@ -10,35 +10,42 @@ namespace konstrain {
 
 namespace {
 
-constexpr std::size_t none = static_cast<std::size_t>(-1);
+constexpr std::size_t free = static_cast<std::size_t>(-1); // in place of a row or a column
 
+// Successive shortest augmenting paths (the Hungarian method with Dijkstra's search; Jonker and Volgenant
+// 1987), O(rows x rows x columns).
+//
+// Invariant: cost - rowDual - columnDual >= 0 everywhere, with equality on matched pairs, and columnDual <= 0
+// with equality on free columns. These are the conditions of complementary slackness, so the matched rows are
+// matched at least cost after every call of `augment`. Reduced costs that are never negative are also what
+// lets Dijkstra's search close a column for good.
 class Matching {
 public:
     Matching(std::span<const double> costs, std::size_t nRows, std::size_t nColumns)
-        : costs_(costs), nColumns_(nColumns), rowPrice_(nRows, 0.0), columnPrice_(nColumns, 0.0),
-          rowOf_(nColumns, none), columnOf_(nRows, none), distance_(nColumns), previous_(nColumns),
-          settled_(nColumns) {}
+        : costs_(costs), nColumns_(nColumns), rowDual_(nRows, 0.0), columnDual_(nColumns, 0.0),
+          rowOf_(nColumns, free), columnOf_(nRows, free), distance_(nColumns), previous_(nColumns),
+          closed_(nColumns) {}
 
     // Matches one more row along the cheapest path to a free column; false when no path has finite cost.
     bool augment(std::size_t row) {
         distance_.assign(nColumns_, infinity);
-        settled_.assign(nColumns_, false);
+        closed_.assign(nColumns_, false);
         double reached = 0.0;
         std::size_t current = row;
-        std::size_t free = none;
-        while (free == none) {
+        std::size_t end = free;
+        while (end == free) {
             const std::size_t column = relaxFrom(current, reached);
-            if (column == none)
+            if (column == free)
                 return false;
             reached = distance_[column];
-            settled_[column] = true;
-            if (rowOf_[column] == none)
-                free = column;
+            closed_[column] = true;
+            if (rowOf_[column] == free)
+                end = column;
             else
                 current = rowOf_[column];
         }
-        updatePrices(row, reached);
-        flip(row, free);
+        updateDuals(row, reached);
+        flip(row, end);
         return true;
     }
 
@@ -47,36 +54,40 @@ public:
 private:
     // Relaxes all open columns from `row`, reached at distance `reached`; returns the nearest open one.
     std::size_t relaxFrom(std::size_t row, double reached) {
-        std::size_t nearest = none;
+        std::size_t nearest = free;
         for (std::size_t column = 0; column != nColumns_; ++column) {
-            if (settled_[column])
+            if (closed_[column])
                 continue;
             const double length =
-                reached + costs_[row * nColumns_ + column] - rowPrice_[row] - columnPrice_[column];
+                reached + costs_[row * nColumns_ + column] - rowDual_[row] - columnDual_[column];
             if (length < distance_[column]) {
                 distance_[column] = length;
                 previous_[column] = row;
             }
-            if (distance_[column] < (nearest == none ? infinity : distance_[nearest]))
+            if (distance_[column] < (nearest == free ? infinity : distance_[nearest]))
                 nearest = column;
         }
         return nearest;
     }
 
-    void updatePrices(std::size_t start, double reached) {
-        rowPrice_[start] += reached;
+    // Moves the duals of all closed nodes by what they are nearer than the free column. Reduced costs between
+    // closed nodes stay the same, those out of them fall by no more than their slack, and those along the
+    // path become zero: the invariant holds for the longer matching.
+    void updateDuals(std::size_t start, double reached) {
+        rowDual_[start] += reached;
         for (std::size_t column = 0; column != nColumns_; ++column) {
-            if (!settled_[column])
+            if (!closed_[column])
                 continue;
             const double slack = reached - distance_[column];
-            columnPrice_[column] -= slack;
-            if (rowOf_[column] != none)
-                rowPrice_[rowOf_[column]] += slack;
+            columnDual_[column] -= slack;
+            if (rowOf_[column] != free)
+                rowDual_[rowOf_[column]] += slack;
         }
     }
 
+    // Swaps matched and unmatched edges on the path: every row of it gets the column after it.
     void flip(std::size_t start, std::size_t column) {
-        std::size_t row = none;
+        std::size_t row = free;
         while (row != start) {
             row = previous_[column];
             rowOf_[column] = row;
@@ -86,13 +97,13 @@ private:
 
     std::span<const double> costs_;
     std::size_t nColumns_;
-    std::vector<double> rowPrice_;
-    std::vector<double> columnPrice_;
+    std::vector<double> rowDual_;
+    std::vector<double> columnDual_;
     std::vector<std::size_t> rowOf_;
     std::vector<std::size_t> columnOf_;
     std::vector<double> distance_;
     std::vector<std::size_t> previous_;
-    std::vector<bool> settled_;
+    std::vector<bool> closed_;
 };
 
 } // namespace

@@ -10,10 +10,10 @@ namespace konstrain::baselines {
 
 namespace {
 
-class Search {
+class DilsSearch {
 public:
-    Search(const PairDistances& distances, const SignedLinks& links, std::size_t nClusters,
-           const DilsOptions& options)
+    DilsSearch(const PairDistances& distances, const SignedLinks& links, std::size_t nClusters,
+               const DilsOptions& options)
         : distances_(distances), links_(links), nClusters_(nClusters), options_(options),
           random_(options.seed), worse_(drawIndividual()), better_(drawIndividual()), child_(worse_),
           order_(distances.nRows()) {
@@ -128,7 +128,7 @@ private:
 
 DilsResult searchDually(const PairDistances& distances, const SignedLinks& links, std::size_t nClusters,
                         const DilsOptions& options) {
-    return Search(distances, links, nClusters, options).run();
+    return DilsSearch(distances, links, nClusters, options).run();
 }
 
 } // namespace konstrain::baselines

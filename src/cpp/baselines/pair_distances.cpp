@@ -8,7 +8,7 @@ namespace konstrain::baselines {
 
 namespace {
 
-// Distances of so many rows are kept: 128 MB.
+// Rows whose distances are stored, in 128 MB; larger: more memory, fewer distances computed again.
 constexpr std::size_t maxKept = 4096;
 
 double squaredDistance(const double* a, const double* b, std::size_t n) {

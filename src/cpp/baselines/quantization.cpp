@@ -10,9 +10,10 @@ namespace konstrain::baselines {
 
 namespace {
 
-class Costs {
+class CostMatrix {
 public:
-    Costs(std::span<const double> matrix, std::size_t nClusters) : matrix_(matrix), nClusters_(nClusters) {}
+    CostMatrix(std::span<const double> matrix, std::size_t nClusters)
+        : matrix_(matrix), nClusters_(nClusters) {}
 
     std::size_t nClusters() const { return nClusters_; }
     double at(std::int32_t row, std::int32_t cluster) const {
@@ -45,7 +46,7 @@ public:
     }
 
 private:
-    Costs apart_;
+    CostMatrix apart_;
     std::vector<double> together_;
 };
 
@@ -60,7 +61,7 @@ template <typename Visit> void forEachPair(std::span<const std::int32_t> pairs, 
 }
 
 template <typename Penalty>
-void moveBoth(const Costs& costs, const RowPair& link, Penalty penalty, std::span<std::int32_t> labels) {
+void moveBoth(const CostMatrix& costs, const RowPair& link, Penalty penalty, std::span<std::int32_t> labels) {
     const auto nClusters = static_cast<std::int32_t>(costs.nClusters());
     double least = infinity;
     for (std::int32_t a = 0; a != nClusters; ++a) {
@@ -75,7 +76,7 @@ void moveBoth(const Costs& costs, const RowPair& link, Penalty penalty, std::spa
     }
 }
 
-void settleMustLink(const Costs& costs, const RowPair& link, std::int32_t& first, std::int32_t& second) {
+void settleMustLink(const CostMatrix& costs, const RowPair& link, std::int32_t& first, std::int32_t& second) {
     const double firstHere = costs.at(link.first, first), firstThere = costs.at(link.first, second);
     const double secondHere = costs.at(link.second, second), secondThere = costs.at(link.second, first);
     const double stay = firstHere + secondHere + 0.5 * (firstThere + secondThere);
@@ -88,7 +89,8 @@ void settleMustLink(const Costs& costs, const RowPair& link, std::int32_t& first
         first = second;
 }
 
-void settleCannotLink(const Costs& costs, const RowPair& link, std::int32_t& first, std::int32_t& second) {
+void settleCannotLink(const CostMatrix& costs, const RowPair& link, std::int32_t& first,
+                      std::int32_t& second) {
     const std::int32_t firstNext = costs.nearestBut(link.first, first);
     const std::int32_t secondNext = costs.nearestBut(link.second, second);
     const double firstHere = costs.at(link.first, first), secondHere = costs.at(link.second, second);
@@ -109,7 +111,7 @@ void cvqePass(std::span<const double> costs, std::size_t nClusters, std::span<co
               const PairView& links, std::span<std::int32_t> labels) {
     assert(nClusters > 1 && costs.size() == labels.size() * nClusters);
     assert(separation.size() == nClusters * nClusters);
-    const Costs distances(costs, nClusters);
+    const CostMatrix distances(costs, nClusters);
     const Penalties penalties(separation, nClusters);
     const auto label = [&](std::int32_t row) { return labels[static_cast<std::size_t>(row)]; };
     forEachPair(links.mustLink, [&](const RowPair& link) {
@@ -125,7 +127,7 @@ void cvqePass(std::span<const double> costs, std::size_t nClusters, std::span<co
 void lcvqePass(std::span<const double> costs, std::size_t nClusters, const PairView& links,
                std::span<std::int32_t> labels) {
     assert(nClusters > 1 && costs.size() == labels.size() * nClusters);
-    const Costs distances(costs, nClusters);
+    const CostMatrix distances(costs, nClusters);
     const auto label = [&](std::int32_t row) -> std::int32_t& {
         return labels[static_cast<std::size_t>(row)];
     };

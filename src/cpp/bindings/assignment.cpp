@@ -28,23 +28,23 @@ void bindNearest(nb::module_& m) {
 void bindPricedRows(nb::module_& m) {
     m.def(
         "price_rows",
-        [](Matrix<double> costs, Vector<double> prices) {
+        [](Matrix<double> costs, Vector<double> duals) {
             auto labels = makeVector<std::int32_t>(costs.shape(0));
             auto gaps = makeVector<float>(costs.shape(0));
             {
                 nb::gil_scoped_release release;
-                std::vector<std::int64_t> sizes(prices.size());
-                konstrain::transport::priceRows(view<double>(costs), view<double>(prices),
+                std::vector<std::int64_t> sizes(duals.size());
+                konstrain::transport::priceRows(view<double>(costs), view<double>(duals),
                                                 {labels.data(), labels.size()}, {gaps.data(), gaps.size()},
                                                 sizes);
             }
             return std::make_pair(labels, gaps);
         },
-        "costs"_a.noconvert(), "prices"_a.noconvert(),
-        "Cheapest column of each row at these prices, and how much dearer the second-cheapest is.");
+        "costs"_a.noconvert(), "duals"_a.noconvert(),
+        "Cheapest column of each row at these duals, and the gap to the second-cheapest.");
 }
 
-// An open component as arrays: blocks, costs (flat), links (first, second, weight), a feasible answer, value,
+// An open component as arrays: blocks, costs (flat), links (first, second, weight), feasible colours, value,
 // bound.
 auto describe(const konstrain::linked::OpenComponent& component) {
     const auto& potts = component.potts;
@@ -82,12 +82,12 @@ void bindLinkedAssignment(nb::module_& m) {
         .def("run", &LinkedAssignment::run, nb::call_guard<nb::gil_scoped_release>(),
              "Advance until done, infeasible (`clash` is not empty) or components are `open`.")
         .def(
-            "settle",
+            "close",
             [](LinkedAssignment& self, std::size_t index, Vector<std::int32_t> colours, double bound) {
-                self.settle(index, view<std::int32_t>(colours), bound);
+                self.close(index, view<std::int32_t>(colours), bound);
             },
             "index"_a, "colours"_a.noconvert(), "bound"_a,
-            "Answer an open component; all of them, in order, before `run` is called again.")
+            "Take the solution of an open component; all of them, in order, before `run` is called again.")
         .def(
             "open",
             [](const LinkedAssignment& self) {
@@ -111,14 +111,14 @@ void bindLinkedAssignment(nb::module_& m) {
         .def_prop_ro("doubt", &LinkedAssignment::doubt);
 }
 
-konstrain::transport::TransportOptions transportOptions(double timeLimit, bool trustPrices,
+konstrain::transport::TransportOptions transportOptions(double timeLimit, bool trustDuals,
                                                         std::size_t listLength, std::size_t coreRows,
                                                         std::size_t sampleRows) {
     konstrain::transport::TransportOptions options;
     options.listLength = listLength;
     options.coreRows = coreRows;
     options.sampleRows = sampleRows;
-    options.trustPrices = trustPrices;
+    options.trustDuals = trustDuals;
     options.deadline = konstrain::deadlineIn(timeLimit);
     return options;
 }
@@ -127,24 +127,24 @@ void bindTransport(nb::module_& m) {
     m.def(
         "transport",
         [](Matrix<double> costs, Vector<std::int64_t> lower, Vector<std::int64_t> upper, Vector<double> start,
-           double timeLimit, bool trustPrices, std::size_t listLength, std::size_t coreRows,
+           double timeLimit, bool trustDuals, std::size_t listLength, std::size_t coreRows,
            std::size_t sampleRows) {
             auto labels = makeVector<std::int32_t>(costs.shape(0));
-            auto prices = makeVector<double>(costs.shape(1));
-            std::copy_n(start.data(), start.size(), prices.data());
-            const auto options = transportOptions(timeLimit, trustPrices, listLength, coreRows, sampleRows);
+            auto duals = makeVector<double>(costs.shape(1));
+            std::copy_n(start.data(), start.size(), duals.data());
+            const auto options = transportOptions(timeLimit, trustDuals, listLength, coreRows, sampleRows);
             konstrain::transport::TransportResult result;
             {
                 nb::gil_scoped_release release;
                 result = konstrain::transport::solveTransport(
                     view<double>(costs), view<std::int64_t>(lower), view<std::int64_t>(upper),
-                    {prices.data(), prices.size()}, {labels.data(), labels.size()}, options);
+                    {duals.data(), duals.size()}, {labels.data(), labels.size()}, options);
             }
-            return std::make_tuple(labels, prices, result.cost, result.bound, result.finished);
+            return std::make_tuple(labels, duals, result.cost, result.bound, result.finished);
         },
         "costs"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "start"_a.noconvert(),
-        "time_limit"_a, "trust_prices"_a, "list_length"_a = 0, "core_rows"_a = 0, "sample_rows"_a = 0,
-        "Labels of least cost with sizes in bounds, prices, cost, lower bound, whether it ended in time.");
+        "time_limit"_a, "trust_duals"_a, "list_length"_a = 0, "core_rows"_a = 0, "sample_rows"_a = 0,
+        "Labels of least cost with sizes in bounds, duals, cost, lower bound, whether it ended in time.");
 }
 
 void bindCliques(nb::module_& m) {

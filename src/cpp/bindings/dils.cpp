@@ -31,28 +31,6 @@ auto searchDually(Matrix<double> rows, std::size_t nClusters, Matrix<std::int32_
                            result.nGenerations, result.nRestarts);
 }
 
-auto followDilsMoves(Matrix<double> rows, std::size_t nClusters, Matrix<std::int32_t> mustLink,
-                     Matrix<std::int32_t> cannotLink, Vector<std::int32_t> labels, Vector<std::int32_t> moved,
-                     Vector<std::int32_t> goals) {
-    auto expected = makeVector<double>(moved.size());
-    auto reached = makeVector<double>(moved.size());
-    {
-        nb::gil_scoped_release release;
-        const konstrain::baselines::PairDistances distances({rows.data(), rows.shape(0), rows.shape(1)});
-        const auto links = readLinks(rows.shape(0), mustLink, cannotLink);
-        const auto start = view<std::int32_t>(labels);
-        konstrain::baselines::DilsFitness fitness(distances, links, nClusters, {start.begin(), start.end()});
-        for (std::size_t i = 0; i != moved.size(); ++i) {
-            const auto row = static_cast<std::size_t>(moved.data()[i]);
-            const auto goal = static_cast<std::size_t>(goals.data()[i]);
-            expected.data()[i] = fitness.valueAfter(row, goal);
-            fitness.move(row, goal);
-            reached.data()[i] = fitness.value();
-        }
-    }
-    return std::make_tuple(expected, reached);
-}
-
 } // namespace
 
 void bindDils(nb::module_& m) {
@@ -62,9 +40,4 @@ void bindDils(nb::module_& m) {
         "restart_gap"_a, "seed"_a, "time_limit"_a,
         "Labels found by dual iterated local search, their fitness, the numbers of evaluations, generations "
         "and restarts.");
-    m.def("follow_dils_moves", &followDilsMoves, "rows"_a.noconvert(), "n_clusters"_a,
-          "must_link"_a.noconvert(), "cannot_link"_a.noconvert(), "labels"_a.noconvert(),
-          "moved"_a.noconvert(), "goals"_a.noconvert(),
-          "Send rows to clusters one after the other: the fitness foretold for each move, and the one "
-          "reached.");
 }

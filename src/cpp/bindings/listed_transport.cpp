@@ -16,21 +16,21 @@ konstrain::transport::ListedOptions listedOptions(double timeLimit, bool isWarm,
     return options;
 }
 
-// Labels, prices, cost, bound, whether it ended in time.
+// Labels, duals, cost, bound, whether it ended in time.
 auto solve(konstrain::transport::CostSource& source, const Vector<std::int64_t>& lower,
            const Vector<std::int64_t>& upper, const Vector<double>& start,
            const konstrain::transport::ListedOptions& options) {
     auto labels = makeVector<std::int32_t>(source.nRows());
-    auto prices = makeVector<double>(start.size());
-    std::copy_n(start.data(), start.size(), prices.data());
+    auto duals = makeVector<double>(start.size());
+    std::copy_n(start.data(), start.size(), duals.data());
     konstrain::transport::TransportResult result;
     {
         nb::gil_scoped_release release;
         result = konstrain::transport::solveListedTransport(
-            source, view<std::int64_t>(lower), view<std::int64_t>(upper), {prices.data(), prices.size()},
+            source, view<std::int64_t>(lower), view<std::int64_t>(upper), {duals.data(), duals.size()},
             {labels.data(), labels.size()}, options);
     }
-    return std::make_tuple(labels, prices, result.cost, result.bound, result.finished);
+    return std::make_tuple(labels, duals, result.cost, result.bound, result.finished);
 }
 
 void bindMatrix(nb::module_& m) {

@@ -16,7 +16,7 @@ auto newtonDuals(Matrix<double> costs, Matrix<double> amounts, Matrix<double> we
     double least = 0.0;
     {
         nb::gil_scoped_release release;
-        const konstrain::priced::PricedRows rows =
+        const konstrain::priced::PricedLabels rows =
             konstrain::priced::NewtonDuals(problem, konstrain::deadlineIn(timeLimit))
                 .find({duals.data(), duals.size()}, isWarm);
         least = rows.least;

@@ -18,5 +18,5 @@ void bindSplitting(nb::module_& m) {
         },
         "points"_a.noconvert(), "weight"_a.noconvert(), "label"_a.noconvert(), "n_clusters"_a, "n_parts"_a,
         "n_sweeps"_a, "n_partners"_a, "seed"_a, "part"_a.noconvert(), "time_limit"_a = konstrain::infinity,
-        "Deal rows marked -1 in `part` out to parts in which every cluster looks like it does in the whole.");
+        "Partition rows marked -1 in `part` so that every cluster has the same moments in each part.");
 }

@@ -7,7 +7,7 @@ namespace konstrain {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-// The moment so many seconds from now. A limit of a year or more is none: the clock's counter would overflow.
+// The moment `seconds` from now. A limit of a year or more is none: the clock's counter would overflow.
 inline TimePoint deadlineIn(double seconds) {
     using Clock = std::chrono::steady_clock;
     if (!(seconds < 3.0e7))
@@ -20,6 +20,20 @@ inline TimePoint deadlineIn(double seconds) {
 inline bool isPast(TimePoint end) {
     return end != TimePoint::max() && std::chrono::steady_clock::now() >= end;
 }
+
+// A deadline for loops of short steps. Reading the clock takes about as long as such a step, so only one call
+// in `callsPerReading` reads it; a larger interval saves little and overshoots by more steps.
+class PolledDeadline {
+public:
+    explicit PolledDeadline(TimePoint end) : end_(end) {}
+    bool isPast() { return nCalls_++ % callsPerReading == 0 && konstrain::isPast(end_); }
+
+private:
+    static constexpr unsigned callsPerReading = 16;
+
+    TimePoint end_;
+    unsigned nCalls_ = 0;
+};
 
 // The moment at which half of the time left will be over.
 inline TimePoint halfwayTo(TimePoint end) {

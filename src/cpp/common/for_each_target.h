@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "hardware.h"
 #include "infinity.h"
-#include "lane_width.h"
 
 // Vectors are passed between functions that are always inlined, so how a call would pass them does not
 // matter. Stays off to the end of the including file: the compiler complains where the functions are used.

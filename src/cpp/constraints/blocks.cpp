@@ -16,6 +16,8 @@ public:
         std::iota(parent_.begin(), parent_.end(), std::int32_t{0});
     }
 
+    // Path halving: every other node on the way is linked to its grandparent, which makes a sequence of finds
+    // nearly linear (Tarjan and van Leeuwen 1984).
     std::int32_t find(std::int32_t node) {
         while (at(node) != node) {
             at(node) = at(at(node));

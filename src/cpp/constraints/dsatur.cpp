@@ -10,6 +10,9 @@ void Dsatur::start(std::span<const Node> clique) {
     refill();
 }
 
+// Depth-first search over the next node to paint, the one that sees most colours (Brelaz 1979). Exact: a node
+// tries every colour in use that no neighbour has, and one new colour; colours that no node has yet are
+// interchangeable, so one of them stands for all. An empty stack means that every choice was refuted.
 Verdict Dsatur::search(std::int64_t steps, TimePoint end) {
     for (; steps > 0; --steps) {
         const Node next = pick();
@@ -35,6 +38,8 @@ void Dsatur::refill() {
             offer(static_cast<Node>(v));
 }
 
+// The queue is lazy: a node is offered again whenever the number of colours it sees changes, and entries that
+// no longer agree with it are dropped here. It is rebuilt before stale entries outnumber the nodes 16 times.
 Node Dsatur::pick() {
     if (queue_.size() > 16 * graph_.size() + 1024)
         refill();

@@ -25,7 +25,7 @@ public:
     // `clique` gets the first colours: colours are interchangeable, so nothing is lost.
     void start(std::span<const Node> clique);
 
-    // Searches on from where it stands for at most so many steps; the clock is read every 64 of them.
+    // Searches on from where it stands for at most `steps` steps; the clock is read every 64 of them.
     Verdict search(std::int64_t steps, TimePoint end);
 
 private:

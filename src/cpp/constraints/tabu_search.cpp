@@ -41,6 +41,8 @@ void TabuSearch::fillGreedily() {
     violated_ /= 2;
 }
 
+// Keeps the list of nodes in conflict with constant-time insertion and removal: `place_` is the inverse of
+// `inConflict_`, and a removed entry is replaced by the last one.
 void TabuSearch::track(Node node) {
     const bool violates = count_[slot(node, color_[at(node)])] > 0;
     if (violates && place_[at(node)] < 0) {
@@ -55,14 +57,18 @@ void TabuSearch::track(Node node) {
     }
 }
 
+// TabuCol (Hertz and de Werra 1987): recolour a node in conflict so that fewest links are violated. A colour
+// that the node had lately is forbidden, unless it leads below the best total so far (aspiration). `count_`
+// holds the neighbours of each colour, so a move is valued in constant time and made in time linear in the
+// degree.
 std::pair<Node, std::int32_t> TabuSearch::bestMove(std::int64_t move, std::int64_t best) {
     std::pair<Node, std::int32_t> chosen{-1, -1};
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     std::size_t ties = 0;
-    // While much is wrong, a look at some of it is enough to find a good move.
-    const std::size_t looked = std::min<std::size_t>(inConflict_.size(), 256);
-    const std::size_t offset = looked == inConflict_.size() ? 0 : drawBelow(inConflict_.size(), random_);
-    for (std::size_t i = 0; i != looked; ++i) {
+    // While many nodes are in conflict, a sample of them is enough to find a good move.
+    const std::size_t nTried = std::min<std::size_t>(inConflict_.size(), 256);
+    const std::size_t offset = nTried == inConflict_.size() ? 0 : drawBelow(inConflict_.size(), random_);
+    for (std::size_t i = 0; i != nTried; ++i) {
         const Node v = inConflict_[(offset + i) % inConflict_.size()];
         for (std::int32_t c = 0; c != nColors_; ++c) {
             if (c == color_[at(v)])

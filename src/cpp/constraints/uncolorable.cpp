@@ -10,18 +10,20 @@ namespace konstrain::constraints {
 
 namespace {
 
-// Looks for proof that a set of nodes cannot be coloured, and narrows the set down to the proof's component.
+// Searches for a proof that a set of nodes cannot be coloured, and narrows the set down to the proof's
+// component.
 class Prover {
 public:
     Prover(const ConflictView& graph, std::int32_t nColors, TimePoint end)
         : cutter_(graph), nColors_(nColors), end_(end) {}
 
-    // An uncolourable subset of `members`, or nothing: then `decided` says whether they can be coloured.
-    std::optional<std::vector<Node>> findIn(std::vector<Node> members, bool& decided) {
+    // An uncolourable subset of `members`, or nothing: then `isColorable` reports whether they can be
+    // coloured.
+    std::optional<std::vector<Node>> findIn(std::vector<Node> members, bool& isColorable) {
         std::sort(members.begin(), members.end());
         const Induced part = cutter_.cut(members);
         Cutter inner(part.view());
-        decided = true;
+        isColorable = true;
         for (const auto& piece : connectedParts(part.view(), survivors(part.view(), nColors_))) {
             const Verdict verdict = decideConnected(inner.cut(piece).view(), nColors_, end_);
             if (verdict == Verdict::Uncolorable) {
@@ -30,7 +32,7 @@ public:
                     found.push_back(part.nodes[at(v)]);
                 return found;
             }
-            decided = decided && verdict == Verdict::Colorable;
+            isColorable = isColorable && verdict == Verdict::Colorable;
         }
         return std::nullopt;
     }
@@ -83,9 +85,10 @@ public:
                 }
         for (Node& v : ball)
             v = part.nodes[at(v)];
-        bool decided = false;
+        bool isColorable = false;
         for (std::size_t size = 4 * (at(nColors_) + 1); size < ball.size() && !isPast(end_); size *= 2) {
-            auto culprit = findIn({ball.begin(), ball.begin() + static_cast<std::ptrdiff_t>(size)}, decided);
+            auto culprit =
+                findIn({ball.begin(), ball.begin() + static_cast<std::ptrdiff_t>(size)}, isColorable);
             if (culprit)
                 return *culprit;
         }
@@ -102,6 +105,9 @@ private:
 
 } // namespace
 
+// Deletion filter for an irreducible infeasible subset (Chinneck and Dravnieks 1991), by halves first as in
+// delta debugging (Zeller and Hildebrandt 2002): drop a part, and keep it dropped if the rest is still
+// uncolourable.
 UncolorableSet shrinkUncolorable(const ConflictView& graph, std::span<const Node> members,
                                  std::int32_t nColors, TimePoint end) {
     Prover prover(graph, nColors, end);
@@ -120,8 +126,8 @@ UncolorableSet shrinkUncolorable(const ConflictView& graph, std::span<const Node
             std::vector<Node> rest(current.begin(), current.begin() + static_cast<std::ptrdiff_t>(begin));
             const std::size_t next = std::min(current.size(), begin + chunk);
             rest.insert(rest.end(), current.begin() + static_cast<std::ptrdiff_t>(next), current.end());
-            bool decided = false;
-            if (auto smaller = prover.findIn(std::move(rest), decided)) {
+            bool isColorable = false;
+            if (auto smaller = prover.findIn(std::move(rest), isColorable)) {
                 // Keep the order: what stands before `begin` was found necessary at this chunk size.
                 std::sort(smaller->begin(), smaller->end());
                 std::erase_if(current, [&](Node v) {
@@ -130,7 +136,7 @@ UncolorableSet shrinkUncolorable(const ConflictView& graph, std::span<const Node
                 continue;
             }
             if (chunk == 1)
-                irreducible = irreducible && decided;
+                irreducible = irreducible && isColorable;
             begin = next;
         }
     std::sort(current.begin(), current.end());

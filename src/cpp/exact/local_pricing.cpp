@@ -53,9 +53,11 @@ public:
     }
 
     // Alternates between the mean of the set and the blocks that pay at that mean.
-    void settle(std::int32_t first) {
-        constexpr int kMaxRounds = 20; // it converges in a few; equal profits may make it cycle
-        for (int round = 0; round != kMaxRounds && !members_.empty(); ++round) {
+    void alternate(std::int32_t first) {
+        // Rounds of the alternation, which converges in a few; larger: later ends where equal profits make it
+        // cycle.
+        constexpr int maxRounds = 20;
+        for (int round = 0; round != maxRounds && !members_.empty(); ++round) {
             const Column before = members();
             const double old = value();
             rebuild(round == 0 ? first : -1);
@@ -239,7 +241,7 @@ std::vector<Column> priceLocally(const PricingBlocks& blocks, std::span<const do
         if (first >= 0 && !blocks.rules().allow({}, first))
             continue;
         descent.reset(start);
-        descent.settle(first);
+        descent.alternate(first);
         descent.polish(tolerance);
         harvest.offer(descent.value(), descent.members());
     }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "infinity.h"
+#include "tolerances.h"
 
 // Branch and bound over sets of blocks (Babaki, Guns, Nijssen 2014, Algorithm 1), with three stronger tests.
 // Let X be part of a best set X* with mean z and weight w* at most w. Rules are anti-monotone, so any member
@@ -22,10 +23,12 @@ namespace konstrain::exact {
 
 namespace {
 
-// Geometric tests leave room for rounding in squared distances: they only ever keep more.
-constexpr double kSlack = 1.0 + 1e-9;
-constexpr std::size_t kMaxWeightSteps = 256;
-constexpr std::int64_t kNodesPerClock = 64;
+// Geometric tests leave a margin for rounding in squared distances: they only ever keep more.
+constexpr double slack = tolerances::bound + 1.0;
+// Steps of the weight in the knapsack bound; larger: tighter bounds, slower nodes.
+constexpr std::size_t maxWeightSteps = 256;
+// Nodes between two readings of the clock and polls for signals; larger: fewer of them, later ends.
+constexpr std::int64_t nodesPerPoll = 64;
 
 struct Stop {};
 
@@ -45,7 +48,7 @@ public:
             for (const auto c : active_)
                 allowed_[b * nBlocks_ + c] =
                     b != c && !blocks.conflict(b, c) &&
-                    std::sqrt(blocks.squaredDistance(b, c)) <= (radius_[b] + radius_[c]) * kSlack;
+                    std::sqrt(blocks.squaredDistance(b, c)) <= (radius_[b] + radius_[c]) * slack;
     }
 
     const std::vector<std::size_t>& active() const { return active_; }
@@ -89,7 +92,7 @@ struct Progress {
         ++nNodes;
         if (nNodes > limits.nodes || (firstFind >= 0 && nNodes > firstFind + limits.nodesAfterFind))
             throw Stop{};
-        if (nNodes % kNodesPerClock == 0) {
+        if (nNodes % nodesPerPoll == 0) {
             if (isPast(limits.deadline))
                 throw Stop{};
             if (limits.poll)
@@ -109,7 +112,7 @@ struct Progress {
 };
 
 // One set of the search tree.
-struct Node {
+struct BranchNode {
     double weight = 0.0;
     double pairs = 0.0; // sum over pairs of members of both weights times squared distance
     double profit = 0.0;
@@ -118,7 +121,7 @@ struct Node {
     double heaviest = infinity;   // ... and at most
     std::vector<double> reach;    // per local block: sum over members of weight times squared distance
     std::vector<std::size_t> in;  // candidates
-    std::vector<std::size_t> out; // blocks decided against that no member conflicts with
+    std::vector<std::size_t> out; // excluded blocks that no member conflicts with
 
     double cost() const { return weight > 0.0 ? pairs / weight : 0.0; }
     double value() const { return cost() - profit; }
@@ -149,13 +152,13 @@ public:
 
     // Explores the whole branch.
     void run() {
-        Node node = start();
+        BranchNode node = start();
         explore(node);
     }
 
     // Lower bound of every set in the branch.
     double bound() {
-        const Node node = start();
+        const BranchNode node = start();
         const double below = costless_ || node.weight <= 0.0 ? costlessBound(node) : knapsackBound(node);
         return std::min(node.value(), below);
     }
@@ -187,8 +190,8 @@ private:
         isIn_.assign(n, 0);
     }
 
-    Node start() {
-        Node node;
+    BranchNode start() {
+        BranchNode node;
         const std::size_t n = local_.size();
         std::size_t first = 0;
         members_.clear();
@@ -205,7 +208,7 @@ private:
         return node;
     }
 
-    void include(Node& node, std::size_t i) {
+    void include(BranchNode& node, std::size_t i) {
         const std::size_t n = local_.size();
         node.pairs += weight_[i] * node.reach[i];
         node.weight += weight_[i];
@@ -224,39 +227,39 @@ private:
         dropFarCandidates(node);
     }
 
-    void limitWeight(Node& node) const {
+    void limitWeight(BranchNode& node) const {
         double total = node.weight;
         for (const auto j : node.in)
             total += weight_[j];
-        node.heaviest = std::min({node.heaviest, total * kSlack, node.weight + roomForWeight(node)});
+        node.heaviest = std::min({node.heaviest, total * slack, node.weight + remainingWeight(node)});
     }
 
-    void dropFarCandidates(Node& node) const {
+    void dropFarCandidates(BranchNode& node) const {
         const double region = regionRadius(node);
         if (region == infinity)
             return;
         std::erase_if(node.in, [&](std::size_t j) {
             const double share = std::max(0.0, 1.0 - weight_[j] / node.heaviest);
-            return meanDistance(node, j) > (region + radius_[j] * std::sqrt(share)) * kSlack;
+            return meanDistance(node, j) > (region + radius_[j] * std::sqrt(share)) * slack;
         });
     }
 
     // By how much the members' profits exceed what a best set around them can cost; negative: there is none.
-    static double excess(const Node& node) {
+    static double excess(const BranchNode& node) {
         return -node.value() - (node.heaviest > 0.0 ? node.shed / node.heaviest : 0.0);
     }
 
     // Where the mean of a best set around the members can be: this far from the members' mean.
-    static double regionRadius(const Node& node) {
+    static double regionRadius(const BranchNode& node) {
         return node.weight > 0.0 ? std::sqrt(std::max(0.0, excess(node) / node.weight)) : infinity;
     }
 
-    static double meanDistance(const Node& node, std::size_t j) {
+    static double meanDistance(const BranchNode& node, std::size_t j) {
         return node.weight > 0.0 ? std::sqrt(std::max(0.0, (node.reach[j] - node.cost()) / node.weight))
                                  : 0.0;
     }
 
-    void explore(Node& node) {
+    void explore(BranchNode& node) {
         progress_.offer(node.value(), members_);
         while (true) {
             progress_.count();
@@ -264,7 +267,7 @@ private:
                 return;
             const std::size_t next = mostAttractive(node);
             std::erase(node.in, next);
-            Node child = node;
+            BranchNode child = node;
             include(child, next);
             // A part of a best set never costs more than it brings.
             if (excess(child) >= -1e-9 * child.profit)
@@ -274,24 +277,24 @@ private:
         }
     }
 
-    std::size_t mostAttractive(const Node& node) const {
+    std::size_t mostAttractive(const BranchNode& node) const {
         return *std::ranges::max_element(node.in, {}, [&](std::size_t j) {
             const double distance = meanDistance(node, j);
             return profit_[j] - weight_[j] * distance * distance;
         });
     }
 
-    // Whether some block decided against would improve every set below: then the best one is elsewhere.
-    bool missesBlock(const Node& node) const {
+    // Whether some excluded block would improve every set below: then the best one is elsewhere.
+    bool missesBlock(const BranchNode& node) const {
         if (!blocks_.rules().hasOnlyCapacities() || node.weight <= 0.0)
             return false;
         const double region = regionRadius(node);
         return std::ranges::any_of(node.out, [&](std::size_t j) {
-            return (meanDistance(node, j) + region) * kSlack < radius_[j] && canAlwaysJoin(node, j);
+            return (meanDistance(node, j) + region) * slack < radius_[j] && canAlwaysJoin(node, j);
         });
     }
 
-    bool canAlwaysJoin(const Node& node, std::size_t j) const {
+    bool canAlwaysJoin(const BranchNode& node, std::size_t j) const {
         const std::size_t n = local_.size();
         for (const auto i : node.in)
             if (conflict_[j * n + i])
@@ -309,7 +312,7 @@ private:
     }
 
     // Whether no set below is better than the best one known; narrows the range of weights on the way.
-    bool isHopeless(Node& node) {
+    bool isHopeless(BranchNode& node) {
         if (costless_ || node.weight <= 0.0)
             return costlessBound(node) >= progress_.best;
         const Steps steps = prepare(node);
@@ -325,13 +328,13 @@ private:
             // Weightless candidates join at any weight, so only here can the light end be closed.
             node.lightest = std::max(node.lightest, node.weight + steps.below(first));
         }
-        node.heaviest = std::min(node.heaviest, node.weight + steps.above(last - 1) * kSlack);
+        node.heaviest = std::min(node.heaviest, node.weight + steps.above(last - 1) * slack);
         dropFarCandidates(node);
         return excess(node) < -1e-9 * node.profit;
     }
 
-    // Without costs: profits of one block per clique of conflicts, and what capacities have room for.
-    double costlessBound(const Node& node) {
+    // Without costs: profits of one block per clique of conflicts, and what capacities allow.
+    double costlessBound(const BranchNode& node) {
         double open = 0.0;
         for (const auto j : node.in)
             open += profit_[j];
@@ -341,7 +344,7 @@ private:
         return bound;
     }
 
-    double cliqueProfit(const Node& node) const {
+    double cliqueProfit(const BranchNode& node) const {
         const std::size_t n = local_.size();
         std::vector<std::size_t> rest(node.in);
         std::ranges::sort(rest, std::greater{}, [&](std::size_t j) { return profit_[j]; });
@@ -359,17 +362,17 @@ private:
         return sum;
     }
 
-    double capacityProfit(const Node& node, const Capacity& capacity) const {
-        double room = capacity.limit, sum = 0.0;
+    double capacityProfit(const BranchNode& node, const Capacity& capacity) const {
+        double remaining = capacity.limit, sum = 0.0;
         for (const auto member : members_)
-            room -= capacity.amount[static_cast<std::size_t>(member)];
+            remaining -= capacity.amount[static_cast<std::size_t>(member)];
         const auto amount = [&](std::size_t j) { return capacity.amount[local_[j]]; };
         std::vector<std::size_t> rest(node.in);
         std::ranges::sort(rest, {}, [&](std::size_t j) { return amount(j) / profit_[j]; });
         for (const auto j : rest) {
-            const double share = amount(j) <= room ? 1.0 : std::max(0.0, room) / amount(j);
+            const double share = amount(j) <= remaining ? 1.0 : std::max(0.0, remaining) / amount(j);
             sum += share * profit_[j];
-            room -= share * amount(j);
+            remaining -= share * amount(j);
         }
         return sum;
     }
@@ -382,45 +385,45 @@ private:
 
         double above(std::size_t step) const { return width * static_cast<double>(step + 1); }
         double below(std::size_t step) const {
-            return exact ? above(step) : width * static_cast<double>(step) / kSlack;
+            return exact ? above(step) : width * static_cast<double>(step) / slack;
         }
     };
 
-    Steps weightSteps(const Node& node) const {
+    Steps weightSteps(const BranchNode& node) const {
         double total = 0.0;
         bool whole = true;
         for (const auto j : node.in) {
             total += weight_[j];
             whole = whole && weight_[j] == std::floor(weight_[j]);
         }
-        total = std::min(total, std::max(0.0, node.heaviest - node.weight) * kSlack);
-        const double least = std::max(0.0, (node.lightest - node.weight) / kSlack);
-        const bool exact = whole && total <= static_cast<double>(kMaxWeightSteps);
-        const double width = exact ? 1.0 : total * kSlack / static_cast<double>(kMaxWeightSteps);
-        const auto last = exact ? static_cast<std::size_t>(std::floor(total)) : kMaxWeightSteps;
+        total = std::min(total, std::max(0.0, node.heaviest - node.weight) * slack);
+        const double least = std::max(0.0, (node.lightest - node.weight) / slack);
+        const bool exact = whole && total <= static_cast<double>(maxWeightSteps);
+        const double width = exact ? 1.0 : total * slack / static_cast<double>(maxWeightSteps);
+        const auto last = exact ? static_cast<std::size_t>(std::floor(total)) : maxWeightSteps;
         // Step i stands for weights in (i, i + 1] widths, exact ones for i + 1 alone.
         const auto first = static_cast<std::size_t>(std::max(0.0, std::ceil(least / width) - 1.0));
         return {std::min(first, last), total > 0.0 ? last : 0, width, exact};
     }
 
-    // Most weight that capacities leave room for.
-    double roomForWeight(const Node& node) const {
+    // Most weight that remaining capacities allow.
+    double remainingWeight(const BranchNode& node) const {
         double most = infinity;
         for (const auto& capacity : blocks_.rules().capacities()) {
-            double room = capacity.limit, ratio = infinity;
+            double remaining = capacity.limit, ratio = infinity;
             for (const auto member : members_)
-                room -= capacity.amount[static_cast<std::size_t>(member)];
+                remaining -= capacity.amount[static_cast<std::size_t>(member)];
             for (const auto j : node.in)
                 if (weight_[j] > 0.0)
                     ratio = std::min(ratio, capacity.amount[local_[j]] / weight_[j]);
             if (ratio > 0.0 && ratio < infinity)
-                most = std::min(most, std::max(0.0, room) / ratio * kSlack);
+                most = std::min(most, std::max(0.0, remaining) / ratio * slack);
         }
         return most;
     }
 
     // Per candidate: cumulated weight and cost of its cheapest partners among the candidates.
-    void sumPartners(const Node& node) {
+    void sumPartners(const BranchNode& node) {
         const std::size_t n = local_.size(), m = node.in.size();
         for (const auto j : node.in)
             isIn_[j] = 1;
@@ -455,7 +458,7 @@ private:
         const std::size_t size = partners_[k];
         if (weight <= 0.0)
             return 0.0;
-        if (weight > weights[size] * kSlack)
+        if (weight > weights[size] * slack)
             return infinity;
         const auto above =
             static_cast<std::size_t>(std::lower_bound(weights, weights + size + 1, weight) - weights);
@@ -465,7 +468,7 @@ private:
         return costs[above] - (costs[above] - costs[above - 1]) * (weights[above] - weight) / step;
     }
 
-    Steps prepare(const Node& node) {
+    Steps prepare(const BranchNode& node) {
         sumPartners(node);
         weightless_ = 0.0;
         for (const auto j : node.in)
@@ -474,7 +477,7 @@ private:
         return weightSteps(node);
     }
 
-    double knapsackBound(const Node& node) {
+    double knapsackBound(const BranchNode& node) {
         const Steps steps = prepare(node);
         // Candidates without weight may be all that joins.
         double bound = weightless_ > 0.0 ? node.value() - weightless_ : infinity;
@@ -484,7 +487,7 @@ private:
     }
 
     // Bound of sets whose newcomers weigh (step, step + 1] times the width.
-    double boundAt(const Node& node, const Steps& steps, std::size_t step) {
+    double boundAt(const BranchNode& node, const Steps& steps, std::size_t step) {
         const std::size_t m = node.in.size();
         const double most = steps.above(step);
         const double least = steps.below(step);
@@ -520,7 +523,7 @@ private:
             sum += taken * item.price;
             weight += taken;
         }
-        return weight * kSlack < least ? infinity : sum;
+        return weight * slack < least ? infinity : sum;
     }
 
     const PricingBlocks& blocks_;

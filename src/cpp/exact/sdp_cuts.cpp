@@ -6,7 +6,9 @@
 #include <limits>
 #include <unordered_set>
 
+#include "hardware.h"
 #include "multiversion.h"
+#include "tolerances.h"
 
 namespace konstrain::exact {
 
@@ -73,21 +75,20 @@ private:
     double squared_ = 0.0;
 };
 
-inline constexpr std::size_t lanes = 8;
 inline constexpr std::size_t noneExcluded = std::numeric_limits<std::size_t>::max();
 
 // out = from - row, except -infinity at `excluded`; returns the largest. May work in place.
 KONSTRAIN_MULTIVERSION double subtractRows(std::size_t count, const double* from, const double* row,
                                            double* out, std::size_t excluded) {
-    double most[lanes];
+    double most[laneCount];
     std::ranges::fill(most, -HUGE_VAL);
     for (std::size_t j = 0; j != count; ++j)
         out[j] = from[j] - row[j];
     if (excluded < count)
         out[excluded] = -HUGE_VAL;
     std::size_t j = 0;
-    for (; j + lanes <= count; j += lanes)
-        for (std::size_t lane = 0; lane != lanes; ++lane)
+    for (; j + laneCount <= count; j += laneCount)
+        for (std::size_t lane = 0; lane != laneCount; ++lane)
             most[lane] = out[j + lane] > most[lane] ? out[j + lane] : most[lane];
     for (; j != count; ++j)
         most[0] = out[j] > most[0] ? out[j] : most[0];
@@ -276,7 +277,7 @@ private:
             const double most = subtractRows(near_.size(), gain_.data(), &between_[newest * near_.size()],
                                              gain_.data(), newest);
             const auto places = static_cast<double>(starWidth - 1 - members_.size());
-            if (most <= leastGain * own_ || score + places * most - own_ <= larger_.least() * own_)
+            if (most <= tolerances::noise * own_ || score + places * most - own_ <= larger_.least() * own_)
                 break;
             newest = static_cast<std::size_t>(std::ranges::find(gain_, most) - gain_.begin());
             score += most;
@@ -285,8 +286,6 @@ private:
         if (members_.size() >= 3)
             larger_.offer((score - own_) / own_, makeStar(i, members_));
     }
-
-    static constexpr double leastGain = 1e-6; // relative to Z_ii; below it a member is noise
 
     std::size_t size_;
     const SeparationOptions& options_;

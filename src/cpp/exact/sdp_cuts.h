@@ -10,7 +10,7 @@ namespace konstrain::exact {
 
 // A star cut: sum_{j in T} Z_ij - sum_{j<l in T} Z_jl <= Z_ii with |T| from 1 (pair) over 2 (triangle) to 5.
 // The center i comes first, then T ascending, then -1 up to the end.
-inline constexpr std::size_t starWidth = 6;
+inline constexpr std::size_t starWidth = 6; // fact: the center and |T| <= 5
 using Star = std::array<std::int32_t, starWidth>;
 
 // Symmetric m x m matrices are row-major with only the entries (i, j), i >= j, read and written; an entry is
@@ -50,7 +50,7 @@ struct Separation {
 };
 
 struct SeparationOptions {
-    std::size_t mostOfAKind;   // pairs, triangles, larger stars: so many of each at most, the most violated
+    std::size_t mostOfAKind;   // pairs, triangles, larger stars: this many of each at most, the most violated
     double leastViolation;     // of pairs and triangles, relative to Z_ii
     double leastStarViolation; // of larger stars
     double starsBelow;         // larger stars are looked for once no triangle is violated by more

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "hardware.h"
 #include "infinity.h"
 #include "multiversion.h"
 
@@ -11,20 +12,19 @@ namespace konstrain::exact {
 
 namespace {
 
-// Sums in lanes of their own, so that the compiler may use its vector unit without reordering anything.
-inline constexpr std::size_t lanes = 8;
-// Of so many sweeps over the cuts one visits all of them, the others only those with a multiplier.
+// One sweep over the cuts in this many visits all of them, the others only those with a multiplier; larger:
+// faster sweeps, slower convergence.
 inline constexpr std::size_t fullSweepEvery = 3;
 
 struct Sums {
-    double apart[lanes] = {};
-    double size[lanes] = {};
-    double moved[lanes] = {};
-    double multiplier[lanes] = {};
-    double objective[lanes] = {};
+    double apart[laneCount] = {};
+    double size[laneCount] = {};
+    double moved[laneCount] = {};
+    double multiplier[laneCount] = {};
+    double objective[laneCount] = {};
 };
 
-double total(const double (&values)[lanes]) {
+double total(const double (&values)[laneCount]) {
     double sum = 0.0;
     for (const double value : values)
         sum += value;
@@ -54,7 +54,7 @@ KONSTRAIN_MULTIVERSION void shiftRow(std::size_t count, const double* z, const d
 }
 
 // One entry: Z becomes the clipped work value, U what is left.
-inline void settle(const Entry& at, std::size_t j, double low, double high, Sums& sums, std::size_t lane) {
+inline void project(const Entry& at, std::size_t j, double low, double high, Sums& sums, std::size_t lane) {
     const double y = at.y[j];
     const double raised = at.work[j] > low ? at.work[j] : low;
     const double z = raised < high ? raised : high;
@@ -70,27 +70,27 @@ inline void settle(const Entry& at, std::size_t j, double low, double high, Sums
     at.u[j] = u;
 }
 
-KONSTRAIN_MULTIVERSION void settleRow(std::size_t count, const Entry& row, Sums& sums) {
+KONSTRAIN_MULTIVERSION void projectRow(std::size_t count, const Entry& row, Sums& sums) {
     const double high = infinity;
     const Entry at = row;
     Sums local = sums;
     std::size_t j = 0;
-    for (; j + lanes <= count; j += lanes)
-        for (std::size_t lane = 0; lane != lanes; ++lane)
-            settle(at, j + lane, 0.0, high, local, lane);
+    for (; j + laneCount <= count; j += laneCount)
+        for (std::size_t lane = 0; lane != laneCount; ++lane)
+            project(at, j + lane, 0.0, high, local, lane);
     for (; j != count; ++j)
-        settle(at, j, 0.0, high, local, j % lanes);
+        project(at, j, 0.0, high, local, j % laneCount);
     sums = local;
 }
 
 KONSTRAIN_MULTIVERSION double dualRow(std::size_t count, const double* c, const double* u, double rho,
                                       double* m) {
-    double squares[lanes] = {};
+    double squares[laneCount] = {};
     for (std::size_t j = 0; j != count; ++j)
         m[j] = c[j] + rho * (u[j] < m[j] ? u[j] : m[j]);
     std::size_t j = 0;
-    for (; j + lanes <= count; j += lanes)
-        for (std::size_t lane = 0; lane != lanes; ++lane)
+    for (; j + laneCount <= count; j += laneCount)
+        for (std::size_t lane = 0; lane != laneCount; ++lane)
             squares[lane] += m[j + lane] * m[j + lane];
     for (; j != count; ++j)
         squares[0] += m[j] * m[j];
@@ -112,8 +112,11 @@ void addCuts(const CutRows& cuts, std::span<const double> mu, double scale, std:
     }
 }
 
-// Ascent in the multiplier of each cut in turn: <A_t, clip(work)> - limit is the slope, 1 its Lipschitz
-// constant.
+// Dykstra's and Hildreth's projection in the dual: the nearest point to W in the polyhedron is
+// clip(W - sum mu_t A_t) at the multipliers mu >= 0 that maximise a concave dual. `work` holds W - sum mu_t
+// A_t throughout, so one multiplier changes in time linear in its entries. Rows of A are scaled to norm at
+// most 1 and clipping does not expand distances: a step of the slope itself never overshoots. Ascent in the
+// multiplier of each cut in turn: <A_t, clip(work)> - limit is the slope, 1 its Lipschitz constant.
 void sweep(const Polyhedron& polyhedron, bool onlyActive, std::span<double> mu, std::span<double> work) {
     const CutRows& cuts = polyhedron.cuts;
     const std::size_t size = polyhedron.low.size();
@@ -162,7 +165,7 @@ StepSizes projectIterate(const Polyhedron& polyhedron, std::span<const double> c
     for (std::size_t i = 0; i != size; ++i)
         startRow(i + 1, direction[i], direction.data(), &u[i * size], &y[i * size], &work[i * size]);
     addCuts(polyhedron.cuts, mu, -1.0, work);
-    // Most cuts are slack and stay so: the next call looks at them again.
+    // Most cuts are slack and stay so: the next call tests them again.
     for (std::size_t round = 0; round != nSweeps; ++round)
         sweep(polyhedron, round % fullSweepEvery != 0, mu, work);
     for (const std::int32_t position : polyhedron.forbidden)
@@ -172,10 +175,10 @@ StepSizes projectIterate(const Polyhedron& polyhedron, std::span<const double> c
     for (std::size_t i = 0; i != size; ++i) {
         const std::size_t row = i * size;
         const Entry at{&c[row], &y[row], &work[row], &z[row], &u[row]};
-        settleRow(i, at, below);
-        settle(at, i, polyhedron.low[i], polyhedron.high[i], diagonal, 0);
+        projectRow(i, at, below);
+        project(at, i, polyhedron.low[i], polyhedron.high[i], diagonal, 0);
     }
-    const auto both = [](const double (&off)[lanes], const double (&on)[lanes]) {
+    const auto both = [](const double (&off)[laneCount], const double (&on)[laneCount]) {
         return 2.0 * total(off) + total(on);
     };
     return {std::sqrt(both(below.apart, diagonal.apart)), std::sqrt(both(below.size, diagonal.size)),
@@ -184,6 +187,10 @@ StepSizes projectIterate(const Polyhedron& polyhedron, std::span<const double> c
             both(below.objective, diagonal.objective)};
 }
 
+// Weak duality, entry by entry. Off the diagonal Y >= 0, so for V = min(U, sum mu_t A_t), on forbidden
+// entries V = U, every Y of the polyhedron has <V, Y> <= sum mu_t <A_t, Y> <= sum mu_t limit_t. On the
+// diagonal V = U, and the slack, sum mu_t A_t less U, is paid at the end of [low, high] that is worse. What
+// limits and ends cost is added to `limits`: the bound holds for any U and any mu >= 0, converged or not.
 DualMatrix dualMatrix(const Polyhedron& polyhedron, std::span<const double> c, std::span<const double> u,
                       std::span<const double> mu, double rho, std::size_t size, std::span<double> m) {
     std::ranges::fill(m, 0.0);

@@ -12,12 +12,16 @@ namespace konstrain::exact {
 
 namespace {
 
-// Rows that are near each other change places first: parts keep the shape of the cluster. Where that leaves
-// more of the cost than this share unbalanced, as under heavy tails, partners are sought further away.
-constexpr double unbalancedShare = 1e-4;
-constexpr std::size_t firstReach = 8;
-constexpr std::size_t lastReach = 128;
-constexpr std::size_t reachGrowth = 4;
+struct Params {
+    // Rows that are near each other change places first: parts keep the shape of the cluster. Where more than
+    // this share of the cost stays unbalanced, as under heavy tails, partners are sought further away;
+    // larger: less balanced parts, faster.
+    double unbalancedShare = 1e-4;
+    // Neighbours that a row may change places with, at first and at last; larger: more balanced, slower.
+    std::size_t firstReach = 8;
+    std::size_t lastReach = 128;
+};
+constexpr Params params;
 
 // The rows of one cluster: their sums in each part, and the rows that may still change places.
 class ClusterDeal {
@@ -39,8 +43,8 @@ public:
         stratify(0, free_.size());
         deal();
         copyMoments();
-        for (std::size_t reach = firstReach; reach <= lastReach; reach *= reachGrowth) {
-            if (unbalanced() <= unbalancedShare * scatter_)
+        for (std::size_t reach = params.firstReach; reach <= params.lastReach; reach *= 4) {
+            if (unbalanced() <= params.unbalancedShare * scatter_)
                 break;
             for (std::size_t sweep = 0; sweep != rules_.nSweeps; ++sweep)
                 for (std::size_t at = 0; at != free_.size(); ++at) {
@@ -79,7 +83,7 @@ private:
     // follow each other.
     void stratify(std::size_t begin, std::size_t end) {
         const std::size_t size = end - begin;
-        if (size <= firstReach)
+        if (size <= params.firstReach)
             return;
         const std::size_t whole = size > rules_.nParts ? rules_.nParts : 1;
         const std::size_t middle = begin + std::max<std::size_t>(1, size / whole / 2) * whole;
@@ -142,6 +146,9 @@ private:
         }
     }
 
+    // With moments taken from the cluster's center, the mean of a part is its sum over its weight, and by
+    // Huygens and Steiner |sum|^2 / weight is what the part's own center saves against that of the cluster.
+    // Parts whose sums vanish have the cluster's center and lose nothing: the sum of all losses is minimised.
     // What a part loses, given its sum and the moments that leave and join it.
     double loss(std::size_t part, const double* leaves, const double* joins, double weight) {
         if (weight <= 0.0)
@@ -154,6 +161,7 @@ private:
         return square / weight;
     }
 
+    // What an exchange of two rows gains, in O(d): it changes the sums of two parts only.
     double gain(std::size_t a, std::size_t b) {
         const double* first = moments_.data() + a * d_;
         const double* second = moments_.data() + b * d_;

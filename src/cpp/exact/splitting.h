@@ -19,7 +19,7 @@ struct SplitRows {
 
 struct SplitRules {
     std::size_t nParts;
-    // How often each row looks for a partner to change places with, and among how many near ones.
+    // How often each row tries partners to change places with, and among how many near ones.
     std::size_t nSweeps;
     std::size_t nPartners;
     std::uint64_t seed;
@@ -27,8 +27,8 @@ struct SplitRules {
     TimePoint deadline = TimePoint::max();
 };
 
-// Deals rows out to parts that look like the whole: `part` holds -1 for rows to deal, and the part of rows
-// that are placed already.
+// Partitions rows into parts whose clusters have the moments of the whole: `part` holds -1 for rows to deal,
+// and the part of rows that are placed already.
 //
 // Each cluster is cut, at its widest feature, into strata of as many rows as there are parts, and every part
 // gets one row of each stratum: parts have the shape of the cluster, which leaves them little to gain from

@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "hardware.h"
 #include "magnitude.h"
 #include "multiversion.h"
 
@@ -9,14 +10,12 @@ namespace konstrain::kmeans {
 
 namespace {
 
-constexpr std::size_t lanes = 8;
-
 // Eight sums side by side: the compiler may not reorder one long sum, so it could not use vectors for it.
 inline double laneSum(const double* a, const double* b, std::size_t n) {
-    double sums[lanes] = {};
+    double sums[laneCount] = {};
     std::size_t i = 0;
-    for (; i + lanes <= n; i += lanes)
-        for (std::size_t lane = 0; lane != lanes; ++lane) {
+    for (; i + laneCount <= n; i += laneCount)
+        for (std::size_t lane = 0; lane != laneCount; ++lane) {
             const double difference = a[i + lane] - b[i + lane];
             sums[lane] += difference * difference;
         }

@@ -9,9 +9,6 @@ namespace konstrain::kmeans {
 
 namespace {
 
-// Large enough that a chunk outweighs its hand-over between threads, small enough to share out evenly.
-constexpr std::size_t leastChunkRows = 2048;
-
 // A macro, because the compiler makes no clones of templates.
 #define KONSTRAIN_ADD_DENSE_ROWS(Value)                                                                      \
     KONSTRAIN_MULTIVERSION                                                                                   \
@@ -60,9 +57,6 @@ void addRow(const SparseRows<Value, Index>& rows, std::size_t row, double factor
         to[static_cast<std::size_t>(rows.columns[e])] += factor * static_cast<double>(rows.values[e]);
 }
 
-// One row in so many may move before summing all of them up is cheaper, and leaves no rounding behind.
-constexpr std::size_t rowsPerMoved = 8;
-
 } // namespace
 
 PartialSums::PartialSums(std::size_t nClusters, std::size_t nColumns)
@@ -80,8 +74,11 @@ void PartialSums::addTo(ClusterSums total) const {
         total.weight[j] += weight_.data()[j];
 }
 
+// A chunk clears and adds k x d sums beside the rows it reads: with 16 rows per cluster that is a sixteenth
+// of its work. The size depends on the data alone, so the order of additions, and with it every bit of the
+// sums, is the same for any number of threads.
 template <typename Value> Chunks chunksToSum(const DenseRows<Value>& rows, std::size_t nClusters) {
-    return {rows.nRows, std::max(leastChunkRows, 16 * nClusters)};
+    return {rows.nRows, std::max(rowsPerChunk, 16 * nClusters)};
 }
 
 template <typename Value, typename Index>
@@ -90,7 +87,7 @@ Chunks chunksToSum(const SparseRows<Value, Index>& rows, std::size_t nClusters) 
         static_cast<double>(rows.nEntries()) / static_cast<double>(std::max<std::size_t>(rows.nRows, 1));
     const double cells = static_cast<double>(nClusters) * static_cast<double>(rows.nColumns);
     const double enough = std::min(8.0 * cells / std::max(perRow, 1.0), static_cast<double>(rows.nRows));
-    return {rows.nRows, std::max(leastChunkRows, static_cast<std::size_t>(enough))};
+    return {rows.nRows, std::max(rowsPerChunk, static_cast<std::size_t>(enough))};
 }
 
 template <typename Rows>
@@ -131,7 +128,7 @@ void moveRows(const Rows& rows, const double* weight, std::span<const std::int32
     std::size_t nMoved = 0;
     for (std::size_t row = 0; row != rows.nRows; ++row)
         nMoved += from[row] != to[row] ? 1U : 0U;
-    if (nMoved > rows.nRows / rowsPerMoved) {
+    if (nMoved > rows.nRows / rowsPerChange) {
         sumClusters(rows, weight, to, nThreads, total);
         return;
     }

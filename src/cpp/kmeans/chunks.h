@@ -28,10 +28,13 @@ private:
     std::atomic<std::size_t> turn_{0};
 };
 
+// Rows of a chunk; larger: less to hand over between threads, and less even shares for them.
+inline constexpr std::size_t rowsPerChunk = 2048;
+
 // Rows cut into chunks of a size that must not depend on the number of threads.
 struct Chunks {
     std::size_t nRows;
-    std::size_t chunkRows;
+    std::size_t chunkRows = rowsPerChunk;
 
     std::size_t count() const { return (nRows + chunkRows - 1) / chunkRows; }
     RowRange rows(std::size_t chunk) const {

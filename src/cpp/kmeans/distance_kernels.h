@@ -173,7 +173,7 @@ inline void distancesOfPairs(const double* tile, const double* others, std::size
 // Squared distances of a point to some others, of which `chosen` says the places.
 inline void distancesToSome(const double* point, const double* others, std::size_t nColumns,
                             const std::int32_t* chosen, std::size_t nChosen, double* distances) {
-    constexpr std::size_t atOnce = 8;
+    constexpr std::size_t atOnce = laneCount; // independent sums, one per center
     for (std::size_t first = 0; first < nChosen; first += atOnce) {
         const std::size_t count = nChosen - first < atOnce ? nChosen - first : atOnce;
         const double* other[atOnce];

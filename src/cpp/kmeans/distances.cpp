@@ -27,11 +27,10 @@ const auto distancesOfPairs = KONSTRAIN_PICK(distancesOfPairs);
 const auto distancesToSome = KONSTRAIN_PICK(distancesToSome);
 template <typename Value, typename Index> const auto sparseTerms = KONSTRAIN_PICK(sparseTerms<Value, Index>);
 
-constexpr std::size_t chunkRows = 2048;
 // Rows whose costs are written together: they should stay in the nearest cache.
-constexpr std::size_t stepRows = 32;
-// Costs (64 MB) from which on none would still be in a cache when the caller reads them.
-constexpr std::size_t leastStreamed = 8'000'000;
+constexpr std::size_t stepRows = tileWidth * 2;
+// Costs from which on none would still be in a cache when the caller reads them.
+constexpr std::size_t leastStreamed = largestCache / sizeof(double);
 
 // Rows as doubles: those given, or a copy of a few when they are floats.
 template <typename Value> class RowsAsDoubles {
@@ -153,7 +152,7 @@ template <typename Value>
 void writeCosts(const DenseRows<Value>& rows, const double* weight, const PackedPoints& centers,
                 std::size_t nThreads, double* costs) {
     const bool streams = rows.nRows * centers.nPoints() >= leastStreamed;
-    const Chunks chunks{rows.nRows, chunkRows};
+    const Chunks chunks{rows.nRows};
     std::vector writers(chunks.workers(nThreads), CostWriter<Value>(rows, weight, centers, streams, costs));
     forEachChunk(chunks, writers.size(),
                  [&](std::size_t worker, std::size_t chunk) { writers[worker].write(chunks.rows(chunk)); });
@@ -162,7 +161,7 @@ void writeCosts(const DenseRows<Value>& rows, const double* weight, const Packed
 template <typename Value, typename Index>
 void writeCosts(const SparseRows<Value, Index>& rows, const double* weight, const PackedPoints& centers,
                 std::size_t nThreads, double* costs) {
-    const Chunks chunks{rows.nRows, chunkRows};
+    const Chunks chunks{rows.nRows};
     const std::size_t nWorkers = chunks.workers(nThreads);
     std::vector<SparseCosts<Value, Index>> workers(nWorkers, SparseCosts<Value, Index>(rows, centers));
     forEachChunk(chunks, nWorkers, [&](std::size_t worker, std::size_t chunk) {
@@ -288,7 +287,8 @@ private:
     std::size_t nDoubtful_ = 0;
 };
 
-// Centers in single precision where that pays: null where they are few, or cannot be told apart by it.
+// Centers in single precision where that pays: null where they are few, or single precision cannot separate
+// them.
 std::unique_ptr<ScreenedCenters> screenFor(const Points& centers, std::size_t nRows) {
     if (centers.nRows < ScreenedCenters::fewest || nRows < centers.nRows)
         return nullptr;
@@ -326,7 +326,7 @@ template <typename Value, typename Index>
 double labelAndSum(const SparseRows<Value, Index>& rows, const double* weight, const Points& centers,
                    std::size_t nThreads, std::span<std::int32_t> labels, ClusterSums total) {
     const PackedPoints packed(centers.values, centers.nRows, centers.nColumns);
-    const Chunks chunks{rows.nRows, chunkRows};
+    const Chunks chunks{rows.nRows};
     const std::size_t nWorkers = chunks.workers(nThreads);
     std::vector<SparseCosts<Value, Index>> workers(nWorkers, SparseCosts<Value, Index>(rows, packed));
     std::vector<std::vector<double>> costs(nWorkers, std::vector<double>(centers.nRows));
@@ -350,8 +350,8 @@ double labelAndSum(const SparseRows<Value, Index>& rows, const double* weight, c
     return inertia;
 }
 
-// Rows that are looked at again, for their cheapest cluster and its sums, while they are in a near cache.
-constexpr std::size_t pieceRows = 256;
+// Rows that are read again, for their cheapest cluster and its sums, while they are in a near cache.
+constexpr std::size_t pieceRows = rowsPerChunk / laneCount;
 
 std::vector<double> pointsAt(const Points& points, std::span<const std::int32_t> chosen) {
     std::vector<double> values(chosen.size() * points.nColumns);
@@ -364,8 +364,8 @@ std::vector<double> pointsAt(const Points& points, std::span<const std::int32_t>
 
 // What a chunk's rows add to the sums over all of them. One per worker.
 struct PricedChunk {
-    PricedChunk(std::span<const double> prices, std::size_t nColumns)
-        : pricer(prices), clusters(prices.size(), nColumns), sizes(prices.size()) {}
+    PricedChunk(std::span<const double> duals, std::size_t nColumns)
+        : pricer(duals), clusters(duals.size(), nColumns), sizes(duals.size()) {}
 
     void clear() {
         sums = {};
@@ -381,8 +381,8 @@ struct PricedChunk {
 
 template <typename Value>
 PricedSums priceAndSum(const DenseRows<Value>& rows, const double* weight, const Points& centers,
-                       std::span<const double> prices, std::size_t nThreads, const PricedPass& out) {
-    const std::size_t k = prices.size();
+                       std::span<const double> duals, std::size_t nThreads, const PricedPass& out) {
+    const std::size_t k = duals.size();
     const std::vector<double> moved = pointsAt(centers, out.columns);
     const PackedPoints packed(moved.data(), out.columns.size(), centers.nColumns);
     const Chunks chunks = chunksToSum(rows, k);
@@ -391,7 +391,7 @@ PricedSums priceAndSum(const DenseRows<Value>& rows, const double* weight, const
         out.columns.size() == k ? CostWriter<Value>(rows, weight, packed, false, out.costs.data())
                                 : CostWriter<Value>(rows, weight, packed, out.columns, k, out.costs.data());
     std::vector writers(nWorkers, writer);
-    std::vector parts(nWorkers, PricedChunk(prices, rows.nColumns));
+    std::vector parts(nWorkers, PricedChunk(duals, rows.nColumns));
     PricedSums total;
     Turns turns;
     forEachChunk(chunks, nWorkers, [&](std::size_t worker, std::size_t chunk) {
@@ -404,8 +404,8 @@ PricedSums priceAndSum(const DenseRows<Value>& rows, const double* weight, const
             if (!out.columns.empty())
                 writers[worker].write(piece);
             const PricedSums sums =
-                part.pricer.price(out.costs.subspan(row * k, n * k), out.labels.subspan(row, n),
-                                  out.gaps.subspan(row, n), part.sizes);
+                part.pricer.dual(out.costs.subspan(row * k, n * k), out.labels.subspan(row, n),
+                                 out.gaps.subspan(row, n), part.sizes);
             part.sums.cost += sums.cost;
             part.sums.priced += sums.priced;
             addRows(rows, piece, weight, out.labels.data(), part.clusters.view());
@@ -424,9 +424,9 @@ PricedSums priceAndSum(const DenseRows<Value>& rows, const double* weight, const
 // Sums of sparse rows are a sweep of their own; see `labelAndSum`.
 template <typename Value, typename Index>
 PricedSums priceAndSum(const SparseRows<Value, Index>& rows, const double* weight, const Points& centers,
-                       std::span<const double> prices, std::size_t nThreads, const PricedPass& out) {
+                       std::span<const double> duals, std::size_t nThreads, const PricedPass& out) {
     blockCosts(rows, weight, centers, nThreads, out.costs.data());
-    const PricedSums sums = priceRows(out.costs, prices, out.labels, out.gaps, out.sizes);
+    const PricedSums sums = priceRows(out.costs, duals, out.labels, out.gaps, out.sizes);
     sumClusters(rows, weight, out.labels, nThreads, out.clusters);
     return sums;
 }
@@ -434,10 +434,10 @@ PricedSums priceAndSum(const SparseRows<Value, Index>& rows, const double* weigh
 template <typename Value>
 void measureNearest(const DenseRows<Value>& rows, const Points& centers, std::size_t nThreads,
                     std::int32_t* labels, double* distances) {
-    const Chunks chunks{rows.nRows, chunkRows};
+    const Chunks chunks{rows.nRows};
     const auto screen = screenFor(centers, rows.nRows);
     std::vector nearest(chunks.workers(nThreads),
-                        NearestCenters<Value>(rows, nullptr, centers, screen.get(), chunkRows));
+                        NearestCenters<Value>(rows, nullptr, centers, screen.get(), rowsPerChunk));
     forEachChunk(chunks, nearest.size(), [&](std::size_t worker, std::size_t chunk) {
         nearest[worker].label(chunks.rows(chunk), labels, distances);
     });
@@ -447,7 +447,7 @@ template <typename Value, typename Index>
 void measureNearest(const SparseRows<Value, Index>& rows, const Points& centers, std::size_t nThreads,
                     std::int32_t* labels, double* distances) {
     const PackedPoints packed(centers.values, centers.nRows, centers.nColumns);
-    const Chunks chunks{rows.nRows, chunkRows};
+    const Chunks chunks{rows.nRows};
     std::vector<SparseCosts<Value, Index>> workers(chunks.workers(nThreads),
                                                    SparseCosts<Value, Index>(rows, packed));
     std::vector<std::vector<double>> costs(workers.size(), std::vector<double>(centers.nRows));
@@ -464,7 +464,7 @@ void measureNearest(const SparseRows<Value, Index>& rows, const Points& centers,
 
 template <typename Value>
 void measure(const DenseRows<Value>& rows, const Points& points, std::size_t nThreads, double* distances) {
-    const Chunks chunks{rows.nRows, chunkRows};
+    const Chunks chunks{rows.nRows};
     const std::size_t nWorkers = chunks.workers(nThreads);
     std::vector<AlignedDoubles> tiles(nWorkers, AlignedDoubles(tileWidth * rows.nColumns));
     forEachChunk(chunks, nWorkers, [&](std::size_t worker, std::size_t chunk) {
@@ -482,7 +482,7 @@ template <typename Value, typename Index>
 void measure(const SparseRows<Value, Index>& rows, const Points& points, std::size_t nThreads,
              double* distances) {
     const PackedPoints packed(points.values, points.nRows, points.nColumns);
-    const Chunks chunks{rows.nRows, chunkRows};
+    const Chunks chunks{rows.nRows};
     const std::size_t nWorkers = chunks.workers(nThreads);
     std::vector<SparseCosts<Value, Index>> workers(nWorkers, SparseCosts<Value, Index>(rows, packed));
     std::vector<std::vector<double>> costs(nWorkers, std::vector<double>(points.nRows));
@@ -497,15 +497,12 @@ void measure(const SparseRows<Value, Index>& rows, const Points& points, std::si
 }
 
 template <typename Value> class DenseCosts final : public CostSource {
-    // Scores are off by an error at most, so is the limit; as much again leaves something to know.
-    static constexpr double roundingReach = 4.0;
-
 public:
     DenseCosts(const DenseRows<Value>& rows, const double* weight, const Points& centers,
                std::size_t nWorkers)
         : CostSource(rows.nRows, centers.nRows), rows_(rows), weight_(weight), centers_(centers),
           packed_(centers.values, centers.nRows, centers.nColumns),
-          // Prices would weigh differently for rows of different weight.
+          // Duals would weigh differently for rows of different weight.
           screen_(weight == nullptr ? screenFor(centers, rows.nRows) : nullptr),
           workers_(nWorkers, Worker(rows.nColumns, screen_.get())) {}
 
@@ -522,8 +519,8 @@ public:
     }
 
     bool makesShortlists() const override { return screen_ != nullptr; }
-    void setPrices(std::span<const double> prices, double reach) override {
-        screen_->setPrices(prices);
+    void setDuals(std::span<const double> duals, double reach) override {
+        screen_->setDuals(duals);
         reach_ = screen_->scoreOf(reach);
     }
 
@@ -540,10 +537,10 @@ public:
             double* costs = own.costs.data() + n * nClusters();
             float limit = 0.0F;
             const double error = screen_->error(squares[n]);
-            // Beyond what rounding may hide, so that a list never ends before its cheapest cluster is
-            // certain.
+            // Two scores are off by an error each, so the order of two centers is certain beyond twice the
+            // error. Twice that again, so that a list never ends before its cheapest cluster is certain.
             const std::size_t count = screen_->keepLeast(own.scores.data() + n * screen_->nScores(),
-                                                         reach_ + roundingReach * error, kept, limit);
+                                                         reach_ + 4.0 * error, kept, limit);
             std::copy_n(values(rows[n]), rows_.nColumns, own.rows.data());
             distancesToSome(own.rows.data(), centers_.values, rows_.nColumns, kept, count, costs);
             const double beyond = static_cast<double>(limit) - error;
@@ -638,14 +635,14 @@ double nearestPass(const Rows& rows, const double* weight, const Points& centers
 
 template <typename Rows>
 PricedSums pricedPass(const Rows& rows, const double* weight, const Points& centers,
-                      std::span<const double> prices, std::size_t nThreads, const PricedPass& out) {
-    assert(rows.nColumns == centers.nColumns && centers.nRows > 0 && prices.size() == centers.nRows);
+                      std::span<const double> duals, std::size_t nThreads, const PricedPass& out) {
+    assert(rows.nColumns == centers.nColumns && centers.nRows > 0 && duals.size() == centers.nRows);
     assert(out.labels.size() == rows.nRows && out.gaps.size() == rows.nRows);
     assert(out.costs.size() == rows.nRows * centers.nRows && out.sizes.size() == centers.nRows);
     std::ranges::fill(out.sizes, 0);
     std::fill_n(out.clusters.sums, out.clusters.nClusters * out.clusters.nColumns, 0.0);
     std::fill_n(out.clusters.weight, out.clusters.nClusters, 0.0);
-    return priceAndSum(rows, weight, centers, prices, nThreads, out);
+    return priceAndSum(rows, weight, centers, duals, nThreads, out);
 }
 
 template <typename Rows>

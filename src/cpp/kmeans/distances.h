@@ -45,11 +45,11 @@ struct PricedPass {
     ClusterSums clusters;
 };
 
-// Costs, cheapest clusters at prices and sums of these clusters in one sweep: dense rows come from memory
+// Costs, cheapest clusters at duals and sums of these clusters in one sweep: dense rows come from memory
 // once. Equals `blockCosts`, `priceRows` and `sumClusters`, but for the order in which costs are added up.
 template <typename Rows>
 transport::PricedSums pricedPass(const Rows& rows, const double* weight, const Points& centers,
-                                 std::span<const double> prices, std::size_t nThreads, const PricedPass& out);
+                                 std::span<const double> duals, std::size_t nThreads, const PricedPass& out);
 
 // Label of the first nearest center of each row, and the squared distance to it.
 template <typename Rows>

@@ -12,8 +12,6 @@ namespace konstrain::kmeans {
 
 namespace {
 
-constexpr std::size_t chunkRows = 2048;
-
 // Squared distances of dense rows; `buffer_` holds a row of floats as doubles.
 template <typename Value> class DenseSquares {
 public:
@@ -81,7 +79,7 @@ template <typename Rows>
 double ownCosts(const Rows& rows, const double* weight, std::span<const std::int32_t> labels,
                 const DenseRows<double>& centers, std::size_t nThreads) {
     assert(labels.size() == rows.nRows);
-    const Chunks chunks{rows.nRows, chunkRows};
+    const Chunks chunks{rows.nRows};
     const std::size_t nWorkers = chunks.workers(nThreads);
     std::vector squares(nWorkers, squaresOf(rows, centers));
     std::vector<double> costs(chunks.count());

@@ -6,11 +6,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "hardware.h"
+
 namespace konstrain::kmeans {
 
 // Points packed side by side, one column after the other: a kernel reads the same column of `tileWidth`
-// points as vectors. 16 doubles are two registers of the widest vector unit.
-inline constexpr std::size_t tileWidth = 16;
+// points as vectors. Two registers of the widest vector unit hide the latency of one fused multiply-add.
+inline constexpr std::size_t tileWidth = laneCount * 2;
 
 constexpr std::size_t tileCount(std::size_t nPoints) {
     return (nPoints + tileWidth - 1) / tileWidth;
@@ -24,8 +26,8 @@ public:
     const double* data() const { return lines_.empty() ? nullptr : lines_.front().values; }
 
 private:
-    static constexpr std::size_t lineSize = 8;
-    struct alignas(64) Line {
+    static constexpr std::size_t lineSize = cacheLine / sizeof(double);
+    struct alignas(cacheLine) Line {
         double values[lineSize] = {};
     };
     std::vector<Line> lines_;
@@ -47,7 +49,7 @@ void packTile(const Value* points, std::size_t nPoints, std::size_t nColumns, do
 // Asks for memory ahead of time. The sweeps read and write in bursts between which they compute, too short
 // for the machine to foresee the next one.
 template <typename Value> void prefetch(std::span<Value> values) {
-    constexpr std::size_t line = 64 / sizeof(Value);
+    constexpr std::size_t line = cacheLine / sizeof(Value);
     for (std::size_t i = 0; i < values.size(); i += line)
         __builtin_prefetch(values.data() + i, std::is_const_v<Value> ? 0 : 1);
 }

@@ -24,17 +24,18 @@ const auto scoresUpTo = KONSTRAIN_PICK(scoresUpTo);
 template <typename Value> const auto shiftRow = KONSTRAIN_PICK(shiftRow<Value>);
 
 constexpr float infiniteScore = std::numeric_limits<float>::infinity();
-// Half a unit in the last place of a float, and a bound on that of a double with room to spare.
-constexpr double floatRounding = 0x1p-24;
-constexpr double doubleRounding = 0x1p-50;
-// Roundings of a score beyond those of its sum: of its parts, of what it is compared with.
-constexpr double extraRoundings = 12.0;
-// Products that are too small for single precision may be lost, all columns of a score together.
-constexpr double lost = 1e-30;
-// More scores than this are not kept, but those up to the second-least one of the lane that comes here when
-// lanes are sorted by it: about 22 of them, and never fewer than 14.
-constexpr std::size_t mostKept = 24;
-constexpr std::int32_t limitingLane = 6;
+// Half a unit in the last place of a float, and a generous bound on that of a double.
+constexpr double floatRounding = std::numeric_limits<float>::epsilon() / 2;
+constexpr double doubleRounding = std::numeric_limits<double>::epsilon() * 4;
+
+struct Params {
+    // Centers kept for a row; larger: more distances in double precision per row.
+    std::size_t maxKept = 24;
+    // Where more are within reach, those are kept up to the second-least score of the lane that comes here
+    // when lanes are sorted by it. At 6 of 16 these are about 22, never fewer than 14; larger: more.
+    std::int32_t limitingLane = 6;
+};
+constexpr Params params;
 
 std::size_t roundUp(std::size_t count, std::size_t unit) {
     return (count + unit - 1) / unit * unit;
@@ -65,14 +66,14 @@ ScreenedCenters::ScreenedCenters(const DenseRows<double>& centers)
         for (std::size_t f = 0; f != d; ++f)
             tiles_[(j / screenTile * d + f) * screenTile + j % screenTile] = point[f];
     }
-    setPrices({});
+    setDuals({});
 }
 
-void ScreenedCenters::setPrices(std::span<const double> prices) {
+void ScreenedCenters::setDuals(std::span<const double> duals) {
     largestOffset_ = 0.0;
     for (std::size_t j = 0; j != halfSquares_.size(); ++j) {
-        const double price = prices.empty() ? 0.0 : prices[j];
-        const double offset = halfSquares_[j] + 0.5 * price * scale_ * scale_;
+        const double dual = duals.empty() ? 0.0 : duals[j];
+        const double offset = halfSquares_[j] + 0.5 * dual * scale_ * scale_;
         largestOffset_ = std::max(largestOffset_, std::abs(offset));
         offsets_[j] = static_cast<float>(offset);
     }
@@ -82,12 +83,17 @@ template <typename Value> double ScreenedCenters::shift(const Value* row, float*
     return shiftRow<Value>(row, middle_.data(), scale_, nColumns(), to);
 }
 
+// Standard error analysis of an inner product (Higham 2002, section 3.1): n roundings of relative size u in a
+// sum whose terms add up to at most S in magnitude leave an error of about n u S. Here S is at most the
+// largest offset plus |x| |c| by Cauchy and Schwarz; the shift to the middle is rounded in double precision.
 double ScreenedCenters::error(double square) const {
     const double length = std::sqrt(square);
-    const double roundings = static_cast<double>(nColumns()) + extraRoundings;
+    // d products and sums, and a dozen operations beside them: of the parts of a score, of the offset, and of
+    // what the score is compared with.
+    const double roundings = static_cast<double>(nColumns()) + 12.0;
     return roundings * (floatRounding * (largestOffset_ + length * longest_) +
                         doubleRounding * (length + longest_) * (length + longest_)) +
-           lost;
+           static_cast<double>(std::numeric_limits<float>::min()) * roundings; // products that underflow
 }
 
 void ScreenedCenters::twoNearest(const float* tile, float* first, float* second,
@@ -102,15 +108,18 @@ void ScreenedCenters::score(const float* rows, std::size_t nRows, float* scores)
                   scores + first, nScores());
 }
 
+// Any limit is valid, because the caller gets a bound for what lies above it. The second limit is found
+// without sorting: lanes of a register hold the two least scores of every sixteenth center, and the lane of
+// rank r by its second-least score has at least 2 r + 2 scores at or below it among the lanes up to its own.
 std::size_t ScreenedCenters::keepLeast(const float* scores, double reach, std::int32_t* kept,
                                        float& limit) const {
-    std::size_t count = mostKept + 1;
+    std::size_t count = params.maxKept + 1;
     limit = leastScore(scores, nScores()) + static_cast<float>(reach);
     if (limit < infiniteScore)
         count = scoresUpTo(scores, nScores(), limit, kept);
-    if (count <= mostKept)
+    if (count <= params.maxKept)
         return count;
-    limit = limitOfLanes(scores, nScores(), limitingLane);
+    limit = limitOfLanes(scores, nScores(), params.limitingLane);
     // Not a number, or infinite: nothing is known.
     return limit < infiniteScore ? scoresUpTo(scores, nScores(), limit, kept) : 0;
 }

@@ -10,7 +10,7 @@
 namespace konstrain::kmeans {
 
 // The bounds of a step, and when it is to end.
-struct SizedQuestion {
+struct SizedProblem {
     std::span<const std::int64_t> lower;
     std::span<const std::int64_t> upper;
     std::size_t nThreads;
@@ -25,13 +25,14 @@ struct SweptCosts {
     bool areWritten = false;
 };
 
-// One assignment step under sizes from the prices of a similar one: `solveTransport` at the costs of
-// `blockCosts`, and `sumClusters` of its labels. Rows of which it is known that they stay where they are, are
-// not looked at, and no costs are written where that leaves few of them. Else most rows are where they belong
-// at these prices, and nothing but costs of the few others is looked at after the first sweep.
+// One assignment step under sizes from the duals of a similar one: `solveTransport` at the costs of
+// `blockCosts`, and `sumClusters` of its labels. Rows whose bounds in
+// `watched` prove that they keep their cluster are left out, and no costs are written where that leaves few
+// rows. Otherwise one sweep over all rows finds most of them in their final cluster at these duals, and only
+// costs of the few others are read after it.
 template <typename Rows>
 transport::TransportResult sizedStep(const Rows& rows, const double* weight, const Points& centers,
-                                     const SizedQuestion& question, std::span<double> prices,
+                                     const SizedProblem& problem, std::span<double> duals,
                                      WatchedRows& watched, SweptCosts& swept, std::span<std::int32_t> labels,
                                      ClusterSums clusters);
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "infinity.h"
 #include "multiversion.h"
 #include "priced_rows.h"
+#include "tolerances.h"
 
 namespace konstrain::kmeans {
 
@@ -15,16 +17,15 @@ using namespace transport;
 
 namespace {
 
-// Bounds are learned from a sweep in which no more than one row in so many changed its cluster.
-constexpr std::size_t rowsPerChanged = 20;
-// Rounding to floats, and of a few operations on doubles, never takes more than this part of a number.
-constexpr double roundingShare = 1e-6;
-// Sweeps that are let go by after bounds were given up double so often.
-constexpr std::size_t mostGivenUp = 3;
-// A rise of prices counts so much less in every step after it.
-constexpr double lastingShare = 0.5;
-// Where less than this part of all rows' squares is left as their cost, the difference has lost digits.
-constexpr double leastLeft = 1e-3;
+struct Params {
+    // Duals are expected to move apart by this many times what they did in the last steps, whose moves count
+    // less by this factor in every step after them; larger: more rows are open, and steps are repeated less.
+    double margin = 2.0;
+};
+constexpr Params params;
+
+// Rounding to floats, and of a few operations on doubles, never takes more than this share of a number.
+constexpr double roundingShare = std::numeric_limits<float>::epsilon() * 8;
 
 float below(double value) {
     return static_cast<float>(value - roundingShare * std::abs(value));
@@ -40,7 +41,7 @@ float above(double value) {
 struct Loss {
     double perDistance = 0.0;
     double always = -infinity;
-    double byPrices = 0.0;
+    double byDuals = 0.0;
     double ownMove = 0.0;
 };
 
@@ -52,13 +53,17 @@ void widen(std::span<const Loss> losses, std::span<const std::int32_t> labels, c
         const Loss& loss = losses[static_cast<std::size_t>(labels[row])];
         const double w = weightOf(weight, row);
         const double radius = radii[row];
-        const double lost = w * (loss.perDistance * radius + loss.always) + loss.byPrices;
+        const double lost = w * (loss.perDistance * radius + loss.always) + loss.byDuals;
         const double gap = gaps[row] - lost;
         gaps[row] = static_cast<float>(gap - roundingShare * (std::abs(gap) + std::abs(lost)));
         radii[row] = static_cast<float>((radius + loss.ownMove) * (1.0 + roundingShare));
     }
 }
 
+// Cauchy and Schwarz bound the first term below by 2 |x - c_a| |d_j - d_a|; the others are the same for all
+// rows of a cluster. So one loss per cluster, a factor for the row's radius and a constant, serves all its
+// rows.
+//
 // With a row x in cluster a, old centers c and their moves d, the difference between |x - c_j|^2 and |x -
 // c_a|^2 changes by -2 (x - c_a)(d_j - d_a) + 2 (c_j - c_a) d_j + |d_j|^2 - |d_a|^2.
 Loss lossIn(std::size_t cluster, const Points& old, std::span<const double> moves) {
@@ -88,7 +93,8 @@ Loss lossIn(std::size_t cluster, const Points& old, std::span<const double> move
     return loss;
 }
 
-// How much each price rose against the one that rose least: so much dearer has its cluster become at most.
+// How much each dual rose against the one that rose least. Only differences between duals matter to a row,
+// so its cluster has become more expensive by no more than this, compared with any other.
 std::vector<double> rises(std::span<const double> before, std::span<const double> after) {
     std::vector<double> rise(after.size());
     for (std::size_t j = 0; j != after.size(); ++j)
@@ -102,10 +108,10 @@ std::vector<double> rises(std::span<const double> before, std::span<const double
 } // namespace
 
 void WatchedRows::take(std::span<const double> costs, double cost, const double* weight,
-                       const Points& centers, std::span<const double> before, std::span<const double> prices,
+                       const Points& centers, std::span<const double> before, std::span<const double> duals,
                        std::span<const std::int32_t> labels, ClusterSums clusters) {
     const std::size_t nRows = labels.size();
-    const std::size_t k = prices.size();
+    const std::size_t k = duals.size();
     std::size_t nChanged = labels_.size() == nRows ? 0 : nRows;
     for (std::size_t row = 0; row != labels_.size() && nChanged < nRows; ++row)
         nChanged += labels_[row] != labels[row] ? 1U : 0U;
@@ -115,12 +121,12 @@ void WatchedRows::take(std::span<const double> costs, double cost, const double*
         --nToSkip_;
         return;
     }
-    if (nChanged > nRows / rowsPerChanged || k < 2)
+    if (nChanged > nRows / rowsPerChange || k < 2)
         return;
     nColumns_ = centers.nColumns;
     centers_.assign(centers.values, centers.values + k * nColumns_);
-    prices_.assign(prices.begin(), prices.end());
-    usualRise_ = std::ranges::max(rises(before, prices));
+    duals_.assign(duals.begin(), duals.end());
+    usualRise_ = std::ranges::max(rises(before, duals));
 
     gaps_.resize(nRows);
     radii_.resize(nRows);
@@ -148,47 +154,50 @@ void WatchedRows::take(std::span<const double> costs, double cost, const double*
 
 void WatchedRows::giveUp() {
     gaps_.clear();
-    nGivenUp_ = std::min(nGivenUp_ + 1, mostGivenUp);
-    nToSkip_ = (std::size_t{1} << nGivenUp_) - 1;
+    nToSkip_ = nLastSkipped_ = 2 * nLastSkipped_ + 1;
 }
 
-// Labels of rows with their costs at the centers; gaps are those at the prices.
+// Labels of rows with their costs at the centers; gaps are those at the duals.
 void WatchedRows::takeRows(std::span<const std::int32_t> rows, std::span<const double> costs,
                            const double* weight, std::span<const std::int32_t> labels) {
-    const std::size_t k = prices_.size();
+    const std::size_t k = duals_.size();
     std::vector<std::int32_t> cheapest(rows.size());
     std::vector<float> gaps(rows.size());
     std::vector<std::int64_t> ignored(k);
-    priceRows(costs, prices_, cheapest, gaps, ignored);
+    priceRows(costs, duals_, cheapest, gaps, ignored);
     for (std::size_t n = 0; n != rows.size(); ++n) {
         const auto row = static_cast<std::size_t>(rows[n]);
         const double w = weightOf(weight, row);
         const auto label = static_cast<std::size_t>(labels[n]);
         labels_[row] = labels[n];
-        // What is still to be taken off all rows of the cluster is none of this row's.
+        // What is still to be taken off all rows of the cluster does not concern this row.
         const double gap = cheapest[n] == labels[n] ? static_cast<double>(gaps[n]) : 0.0;
         gaps_[row] = below(gap + risen_[label]);
         radii_[row] = w > 0.0 ? above(std::sqrt(costs[n * k + label] / w)) : 0.0F;
     }
 }
 
-void WatchedRows::moveTo(const double* weight, const Points& centers, std::span<const double> prices) {
-    assert(isActive() && centers.nColumns == nColumns_ && centers.nRows == prices_.size());
-    const std::size_t k = prices.size();
+void WatchedRows::moveTo(const double* weight, const Points& centers, std::span<const double> duals) {
+    assert(isActive() && centers.nColumns == nColumns_ && centers.nRows == duals_.size());
+    const std::size_t k = duals.size();
     std::vector<double> moves(k * nColumns_);
     for (std::size_t i = 0; i != moves.size(); ++i)
         moves[i] = centers.values[i] - centers_[i];
     const Points old{centers_.data(), k, nColumns_};
-    const std::vector<double> rise = rises(prices_, prices);
+    const std::vector<double> rise = rises(duals_, duals);
     std::vector<Loss> losses(k);
     for (std::size_t j = 0; j != k; ++j) {
         losses[j] = lossIn(j, old, moves);
-        losses[j].byPrices = risen_[j] + rise[j];
+        losses[j].byDuals = risen_[j] + rise[j];
     }
     widen(losses, labels_, weight, gaps_, radii_);
     std::ranges::fill(risen_, 0.0);
     centers_.assign(centers.values, centers.values + k * nColumns_);
-    prices_.assign(prices.begin(), prices.end());
+    duals_.assign(duals.begin(), duals.end());
+}
+
+double WatchedRows::margin() const {
+    return params.margin * usualRise_;
 }
 
 std::vector<std::int32_t> WatchedRows::rowsWithin(double margin) const {
@@ -199,7 +208,7 @@ std::vector<std::int32_t> WatchedRows::rowsWithin(double margin) const {
     std::size_t count = 0;
     for (std::size_t row = 0; row != gaps_.size(); ++row) {
         rows[count] = static_cast<std::int32_t>(row);
-        // Gaps too large for a float may have become no number: such a row is looked at.
+        // Gaps too large for a float may have become no number: such a row is open.
         count += gaps_[row] > limits[static_cast<std::size_t>(labels_[row])] ? 0U : 1U;
     }
     rows.resize(count);
@@ -207,15 +216,15 @@ std::vector<std::int32_t> WatchedRows::rowsWithin(double margin) const {
     return rows;
 }
 
-// A cluster of which no row may change would look as if its bounds could not bind, and lose its price.
+// Without an open row, the bounds of a cluster could not bind in the problem of the open rows, and its dual
+// would be dropped there.
 void WatchedRows::addFirstOfOthers(std::vector<std::int32_t>& rows) const {
-    constexpr std::int32_t none = -1;
-    std::vector<char> isThere(prices_.size(), 0);
+    std::vector<char> isThere(duals_.size(), 0);
     for (const std::int32_t row : rows)
         isThere[static_cast<std::size_t>(labels_[static_cast<std::size_t>(row)])] = 1;
     if (std::ranges::count(isThere, 0) == 0)
         return;
-    std::vector<std::int32_t> first(prices_.size(), none);
+    std::vector<std::int32_t> first(duals_.size(), none);
     for (std::size_t row = 0; row != gaps_.size(); ++row) {
         const auto j = static_cast<std::size_t>(labels_[row]);
         if (isThere[j] == 0 && (first[j] == none || gaps_[row] < gaps_[static_cast<std::size_t>(first[j])]))
@@ -226,18 +235,18 @@ void WatchedRows::addFirstOfOthers(std::vector<std::int32_t>& rows) const {
             rows.push_back(row);
 }
 
-double WatchedRows::settle(std::span<const std::int32_t> rows, double margin, std::span<const double> costs,
-                           const double* weight, std::span<const double> prices,
+double WatchedRows::update(std::span<const std::int32_t> rows, double margin, std::span<const double> costs,
+                           const double* weight, std::span<const double> duals,
                            std::span<const std::int32_t> labels) {
-    const std::vector<double> rise = rises(prices_, prices);
+    const std::vector<double> rise = rises(duals_, duals);
     const double furthest = std::ranges::max(rise);
-    usualRise_ = std::max(furthest, lastingShare * usualRise_);
+    usualRise_ = std::max(furthest, usualRise_ / params.margin);
     for (std::size_t j = 0; j != rise.size(); ++j)
         risen_[j] += rise[j];
-    prices_.assign(prices.begin(), prices.end());
+    duals_.assign(duals.begin(), duals.end());
     takeRows(rows, costs, weight, labels);
     if (furthest <= margin) {
-        nGivenUp_ = 0;
+        nLastSkipped_ = 0;
         return 0.0;
     }
     double saved = 0.0;
@@ -247,10 +256,12 @@ double WatchedRows::settle(std::span<const std::int32_t> rows, double margin, st
     return saved;
 }
 
+// Huygens and Steiner: sum w |x - c|^2 = sum w |x - o|^2 + W |c - o|^2 - 2 (c - o) . sum w (x - o). The first
+// sum is a constant of the data, so the cost of all labels follows from the sums of the clusters in O(k d).
 // Sum over the clusters of what a moment about the origin has more than one about their centers.
 double WatchedRows::shiftedSquares() const {
     double sum = 0.0;
-    for (std::size_t j = 0; j != prices_.size(); ++j) {
+    for (std::size_t j = 0; j != duals_.size(); ++j) {
         const double weight = clusterWeights_[j];
         for (std::size_t f = 0; f != nColumns_; ++f) {
             const double center = centers_[j * nColumns_ + f] - origin_[f];
@@ -263,7 +274,7 @@ double WatchedRows::shiftedSquares() const {
 
 double WatchedRows::cost() const {
     const double cost = moment_ + shiftedSquares();
-    return cost >= leastLeft * largest_ ? cost : -1.0;
+    return cost >= tolerances::cancellation * largest_ ? cost : -1.0;
 }
 
 } // namespace konstrain::kmeans

@@ -9,6 +9,11 @@ namespace konstrain::link_metrics {
 
 namespace {
 
+// Bregman projections of information-theoretic metric learning (Davis et al. 2007, Algorithm 1): each link is
+// a linear inequality on M, and the metric nearest to the prior in the LogDet divergence is found by
+// projecting onto one after the other, with a multiplier per link that lets a projection take back what it
+// added. A projection is a rank-one update M + b (M v)(M v)', O(d^2), and keeps M positive definite: 1 - b
+// v'Mv stays positive because the step never exceeds what brings v'Mv to its goal.
 class Projections {
 public:
     Projections(std::span<double> metric, const LengthGoals& goals)

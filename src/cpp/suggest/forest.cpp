@@ -115,6 +115,8 @@ private:
                            [&](std::size_t row) { return data_.classes[row] == group; });
     }
 
+    // Random forests (Breiman 2001): the best split over a random subset of about sqrt(d) features, and over
+    // more of them while none of these can split. The swap is one step of a Fisher-Yates shuffle.
     Split bestSplit(const Part& part) {
         const auto nTried = static_cast<std::size_t>(std::sqrt(static_cast<double>(features_.size())));
         Split best;
@@ -125,6 +127,8 @@ private:
         return best;
     }
 
+    // One sort, then a sweep over all thresholds: moving a row from right to left changes the sums of squares
+    // by constants, so each threshold costs O(1). Lower Gini impurity means a larger sum of purities.
     void tryFeature(const Part& part, std::size_t feature, Split& best) {
         sorted_.clear();
         left_.clear();

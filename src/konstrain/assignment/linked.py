@@ -98,7 +98,7 @@ def solve_linked(problem: AssignmentProblem, budget: Budget) -> LinkedAnswer:
         if not still_open:
             break
         for index, component in enumerate(still_open):
-            search.settle(index, *_settle(component, problem.n_clusters, budget))
+            search.close(index, *_settle(component, problem.n_clusters, budget))
         search.run()
     cost = search.cost
     return LinkedAnswer(search.labels, cost, cost - search.doubt, search.slack)

@@ -194,7 +194,7 @@ def _kernel(
             return labels, prices, cost, bound, True
         if budget.expired():
             return labels, prices, problem.cost_of(labels), bound, False
-    return _core.transport(problem.costs, lower, upper, first, time_limit=budget.remaining(), trust_prices=warm)
+    return _core.transport(problem.costs, lower, upper, first, time_limit=budget.remaining(), trust_duals=warm)
 
 
 def _is_proof(problem: AssignmentProblem, cost: float, bound: float, price_scale: float) -> bool:

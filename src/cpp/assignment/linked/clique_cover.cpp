@@ -12,16 +12,15 @@ namespace konstrain::linked {
 
 namespace {
 
-// Members that all maximal cliques may have together: as a multiple of the links, and in any case. On the
-// conflicts of real classes they have three or four times as many as there are links.
-constexpr std::size_t mostMembersPerLink = 10;
-constexpr std::size_t mostMembers = 30'000;
+// Members that all maximal cliques may have together; larger: tighter bounds from more cliques, slower steps.
+// On the conflicts of real classes they have three or four members per link.
+constexpr std::size_t maxMembers = 30'000;
 
 class Cover {
 public:
     explicit Cover(const Potts& potts)
         : potts_(potts), n_(potts.nNodes()), linked_(n_ * n_, 0), covered_(n_ * n_, 0) {
-        for (const Link& link : potts.links())
+        for (const PottsLink& link : potts.links())
             mark(linked_, static_cast<std::size_t>(link.first), static_cast<std::size_t>(link.second));
     }
 
@@ -78,9 +77,10 @@ private:
 
 } // namespace
 
+// All maximal cliques give the tightest bound, but there may be exponentially many (3^(n/3), Moon and Moser
+// 1965). A cover in which every link is in some clique is still valid: it only bounds less.
 std::vector<std::vector<std::int32_t>> coverByCliques(const Potts& potts) {
-    std::vector<std::vector<std::int32_t>> all =
-        maximalCliques(potts, std::min(mostMembers, mostMembersPerLink * potts.links().size()));
+    std::vector<std::vector<std::int32_t>> all = maximalCliques(potts, maxMembers);
     return all.empty() ? Cover(potts).run() : std::move(all);
 }
 

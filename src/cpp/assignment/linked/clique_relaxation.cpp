@@ -7,12 +7,13 @@
 
 #include "clique_cover.h"
 #include "infinity.h"
+#include "tolerances.h"
 
 namespace konstrain::linked {
 
 namespace {
 
-// Step lengths of Barahona and Anbil's volume algorithm (2000): every step starts at the best prices so far
+// Step lengths of Barahona and Anbil's volume algorithm (2000): every step starts at the best duals so far
 // and follows the average of the directions seen, recent ones counting more. The factors by which the length
 // grows and shrinks are theirs; they wait for 20 failures, but make thousands of steps where we make at most
 // hundreds.
@@ -41,15 +42,15 @@ public:
         return length_ * (goal - bound) / norm;
     }
 
-    // Whether a direction of this squared length is more than rounding; else the prices are best.
-    static bool leads(double norm) { return norm > 1e-14; }
+    // Whether a direction of this squared length is more than rounding; else the duals are best.
+    static bool leads(double norm) { return norm > tolerances::direction; }
 
 private:
-    static constexpr int patience = 5;
-    static constexpr double growth = 1.1;
-    static constexpr double longest = 2.0; // beyond this no step is sure to come nearer to the best prices
-    static constexpr double shrinkage = 0.66;
-    static constexpr double aim = 0.05;
+    static constexpr int patience = 5;        // failures before the length shrinks; larger: longer steps
+    static constexpr double growth = 1.1;     // fact: as printed by Barahona and Anbil
+    static constexpr double shrinkage = 0.66; // fact: as printed there
+    static constexpr double aim = 0.05;       // fact: as printed there
+    static constexpr double longest = 2.0;    // fact: beyond it no step is sure to come nearer (Polyak 1969)
 
     double length_;
     int failures_ = 0;
@@ -66,27 +67,37 @@ CliqueRelaxation::CliqueRelaxation(const Potts& potts)
         members_.insert(members_.end(), clique.begin(), clique.end());
         start_.push_back(members_.size());
     }
-    prices_.assign(cliques.size() * nColours_, 0.0);
+    duals_.assign(cliques.size() * nColours_, 0.0);
     reduced_.resize(potts.nNodes() * nColours_);
     for (std::size_t node = 0; node != potts.nNodes(); ++node)
         std::ranges::copy(potts.cost(node), reduced_.begin() + static_cast<std::ptrdiff_t>(node * nColours_));
 }
 
-// The prices while they move. Of all (clique, colour) pairs few matter: those with a price, and those that
+// Lagrangian relaxation of the clique rules: for every clique Q and colour c, at most one member takes c.
+// With duals p >= 0 the bound is
+//
+//     sum over nodes of min over c of (cost(c) + sum of p(Q, c) over its cliques Q) - sum of all p(Q, c),
+//
+// a concave function whose supergradient at (Q, c) is the number of members that choose c, less one. Rules
+// for cliques dominate those for single links: with x = 1/2 for two colours every link is kept, but a
+// triangle would hold three halves of a colour.
+//
+// The duals while they move. Of all (clique, colour) pairs few matter: those with a dual, and those that
 // more than one member wants. Only these are active, that is, looked at in a step.
 class CliqueRelaxation::Ascent {
 public:
     explicit Ascent(const CliqueRelaxation& at)
-        : at_(at), k_(at.nColours_), reduced_(at.reduced_), pairs_(at.prices_.size()),
+        : at_(at), k_(at.nColours_), reduced_(at.reduced_), pairs_(at.duals_.size()),
           chosen_(at.nodes_.size(), -1) {
         listCliques();
         for (std::size_t i = 0; i != pairs_.size(); ++i)
-            if (at.prices_[i] > 0.0) {
-                pairs_[i].price = pairs_[i].best = at.prices_[i];
+            if (at.duals_[i] > 0.0) {
+                pairs_[i].dual = pairs_[i].best = at.duals_[i];
                 activate(static_cast<std::uint32_t>(i));
             }
     }
 
+    // Evaluates the bound, O(nodes x colours + active pairs).
     // Lets every node choose its cheapest colour; returns the bound that follows.
     double choose() {
         double sum = at_.constant_;
@@ -101,7 +112,7 @@ public:
         }
         double paid = 0.0;
         for (const std::uint32_t i : active_)
-            paid += pairs_[i].price;
+            paid += pairs_[i].dual;
         return sum - paid;
     }
 
@@ -118,14 +129,14 @@ public:
         return along;
     }
 
-    // Takes the present prices as the best.
+    // Takes the present duals as the best.
     void keep(CliqueRelaxation& at) {
         for (const std::uint32_t i : active_)
-            at.prices_[i] = pairs_[i].best = pairs_[i].price;
+            at.duals_[i] = pairs_[i].best = pairs_[i].dual;
         at.reduced_ = reduced_;
     }
 
-    // Squared length of the direction at the best prices; forgets pairs that have no price and get none.
+    // Squared length of the direction at the best duals; forgets pairs that have no dual and get none.
     double norm() {
         double sum = 0.0;
         std::erase_if(active_, [&](std::uint32_t i) {
@@ -134,7 +145,7 @@ public:
                 sum += pair.direction * pair.direction;
                 return false;
             }
-            if (pair.price > 0.0)
+            if (pair.dual > 0.0)
                 return false;
             pair.direction = 0.0;
             pair.isActive = false;
@@ -143,15 +154,15 @@ public:
         return sum;
     }
 
-    // Steps from the best prices along the direction.
+    // Steps from the best duals along the direction.
     void move(double length) {
         for (const std::uint32_t i : active_) {
             Pair& pair = pairs_[i];
-            const double price = std::max(0.0, pair.best + length * pair.direction);
-            const double change = price - pair.price;
+            const double dual = std::max(0.0, pair.best + length * pair.direction);
+            const double change = dual - pair.dual;
             if (change == 0.0)
                 continue;
-            pair.price = price;
+            pair.dual = dual;
             const std::size_t clique = i / k_;
             const std::size_t colour = i % k_;
             for (std::size_t m = at_.start_[clique]; m != at_.start_[clique + 1]; ++m)
@@ -161,8 +172,8 @@ public:
 
 private:
     struct Pair {
-        double price = 0.0;
-        double best = 0.0; // its price at the best bound so far
+        double dual = 0.0;
+        double best = 0.0; // its dual at the best bound so far
         double direction = 0.0;
         std::int32_t wanted = 0; // members that choose the colour
         bool isActive = false;
@@ -248,8 +259,9 @@ bool CliqueRelaxation::forbidAllBut(const Potts& potts, std::size_t open, std::s
     return propagateForced(potts);
 }
 
-// Giving a colour to a node takes it away from the neighbours: those who would have chosen it pay for their
-// second choice.
+// Giving a colour to a node takes it away from its neighbours. In the relaxation all other terms of the bound
+// stay, so it rises by the node's own regret plus, for every neighbour whose cheapest colour this is, the
+// distance to its second choice. Each neighbour adds to one colour only, so no rise is counted twice.
 std::vector<double> CliqueRelaxation::lookAhead(const Potts& potts) const {
     std::vector<double> rise(reduced_.size());
     const std::vector<std::int32_t> position = positions(potts);
@@ -273,7 +285,7 @@ std::vector<double> CliqueRelaxation::lookAhead(const Potts& potts) const {
     return rise;
 }
 
-bool CliqueRelaxation::forbidDearer(const Potts& potts, double cutoff) {
+bool CliqueRelaxation::forbidAbove(const Potts& potts, double cutoff) {
     const std::vector<double> rise = lookAhead(potts);
     for (std::size_t open = 0; open != nodes_.size(); ++open)
         for (std::size_t colour = 0; colour != nColours_; ++colour)
@@ -300,6 +312,8 @@ bool CliqueRelaxation::propagate(const Potts& potts) {
     return propagateForced(potts);
 }
 
+// Unit propagation: a node with one colour left takes it from all its neighbours, which may leave some of
+// them with one. Every (node, colour) is forbidden at most once, so the loop ends.
 bool CliqueRelaxation::propagateForced(const Potts& potts) {
     const std::vector<std::int32_t> position = positions(potts);
     while (!forced_.empty()) {
@@ -332,7 +346,7 @@ Potts CliqueRelaxation::remainder(const Potts& potts) const {
     return left;
 }
 
-void CliqueRelaxation::settle(const Potts& potts) {
+void CliqueRelaxation::fix(const Potts& potts) {
     assert(forced_.empty());
     std::vector<std::int32_t> position(nodes_.size(), -1);
     std::vector<std::int32_t> left;
@@ -355,11 +369,11 @@ void CliqueRelaxation::settle(const Potts& potts) {
     shrinkCliques(position);
 }
 
-// Keeps the cliques among open nodes and adds their prices to the costs, which hold none.
+// Keeps the cliques among open nodes and adds their duals to the costs, which hold none.
 void CliqueRelaxation::shrinkCliques(std::span<const std::int32_t> position) {
     std::vector<std::size_t> start{0};
     std::vector<std::int32_t> members;
-    std::vector<double> prices;
+    std::vector<double> duals;
     for (std::size_t clique = 0; clique + 1 != start_.size(); ++clique) {
         for (std::size_t i = start_[clique]; i != start_[clique + 1]; ++i)
             if (position[static_cast<std::size_t>(members_[i])] >= 0)
@@ -369,21 +383,21 @@ void CliqueRelaxation::shrinkCliques(std::span<const std::int32_t> position) {
             continue;
         }
         for (std::size_t colour = 0; colour != nColours_; ++colour) {
-            // A colour that at most one member may take needs no price, and the bound rises without it.
+            // A colour that at most one member may take needs no dual, and the bound rises without it.
             const std::span fresh = std::span(members).subspan(start.back());
             const auto takers = std::ranges::count_if(fresh, [&](std::int32_t member) {
                 return reduced_[static_cast<std::size_t>(member) * nColours_ + colour] < infinity;
             });
-            const double price = takers > 1 ? prices_[clique * nColours_ + colour] : 0.0;
-            prices.push_back(price);
+            const double dual = takers > 1 ? duals_[clique * nColours_ + colour] : 0.0;
+            duals.push_back(dual);
             for (const std::int32_t member : fresh)
-                reduced_[static_cast<std::size_t>(member) * nColours_ + colour] += price;
+                reduced_[static_cast<std::size_t>(member) * nColours_ + colour] += dual;
         }
         start.push_back(members.size());
     }
     start_ = std::move(start);
     members_ = std::move(members);
-    prices_ = std::move(prices);
+    duals_ = std::move(duals);
 }
 
 } // namespace konstrain::linked

@@ -6,29 +6,27 @@
 
 #include "component_search.h"
 #include "kempe_chains.h"
+#include "tolerances.h"
 
 namespace konstrain::linked {
 
 namespace {
 
-// Price changes at the root, in rounds between which a colouring is tried, and at every other node.
-constexpr int rootRounds = 2;
-constexpr int rootSteps = 200;
-constexpr int nodeSteps = 70;
-// Length of the first steps, and how much of the direction is kept from one step to the next.
-constexpr double rootLength = 0.5;
-constexpr double rootMemory = 0.9;
-constexpr double nodeLength = 0.2;
-constexpr double nodeMemory = 0.9;
-// Branchings that the quick search gets to end a subtree. It is tried at every node while it ends at least
-// one subtree in so many tries, else at every sixteenth.
-constexpr std::size_t partBranchings = 20;
-constexpr std::size_t triesPerWin = 4;
-constexpr std::size_t tryPartsEvery = 16;
-// Depths between two attempts to complete a colouring.
-constexpr std::size_t completeEvery = 4;
-// Colourings that differ by less, relatively, cost the same: sums taken in another order.
-constexpr double sameTotal = 1e-10;
+struct Params {
+    // Changes of duals at the root and at every other node; larger: tighter bounds, fewer and slower nodes.
+    int rootSteps = 400;
+    int nodeSteps = 70;
+    // Length of the first steps, relative to the gap; larger: faster, and less steady.
+    double length = 0.3;
+    // Share of the direction that is kept from one step to the next; larger: steadier and slower.
+    double memory = 0.9;
+    // Branchings that the quick search gets to end a subtree; larger: it ends more of them, slower.
+    std::size_t quickBranchings = 20;
+    // Nodes per attempt to complete a colouring, and per attempt of the quick search where fewer than one in
+    // as many ended a subtree; larger: fewer attempts.
+    std::size_t nodesPerAttempt = 4;
+};
+constexpr Params params;
 
 // The open node to branch on: one that pulls many others along and has few colours left. (Scores by how much
 // the bound would rise at once, or by costs alone, make far larger trees.)
@@ -52,12 +50,12 @@ std::optional<std::size_t> branchingNode(const Potts& potts, const CliqueRelaxat
 } // namespace
 
 bool CliqueSearch::isClosed(double bound) const {
-    return value_ < infinity && bound >= value_ - sameTotal * std::abs(value_);
+    return value_ < infinity && bound >= value_ - tolerances::total * std::abs(value_);
 }
 
 void CliqueSearch::offer(std::span<const std::int32_t> colours) {
     std::vector<std::int32_t> better(colours.begin(), colours.end());
-    improveByChains(potts_, better, sameTotal);
+    improveByChains(potts_, better, tolerances::total);
     const double value = total(potts_, better);
     if (value < value_) {
         value_ = value;
@@ -83,7 +81,7 @@ void CliqueSearch::complete(const CliqueRelaxation& relaxation) {
 double CliqueSearch::solve(std::span<std::int32_t> colours) {
     CliqueRelaxation root(potts_);
     if (root.propagate(potts_)) {
-        root.settle(potts_);
+        root.fix(potts_);
         searchRoot(root);
     }
     std::ranges::copy(best_, colours.begin());
@@ -92,10 +90,8 @@ double CliqueSearch::solve(std::span<std::int32_t> colours) {
 
 void CliqueSearch::searchRoot(CliqueRelaxation& root) {
     complete(root);
-    for (int round = 0; round != rootRounds && !isClosed(root.bound()); ++round) {
-        root.raise(rootSteps, rootLength, rootMemory, value_, end_);
-        complete(root);
-    }
+    root.raise(params.rootSteps, params.length, params.memory, value_, end_);
+    complete(root);
     rootBound_ = root.bound();
     if (!isClosed(root.bound()))
         branch(root, 0);
@@ -107,10 +103,10 @@ void CliqueSearch::search(CliqueRelaxation& relaxation, std::size_t depth) {
         return;
     }
     --nodesLeft_;
-    relaxation.raise(nodeSteps, nodeLength, nodeMemory, value_, end_);
+    relaxation.raise(params.nodeSteps, params.length, params.memory, value_, end_);
     if (isClosed(relaxation.bound()))
         return;
-    if (depth % completeEvery == 1)
+    if (depth % params.nodesPerAttempt == 1)
         complete(relaxation);
     if (!isClosed(relaxation.bound()))
         branch(relaxation, depth);
@@ -120,14 +116,15 @@ void CliqueSearch::search(CliqueRelaxation& relaxation, std::size_t depth) {
 // search takes them one by one, where branching here would try all their combinations. False when it does not
 // get through.
 bool CliqueSearch::endByParts(const CliqueRelaxation& relaxation) {
-    if (value_ == infinity || (partTries_ > triesPerWin * (partWins_ + 1) && nodesLeft_ % tryPartsEvery != 0))
+    if (value_ == infinity ||
+        (partTries_ > params.nodesPerAttempt * (partWins_ + 1) && nodesLeft_ % params.nodesPerAttempt != 0))
         return false;
     ++partTries_;
     const Potts left = relaxation.remainder(potts_);
     std::vector<std::int32_t> colours = relaxation.colours();
     std::vector<std::int32_t> local(left.nNodes());
-    ComponentSearch quick(partBranchings);
-    const double cutoff = value_ - sameTotal * std::abs(value_) - relaxation.settledCost();
+    ComponentSearch quick(params.quickBranchings);
+    const double cutoff = value_ - tolerances::total * std::abs(value_) - relaxation.fixedCost();
     const double value = quick.solve(left, cutoff, local);
     if (quick.gaveUp())
         return false;
@@ -140,14 +137,17 @@ bool CliqueSearch::endByParts(const CliqueRelaxation& relaxation) {
     return true;
 }
 
+// Children in order of how much the bound rises at least: once that closes one of them, it closes all later
+// ones. Together with `forbidAbove` this leaves a node only colours that could still be part of a better
+// colouring, so the search is exact unless it runs out of nodes or time.
 void CliqueSearch::branch(CliqueRelaxation& relaxation, std::size_t depth) {
-    if (value_ < infinity && !relaxation.forbidDearer(potts_, value_))
+    if (value_ < infinity && !relaxation.forbidAbove(potts_, value_))
         return;
     if (endByParts(relaxation))
         return;
     const auto open = branchingNode(potts_, relaxation);
     if (!open) { // every node has one colour left
-        relaxation.settle(potts_);
+        relaxation.fix(potts_);
         offer(relaxation.colours());
         return;
     }
@@ -163,7 +163,7 @@ void CliqueSearch::branch(CliqueRelaxation& relaxation, std::size_t depth) {
             return;
         CliqueRelaxation child = relaxation;
         if (child.forbidAllBut(potts_, *open, colour)) {
-            child.settle(potts_);
+            child.fix(potts_);
             search(child, depth + 1);
         }
         if (gaveUp_)

@@ -12,7 +12,7 @@
 namespace konstrain::linked {
 
 // Exact search for the best colouring where dense hard links make single links weak evidence: depth first,
-// with prices of cliques for bounds. A branching costs half a millisecond, many times what one of
+// with duals of cliques for bounds. A branching costs half a millisecond, many times what one of
 // `ComponentSearch` does, and prunes where that one does not.
 class CliqueSearch {
 public:

@@ -8,13 +8,17 @@ namespace konstrain::linked {
 
 namespace {
 
+// Least fixed point by a queue. Sets of needed colours only grow, and with them what a node would pay for
+// escaping, so a node is examined again at most once per colour that a neighbour gained: the work is bounded
+// by links times colours squared, and in practice few nodes ever get a second colour.
 class Closure {
 public:
     explicit Closure(const Potts& potts)
         : potts_(potts), k_(potts.nColours()), needed_(potts.nNodes() * k_, 0), size_(potts.nNodes(), 0),
           only_(potts.nNodes(), 0), escape_(potts.nNodes(), 0), together_(potts.nNodes() * k_, 0.0),
-          queued_(potts.nNodes(), 0), hasAttraction_(std::ranges::any_of(
-                                          potts.links(), [](const Link& link) { return link.weight < 0; })) {}
+          queued_(potts.nNodes(), 0),
+          hasAttraction_(
+              std::ranges::any_of(potts.links(), [](const PottsLink& link) { return link.weight < 0; })) {}
 
     // One flag per (node, colour), row-major.
     std::vector<char> run() {
@@ -39,7 +43,8 @@ private:
             const auto other = static_cast<std::size_t>(neighbour.node);
             if (neighbour.weight > 0)
                 together_[other * k_ + colour] += neighbour.weight;
-            // Prices only rise, so a neighbour has to look again only when its present escape got dearer.
+            // Duals only rise, so a neighbour is examined again only when its present escape became more
+            // expensive.
             if (!queued_[other] && (neighbour.weight < 0 || colour == escape_[other])) {
                 queued_[other] = 1;
                 queue_.push_back(other);
@@ -49,24 +54,27 @@ private:
 
     // What node would pay at most for soft must-links if it escaped to colour.
     double apart(std::size_t node, std::size_t colour) const {
-        double price = 0.0;
+        double dual = 0.0;
         if (!hasAttraction_)
-            return price;
+            return dual;
         for (const Neighbour& neighbour : potts_.neighbours(node)) {
             const auto other = static_cast<std::size_t>(neighbour.node);
             if (neighbour.weight < 0 && !(size_[other] == 1 && only_[other] == colour))
-                price -= neighbour.weight;
+                dual -= neighbour.weight;
         }
-        return price;
+        return dual;
     }
 
+    // The escape of a node is its cheapest colour when every neighbour does its worst with the colours it
+    // keeps. Any colour that costs at least that much alone can be exchanged for the escape in an optimum,
+    // whatever the neighbours do, and without loss: only cheaper colours are needed.
     void grow(std::size_t node) {
         const auto cost = potts_.cost(node);
         double threshold = infinity;
         std::size_t escape = k_; // none: every colour is needed
         for (std::size_t colour = 0; colour != k_; ++colour) {
             const double atMost = cost[colour] + together_[node * k_ + colour];
-            // The must-link part is looked up only where it can matter.
+            // The must-link part is computed only where it can matter.
             if (atMost < threshold) {
                 const double total = atMost + apart(node, colour);
                 if (total < threshold) {
@@ -87,7 +95,7 @@ private:
     std::vector<std::size_t> size_;
     std::vector<std::size_t> only_; // the colour last added: the only one while size is 1
     std::vector<std::size_t> escape_;
-    std::vector<double> together_; // per colour: price of links to neighbours that may take it
+    std::vector<double> together_; // per colour: dual of links to neighbours that may take it
     std::vector<char> queued_;
     std::vector<std::size_t> queue_;
     bool hasAttraction_;

@@ -12,8 +12,6 @@ namespace konstrain::linked {
 
 namespace {
 
-constexpr int ascentSweeps = 20; // further sweeps prune few further branches
-
 struct Minima {
     double sum;
     bool consistent; // no link is broken by the cheapest colours
@@ -27,15 +25,15 @@ Minima takeCheapest(const Potts& potts, std::span<std::int32_t> colours) {
         colours[node] = best.colour;
         result.sum += best.cost;
     }
-    for (const Link& link : potts.links())
-        if (linkPrice(link.weight, colours[static_cast<std::size_t>(link.first)],
-                      colours[static_cast<std::size_t>(link.second)]) > 0)
+    for (const PottsLink& link : potts.links())
+        if (linkPenalty(link.weight, colours[static_cast<std::size_t>(link.first)],
+                        colours[static_cast<std::size_t>(link.second)]) > 0)
             result.consistent = false;
     return result;
 }
 
 // A part of a problem, with where its nodes stand in the whole.
-struct Part {
+struct Subproblem {
     Potts potts;
     std::vector<std::size_t> nodes;
 };
@@ -70,12 +68,12 @@ bool matters(const Potts& potts, std::size_t u, std::size_t v) {
 }
 
 // Connected parts with respect to links that matter. A soft must-link between ends that share no colour is
-// always broken: its price is added to `constant`.
-std::vector<Part> splitParts(const Potts& potts, double& constant) {
-    std::vector<Part> parts;
+// always broken: its dual is added to `constant`.
+std::vector<Subproblem> splitProblem(const Potts& potts, double& constant) {
+    std::vector<Subproblem> parts;
     std::vector<char> seen(potts.nNodes(), 0);
     std::vector<std::int32_t> position(potts.nNodes(), -1);
-    for (const Link& link : potts.links())
+    for (const PottsLink& link : potts.links())
         if (link.weight < 0 &&
             !matters(potts, static_cast<std::size_t>(link.first), static_cast<std::size_t>(link.second)))
             constant -= link.weight;
@@ -101,6 +99,8 @@ std::vector<Part> splitParts(const Potts& potts, double& constant) {
     return parts;
 }
 
+// Elimination of a variable with one neighbour, as in dynamic programming on trees: whatever colour the
+// neighbour takes, the leaf takes its best one, so its cost becomes a function of that colour alone.
 // Adds a leaf's best response to the costs of the one neighbour it hangs on.
 void absorbLeaf(std::span<const double> leaf, double weight, std::span<double> parent) {
     const Cheapest best = cheapest(leaf);
@@ -114,8 +114,8 @@ void absorbLeaf(std::span<const double> leaf, double weight, std::span<double> p
     }
 }
 
-// The colour a leaf answers with once its neighbour's colour is known.
-std::int32_t answerOfLeaf(std::span<const double> leaf, double weight, std::int32_t parent) {
+// The best response of a leaf once its neighbour's colour is known.
+std::int32_t responseOfLeaf(std::span<const double> leaf, double weight, std::int32_t parent) {
     std::vector<double> cost(leaf.begin(), leaf.end());
     chargeFixedNeighbour(cost, weight, parent);
     return cheapest(cost).colour;
@@ -127,6 +127,7 @@ struct Leaf {
     double weight;
 };
 
+// Exact for trees, and for everything that hangs on the 2-core of the links; linear in nodes and colours.
 // Peels nodes with at most one neighbour left; their best responses move into the costs of that neighbour.
 std::vector<Leaf> peelLeaves(Potts& potts, std::vector<char>& peeled) {
     std::vector<std::size_t> degree(potts.nNodes());
@@ -158,10 +159,11 @@ std::vector<Leaf> peelLeaves(Potts& potts, std::vector<char>& peeled) {
     return leaves;
 }
 
+// Nodes of a clique of hard links take distinct colours: a rectangular assignment problem.
 bool isHardClique(const Potts& potts) {
     if (potts.links().size() != potts.nNodes() * (potts.nNodes() - 1) / 2)
         return false;
-    return std::ranges::all_of(potts.links(), [](const Link& link) { return link.weight == infinity; });
+    return std::ranges::all_of(potts.links(), [](const PottsLink& link) { return link.weight == infinity; });
 }
 
 double matchClique(const Potts& potts, std::span<std::int32_t> colours) {
@@ -209,10 +211,11 @@ double ComponentSearch::solve(const Potts& potts, double cutoff, std::span<std::
     return solveParts(keepNeeded(potts), cutoff, colours);
 }
 
-// Solves what is linked part by part.
+// Solves what is linked part by part. The sum of the cheapest costs bounds every part from below, so a part
+// gets what the cutoff leaves after the parts that are solved and the bounds of those that are not.
 double ComponentSearch::solveParts(const Potts& potts, double cutoff, std::span<std::int32_t> colours) {
     double done = 0.0;
-    const std::vector<Part> parts = splitParts(potts, done);
+    const std::vector<Subproblem> parts = splitProblem(potts, done);
     std::vector<double> floor(parts.size());
     double open = 0.0; // sum of simple bounds of the parts not yet solved
     for (std::size_t i = 0; i != parts.size(); ++i) {
@@ -224,7 +227,7 @@ double ComponentSearch::solveParts(const Potts& potts, double cutoff, std::span<
     for (std::size_t i = 0; i != parts.size(); ++i) {
         local.resize(parts[i].nodes.size());
         open = i + 1 == parts.size() ? 0.0 : open - floor[i];
-        const double value = solveCore(parts[i].potts, cutoff - done - open, local);
+        const double value = solveConnected(parts[i].potts, cutoff - done - open, local);
         if (value == infinity)
             return infinity;
         done += value;
@@ -235,7 +238,7 @@ double ComponentSearch::solveParts(const Potts& potts, double cutoff, std::span<
 }
 
 // A connected part: leaves first, then what they hung on.
-double ComponentSearch::solveCore(const Potts& potts, double cutoff, std::span<std::int32_t> colours) {
+double ComponentSearch::solveConnected(const Potts& potts, double cutoff, std::span<std::int32_t> colours) {
     Potts peeledCosts = potts;
     std::vector<char> peeled(potts.nNodes(), 0);
     const std::vector<Leaf> leaves = peelLeaves(peeledCosts, peeled);
@@ -246,10 +249,10 @@ double ComponentSearch::solveCore(const Potts& potts, double cutoff, std::span<s
             rest.push_back(node);
     if (!rest.empty()) {
         std::vector<std::int32_t> position(potts.nNodes(), -1);
-        const Potts core =
+        const Potts reduced =
             restrict(peeledCosts, rest, position, [](std::size_t, std::size_t, double) { return true; });
         std::vector<std::int32_t> local(rest.size());
-        value = isHardClique(core) ? matchClique(core, local) : branch(core, cutoff, local);
+        value = isHardClique(reduced) ? matchClique(reduced, local) : branch(reduced, cutoff, local);
         if (!(value < cutoff))
             return infinity;
         for (std::size_t i = 0; i != rest.size(); ++i)
@@ -262,12 +265,14 @@ double ComponentSearch::solveCore(const Potts& potts, double cutoff, std::span<s
             colours[leaf->node] = best.colour;
             value += best.cost;
         } else {
-            colours[leaf->node] = answerOfLeaf(cost, leaf->weight, colours[leaf->parent]);
+            colours[leaf->node] = responseOfLeaf(cost, leaf->weight, colours[leaf->parent]);
         }
     }
     return value < cutoff ? value : infinity;
 }
 
+// Branch and bound, depth first. `mayTake` fixes variables by reduced cost: a colour whose reduced cost lies
+// above the least one by more than the gap between the bound and the best colouring is in no better one.
 // Tries the colours of one node, cheapest first; each leaves a smaller problem, which usually falls apart.
 double ComponentSearch::branch(const Potts& potts, double cutoff, std::span<std::int32_t> colours) {
     if (nodesLeft_ == 0) {
@@ -275,7 +280,7 @@ double ComponentSearch::branch(const Potts& potts, double cutoff, std::span<std:
         return infinity;
     }
     --nodesLeft_;
-    const DualBound bound = ascend(potts, ascentSweeps);
+    const DualBound bound = ascend(potts);
     if (!(bound.value < cutoff))
         return infinity;
     const std::size_t node = branchingNode(potts);
@@ -287,7 +292,7 @@ double ComponentSearch::branch(const Potts& potts, double cutoff, std::span<std:
     std::ranges::stable_sort(order, {}, [&](std::size_t colour) { return bound.reduced.cost(node)[colour]; });
     const Potts rest = withoutNode(potts, node);
     double best = cutoff;
-    if (cutoff == infinity) // a first answer, however simple, lets the bound forbid colours from the start
+    if (cutoff == infinity) // first colours, however simple, lets the bound forbid colours from the start
         best = colourGreedily(potts, colours);
     std::vector<std::int32_t> local(rest.nNodes());
     for (const std::size_t colour : order) {
@@ -320,9 +325,9 @@ double total(const Potts& potts, std::span<const std::int32_t> colours) {
     double sum = 0.0;
     for (std::size_t node = 0; node != potts.nNodes(); ++node)
         sum += potts.cost(node)[static_cast<std::size_t>(colours[node])];
-    for (const Link& link : potts.links())
-        sum += linkPrice(link.weight, colours[static_cast<std::size_t>(link.first)],
-                         colours[static_cast<std::size_t>(link.second)]);
+    for (const PottsLink& link : potts.links())
+        sum += linkPenalty(link.weight, colours[static_cast<std::size_t>(link.first)],
+                           colours[static_cast<std::size_t>(link.second)]);
     return sum;
 }
 

@@ -22,7 +22,7 @@ public:
 
 private:
     double solveParts(const Potts& potts, double cutoff, std::span<std::int32_t> colours);
-    double solveCore(const Potts& potts, double cutoff, std::span<std::int32_t> colours);
+    double solveConnected(const Potts& potts, double cutoff, std::span<std::int32_t> colours);
     double branch(const Potts& potts, double cutoff, std::span<std::int32_t> colours);
 
     std::size_t nodesLeft_;
@@ -33,7 +33,7 @@ private:
 // dead end.
 double colourGreedily(const Potts& potts, std::span<std::int32_t> colours);
 
-// Total of colour costs and link prices.
+// Total of colour costs and link duals.
 double total(const Potts& potts, std::span<const std::int32_t> colours);
 
 } // namespace konstrain::linked

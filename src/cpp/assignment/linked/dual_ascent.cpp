@@ -5,10 +5,17 @@
 #include <utility>
 #include <vector>
 
+#include "tolerances.h"
+
 namespace konstrain::linked {
 
 namespace {
 
+// Invariant: for every colouring, the reduced costs of its colours plus what is left of the penalties of the
+// links it breaks add up to no more than its cost. So the sum of the least reduced costs is a lower bound
+// throughout. Each move shifts a part of one link's penalty into costs of its two ends, never more than is
+// left of it, and raises the bound by that part or leaves it as it is: the ascent is monotone. It may stop
+// below the optimum of the dual, as coordinate ascent on a function with kinks does (Kolmogorov 2006).
 class Ascent {
 public:
     explicit Ascent(const Potts& potts)
@@ -25,7 +32,7 @@ public:
     double sweep() {
         const double before = value_;
         for (std::size_t i = 0; i != left_.size() && value_ < infinity; ++i) {
-            const Link& link = reduced_.links()[i];
+            const PottsLink& link = reduced_.links()[i];
             if (link.weight > 0)
                 separate(link, left_[i]);
             else
@@ -44,7 +51,7 @@ public:
 private:
     // A cannot-link whose ends both prefer one colour: at least one of them, or the penalty, pays the
     // difference.
-    void separate(const Link& link, double& left) {
+    void separate(const PottsLink& link, double& left) {
         const auto u = static_cast<std::size_t>(link.first);
         const auto v = static_cast<std::size_t>(link.second);
         if (best_[u].colour != best_[v].colour)
@@ -64,9 +71,9 @@ private:
         value_ -= step; // the constant of the constraint "at most one of the two"
     }
 
-    // A soft must-link whose ends prefer different colours: move the price from one end's colour to the
+    // A soft must-link whose ends prefer different colours: move the dual from one end's colour to the
     // other's.
-    void attract(const Link& link, double& left) {
+    void attract(const PottsLink& link, double& left) {
         const auto u = static_cast<std::size_t>(link.first);
         const auto v = static_cast<std::size_t>(link.second);
         if (best_[u].colour == best_[v].colour)
@@ -90,17 +97,19 @@ private:
 
     Potts reduced_;
     std::vector<Cheapest> best_;
-    std::vector<double> left_; // how much of each link's price is still unused
+    std::vector<double> left_; // how much of each link's dual is still unused
     double value_ = 0.0;
 };
 
+// Sweeps of the ascent; larger: slower bounds, which prune few further branches.
+constexpr int maxSweeps = 20;
+
 } // namespace
 
-DualBound ascend(const Potts& potts, int maxSweeps) {
-    constexpr double rounding = 1e-12; // a sweep that gains less, relatively, gains nothing
+DualBound ascend(const Potts& potts) {
     Ascent ascent(potts);
     for (int i = 0; i != maxSweeps && ascent.value() < infinity; ++i)
-        if (!(ascent.sweep() > rounding * std::abs(ascent.value())))
+        if (!(ascent.sweep() > tolerances::sum * std::abs(ascent.value())))
             break;
     return ascent.take();
 }

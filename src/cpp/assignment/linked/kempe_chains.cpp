@@ -33,14 +33,17 @@ public:
     }
 
 private:
-    // Exchanges the colours in every part that gains by it.
+    // The nodes of two colours with the links between them fall into connected parts, Kempe chains.
+    // Exchanging the two colours within one part keeps every hard link: both ends of a link are in the part,
+    // and differ before and after. Parts do not touch, so each is exchanged by its own gain. Exchanges the
+    // colours in every part that gains by it.
     bool exchange(std::size_t a, std::size_t b) {
-        ++walk_;
+        ++exchange_;
         bool improved = false;
         std::vector<std::size_t> either = classes_[a];
         either.insert(either.end(), classes_[b].begin(), classes_[b].end());
         for (const std::size_t node : either) {
-            if (visited_[node] == walk_ || !(gainOf(node, a, b) > least_))
+            if (visited_[node] == exchange_ || !(gainOf(node, a, b) > least_))
                 continue;
             for (const std::size_t member : chain_)
                 colours_[member] = opposite(member, a, b);
@@ -63,7 +66,7 @@ private:
     double gainOf(std::size_t node, std::size_t a, std::size_t b) {
         double gain = 0.0;
         chain_.assign(1, node);
-        visited_[node] = walk_;
+        visited_[node] = exchange_;
         for (std::size_t head = 0; head != chain_.size(); ++head) {
             const auto cost = potts_.cost(chain_[head]);
             const std::int32_t next = opposite(chain_[head], a, b);
@@ -71,8 +74,8 @@ private:
                 cost[static_cast<std::size_t>(colours_[chain_[head]])] - cost[static_cast<std::size_t>(next)];
             for (const Neighbour& neighbour : potts_.neighbours(chain_[head])) {
                 const auto other = static_cast<std::size_t>(neighbour.node);
-                if (colours_[other] == next && visited_[other] != walk_) {
-                    visited_[other] = walk_;
+                if (colours_[other] == next && visited_[other] != exchange_) {
+                    visited_[other] = exchange_;
                     chain_.push_back(other);
                 }
             }
@@ -86,7 +89,7 @@ private:
     std::vector<std::vector<std::size_t>> classes_;
     std::vector<std::size_t> visited_;
     std::vector<std::size_t> chain_;
-    std::size_t walk_ = 0;
+    std::size_t exchange_ = 0;
 };
 
 } // namespace

@@ -12,6 +12,20 @@
 
 namespace konstrain::linked {
 
+namespace {
+
+struct Params {
+    // Blocks that the search by cliques takes on, which is quadratic in them; larger: HiGHS solves fewer
+    // components.
+    std::size_t denseBlocks = 1000;
+    // Branchings of the quick search before the search by cliques takes over; larger: slower on dense
+    // conflicts, faster on sparse ones.
+    std::size_t quickBranchings = 100;
+};
+constexpr Params params;
+
+} // namespace
+
 LinkedAssignment::LinkedAssignment(BlockCosts costs, LinkView links, SearchLimits limits)
     : costs_(costs), links_(links), limits_(limits), end_(deadlineIn(limits.seconds)),
       labels_(links.indptr.size() - 1) {}
@@ -21,10 +35,10 @@ void LinkedAssignment::run() {
     if (!started_) {
         started_ = true;
         ownCosts_ = nearest(costs_.costs, costs_.nClusters, labels_);
-        slot_.assign(labels_.size(), untouched);
+        slot_.assign(labels_.size(), none);
         collectAllBroken();
     }
-    // After settling, `changed_` still holds the blocks whose links have to be looked at.
+    // After `close`, `changed_` still holds the blocks whose links have to be tested.
     while (true) {
         for (const std::int32_t block : changed_)
             collectBrokenAt(block);
@@ -33,9 +47,9 @@ void LinkedAssignment::run() {
             return;
         const std::vector<std::int32_t> touched = std::move(touched_);
         touched_.clear();
-        const std::int32_t firstWalk = walk_;
+        const std::int32_t before = traversal_;
         for (const std::int32_t slot : touched) {
-            if (visited_[static_cast<std::size_t>(slot)] <= firstWalk)
+            if (visited_[static_cast<std::size_t>(slot)] <= before)
                 solveComponent(slot);
             if (infeasible())
                 return;
@@ -51,7 +65,7 @@ void LinkedAssignment::collectAllBroken() {
             const std::int32_t other = links_.indices[static_cast<std::size_t>(entry)];
             const double weight = weightAt(static_cast<std::size_t>(entry));
             if (static_cast<std::size_t>(other) > block &&
-                linkPrice(weight, labels_[block], labels_[static_cast<std::size_t>(other)]) > 0)
+                linkPenalty(weight, labels_[block], labels_[static_cast<std::size_t>(other)]) > 0)
                 takeUp(static_cast<std::int32_t>(block), other, weight);
         }
 }
@@ -61,7 +75,7 @@ void LinkedAssignment::collectBrokenAt(std::int32_t block) {
     for (auto entry = links_.indptr[b]; entry != links_.indptr[b + 1]; ++entry) {
         const std::int32_t other = links_.indices[static_cast<std::size_t>(entry)];
         const double weight = weightAt(static_cast<std::size_t>(entry));
-        if (linkPrice(weight, labels_[b], labels_[static_cast<std::size_t>(other)]) > 0 &&
+        if (linkPenalty(weight, labels_[b], labels_[static_cast<std::size_t>(other)]) > 0 &&
             !takenUp(block, other))
             takeUp(block, other, weight);
     }
@@ -69,13 +83,13 @@ void LinkedAssignment::collectBrokenAt(std::int32_t block) {
 
 std::int32_t LinkedAssignment::slotOf(std::int32_t block) {
     std::int32_t& slot = slot_[static_cast<std::size_t>(block)];
-    if (slot == untouched) {
+    if (slot == none) {
         slot = static_cast<std::int32_t>(block_.size());
         block_.push_back(block);
         active_.emplace_back();
         doubt_.push_back(0.0);
-        visited_.push_back(walk_);
-        position_.push_back(untouched);
+        visited_.push_back(traversal_);
+        position_.push_back(none);
     }
     return slot;
 }
@@ -91,20 +105,20 @@ void LinkedAssignment::takeUp(std::int32_t first, std::int32_t second, double we
 bool LinkedAssignment::takenUp(std::int32_t first, std::int32_t second) const {
     const std::int32_t a = slot_[static_cast<std::size_t>(first)];
     const std::int32_t b = slot_[static_cast<std::size_t>(second)];
-    if (a == untouched || b == untouched)
+    if (a == none || b == none)
         return false;
     return std::ranges::any_of(active_[static_cast<std::size_t>(a)],
                                [b](const Neighbour& n) { return n.node == b; });
 }
 
 std::vector<std::int32_t> LinkedAssignment::componentOf(std::int32_t slot) {
-    ++walk_;
+    ++traversal_;
     std::vector<std::int32_t> slots{slot};
-    visited_[static_cast<std::size_t>(slot)] = walk_;
+    visited_[static_cast<std::size_t>(slot)] = traversal_;
     for (std::size_t head = 0; head != slots.size(); ++head)
         for (const Neighbour& neighbour : active_[static_cast<std::size_t>(slots[head])])
-            if (visited_[static_cast<std::size_t>(neighbour.node)] != walk_) {
-                visited_[static_cast<std::size_t>(neighbour.node)] = walk_;
+            if (visited_[static_cast<std::size_t>(neighbour.node)] != traversal_) {
+                visited_[static_cast<std::size_t>(neighbour.node)] = traversal_;
                 slots.push_back(neighbour.node);
             }
     return slots;
@@ -140,11 +154,13 @@ Potts LinkedAssignment::makePotts(std::span<const std::int32_t> slots) {
     return potts;
 }
 
+// A component of the links taken up so far is solved exactly or left open. Components do not share blocks, so
+// their optima add up to the optimum of the relaxation in which all other links are left out.
 void LinkedAssignment::solveComponent(std::int32_t slot) {
     const std::vector<std::int32_t> slots = componentOf(slot);
     const Potts potts = makePotts(slots);
     if (isHard()) {
-        if (solveQuickly(slots, potts, std::min(limits_.branchings, beforeCliques)))
+        if (solveQuickly(slots, potts, std::min(limits_.branchings, params.quickBranchings)))
             return;
         if (!isPast(end_) && takeUpAllOf(slots)) {
             solveDense(componentOf(slot));
@@ -155,7 +171,7 @@ void LinkedAssignment::solveComponent(std::int32_t slot) {
         std::vector<std::int32_t> colours(slots.size());
         const double greedy = colourGreedily(potts, colours);
         open_.push_back(
-            {blocksOf(slots), keepNeeded(potts), std::move(colours), greedy, ascend(potts, 100).value});
+            {blocksOf(slots), keepNeeded(potts), std::move(colours), greedy, ascend(potts).value});
     }
 }
 
@@ -184,12 +200,12 @@ std::vector<std::int32_t> LinkedAssignment::withNeighbours(std::span<const std::
 // leave fewer choices, and cliques to see them by. False, and nothing done, when that would be too much.
 bool LinkedAssignment::takeUpAllOf(std::span<const std::int32_t> slots) {
     std::vector<std::int32_t> blocks = withNeighbours(blocksOf(slots));
-    if (blocks.size() > mostDense)
+    if (blocks.size() > params.denseBlocks)
         return false;
-    // All that hangs together, if it is little: what is left out may be broken next, at the price of another
+    // All that hangs together, if it is little: what is left out may be broken next, at the dual of another
     // search.
-    for (auto more = withNeighbours(blocks); more.size() <= mostWhole && more.size() != blocks.size();
-         more = withNeighbours(blocks))
+    for (auto more = withNeighbours(blocks);
+         more.size() <= params.denseBlocks / 4 && more.size() != blocks.size(); more = withNeighbours(blocks))
         blocks = std::move(more);
     for (const std::int32_t block : blocks)
         takeUpWithin(block, blocks);
@@ -210,7 +226,7 @@ void LinkedAssignment::solveDense(std::span<const std::int32_t> slots) {
     // The component may have grown over others that were left open in this round.
     std::erase_if(open_, [&](const OpenComponent& component) {
         return visited_[static_cast<std::size_t>(
-                   slot_[static_cast<std::size_t>(component.blocks.front())])] == walk_;
+                   slot_[static_cast<std::size_t>(component.blocks.front())])] == traversal_;
     });
     const Potts potts = keepNeeded(makePotts(slots));
     std::vector<std::int32_t> colours(slots.size());
@@ -230,7 +246,7 @@ void LinkedAssignment::conclude(std::vector<std::int32_t> blocks, std::span<cons
         apply(blocks, colours, 0.0);
 }
 
-void LinkedAssignment::settle(std::size_t index, std::span<const std::int32_t> colours, double bound) {
+void LinkedAssignment::close(std::size_t index, std::span<const std::int32_t> colours, double bound) {
     const OpenComponent& component = open_[index];
     assert(colours.size() == component.blocks.size());
     apply(component.blocks, colours, std::max(0.0, total(component.potts, colours) - bound));
@@ -258,7 +274,7 @@ double LinkedAssignment::cost() const {
     for (std::size_t slot = 0; slot != active_.size(); ++slot)
         for (const Neighbour& neighbour : active_[slot])
             if (static_cast<std::size_t>(neighbour.node) > slot)
-                sum += linkPrice(
+                sum += linkPenalty(
                     neighbour.weight, labels_[static_cast<std::size_t>(block_[slot])],
                     labels_[static_cast<std::size_t>(block_[static_cast<std::size_t>(neighbour.node)])]);
     return sum;
@@ -266,9 +282,9 @@ double LinkedAssignment::cost() const {
 
 std::vector<double> LinkedAssignment::slack() {
     std::vector<double> slack(labels_.size(), 0.0);
-    const std::int32_t firstWalk = walk_;
+    const std::int32_t before = traversal_;
     for (std::size_t root = 0; root != block_.size(); ++root) {
-        if (visited_[root] > firstWalk)
+        if (visited_[root] > before)
             continue;
         const std::vector<std::int32_t> slots = componentOf(static_cast<std::int32_t>(root));
         const Potts potts = makePotts(slots);

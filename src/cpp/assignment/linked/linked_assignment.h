@@ -36,24 +36,24 @@ struct SearchLimits {
     double seconds;               // for everything together
 };
 
-// A group of linked blocks that the search gave up on; the caller has to settle it.
+// A group of linked blocks that the search gave up on; the caller has to solve it.
 struct OpenComponent {
     std::vector<std::int32_t> blocks;
     Potts potts;                       // over these blocks in this order, colours no optimum needs forbidden
-    std::vector<std::int32_t> colours; // a feasible answer, if `value` is finite
+    std::vector<std::int32_t> colours; // feasible ones, if `value` is finite
     double value;
     double bound;
 };
 
 // Cheapest assignment of linked blocks, no sizes. Lazy in the links: starts from every block's cheapest
 // cluster, takes up the links this breaks, solves the components they form exactly, takes up what that
-// breaks, and so on. Each round solves a relaxation to optimality, so the first answer that breaks nothing
+// breaks, and so on. Each round solves a relaxation to optimality, so the first solution that breaks nothing
 // new is optimal for all links.
 class LinkedAssignment {
 public:
     LinkedAssignment(BlockCosts costs, LinkView links, SearchLimits limits);
 
-    // Advances until done, infeasible, or components are open. Call again after settling those.
+    // Advances until done, infeasible, or components are open. Call again after closing those.
     void run();
 
     bool infeasible() const { return !clash_.empty(); }
@@ -61,28 +61,18 @@ public:
         return clash_;
     } // blocks that admit no clusters together
     const std::vector<OpenComponent>& open() const { return open_; }
-    // Takes an answer for an open component: its colours and a bound on its optimum. Settle all, in order.
-    void settle(std::size_t index, std::span<const std::int32_t> colours, double bound);
+    // Takes the solution of an open component: its colours and a bound on its optimum. Close all, in order.
+    void close(std::size_t index, std::span<const std::int32_t> colours, double bound);
 
     std::span<const std::int32_t> labels() const { return labels_; }
     double cost() const;
     // For each block: how much the optimum of its component (as far as links were taken up) lies above the
     // sum of its blocks' cheapest costs. Zero for blocks whose links never mattered.
     std::vector<double> slack();
-    // Sum over settled components of how far they may be from their optimum: zero when everything is proved.
+    // Sum over closed components of how far they may be from their optimum: zero when everything is proved.
     double doubt() const;
 
 private:
-    static constexpr std::int32_t untouched = -1;
-    static constexpr std::size_t mostDense =
-        1000; // blocks for the search by cliques, which is quadratic in them
-    static constexpr std::size_t mostWhole = 256; // blocks that are searched whole; more: more searches are
-                                                  // done once, and take longer
-
-    // Branchings of the quick search before the search by cliques takes over, if it may: beyond these it is
-    // the slower one on all conflicts we know.
-    static constexpr std::size_t beforeCliques = 100;
-
     void collectAllBroken();
     void collectBrokenAt(std::int32_t block);
     void takeUp(std::int32_t first, std::int32_t second, double weight);
@@ -118,8 +108,8 @@ private:
     std::vector<std::int32_t> block_;
     std::vector<std::vector<Neighbour>> active_; // links taken up, other end as a slot
     std::vector<double> doubt_;                  // kept at the first slot of a component
-    std::vector<std::int32_t> visited_;          // number of the last walk that came by
-    std::int32_t walk_ = 0;
+    std::vector<std::int32_t> visited_;          // number of the last traversal that reached it
+    std::int32_t traversal_ = 0;
 
     std::vector<std::int32_t> touched_;  // slots whose component has new links
     std::vector<std::int32_t> changed_;  // blocks whose label changed in this round

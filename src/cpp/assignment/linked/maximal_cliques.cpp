@@ -14,7 +14,7 @@ class MaximalCliques {
 public:
     MaximalCliques(const Potts& potts, std::size_t mostMembers)
         : n_(potts.nNodes()), nWords_((n_ + 63) / 64), membersLeft_(mostMembers), linked_(n_ * nWords_, 0) {
-        for (const Link& link : potts.links()) {
+        for (const PottsLink& link : potts.links()) {
             insert(row(static_cast<std::size_t>(link.first)), static_cast<std::size_t>(link.second));
             insert(row(static_cast<std::size_t>(link.second)), static_cast<std::size_t>(link.first));
         }
@@ -59,7 +59,7 @@ private:
     std::size_t pivot(std::span<const std::uint64_t> candidates, std::span<const std::uint64_t> excluded) {
         std::size_t chosen = 0;
         int most = -1;
-        const auto look = [&](std::size_t node) {
+        const auto consider = [&](std::size_t node) {
             int count = 0;
             for (std::size_t i = 0; i != nWords_; ++i)
                 count += std::popcount(candidates[i] & row(node)[i]);
@@ -68,11 +68,14 @@ private:
                 chosen = node;
             }
         };
-        forEach(candidates, look);
-        forEach(excluded, look);
+        forEach(candidates, consider);
+        forEach(excluded, consider);
         return chosen;
     }
 
+    // Invariant: a candidate is linked to all of `clique_` and leads to cliques not reported yet; an excluded
+    // node is linked to all of `clique_`, and cliques with it were reported by an earlier branch. So a clique
+    // is maximal when both sets are empty, and none is reported twice.
     // Reports the maximal cliques made of `clique_` and candidates.
     void extend(Words candidates, Words excluded) {
         if (isEmpty(candidates)) {

@@ -7,7 +7,7 @@ namespace konstrain::linked {
 
 void Potts::finish() {
     start_.assign(nNodes_ + 1, 0);
-    for (const Link& link : links_) {
+    for (const PottsLink& link : links_) {
         ++start_[static_cast<std::size_t>(link.first) + 1];
         ++start_[static_cast<std::size_t>(link.second) + 1];
     }
@@ -15,7 +15,7 @@ void Potts::finish() {
         start_[node + 1] += start_[node];
     neighbours_.resize(2 * links_.size());
     std::vector<std::size_t> next(start_.begin(), start_.end() - 1);
-    for (const Link& link : links_) {
+    for (const PottsLink& link : links_) {
         neighbours_[next[static_cast<std::size_t>(link.first)]++] = {link.second, link.weight};
         neighbours_[next[static_cast<std::size_t>(link.second)]++] = {link.first, link.weight};
     }

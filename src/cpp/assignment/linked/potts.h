@@ -9,21 +9,21 @@
 
 namespace konstrain::linked {
 
-// One end of a link as seen from the other end. Positive weight: price of sharing a cluster (infinite:
-// forbidden); negative weight: minus the price of not sharing one.
+// One end of a link as seen from the other end. Positive weight: dual of sharing a cluster (infinite:
+// forbidden); negative weight: minus the dual of not sharing one.
 struct Neighbour {
     std::int32_t node;
     double weight;
 };
 
-struct Link {
+struct PottsLink {
     std::int32_t first;
     std::int32_t second;
     double weight;
 };
 
 // A small problem of its own: choose a colour (cluster) for each node at least total of colour costs and link
-// prices. A colour that a node may not take has infinite cost. Called Potts after the physicists' model of
+// duals. A colour that a node may not take has infinite cost. Called Potts after the physicists' model of
 // the same form.
 class Potts {
 public:
@@ -41,7 +41,7 @@ public:
     void addLink(std::int32_t first, std::int32_t second, double weight) {
         links_.push_back({first, second, weight});
     }
-    const std::vector<Link>& links() const { return links_; }
+    const std::vector<PottsLink>& links() const { return links_; }
     // Builds the neighbour lists; call once after the last `addLink`.
     void finish();
     std::span<const Neighbour> neighbours(std::size_t node) const {
@@ -52,7 +52,7 @@ private:
     std::size_t nNodes_;
     std::size_t nColours_;
     std::vector<double> costs_;
-    std::vector<Link> links_;
+    std::vector<PottsLink> links_;
     std::vector<std::size_t> start_;
     std::vector<Neighbour> neighbours_;
 };
@@ -70,7 +70,7 @@ std::ptrdiff_t countAllowed(std::span<const double> cost);
 Cheapest cheapest(std::span<const double> cost);
 
 // What a link costs when its ends have these colours.
-inline double linkPrice(double weight, std::int32_t a, std::int32_t b) {
+inline double linkPenalty(double weight, std::int32_t a, std::int32_t b) {
     if (weight > 0)
         return a == b ? weight : 0.0;
     return a == b ? 0.0 : -weight;

@@ -5,107 +5,104 @@
 
 #include "cholesky.h"
 #include "infinity.h"
+#include "tolerances.h"
 
 namespace konstrain::priced {
 
 namespace {
 
-// A cluster that is dearer by more temperatures than this takes no share.
-constexpr double farthest = 9.0;
-// Rows whose second-cheapest cluster is dearer by more temperatures than this are left aside.
-constexpr double reach = 16.0;
-// Newton steps at one temperature, how much the next one is lower, and how many there are at most.
-constexpr int mostSteps = 12;
-constexpr double cooling = 0.25;
-constexpr int mostTemperatures = 14;
-// A step moves no price by more temperatures than about this.
-constexpr double longestStep = 8.0;
-// Added to the diagonal, relative to its largest entry: rules may say the same in several ways.
-constexpr double ridge = 1e-9;
-// Sums this near to their bounds, in mean amounts or in shares of the rows that are looked at, end the steps
-// at a temperature.
-constexpr double nearEnough = 1e-3;
-// How often a step that does not raise the dual is shortened.
-constexpr int mostCuts = 4;
-// Rows that give the first prices, and rows beyond which a sample of them does.
-constexpr std::size_t sampleRows = 4096;
-constexpr std::size_t manyRows = 16384;
-// Of the rows, one in so many is looked at from prices nearby; fewest of them; how many per row that stands
-// wrong; how many times as many where these were too few.
-constexpr std::size_t nearShare = 8;
-constexpr std::size_t fewestNear = 2048;
-constexpr double nearPerExcess = 16.0;
-constexpr double widening = 4.0;
-// Looks at all rows.
-constexpr int mostLooks = 8;
-// Share of the rows that may stand wrong before prices of a similar problem count as none.
-constexpr double mostExcess = 0.05;
+struct Params {
+    // Clusters whose reduced cost is higher by more temperatures than this take no share; larger: shares are
+    // more exact, and more of them are computed.
+    double cutoff = 9.0;
+    // Rows whose gap exceeds this many temperatures are left aside; larger: more rows per step.
+    double reach = 16.0;
+    // Newton steps at one temperature, temperatures, and passes over all rows, at most; larger: better duals
+    // in hard cases, and more time for hopeless ones.
+    int maxRounds = 12;
+    // Factor by which the temperature falls, a step that does not raise the dual is shortened, and the share
+    // of rows is widened where they were too few; larger: more and safer steps.
+    double cooling = 0.25;
+    // A step moves no dual by more temperatures than about this; larger: faster, and less safely.
+    double longestStep = 8.0;
+    // Attempts to shorten a step; larger: a search that has converged ends later.
+    int maxCuts = 4;
+    // Rows of a sample, which gives the first duals where there are four times as many rows, and the fewest
+    // rows that are taken in at first; larger: better first duals, slower.
+    std::size_t sampleRows = 4096;
+    // Rows that are taken in per misplaced row, and at least one row in as many; larger: fewer passes over
+    // all rows, each with more rows in its steps.
+    double nearPerExcess = 16.0;
+};
+constexpr Params params;
 
 } // namespace
 
 NewtonDuals::NewtonDuals(const RuleProblem& problem, TimePoint deadline)
-    : problem_(problem), deadline_(deadline), pricer_(problem),
-      nPrices_(problem.nClusters * problem.nRules()), low_(problem.low.begin(), problem.low.end()),
-      high_(problem.high.begin(), problem.high.end()), base_(problem.nClusters * problem.nAmounts),
-      priced_(problem.nClusters), direction_(nPrices_), trial_(nPrices_) {}
+    : problem_(problem), deadline_(deadline), pricer_(problem), nDuals_(problem.nClusters * problem.nRules()),
+      low_(problem.low.begin(), problem.low.end()), high_(problem.high.begin(), problem.high.end()),
+      base_(problem.nClusters * problem.nAmounts), priced_(problem.nClusters), direction_(nDuals_),
+      trial_(nDuals_) {}
 
-PricedRows NewtonDuals::find(std::span<double> prices, bool isWarm) {
+PricedLabels NewtonDuals::find(std::span<double> duals, bool isWarm) {
     const auto n = static_cast<double>(problem_.nRows());
-    pricer_.take(prices);
-    PricedRows rows = pricer_.priceAll();
+    pricer_.take(duals);
+    PricedLabels rows = pricer_.priceAll();
     if (isWarm) {
         // Duals of a problem that turns out to be another one are worse than none.
-        const std::vector<double> none(nPrices_, 0.0);
+        const std::vector<double> none(nDuals_, 0.0);
         pricer_.take(none);
-        PricedRows without = pricer_.priceAll();
-        if (without.least >= rows.least - paidByBounds(problem_, prices)) {
-            std::ranges::fill(prices, 0.0);
+        PricedLabels without = pricer_.priceAll();
+        if (without.least >= rows.least - paidByBounds(problem_, duals)) {
+            std::ranges::fill(duals, 0.0);
             rows = std::move(without);
             isWarm = false;
         }
     }
-    if ((!isWarm || excessOf(rows.sums) > mostExcess * n) && problem_.nRows() > manyRows) {
-        findOnSample(prices);
-        pricer_.take(prices);
+    // Where all rows would have to be taken in, duals of a similar problem are no better than none.
+    if ((!isWarm || params.nearPerExcess * excessOf(rows.sums) > n) &&
+        problem_.nRows() > 4 * params.sampleRows) {
+        findOnSample(duals);
+        pricer_.take(duals);
         rows = pricer_.priceAll();
     }
-    std::vector<double> best(prices.begin(), prices.end());
-    PricedRows bestRows = rows;
-    double bound = rows.least - paidByBounds(problem_, prices);
-    const auto enough = static_cast<double>(nPrices_);
-    double wanted =
-        std::max({static_cast<double>(fewestNear), n / nearShare, nearPerExcess * excessOf(rows.sums)});
-    for (int look = 0; look != mostLooks && !isPast(deadline_); ++look) {
-        const bool isSettled = findNear(prices, rows, wanted);
-        pricer_.take(prices);
+    std::vector<double> best(duals.begin(), duals.end());
+    PricedLabels bestRows = rows;
+    double bound = rows.least - paidByBounds(problem_, duals);
+    const auto enough = static_cast<double>(nDuals_);
+    double wanted = std::max({static_cast<double>(params.sampleRows), n / params.nearPerExcess,
+                              params.nearPerExcess * excessOf(rows.sums)});
+    for (int pass = 0; pass != params.maxRounds && !isPast(deadline_); ++pass) {
+        const bool hasConverged = findNear(duals, rows, wanted);
+        pricer_.take(duals);
         rows = pricer_.priceAll();
-        const double reached = rows.least - paidByBounds(problem_, prices);
+        const double reached = rows.least - paidByBounds(problem_, duals);
         const bool rises = reached > bound;
         if (rises) {
             bound = reached;
-            std::copy(prices.begin(), prices.end(), best.begin());
+            std::copy(duals.begin(), duals.end(), best.begin());
             bestRows = rows;
         }
-        if (isSettled && excessOf(rows.sums) <= enough)
+        if (hasConverged && excessOf(rows.sums) <= enough)
             break;
         if (wanted >= n && !rises)
             break;
-        // Prices went so far that rows which were left aside, or too few others, decide.
-        if (!isSettled || !rises)
-            wanted *= widening;
+        // Duals went so far that rows which were left aside matter, or too few rows were taken in.
+        if (!hasConverged || !rises)
+            wanted /= params.cooling;
     }
-    std::copy(best.begin(), best.end(), prices.begin());
+    std::copy(best.begin(), best.end(), duals.begin());
     return bestRows;
 }
 
-void NewtonDuals::findOnSample(std::span<double> prices) {
-    const std::size_t stride = problem_.nRows() / sampleRows;
+void NewtonDuals::findOnSample(std::span<double> duals) {
+    const std::size_t stride = problem_.nRows() / params.sampleRows;
     near_.clear();
     for (std::size_t row = 0; row < problem_.nRows(); row += stride)
         near_.push_back(static_cast<std::uint32_t>(row));
     const double part = static_cast<double>(near_.size()) / static_cast<double>(problem_.nRows());
-    // What the sample holds too much or too little of, compared with all rows, is dealt out to all clusters:
-    // it must not be impossible where the whole is not.
+    // What the sample holds too much or too little of, compared with all rows, is spread over all clusters:
+    // the problem of the sample must not be infeasible where that of all rows is feasible.
     std::vector<double> whole(problem_.nAmounts);
     std::vector<double> sample(problem_.nAmounts);
     for (std::size_t row = 0; row != problem_.nRows(); ++row)
@@ -113,22 +110,22 @@ void NewtonDuals::findOnSample(std::span<double> prices) {
             whole[a] += problem_.amount(row)[a];
             sample[a] += row % stride == 0 ? problem_.amount(row)[a] : 0.0;
         }
-    for (std::size_t e = 0; e != nPrices_; ++e) {
+    for (std::size_t e = 0; e != nDuals_; ++e) {
         const std::size_t r = e % problem_.nRules();
         const double surplus = problem_.ruleOf(r, sample.data()) - part * problem_.ruleOf(r, whole.data());
-        const double dealt = surplus / static_cast<double>(problem_.nClusters);
-        low_[e] = problem_.low[e] * part + dealt;
-        high_[e] = problem_.high[e] * part + dealt;
+        const double spread = surplus / static_cast<double>(problem_.nClusters);
+        low_[e] = problem_.low[e] * part + spread;
+        high_[e] = problem_.high[e] * part + spread;
     }
     std::fill(base_.begin(), base_.end(), 0.0);
-    // Prices of a sample are off by what its sums are off: no use in their last digits.
-    cool(prices, medianGap(prices), sampleRows / 16);
+    // Duals of a sample are off by what its sums are off: no use in their last digits.
+    cool(duals, medianGap(duals), params.sampleRows / 16);
     std::copy(problem_.low.begin(), problem_.low.end(), low_.begin());
     std::copy(problem_.high.begin(), problem_.high.end(), high_.begin());
 }
 
-// Whether these rows, so many of them, were enough to settle the prices.
-bool NewtonDuals::findNear(std::span<double> prices, const PricedRows& rows, double count) {
+// Steps over the `count` rows of smallest gaps. Returns whether these were enough for the duals to converge.
+bool NewtonDuals::findNear(std::span<double> duals, const PricedLabels& rows, double count) {
     const std::size_t n = problem_.nRows();
     const std::size_t wanted = count < static_cast<double>(n) ? static_cast<std::size_t>(count) : n;
     near_.clear();
@@ -143,48 +140,51 @@ bool NewtonDuals::findNear(std::span<double> prices, const PricedRows& rows, dou
         for (std::size_t a = 0; a != problem_.nAmounts; ++a)
             sums[a] += problem_.amount(row)[a];
     }
-    return cool(prices, widest < infinity && widest > 0.0 ? widest / reach : medianGap(prices), 0);
+    return cool(duals, widest < infinity && widest > 0.0 ? widest / params.reach : medianGap(duals), 0);
 }
 
-// Steps at falling temperatures until so few rows are left; false when the first of them did not settle.
-bool NewtonDuals::cool(std::span<double> prices, double temperature, std::size_t fewest) {
+// Steps at falling temperatures until `fewest` rows are left; false when those at the first temperature did
+// not converge.
+bool NewtonDuals::cool(std::span<double> duals, double temperature, std::size_t fewest) {
     temperature_ = temperature;
-    for (int level = 0; level != mostTemperatures && temperature > 0.0 && !isPast(deadline_); ++level) {
-        if (!settle(prices))
+    for (int level = 0; level != params.maxRounds && temperature > 0.0 && !isPast(deadline_); ++level) {
+        if (!converge(duals))
             return level > 0;
-        temperature_ *= cooling;
-        narrow(prices, reach * temperature_);
+        temperature_ *= params.cooling;
+        leaveAside(duals, params.reach * temperature_);
         if (near_.size() <= fewest)
             break;
     }
     return true;
 }
 
-bool NewtonDuals::settle(std::span<double> prices) {
-    measure(prices, now_);
-    for (int step = 0; step != mostSteps; ++step) {
-        if (!direct(prices, now_))
+// Newton steps with backtracking at one temperature: the smoothed dual is concave, so a step that does not
+// raise it is too long. False when no step raised it, or they did not converge within `maxRounds`.
+bool NewtonDuals::converge(std::span<double> duals) {
+    measure(duals, now_);
+    for (int step = 0; step != params.maxRounds; ++step) {
+        if (!direct(duals, now_))
             return true;
         bool rises = false;
-        for (int cut = 0; cut != mostCuts && !rises; ++cut) {
-            for (std::size_t e = 0; e != nPrices_; ++e)
-                trial_[e] = prices[e] + direction_[e];
+        for (int cut = 0; cut != params.maxCuts && !rises; ++cut) {
+            for (std::size_t e = 0; e != nDuals_; ++e)
+                trial_[e] = duals[e] + direction_[e];
             measure(trial_, next_);
             rises = next_.value > now_.value;
             for (double& d : direction_)
-                d *= cooling;
+                d *= params.cooling;
         }
         if (!rises)
             return step > 0;
-        std::copy(trial_.begin(), trial_.end(), prices.begin());
+        std::copy(trial_.begin(), trial_.end(), duals.begin());
         std::swap(now_, next_);
     }
-    return !direct(prices, now_);
+    return !direct(duals, now_);
 }
 
 // Leaves rows aside that prefer their cluster by more than this.
-void NewtonDuals::narrow(std::span<const double> prices, double widest) {
-    pricer_.take(prices);
+void NewtonDuals::leaveAside(std::span<const double> duals, double widest) {
+    pricer_.take(duals);
     std::erase_if(near_, [&](std::uint32_t row) {
         const LeastTwo least = pricer_.priceRow(row, priced_.data());
         if (least.gap() <= widest)
@@ -195,26 +195,26 @@ void NewtonDuals::narrow(std::span<const double> prices, double widest) {
     });
 }
 
-void NewtonDuals::measure(std::span<const double> prices, Shares& shares) {
+void NewtonDuals::measure(std::span<const double> duals, Shares& shares) {
     const std::size_t n = base_.size();
     shares.sums = base_;
     shares.slope.assign(n * n, 0.0);
-    pricer_.take(prices);
+    pricer_.take(duals);
     shares.value = pricer_.paidBy(base_);
     for (const std::uint32_t row : near_)
         measureRow(row, shares);
     for (std::size_t i = 0; i != n; ++i)
         for (std::size_t j = 0; j != i; ++j)
             shares.slope[j * n + i] = shares.slope[i * n + j];
-    for (std::size_t e = 0; e != nPrices_; ++e)
-        if (prices[e] != 0.0)
-            shares.value -= prices[e] * (prices[e] > 0.0 ? high_[e] : low_[e]);
+    for (std::size_t e = 0; e != nDuals_; ++e)
+        if (duals[e] != 0.0)
+            shares.value -= duals[e] * (duals[e] > 0.0 ? high_[e] : low_[e]);
 }
 
 void NewtonDuals::measureRow(std::size_t row, Shares& shares) {
     const auto [least, second, best] = pricer_.priceRow(row, priced_.data());
     const double* amount = problem_.amount(row);
-    if (second - least > farthest * temperature_) {
+    if (second - least > params.cutoff * temperature_) {
         shares.value += least;
         for (std::size_t a = 0; a != problem_.nAmounts; ++a)
             shares.sums[best * problem_.nAmounts + a] += amount[a];
@@ -223,7 +223,7 @@ void NewtonDuals::measureRow(std::size_t row, Shares& shares) {
     taking_.clear();
     double sum = 0.0;
     for (std::size_t j = 0; j != problem_.nClusters; ++j)
-        if (priced_[j] - least <= farthest * temperature_) {
+        if (priced_[j] - least <= params.cutoff * temperature_) {
             taking_.emplace_back(j, std::exp((least - priced_[j]) / temperature_));
             sum += taking_.back().second;
         }
@@ -256,12 +256,15 @@ void NewtonDuals::measureRow(std::size_t row, Shares& shares) {
     }
 }
 
-// The Newton step from here; false when the sums are as the prices want them.
-bool NewtonDuals::direct(std::span<const double> prices, const Shares& shares) {
+// Active-set step of a projected Newton method (Bertsekas 1982): a dual whose rule lies strictly between its
+// bounds goes to zero, the others solve the Newton equations. The Hessian over amounts is mapped to rules by
+// their weights on both sides; O((k r)^3) for k clusters and r rules, which are few.
+// The Newton step from here; false when the sums are as the duals want them.
+bool NewtonDuals::direct(std::span<const double> duals, const Shares& shares) {
     const std::size_t nRules = problem_.nRules();
     const std::size_t nAmounts = problem_.nAmounts;
     const std::size_t width = base_.size();
-    // How rules fall with prices: the slope of the sums, seen through the rules of both.
+    // How rules fall with duals: the slope of the sums, seen through the rules of both.
     const auto curvature = [&](std::size_t e, std::size_t g) {
         double total = 0.0;
         const double* slope = shares.slope.data() + (e / nRules) * nAmounts * width + (g / nRules) * nAmounts;
@@ -274,27 +277,27 @@ bool NewtonDuals::direct(std::span<const double> prices, const Shares& shares) {
     active_.clear();
     wanted_.clear();
     double steepest = 0.0;
-    std::vector<double> diagonal(nPrices_);
-    for (std::size_t e = 0; e != nPrices_; ++e) {
+    std::vector<double> diagonal(nDuals_);
+    for (std::size_t e = 0; e != nDuals_; ++e) {
         diagonal[e] = curvature(e, e);
         steepest = std::max(steepest, diagonal[e]);
     }
-    const double enough = nearEnough * std::max(1.0, static_cast<double>(near_.size()));
-    bool isSettled = true;
-    for (std::size_t e = 0; e != nPrices_; ++e) {
+    const double enough = tolerances::converged * std::max(1.0, static_cast<double>(near_.size()));
+    bool hasConverged = true;
+    for (std::size_t e = 0; e != nDuals_; ++e) {
         const double value = problem_.ruleOf(e % nRules, shares.sums.data() + (e / nRules) * nAmounts);
         const double unit = 1.0 / std::max(diagonal[e], 1.0 / temperature_);
-        const bool isFull = prices[e] + unit * (value - high_[e]) > 0.0;
-        const bool isShort = prices[e] + unit * (value - low_[e]) < 0.0;
-        direction_[e] = isFull || isShort ? 0.0 : -prices[e];
+        const bool isFull = duals[e] + unit * (value - high_[e]) > 0.0;
+        const bool isShort = duals[e] + unit * (value - low_[e]) < 0.0;
+        direction_[e] = isFull || isShort ? 0.0 : -duals[e];
         if (isFull || isShort) {
             active_.push_back(e);
             wanted_.push_back(value - (isFull ? high_[e] : low_[e]));
-            isSettled = isSettled && std::abs(wanted_.back()) <= enough;
+            hasConverged = hasConverged && std::abs(wanted_.back()) <= enough;
         } else
-            isSettled = isSettled && prices[e] == 0.0;
+            hasConverged = hasConverged && duals[e] == 0.0;
     }
-    if (isSettled)
+    if (hasConverged)
         return false;
     const std::size_t n = active_.size();
     matrix_.assign(n * n, 0.0);
@@ -302,10 +305,10 @@ bool NewtonDuals::direct(std::span<const double> prices, const Shares& shares) {
         for (std::size_t y = 0; y <= x; ++y)
             matrix_[x * n + y] = curvature(active_[x], active_[y]);
         // Where hardly a row is in reach the derivative says nothing: the step ends at its longest.
-        matrix_[x * n + x] +=
-            ridge * (steepest + 1.0 / temperature_) + std::abs(wanted_[x]) / (longestStep * temperature_);
+        matrix_[x * n + x] += tolerances::ridge * (steepest + 1.0 / temperature_) +
+                              std::abs(wanted_[x]) / (params.longestStep * temperature_);
     }
-    for (std::size_t g = 0; g != nPrices_; ++g)
+    for (std::size_t g = 0; g != nDuals_; ++g)
         if (direction_[g] != 0.0)
             for (std::size_t x = 0; x != n; ++x)
                 wanted_[x] -= curvature(active_[x], g) * direction_[g];
@@ -313,19 +316,19 @@ bool NewtonDuals::direct(std::span<const double> prices, const Shares& shares) {
     solveFactorized(matrix_, n, wanted_);
     for (std::size_t x = 0; x != n; ++x)
         direction_[active_[x]] = wanted_[x];
-    for (std::size_t e = 0; e != nPrices_; ++e) {
-        // The dual has a kink where a price changes its sign, unless both bounds are the same.
-        const double target = prices[e] + direction_[e];
+    for (std::size_t e = 0; e != nDuals_; ++e) {
+        // The dual has a kink where a dual changes its sign, unless both bounds are the same.
+        const double target = duals[e] + direction_[e];
         const bool mayPay = target > 0.0 ? high_[e] < infinity : low_[e] > -infinity;
-        const bool crosses = (prices[e] > 0.0 && target < 0.0) || (prices[e] < 0.0 && target > 0.0);
+        const bool crosses = (duals[e] > 0.0 && target < 0.0) || (duals[e] < 0.0 && target > 0.0);
         if (target != 0.0 && (!mayPay || (crosses && low_[e] != high_[e])))
-            direction_[e] = -prices[e];
+            direction_[e] = -duals[e];
     }
     return true;
 }
 
-double NewtonDuals::medianGap(std::span<const double> prices) {
-    pricer_.take(prices);
+double NewtonDuals::medianGap(std::span<const double> duals) {
+    pricer_.take(duals);
     return konstrain::medianGap(near_.size(),
                                 [&](std::size_t at) { return pricer_.priceRow(near_[at], priced_.data()); });
 }
@@ -333,7 +336,7 @@ double NewtonDuals::medianGap(std::span<const double> prices) {
 // By how much the rules miss their bounds, all together.
 double NewtonDuals::excessOf(std::span<const double> sums) const {
     double total = 0.0;
-    for (std::size_t e = 0; e != nPrices_; ++e) {
+    for (std::size_t e = 0; e != nDuals_; ++e) {
         const double value =
             problem_.ruleOf(e % problem_.nRules(), sums.data() + (e / problem_.nRules()) * problem_.nAmounts);
         total += std::max({0.0, problem_.low[e] - value, value - problem_.high[e]});

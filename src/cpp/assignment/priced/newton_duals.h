@@ -9,19 +9,21 @@
 
 namespace konstrain::priced {
 
-// Prices of rules by Newton steps on a smoothed dual, at temperatures that fall.
+// Duals of rules by Newton steps on a smoothed Lagrangian dual, at temperatures that fall.
 //
-// A row takes shares of clusters that fall off exponentially with the priced cost, so that sums over clusters
-// become smooth functions of the prices. Only rows that stand between clusters at the temperature in force
-// are looked at again: as it falls these become few, and in the end a handful of rows decides the last
-// digits.
+// The dual function is piecewise linear: each row adds its least reduced cost. Replacing that minimum by
+// -T log sum_j exp(-reduced_j / T) makes it smooth and concave, and differs by at most T log k per row. Its
+// gradient has sums over clusters in which a row takes shares that fall off exponentially with the reduced
+// cost; its Hessian follows from the same shares. At temperature T only rows whose two least reduced costs
+// are within a few T contribute to the Hessian, so all others are summed up once and left aside: as T falls,
+// steps are taken over fewer and fewer rows. Whatever the duals, `priceAll` turns them into a valid bound.
 class NewtonDuals {
 public:
     NewtonDuals(const RuleProblem& problem, TimePoint deadline);
 
-    // Raises the bound from these prices; `isWarm`: they are those of a similar problem. Returns the rows as
-    // the prices found have them.
-    PricedRows find(std::span<double> prices, bool isWarm);
+    // Raises the bound from these duals; `isWarm`: they are those of a similar problem. Returns the rows as
+    // the duals found have them.
+    PricedLabels find(std::span<double> duals, bool isWarm);
 
 private:
     struct Shares {
@@ -30,21 +32,21 @@ private:
         std::vector<double> slope; // of the sums: (nClusters nAmounts) squared
     };
 
-    void findOnSample(std::span<double> prices);
-    bool findNear(std::span<double> prices, const PricedRows& rows, double count);
-    bool cool(std::span<double> prices, double temperature, std::size_t fewest);
-    bool settle(std::span<double> prices);
-    void narrow(std::span<const double> prices, double reach);
-    void measure(std::span<const double> prices, Shares& shares);
+    void findOnSample(std::span<double> duals);
+    bool findNear(std::span<double> duals, const PricedLabels& rows, double count);
+    bool cool(std::span<double> duals, double temperature, std::size_t fewest);
+    bool converge(std::span<double> duals);
+    void leaveAside(std::span<const double> duals, double reach);
+    void measure(std::span<const double> duals, Shares& shares);
     void measureRow(std::size_t row, Shares& shares);
-    bool direct(std::span<const double> prices, const Shares& shares);
-    double medianGap(std::span<const double> prices);
+    bool direct(std::span<const double> duals, const Shares& shares);
+    double medianGap(std::span<const double> duals);
     double excessOf(std::span<const double> sums) const;
 
     const RuleProblem& problem_;
     TimePoint deadline_;
-    RowPricer pricer_;
-    std::size_t nPrices_;
+    RulePricer pricer_;
+    std::size_t nDuals_;
     double temperature_ = 0.0;
     std::vector<double> low_; // of the rows that are looked at
     std::vector<double> high_;

@@ -10,31 +10,31 @@ double nthOf(std::vector<double> values, std::size_t place) {
     return *there;
 }
 
-void RowPricer::addPaid(std::size_t row, double* priced) const {
+void RulePricer::addPaid(std::size_t row, double* priced) const {
     const std::size_t k = problem_.nClusters;
     const double* amount = problem_.amount(row);
     for (std::size_t a = 0; a != problem_.nAmounts; ++a) {
         // Of a row's categories all but one count nothing.
         if (amount[a] == 0.0)
             continue;
-        const double* price = perAmount_.data() + a * k;
+        const double* dual = perAmount_.data() + a * k;
         for (std::size_t j = 0; j != k; ++j)
-            priced[j] += amount[a] * price[j];
+            priced[j] += amount[a] * dual[j];
     }
 }
 
-void RowPricer::take(std::span<const double> prices) {
+void RulePricer::take(std::span<const double> duals) {
     std::fill(perAmount_.begin(), perAmount_.end(), 0.0);
     const std::size_t k = problem_.nClusters;
     for (std::size_t j = 0; j != k; ++j)
         for (std::size_t r = 0; r != problem_.nRules(); ++r)
             for (std::size_t a = 0; a != problem_.nAmounts; ++a)
-                perAmount_[a * k + j] += prices[j * problem_.nRules() + r] * problem_.rule(r)[a];
+                perAmount_[a * k + j] += duals[j * problem_.nRules() + r] * problem_.rule(r)[a];
 }
 
-PricedRows RowPricer::priceAll() const {
+PricedLabels RulePricer::priceAll() const {
     const std::size_t k = problem_.nClusters;
-    PricedRows result;
+    PricedLabels result;
     result.labels.resize(problem_.nRows());
     result.gaps.resize(problem_.nRows());
     result.sums.assign(k * problem_.nAmounts, 0.0);
@@ -51,7 +51,7 @@ PricedRows RowPricer::priceAll() const {
     return result;
 }
 
-double RowPricer::paidBy(std::span<const double> sums) const {
+double RulePricer::paidBy(std::span<const double> sums) const {
     const std::size_t k = problem_.nClusters;
     double total = 0.0;
     for (std::size_t j = 0; j != k; ++j)

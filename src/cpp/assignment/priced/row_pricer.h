@@ -10,24 +10,24 @@
 
 namespace konstrain::priced {
 
-// The cheapest cluster of each row at some prices, and what that proves.
-struct PricedRows {
+// The cheapest cluster of each row at some duals, and what that proves.
+struct PricedLabels {
     std::vector<std::int32_t> labels;
-    std::vector<double> gaps; // how much dearer the second-cheapest cluster is
+    std::vector<double> gaps; // reduced cost of the second-cheapest cluster less that of the cheapest
     std::vector<double> sums; // nClusters x nAmounts, of these labels
-    double least = 0.0;       // what all rows pay, prices included
+    double least = 0.0;       // what all rows pay, duals included
 };
 
 // The value at this place of the sorted values.
 double nthOf(std::vector<double> values, std::size_t place);
 
-// Costs of rows that also pay the prices of the rules: one price per cluster and rule.
-class RowPricer {
+// Costs of rows that also pay the duals of the rules: one dual per cluster and rule.
+class RulePricer {
 public:
-    explicit RowPricer(const RuleProblem& problem)
+    explicit RulePricer(const RuleProblem& problem)
         : problem_(problem), perAmount_(problem.nAmounts * problem.nClusters) {}
 
-    void take(std::span<const double> prices);
+    void take(std::span<const double> duals);
     // What a row pays in each cluster; returns the two least.
     LeastTwo priceRow(std::size_t row, double* priced) const {
         const std::size_t k = problem_.nClusters;
@@ -38,7 +38,7 @@ public:
             least.take(priced[j], j);
         return least;
     }
-    PricedRows priceAll() const;
+    PricedLabels priceAll() const;
     // What sums of these amounts pay.
     double paidBy(std::span<const double> sums) const;
 

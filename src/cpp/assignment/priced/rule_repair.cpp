@@ -5,31 +5,31 @@
 #include <numeric>
 
 #include "infinity.h"
+#include "tolerances.h"
 
 namespace konstrain::priced {
 
 namespace {
 
-// A sum that misses its bound by less, in mean amounts, keeps it: rounding of the units.
-constexpr double tolerance = 1e-9;
-// Rows of least reduced cost that move at first, so many and so many per dual; larger: better repairs,
-// slower.
-constexpr std::size_t nearRows = 1024;
-constexpr std::size_t nearPerDual = 32;
-// Rows on each side that are tried in pairs, in repair and in polish; larger: more pairs, quadratically.
-constexpr std::size_t triedPairs = 96;
-constexpr std::size_t triedSameWay = 24;
-constexpr std::size_t polishedPairs = 24;
-// Share of the violation after which candidates are collected anew; larger: fewer collections, staler ones.
-constexpr double perSweep = 0.25;
-// A candidate whose score has risen by more than this factor waits for the next collection.
-constexpr double staleness = 1.5;
-// Random moves in a row, steps that their rows rest, and cheapest rows they are drawn from.
-constexpr std::size_t mostKicks = 40;
-constexpr std::size_t restSteps = 6;
-constexpr std::size_t kickedAmong = 16;
-// Passes of the polish.
-constexpr int mostPasses = 12;
+struct Params {
+    // Rows of least reduced cost that may move at first; larger: better repairs, slower.
+    std::size_t nearRows = 1024;
+    // Rows on each side that are tried in pairs; larger: more pairs, quadratically.
+    std::size_t pairedRows = 48;
+    // Share of the violation after which candidates are collected anew; larger: fewer collections, staler.
+    double sweepShare = 0.25;
+    // Random moves in a row before repair gives up, and steps that their rows rest; larger: more labels are
+    // repaired, and hopeless ones take longer.
+    std::size_t maxKicks = 40;
+    std::size_t restSteps = 6;
+    // Cheapest moves that a random one is drawn from; larger: more variety, higher costs.
+    std::size_t kickCandidates = 16;
+    // Passes of the polish; larger: lower costs, slower.
+    int maxPasses = 12;
+    // Cost of any move beside its reduced cost, in mean gaps; larger: fewer moves, each with more effect.
+    double moveCost = 1e-2;
+};
+constexpr Params params;
 
 } // namespace
 
@@ -39,7 +39,7 @@ RuleRepair::RuleRepair(const RepairProblem& problem, std::span<std::int32_t> lab
 
 bool RuleRepair::run(TimePoint deadline) {
     const std::size_t all = problem_.movable.size();
-    const std::size_t few = std::min(all, nearRows + nearPerDual * problem_.duals.size());
+    const std::size_t few = std::min(all, params.nearRows);
     for (const std::size_t most : {few, all}) {
         choose(most);
         if (repair(deadline)) {
@@ -52,7 +52,7 @@ bool RuleRepair::run(TimePoint deadline) {
     return false;
 }
 
-// Takes the rows that lose least by another cluster, at most so many.
+// Takes the rows that lose least by another cluster, at most `most`.
 void RuleRepair::choose(std::size_t most) {
     const std::size_t k = problem_.nClusters;
     std::vector<double> reduced(problem_.movable.size() * k);
@@ -85,7 +85,7 @@ void RuleRepair::choose(std::size_t most) {
         reduced_.insert(reduced_.end(), first, first + static_cast<std::ptrdiff_t>(k));
         sum += gap < infinity ? std::abs(gap) : 0.0;
     }
-    leastCost_ = 1e-2 * sum / static_cast<double>(std::max<std::size_t>(1, movers_.size()));
+    leastCost_ = params.moveCost * sum / static_cast<double>(std::max<std::size_t>(1, movers_.size()));
     sumUp();
 }
 
@@ -106,7 +106,7 @@ double RuleRepair::violationWith(std::size_t cluster, const double* in, const do
     for (std::size_t r = 0; r != problem_.nRules; ++r) {
         const double value = values_[first + r] + in[r] - out[r];
         const double missed = std::max(problem_.low[first + r] - value, value - problem_.high[first + r]);
-        total += missed > tolerance ? missed : 0.0;
+        total += missed > tolerances::bound ? missed : 0.0;
     }
     return total;
 }
@@ -129,19 +129,22 @@ void RuleRepair::move(std::size_t mover, std::size_t to) {
     total_ = std::accumulate(violation_.begin(), violation_.end(), 0.0);
 }
 
-void RuleRepair::apply(const Pair& pair) {
+void RuleRepair::apply(const MoverPair& pair) {
     const std::size_t back = label(pair.first);
     move(pair.first, pair.to);
     move(pair.second, pair.isExchange ? back : pair.to);
 }
 
+// Every move or pair lowers the total violation, so those steps alone must end; random moves may raise it and
+// are counted. Finding labels that keep several rules is NP-hard (multi-dimensional knapsack): no success is
+// no proof that there are none.
 bool RuleRepair::repair(TimePoint deadline) {
     nKicks_ = 0;
     const std::size_t mostSteps = 100 + movers_.size();
     for (step_ = 0; total_ > 0.0 && step_ != mostSteps && !isPast(deadline); ++step_) {
         if (moveSome() || movePair())
             continue;
-        if (++nKicks_ > mostKicks)
+        if (++nKicks_ > params.maxKicks)
             return false;
         kick();
     }
@@ -150,10 +153,10 @@ bool RuleRepair::repair(TimePoint deadline) {
 
 // Makes the moves of least cost per unit of violation, each looked at again, until part of it is gone.
 bool RuleRepair::moveSome() {
-    std::vector<Move> found;
+    std::vector<RowMove> found;
     const auto scoreOf = [&](std::size_t m, std::size_t to) {
         const double gain = -changeOf(label(m), to, amount(m), nothing_.data());
-        return gain > tolerance ? (std::max(reducedRise(m, to), 0.0) + leastCost_) / gain : infinity;
+        return gain > tolerances::bound ? (std::max(reducedRise(m, to), 0.0) + leastCost_) / gain : infinity;
     };
     for (std::size_t m = 0; m != movers_.size(); ++m) {
         if (movers_[m].restsUntil > step_)
@@ -163,12 +166,15 @@ bool RuleRepair::moveSome() {
                 if (const double score = scoreOf(m, to); score < infinity)
                     found.push_back({score, m, to});
     }
-    std::ranges::sort(found, [](const Move& a, const Move& b) {
+    std::ranges::sort(found, [](const RowMove& a, const RowMove& b) {
         return a.score != b.score ? a.score < b.score : a.mover < b.mover;
     });
-    const double enough = (1.0 - perSweep) * total_;
-    for (const Move& next : found) {
-        if (label(next.mover) != next.to && scoreOf(next.mover, next.to) <= staleness * next.score)
+    const double enough = (1.0 - params.sweepShare) * total_;
+    for (const RowMove& next : found) {
+        // Earlier moves may have changed the score: one that got worse by as much waits for the next
+        // collection.
+        if (label(next.mover) != next.to &&
+            scoreOf(next.mover, next.to) * (1.0 - params.sweepShare) <= next.score)
             move(next.mover, next.to);
         if (total_ <= enough)
             break;
@@ -184,12 +190,12 @@ void RuleRepair::listMembers() {
             members_[label(m)].push_back(m);
 }
 
-std::vector<std::size_t> RuleRepair::nearest(std::size_t from, std::size_t to, std::size_t most) const {
+std::vector<std::size_t> RuleRepair::nearest(std::size_t from, std::size_t to) const {
     std::vector<std::pair<double, std::size_t>> order;
     for (const std::size_t m : members_[from])
         if (label(m) == from)
             order.emplace_back(reducedRise(m, to), m);
-    const std::size_t n = std::min(most, order.size());
+    const std::size_t n = std::min(params.pairedRows, order.size());
     std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(n));
     std::vector<std::size_t> first;
     for (std::size_t i = 0; i != n; ++i)
@@ -200,9 +206,9 @@ std::vector<std::size_t> RuleRepair::nearest(std::size_t from, std::size_t to, s
 // The two rows of least score that change places between two clusters, or go the same way. `score` is given
 // the rise in reduced cost, the rise in cost and the change of the violation.
 template <typename Score>
-RuleRepair::Pair RuleRepair::bestPair(std::size_t a, std::size_t b, std::size_t most, const Score& score) {
-    const std::vector<std::size_t> sides[2] = {nearest(a, b, most), nearest(b, a, most)};
-    Pair best{infinity, 0, 0, 0, false};
+RuleRepair::MoverPair RuleRepair::bestPair(std::size_t a, std::size_t b, const Score& score) {
+    const std::vector<std::size_t> sides[2] = {nearest(a, b), nearest(b, a)};
+    MoverPair best{infinity, 0, 0, 0, false};
     for (const std::size_t x : sides[0])
         for (const std::size_t y : sides[1]) {
             const double value = score(reducedRise(x, b) + reducedRise(y, a), costRise(x, b) + costRise(y, a),
@@ -213,7 +219,7 @@ RuleRepair::Pair RuleRepair::bestPair(std::size_t a, std::size_t b, std::size_t 
     for (const std::size_t side : {0u, 1u}) {
         const std::size_t from = side == 0 ? a : b;
         const std::size_t to = side == 0 ? b : a;
-        const std::size_t n = std::min(sides[side].size(), triedSameWay);
+        const std::size_t n = sides[side].size();
         for (std::size_t i = 0; i != n; ++i)
             for (std::size_t l = i + 1; l < n; ++l) {
                 const std::size_t x = sides[side][i];
@@ -233,14 +239,14 @@ RuleRepair::Pair RuleRepair::bestPair(std::size_t a, std::size_t b, std::size_t 
 
 bool RuleRepair::movePair() {
     listMembers();
-    Pair best{infinity, 0, 0, 0, false};
+    MoverPair best{infinity, 0, 0, 0, false};
     for (std::size_t a = 0; a != problem_.nClusters; ++a)
         for (std::size_t b = a + 1; b != problem_.nClusters; ++b) {
             if (violation_[a] == 0.0 && violation_[b] == 0.0)
                 continue;
-            const Pair found = bestPair(a, b, triedPairs, [&](double rise, double, const auto& change) {
+            const MoverPair found = bestPair(a, b, [&](double rise, double, const auto& change) {
                 const double gain = -change();
-                return gain > tolerance ? (std::max(rise, 0.0) + leastCost_) / gain : infinity;
+                return gain > tolerances::bound ? (std::max(rise, 0.0) + leastCost_) / gain : infinity;
             });
             if (found.score < best.score)
                 best = found;
@@ -260,7 +266,7 @@ void RuleRepair::kick() {
     const std::size_t n = 1 + drawBelow(2, random_) + nKicks_ / 10;
     for (std::size_t i = 0; i != n; ++i) {
         const bool isTaken = drawBelow(2, random_) == 0;
-        std::vector<Move> cheapest;
+        std::vector<RowMove> cheapest;
         for (std::size_t m = 0; m != movers_.size(); ++m)
             if ((label(m) == cluster) != isTaken)
                 for (std::size_t to = 0; to != problem_.nClusters; ++to)
@@ -268,19 +274,19 @@ void RuleRepair::kick() {
                         cheapest.push_back({reducedRise(m, to), m, to});
         if (cheapest.empty())
             continue;
-        const std::size_t among = std::min(kickedAmong, cheapest.size());
+        const std::size_t among = std::min(params.kickCandidates, cheapest.size());
         std::ranges::partial_sort(cheapest, cheapest.begin() + static_cast<std::ptrdiff_t>(among), {},
-                                  &Move::score);
-        const Move& drawn = cheapest[drawBelow(among, random_)];
-        movers_[drawn.mover].restsUntil = step_ + restSteps;
+                                  &RowMove::score);
+        const RowMove& drawn = cheapest[drawBelow(among, random_)];
+        movers_[drawn.mover].restsUntil = step_ + params.restSteps;
         move(drawn.mover, drawn.to);
     }
 }
 
 void RuleRepair::polish(TimePoint deadline) {
-    step_ += restSteps;
+    step_ += params.restSteps;
     isTouched_.assign(problem_.nClusters, 1);
-    for (int pass = 0; pass != mostPasses && !isPast(deadline); ++pass) {
+    for (int pass = 0; pass != params.maxPasses && !isPast(deadline); ++pass) {
         const bool isMoved = polishMoves();
         if (!polishPairs() && !isMoved)
             break;
@@ -292,7 +298,7 @@ bool RuleRepair::polishMoves() {
     bool improved = false;
     for (std::size_t m = 0; m != movers_.size(); ++m) {
         const std::size_t from = label(m);
-        double least = -1e-6 * leastCost_;
+        double least = -tolerances::bound * leastCost_;
         std::size_t best = from;
         for (std::size_t to = 0; to != problem_.nClusters; ++to)
             if (to != from && (isTouched_[to] != 0 || isTouched_[from] != 0) && costRise(m, to) < least &&
@@ -318,8 +324,8 @@ bool RuleRepair::polishPairs() {
         for (std::size_t b = a + 1; b != problem_.nClusters; ++b) {
             if (isTouched_[a] == 0 && isTouched_[b] == 0 && isTouched[a] == 0 && isTouched[b] == 0)
                 continue;
-            double least = -1e-6 * leastCost_;
-            const Pair found = bestPair(a, b, polishedPairs, [&](double, double rise, const auto& change) {
+            double least = -tolerances::bound * leastCost_;
+            const MoverPair found = bestPair(a, b, [&](double, double rise, const auto& change) {
                 if (rise >= least || change() > 0.0)
                     return infinity;
                 least = rise;

@@ -42,13 +42,13 @@ private:
         std::size_t row;
         std::size_t restsUntil = 0; // a row moved at random stays for some steps
     };
-    struct Move {
+    struct RowMove {
         double score;
         std::size_t mover;
         std::size_t to;
     };
     // Two movers that change places, or go the same way to `to`.
-    struct Pair {
+    struct MoverPair {
         double score;
         std::size_t first;
         std::size_t second;
@@ -65,12 +65,11 @@ private:
     void polish(TimePoint deadline);
     bool polishMoves();
     bool polishPairs();
-    // The movers of a cluster that lose least by going to another, at most so many.
-    std::vector<std::size_t> nearest(std::size_t from, std::size_t to, std::size_t most) const;
+    // The movers of a cluster that lose least by going to another, at most `pairedRows`.
+    std::vector<std::size_t> nearest(std::size_t from, std::size_t to) const;
     void listMembers();
-    template <typename Score>
-    Pair bestPair(std::size_t a, std::size_t b, std::size_t most, const Score& score);
-    void apply(const Pair& pair);
+    template <typename Score> MoverPair bestPair(std::size_t a, std::size_t b, const Score& score);
+    void apply(const MoverPair& pair);
     void move(std::size_t mover, std::size_t to);
     // By how much a cluster violates its bounds once these amounts have come and those have gone.
     double violationWith(std::size_t cluster, const double* in, const double* out) const;

@@ -20,21 +20,21 @@ KONSTRAIN_INLINE void insert(Doubles (&least)[4], Doubles value) {
 }
 
 // The least and the fourth-least priced cost that each of eight lanes meets.
-inline void leastOfLanes(const double* costs, const double* prices, std::size_t nColumns, double* first,
+inline void leastOfLanes(const double* costs, const double* duals, std::size_t nColumns, double* first,
                          double* fourth) {
     Doubles least[4] = {all(infinity), all(infinity), all(infinity), all(infinity)};
     for (std::size_t j = 0; j < nColumns; j += laneCount)
-        insert(least, load(costs + j) + load(prices + j));
+        insert(least, load(costs + j) + load(duals + j));
     store(first, least[0]);
     store(fourth, least[3]);
 }
 
 // Writes the columns whose priced cost is at most `limit` and returns how many there are.
-inline std::size_t columnsUpTo(const double* costs, const double* prices, std::size_t nColumns, double limit,
+inline std::size_t columnsUpTo(const double* costs, const double* duals, std::size_t nColumns, double limit,
                                std::int32_t* columns) {
     std::size_t count = 0;
     for (std::size_t j = 0; j < nColumns; j += laneCount) {
-        const Integers hit = load(costs + j) + load(prices + j) <= all(limit);
+        const Integers hit = load(costs + j) + load(duals + j) <= all(limit);
         const Bytes bytes = __builtin_convertvector(hit, Bytes);
         std::uint64_t bits;
         std::memcpy(&bits, &bytes, sizeof bits);

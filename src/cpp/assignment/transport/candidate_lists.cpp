@@ -18,18 +18,17 @@ namespace {
 const auto leastOfLanes = KONSTRAIN_PICK(leastOfLanes);
 const auto columnsUpTo = KONSTRAIN_PICK(columnsUpTo);
 
-// Rows between two looks at the clock.
-constexpr std::size_t chunkRows = 1024;
-// A list ends at the latest at the fourth-least cost of the lane that comes here when lanes are sorted by it:
-// about 30 clusters.
-constexpr std::size_t limitingLane = 3;
-// Lists are made anew when more than this part of their reach is gone.
-constexpr double usableReach = 0.5;
+struct Params {
+    // A list ends at the latest at the fourth-least cost of the lane that comes here when lanes are sorted by
+    // it. At 3 of 8 these are about 30 clusters; larger: longer lists.
+    std::size_t limitingLane = 3;
+};
+constexpr Params params;
 
 // Places past the last cluster never win.
-std::vector<double> paddedPrices(std::span<const double> prices) {
-    std::vector<double> padded(paddedToLanes(prices.size()), infinity);
-    std::copy(prices.begin(), prices.end(), padded.begin());
+std::vector<double> paddedDuals(std::span<const double> duals) {
+    std::vector<double> padded(paddedToLanes(duals.size()), infinity);
+    std::copy(duals.begin(), duals.end(), padded.begin());
     return padded;
 }
 
@@ -46,64 +45,68 @@ CandidateLists::CandidateLists(CostSource& source, std::size_t length, kmeans::T
     std::iota(everyCluster_.begin(), everyCluster_.end(), 0);
 }
 
-bool CandidateLists::makeAll(std::span<const double> prices, double reach, TimePoint deadline) {
+bool CandidateLists::makeAll(std::span<const double> duals, double reach, TimePoint deadline) {
     reach_ = reach;
     used_ = 0.0;
     std::vector<std::int32_t> rows(nRows());
     std::iota(rows.begin(), rows.end(), 0);
-    basis_.assign(prices.begin(), prices.end());
+    basis_.assign(duals.begin(), duals.end());
     std::fill(wide_.begin(), wide_.end(), notWide);
     wideCosts_.clear();
-    return makeRows(rows, prices, deadline);
+    return makeRows(rows, duals, deadline);
 }
 
-double CandidateLists::leastRise(std::span<const double> prices) const {
+double CandidateLists::leastRise(std::span<const double> duals) const {
     double least = infinity;
-    for (std::size_t j = 0; j != prices.size(); ++j)
-        least = std::min(least, prices[j] - basis_[j]);
+    for (std::size_t j = 0; j != duals.size(); ++j)
+        least = std::min(least, duals[j] - basis_[j]);
     return least;
 }
 
-bool CandidateLists::areWornAt(std::span<const double> prices) const {
-    return used_ - leastRise(prices) > usableReach * reach_;
+bool CandidateLists::areWornAt(std::span<const double> duals) const {
+    return used_ - leastRise(duals) > reach_ / 2.0;
 }
 
-bool CandidateLists::rebase(std::span<const double> prices, TimePoint deadline) {
-    if (areWornAt(prices))
-        return makeAll(prices, reach_, deadline);
-    const double rise = leastRise(prices);
+// A cluster off the list had reduced cost at least `beyond` when the list was made. When duals change, that
+// of any cluster falls by no more than the largest fall of a dual, so taking that fall off `beyond` keeps it
+// a valid bound for all rows in O(k) time. Only rows whose best listed cluster no longer lies below their
+// bound need a new list.
+bool CandidateLists::rebase(std::span<const double> duals, TimePoint deadline) {
+    if (areWornAt(duals))
+        return makeAll(duals, reach_, deadline);
+    const double rise = leastRise(duals);
     used_ -= std::min(rise, 0.0);
     std::vector<std::uint8_t> isDoubtful(nRows());
-    const kmeans::Chunks chunks{nRows(), chunkRows};
+    const kmeans::Chunks chunks{nRows()};
     team_.forEachChunk(chunks, [&](std::size_t, std::size_t chunk) {
         const kmeans::RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row != range.last; ++row) {
             beyond_[row] += rise;
-            isDoubtful[row] = leastOnList(row, prices) > beyond_[row] ? 1 : 0;
+            isDoubtful[row] = leastOnList(row, duals) > beyond_[row] ? 1 : 0;
         }
     });
     std::vector<std::int32_t> doubtful;
     for (std::size_t row = 0; row != nRows(); ++row)
         if (isDoubtful[row] != 0)
             doubtful.push_back(static_cast<std::int32_t>(row));
-    basis_.assign(prices.begin(), prices.end());
-    return makeRows(doubtful, prices, deadline);
+    basis_.assign(duals.begin(), duals.end());
+    return makeRows(doubtful, duals, deadline);
 }
 
-double CandidateLists::leastOnList(std::size_t row, std::span<const double> prices) const {
+double CandidateLists::leastOnList(std::size_t row, std::span<const double> duals) const {
     const CandidateList list = (*this)[row];
     double least = infinity;
     for (std::size_t e = 0; e != list.length; ++e)
-        least = std::min(least, list.costs[e] + prices[static_cast<std::size_t>(list.clusters[e])]);
+        least = std::min(least, list.costs[e] + duals[static_cast<std::size_t>(list.clusters[e])]);
     return least;
 }
 
-std::int32_t CandidateLists::cheapest(std::size_t row, std::span<const double> prices) const {
+std::int32_t CandidateLists::cheapest(std::size_t row, std::span<const double> duals) const {
     const CandidateList list = (*this)[row];
     double least = infinity;
     std::int32_t best = list.clusters[0];
     for (std::size_t e = 0; e != list.length; ++e) {
-        const double priced = list.costs[e] + prices[static_cast<std::size_t>(list.clusters[e])];
+        const double priced = list.costs[e] + duals[static_cast<std::size_t>(list.clusters[e])];
         if (priced < least || (priced == least && list.clusters[e] < best)) {
             least = priced;
             best = list.clusters[e];
@@ -112,12 +115,12 @@ std::int32_t CandidateLists::cheapest(std::size_t row, std::span<const double> p
     return best;
 }
 
-void CandidateLists::labelRows(std::span<const double> prices, std::span<std::int32_t> labels) const {
-    const kmeans::Chunks chunks{nRows(), chunkRows};
+void CandidateLists::labelRows(std::span<const double> duals, std::span<std::int32_t> labels) const {
+    const kmeans::Chunks chunks{nRows()};
     team_.forEachChunk(chunks, [&](std::size_t, std::size_t chunk) {
         const kmeans::RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row != range.last; ++row)
-            labels[row] = cheapest(row, prices);
+            labels[row] = cheapest(row, duals);
     });
 }
 
@@ -126,13 +129,13 @@ void CandidateLists::shift(double amount) {
         beyond -= amount;
 }
 
-bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<const double> prices,
+bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<const double> duals,
                               TimePoint deadline) {
-    const std::vector<double> padded = paddedPrices(prices);
-    const kmeans::Chunks chunks{rows.size(), chunkRows};
+    const std::vector<double> padded = paddedDuals(duals);
+    const kmeans::Chunks chunks{rows.size()};
     std::atomic<bool> outOfTime{false};
     if (source_.makesShortlists())
-        source_.setPrices(prices, reach_);
+        source_.setDuals(duals, reach_);
     team_.forEachChunk(chunks, [&](std::size_t worker, std::size_t chunk) {
         if (outOfTime || isPast(deadline)) {
             outOfTime = true;
@@ -150,24 +153,24 @@ bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<cons
     return !outOfTime;
 }
 
-void CandidateLists::makeFromAll(std::span<const std::int32_t> rows, const double* prices, double reach,
+void CandidateLists::makeFromAll(std::span<const std::int32_t> rows, const double* duals, double reach,
                                  std::size_t worker) {
     Scratch& scratch = scratch_[worker];
     const double* costs = source_.read(rows, worker, scratch.costs.data());
     for (std::size_t n = 0; n != rows.size(); ++n)
-        makeList(static_cast<std::size_t>(rows[n]), costs + n * nClusters(), prices, reach, scratch.places);
+        makeList(static_cast<std::size_t>(rows[n]), costs + n * nClusters(), duals, reach, scratch.places);
 }
 
-void CandidateLists::makeFromShort(std::span<const std::int32_t> rows, const double* prices, double reach,
+void CandidateLists::makeFromShort(std::span<const std::int32_t> rows, const double* duals, double reach,
                                    std::size_t worker) {
     Shortlist lists[CostSource::mostRows];
     source_.shortlist(rows, worker, std::span(lists).first(rows.size()));
     for (std::size_t n = 0; n != rows.size(); ++n)
-        if (!takeShortlist(static_cast<std::size_t>(rows[n]), lists[n], prices, scratch_[worker].places))
-            makeFromAll(rows.subspan(n, 1), prices, reach, worker);
+        if (!takeShortlist(static_cast<std::size_t>(rows[n]), lists[n], duals, scratch_[worker].places))
+            makeFromAll(rows.subspan(n, 1), duals, reach, worker);
 }
 
-void CandidateLists::makeList(std::size_t row, const double* costs, const double* prices, double reach,
+void CandidateLists::makeList(std::size_t row, const double* costs, const double* duals, double reach,
                               std::vector<std::int32_t>& places) {
     std::size_t count = nClusters();
     beyond_[row] = infinity;
@@ -176,38 +179,38 @@ void CandidateLists::makeList(std::size_t row, const double* costs, const double
     } else {
         double least[laneCount];
         double fourth[laneCount];
-        leastOfLanes(costs, prices, nClusters(), least, fourth);
+        leastOfLanes(costs, duals, nClusters(), least, fourth);
         std::sort(std::begin(fourth), std::end(fourth));
-        const double limit =
-            std::min(fourth[limitingLane], *std::min_element(std::begin(least), std::end(least)) + reach);
+        const double limit = std::min(fourth[params.limitingLane],
+                                      *std::min_element(std::begin(least), std::end(least)) + reach);
         // A lane with fewer clusters has no fourth; the places past the last cluster cost infinity, too.
         beyond_[row] = std::min(limit, std::numeric_limits<double>::max());
-        count = columnsUpTo(costs, prices, nClusters(), beyond_[row], places.data());
+        count = columnsUpTo(costs, duals, nClusters(), beyond_[row], places.data());
     }
-    keepCheapest(row, {costs, everyCluster_.data()}, prices, places, count);
+    keepCheapest(row, {costs, everyCluster_.data()}, duals, places, count);
 }
 
 // False when the cheapest cluster may be off the shortlist.
-bool CandidateLists::takeShortlist(std::size_t row, const Shortlist& list, const double* prices,
+bool CandidateLists::takeShortlist(std::size_t row, const Shortlist& list, const double* duals,
                                    std::vector<std::int32_t>& places) {
     double least = infinity;
     for (std::size_t e = 0; e != list.count; ++e) {
-        least = std::min(least, list.costs[e] + prices[list.clusters[e]]);
+        least = std::min(least, list.costs[e] + duals[list.clusters[e]]);
         places[e] = static_cast<std::int32_t>(e);
     }
     if (!(least < list.beyond))
         return false;
     beyond_[row] = list.beyond;
-    keepCheapest(row, {list.costs, list.clusters}, prices, places, list.count);
+    keepCheapest(row, {list.costs, list.clusters}, duals, places, list.count);
     return true;
 }
 
 // Fills the list of a row with the cheapest of `count` clusters, which are in ascending order.
-void CandidateLists::keepCheapest(std::size_t row, const Costs& costs, const double* prices,
+void CandidateLists::keepCheapest(std::size_t row, const RowCosts& costs, const double* duals,
                                   std::vector<std::int32_t>& places, std::size_t count) {
     if (count > length_) {
         const auto priced = [&](std::int32_t place) {
-            return costs.values[place] + prices[costs.clusters[place]];
+            return costs.values[place] + duals[costs.clusters[place]];
         };
         // Of equal costs the first clusters stay, so that lists do not depend on how they are cut.
         const auto isCheaper = [&](std::int32_t a, std::int32_t b) {
@@ -227,12 +230,12 @@ void CandidateLists::keepCheapest(std::size_t row, const Costs& costs, const dou
     counts_[row] = static_cast<std::uint32_t>(count);
 }
 
-void CandidateLists::extend(std::span<const std::int32_t> rows, std::span<const double> prices,
+void CandidateLists::extend(std::span<const std::int32_t> rows, std::span<const double> duals,
                             std::span<const double> floors) {
-    const std::vector<double> padded = paddedPrices(prices);
+    const std::vector<double> padded = paddedDuals(duals);
     const bool makesShortlists = source_.makesShortlists();
     if (makesShortlists)
-        source_.setPrices(prices, infinity);
+        source_.setDuals(duals, infinity);
     for (std::size_t first = 0; first < rows.size(); first += CostSource::mostRows) {
         const auto some = rows.subspan(first, std::min(CostSource::mostRows, rows.size() - first));
         if (makesShortlists)

@@ -12,19 +12,19 @@
 
 namespace konstrain::transport {
 
-// Costs of one row without prices, and the clusters they belong to.
+// Costs of one row without duals, and the clusters they belong to.
 struct CandidateList {
     const double* costs;
     const std::int32_t* clusters;
     std::size_t length;
 };
 
-// For each row the few clusters that are cheapest for it at some prices, and what is known about all others.
+// For each row the few clusters that are cheapest for it at some duals, and what is known about all others.
 // Most rows have one cluster that is cheaper than all others by far: lists take up what is within reach of
 // it.
 //
 // A list stands in for a row of the cost matrix as long as the row's cheapest cluster on it costs no more
-// than `beyond`, below which no cluster off the list lies at the prices in force (`rebase` keeps that true).
+// than `beyond`, below which no cluster off the list lies at the duals in force (`rebase` keeps that true).
 class CandidateLists {
 public:
     CandidateLists(CostSource& source, std::size_t length, kmeans::Team& team);
@@ -42,24 +42,24 @@ public:
     }
     double beyond(std::size_t row) const { return beyond_[row]; }
 
-    // Makes all lists at these prices, of clusters that are dearer than the cheapest one by no more than
-    // `reach`. False when the deadline passed first.
-    bool makeAll(std::span<const double> prices, double reach, TimePoint deadline);
-    // Whether prices have fallen so far since all lists were made that half of their reach is used up.
-    bool areWornAt(std::span<const double> prices) const;
-    // Prices have changed: lowers what is known of clusters off the lists accordingly, then makes the lists
+    // Makes all lists at these duals, of clusters whose reduced cost exceeds the least one by no more
+    // than `reach`. False when the deadline passed first.
+    bool makeAll(std::span<const double> duals, double reach, TimePoint deadline);
+    // Whether duals have fallen so far since all lists were made that half of their reach is used up.
+    bool areWornAt(std::span<const double> duals) const;
+    // Duals have changed: lowers what is known of clusters off the lists accordingly, then makes the lists
     // anew on which the cheapest cluster may not be, or all where they are worn. False when the deadline
     // passed first.
-    bool rebase(std::span<const double> prices, TimePoint deadline);
-    // Makes some lists anew, as long as they may be, at prices that only rose since the
+    bool rebase(std::span<const double> duals, TimePoint deadline);
+    // Makes some lists anew, as long as they may be, at duals that only rose since the
     // last `rebase`. Lists that would end at `floors`, a value per row, or below take up all clusters.
-    void extend(std::span<const std::int32_t> rows, std::span<const double> prices,
+    void extend(std::span<const std::int32_t> rows, std::span<const double> duals,
                 std::span<const double> floors);
 
-    double leastOnList(std::size_t row, std::span<const double> prices) const;
+    double leastOnList(std::size_t row, std::span<const double> duals) const;
     // The cheapest cluster of each row on its list, of equally cheap ones the first by number.
-    void labelRows(std::span<const double> prices, std::span<std::int32_t> labels) const;
-    // All prices were lowered by as much.
+    void labelRows(std::span<const double> duals, std::span<std::int32_t> labels) const;
+    // All duals were lowered by as much.
     void shift(double amount);
     // Lists with all clusters: a measure of memory.
     std::size_t nWide() const { return wideCosts_.size(); }
@@ -71,26 +71,26 @@ private:
         std::vector<std::int32_t> places;
     };
     // Costs of a row, and the clusters they belong to.
-    struct Costs {
+    struct RowCosts {
         const double* values;
         const std::int32_t* clusters;
     };
     static constexpr std::uint32_t notWide = ~std::uint32_t{0};
 
-    // By how much prices rose at least since the last `rebase`, for any cluster.
-    double leastRise(std::span<const double> prices) const;
-    std::int32_t cheapest(std::size_t row, std::span<const double> prices) const;
+    // By how much duals rose at least since the last `rebase`, for any cluster.
+    double leastRise(std::span<const double> duals) const;
+    std::int32_t cheapest(std::size_t row, std::span<const double> duals) const;
     void widen(std::size_t row);
-    bool makeRows(std::span<const std::int32_t> rows, std::span<const double> prices, TimePoint deadline);
-    void makeFromAll(std::span<const std::int32_t> rows, const double* prices, double reach,
+    bool makeRows(std::span<const std::int32_t> rows, std::span<const double> duals, TimePoint deadline);
+    void makeFromAll(std::span<const std::int32_t> rows, const double* duals, double reach,
                      std::size_t worker);
-    void makeFromShort(std::span<const std::int32_t> rows, const double* prices, double reach,
+    void makeFromShort(std::span<const std::int32_t> rows, const double* duals, double reach,
                        std::size_t worker);
-    void makeList(std::size_t row, const double* costs, const double* prices, double reach,
+    void makeList(std::size_t row, const double* costs, const double* duals, double reach,
                   std::vector<std::int32_t>& places);
-    bool takeShortlist(std::size_t row, const Shortlist& list, const double* prices,
+    bool takeShortlist(std::size_t row, const Shortlist& list, const double* duals,
                        std::vector<std::int32_t>& places);
-    void keepCheapest(std::size_t row, const Costs& costs, const double* prices,
+    void keepCheapest(std::size_t row, const RowCosts& costs, const double* duals,
                       std::vector<std::int32_t>& places, std::size_t count);
 
     CostSource& source_;
@@ -106,7 +106,7 @@ private:
     std::vector<std::uint32_t> wide_; // per row: where its full list is
     std::vector<std::vector<double>> wideCosts_;
     std::vector<std::int32_t> everyCluster_;
-    std::vector<double> basis_; // prices at which `beyond_` holds
+    std::vector<double> basis_; // duals at which `beyond_` holds
 };
 
 } // namespace konstrain::transport

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "hardware.h"
 #include "infinity.h"
-#include "lane_width.h"
 #include "multiversion.h"
 
 namespace konstrain::transport {
@@ -16,7 +16,7 @@ KONSTRAIN_MULTIVERSION
 std::size_t columnsBelow(const double* costs, std::size_t nColumns, double base, const double* limits,
                          std::int32_t* found) {
     std::size_t count = 0;
-    constexpr std::size_t step = 64;
+    constexpr std::size_t step = laneCount * 8;
     for (std::size_t begin = 0; begin < nColumns; begin += step) {
         const std::size_t end = std::min(nColumns, begin + step);
         // Hits are rare: a loop without branches tells whether this stretch has any.
@@ -48,7 +48,7 @@ std::size_t columnsEqual(const std::int32_t* values, std::size_t nColumns, std::
 
 ClusterGraph::ClusterGraph(const CoreView& core, std::size_t nClusters, std::size_t listLength)
     : costs_(core.costs), nClusters_(nClusters), stride_(paddedToLanes(nClusters + 1)),
-      listLength_(listLength), margin_(core.margin), startPrices_(core.prices.begin(), core.prices.end()),
+      listLength_(listLength), margin_(core.margin), startDuals_(core.duals.begin(), core.duals.end()),
       labels_(core.labels.begin(), core.labels.end()), members_(nClusters), position_(core.labels.size()),
       built_(nClusters, 0), bounded_(nClusters), weights_((nClusters + 1) * stride_, infinity),
       rows_(nClusters * stride_, outsideCore), complete_(nClusters * stride_, -infinity),
@@ -62,11 +62,15 @@ ClusterGraph::ClusterGraph(const CoreView& core, std::size_t nClusters, std::siz
 }
 
 double ClusterGraph::outsideBound(std::size_t from, std::size_t to) const {
-    return margin_ == infinity ? infinity : margin_ + startPrices_[from] - startPrices_[to];
+    return margin_ == infinity ? infinity : margin_ + startDuals_[from] - startDuals_[to];
 }
 
+// Invariant of a list: it holds every row of the cluster with a key below `complete_[arc]`, the cheapest at
+// the end, and maybe rows that have left since. So its head, once stale rows are dropped, is the cheapest row
+// of the arc; an empty list bounds the arc's weight by `complete_`. A departure costs O(1) per arc that the
+// row was the head of, and a list is filled anew only when it runs empty.
 void ClusterGraph::offer(std::size_t arc, double key, std::int32_t row) {
-    Entry* list = entries_.data() + arc * listLength_;
+    ArcRow* list = entries_.data() + arc * listLength_;
     auto& length = length_[arc];
     if (static_cast<std::size_t>(length) == listLength_) {
         // Full: the most expensive row stays out, and the list no longer knows rows as expensive as that one.
@@ -95,7 +99,7 @@ std::span<const std::int32_t> ClusterGraph::offerToAll(std::size_t cluster, std:
 
 void ClusterGraph::showHead(std::size_t cluster, std::size_t arc) {
     if (length_[arc] != 0) {
-        const Entry& head = entries_[arc * listLength_ + static_cast<std::size_t>(length_[arc]) - 1];
+        const ArcRow& head = entries_[arc * listLength_ + static_cast<std::size_t>(length_[arc]) - 1];
         weights_[arc] = head.key;
         rows_[arc] = head.row;
     } else {
@@ -113,7 +117,7 @@ void ClusterGraph::dropStaleHead(std::size_t cluster, std::size_t arc) {
     // Only the head must be a row that is still here; deeper entries are checked when they get there.
     auto& length = length_[arc];
     while (length != 0) {
-        const Entry& head = entries_[arc * listLength_ + static_cast<std::size_t>(length) - 1];
+        const ArcRow& head = entries_[arc * listLength_ + static_cast<std::size_t>(length) - 1];
         if (labels_[static_cast<std::size_t>(head.row)] == static_cast<std::int32_t>(cluster))
             break;
         --length;

@@ -5,16 +5,18 @@
 #include <span>
 #include <vector>
 
+#include "infinity.h"
+
 namespace konstrain::transport {
 
 // A view of the rows that may change their cluster, and what is known about those that are not among them.
 struct CoreView {
     std::span<const double> costs;        // row-major, one row per core row
     std::span<const std::int32_t> labels; // at the start
-    // A row of cluster p outside the core costs more than `margin + prices[p] - prices[q]` to move to q.
+    // A row of cluster p outside the core costs more than `margin + duals[p] - duals[q]` to move to q.
     // Infinite when every row is in the core.
     double margin;
-    std::span<const double> prices;
+    std::span<const double> duals;
 };
 
 // Clusters as nodes; the arc p -> q weighs what it costs to move the cheapest row of p to q. Each arc keeps a
@@ -24,8 +26,10 @@ struct CoreView {
 // either of rows not looked at yet (`refill` finds them), or of rows outside the core (nothing finds them).
 class ClusterGraph {
 public:
-    static constexpr std::int32_t outsideCore = -1;
-    static constexpr std::int32_t notLookedUp = -2;
+    // In place of a row: the arc carries a bound of rows outside the reduced problem, or of rows of the list
+    // that `refill` would find.
+    static constexpr std::int32_t outsideCore = none;
+    static constexpr std::int32_t notLookedUp = none - 1;
 
     ClusterGraph(const CoreView& core, std::size_t nClusters, std::size_t listLength);
 
@@ -47,7 +51,7 @@ public:
     void move(std::int32_t row, std::size_t to);
 
 private:
-    struct Entry {
+    struct ArcRow {
         double key;
         std::int32_t row;
     };
@@ -67,7 +71,7 @@ private:
     std::size_t stride_;
     std::size_t listLength_;
     double margin_;
-    std::vector<double> startPrices_;
+    std::vector<double> startDuals_;
     std::vector<std::int32_t> labels_;
     std::vector<std::vector<std::int32_t>> members_;
     std::vector<std::int32_t> position_;             // of each row among the members of its cluster
@@ -79,7 +83,7 @@ private:
     std::vector<double> complete_; // the list holds every row with a smaller key
     std::vector<std::int32_t> length_;
     std::vector<std::uint8_t> isBounded_; // whether the arc stands in `bounded_`
-    std::vector<Entry> entries_;          // `listLength_` per arc, descending: the cheapest row comes last
+    std::vector<ArcRow> entries_;         // `listLength_` per arc, descending: the cheapest row comes last
     std::vector<std::int32_t> found_;     // scratch
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "infinity.h"
+#include "median_gap.h"
 
 namespace konstrain::transport {
 
@@ -11,8 +12,7 @@ namespace {
 
 // The value below which about `nWanted` of the gaps lie, from every n-th of them.
 float gapQuantile(std::span<const float> gaps, std::size_t nWanted) {
-    constexpr std::size_t enoughBelow = 64;
-    const std::size_t step = std::max<std::size_t>(1, nWanted / enoughBelow);
+    const std::size_t step = std::max<std::size_t>(1, nWanted / quantileSample);
     std::vector<float> sample;
     sample.reserve(gaps.size() / step + 1);
     for (std::size_t i = 0; i < gaps.size(); i += step)

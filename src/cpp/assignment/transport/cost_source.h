@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <span>
 
+#include "hardware.h"
 #include "infinity.h"
-#include "lane_width.h"
 
 namespace konstrain::transport {
 
-// Some clusters of a row with its costs there. No other cluster costs less than `beyond`, price included.
+// Some clusters of a row with its costs there. No other cluster costs less than `beyond`, dual included.
 struct Shortlist {
     const double* costs;
     const std::int32_t* clusters;
@@ -28,7 +28,7 @@ public:
     virtual ~CostSource() = default;
 
     // Rows that one call of `read` may ask for.
-    static constexpr std::size_t mostRows = 32;
+    static constexpr std::size_t mostRows = laneCount * 4;
 
     std::size_t nRows() const { return nRows_; }
     std::size_t nClusters() const { return nClusters_; }
@@ -41,9 +41,9 @@ public:
 
     // Whether the cheapest clusters of a row can be found without all of its costs.
     virtual bool makesShortlists() const { return false; } // else the next two are not to be called
-    // The prices at which clusters are cheap from now on, and how much dearer than the cheapest one others
-    // may be. Not while workers make shortlists.
-    virtual void setPrices(std::span<const double> /*prices*/, double /*reach*/) {}
+    // The duals at which clusters are cheap from now on, and by how much others may exceed the cheapest
+    // one. Not while workers make shortlists.
+    virtual void setDuals(std::span<const double> /*duals*/, double /*reach*/) {}
     // Finds the clusters within reach of the cheapest one of each of a few rows, about two dozen at most, in
     // order; none where that cannot be said. They stay until the worker's next call. Costs are those that
     // `read` gives.

@@ -34,7 +34,8 @@ void sweep(std::span<const double> costs, std::span<std::int32_t> labels, std::s
 void fitSizes(std::span<const double> costs, std::span<const std::int64_t> lower,
               std::span<const std::int64_t> upper, std::span<std::int32_t> labels,
               std::span<std::int64_t> sizes) {
-    // Sums of bounds allow it, so while one cluster has too many another has room, and the same for too few.
+    // Sums of bounds allow it, so while one cluster has too many rows another has capacity left, and the
+    // same for too few.
     sweep(
         costs, labels, sizes, [&](std::size_t j) { return sizes[j] > upper[j]; },
         [&](std::size_t j) { return sizes[j] < upper[j]; });

@@ -8,7 +8,7 @@ namespace konstrain::transport {
 // What the kernel works on; every array is `stride` long.
 struct SearchArrays {
     std::size_t stride;
-    const double* prices;
+    const double* duals;
     double* distance;
     double* open;
     std::int64_t* parent;
@@ -25,41 +25,35 @@ namespace {
 
 const auto relax = KONSTRAIN_PICK(relax);
 
-// Reading the clock costs as much as a step in a small graph.
-constexpr int stepsPerClockReading = 16;
-// One search serves this part of all shortages: the first few would be found sooner, but a search of their
-// own for each of the others costs more.
-constexpr std::size_t shortagesPerSearch = 4;
-
 } // namespace
 
-std::int64_t startFlow(double price, std::int64_t size, std::int64_t lower, std::int64_t upper) {
-    if (price > 0.0)
+std::int64_t startFlow(double dual, std::int64_t size, std::int64_t lower, std::int64_t upper) {
+    if (dual > 0.0)
         return upper;
-    return price < 0.0 ? lower : std::clamp(size, lower, upper);
+    return dual < 0.0 ? lower : std::clamp(size, lower, upper);
 }
 
-std::int64_t totalExcess(std::span<const double> prices, std::span<const std::int64_t> sizes,
+std::int64_t totalExcess(std::span<const double> duals, std::span<const std::int64_t> sizes,
                          std::span<const std::int64_t> lower, std::span<const std::int64_t> upper) {
     std::int64_t total = 0;
     std::int64_t atSink = 0;
     for (std::size_t j = 0; j != sizes.size(); ++j) {
-        const std::int64_t excess = sizes[j] - startFlow(prices[j], sizes[j], lower[j], upper[j]);
+        const std::int64_t excess = sizes[j] - startFlow(duals[j], sizes[j], lower[j], upper[j]);
         total += std::max<std::int64_t>(excess, 0);
         atSink -= excess;
     }
     return total + std::max<std::int64_t>(atSink, 0);
 }
 
-FlowSearch::FlowSearch(ClusterGraph& graph, std::span<const double> prices,
+FlowSearch::FlowSearch(ClusterGraph& graph, std::span<const double> duals,
                        std::span<const std::int64_t> sizes, std::span<const std::int64_t> lower,
                        std::span<const std::int64_t> upper)
     : graph_(graph), lower_(lower), upper_(upper), passed_(sizes.size()), excess_(sizes.size() + 1, 0),
-      prices_(graph.stride(), 0.0), distance_(graph.stride()), open_(graph.stride()), parent_(graph.stride()),
+      duals_(graph.stride(), 0.0), distance_(graph.stride()), open_(graph.stride()), parent_(graph.stride()),
       onPath_(graph.stride(), 0) {
-    std::copy(prices.begin(), prices.end(), prices_.begin());
+    std::copy(duals.begin(), duals.end(), duals_.begin());
     for (std::size_t j = 0; j != sizes.size(); ++j) {
-        passed_[j] = startFlow(prices[j], sizes[j], lower[j], upper[j]);
+        passed_[j] = startFlow(duals[j], sizes[j], lower[j], upper[j]);
         excess_[j] = sizes[j] - passed_[j];
         excess_[sink()] -= excess_[j];
         openSinkArcs(j);
@@ -73,13 +67,14 @@ FlowSearch::FlowSearch(ClusterGraph& graph, std::span<const double> prices,
 
 FlowSearch::Status FlowSearch::run(TimePoint deadline) {
     const auto isExcess = [](std::int64_t excess) { return excess > 0; };
-    for (int step = 0; std::any_of(excess_.begin(), excess_.end(), isExcess); ++step) {
-        if (step % stepsPerClockReading == 0 && isPast(deadline))
+    PolledDeadline clock(deadline);
+    while (std::any_of(excess_.begin(), excess_.end(), isExcess)) {
+        if (clock.isPast())
             return Status::OutOfTime;
         findShortages();
         if (found_.empty())
             return Status::NoWayOn;
-        raisePrices(found_.back());
+        raiseDuals(found_.back());
         // Paths that touch an earlier one wait: its rows have moved, so their arcs may have changed.
         std::fill(onPath_.begin(), onPath_.end(), 0);
         bool progress = false;
@@ -91,10 +86,10 @@ FlowSearch::Status FlowSearch::run(TimePoint deadline) {
     return Status::Balanced;
 }
 
-std::vector<double> FlowSearch::prices() const {
+std::vector<double> FlowSearch::duals() const {
     std::vector<double> result(graph_.nClusters());
     for (std::size_t j = 0; j != result.size(); ++j) {
-        result[j] = prices_[j] - prices_[sink()];
+        result[j] = duals_[j] - duals_[sink()];
         // Rounding must not push the next call's flow to the wrong bound.
         if (passed_[j] > lower_[j])
             result[j] = std::max(result[j], 0.0);
@@ -104,13 +99,15 @@ std::vector<double> FlowSearch::prices() const {
     return result;
 }
 
+// Dijkstra's search over reduced costs, from all nodes with an excess at once. A dense array takes the place
+// of a heap: the graph is complete, so each closed node relaxes all others anyway, and one pass in vectors
+// relaxes and finds the next node, O(k) per node and O(k^2) per search.
 void FlowSearch::findShortages() {
     std::fill(distance_.begin(), distance_.end(), infinity);
     std::fill(open_.begin(), open_.end(), infinity);
     closed_.clear();
     found_.clear();
-    const SearchArrays search{graph_.stride(), prices_.data(), distance_.data(), open_.data(),
-                              parent_.data()};
+    const SearchArrays search{graph_.stride(), duals_.data(), distance_.data(), open_.data(), parent_.data()};
     std::int64_t node = -1;
     for (std::size_t source = excess_.size(); source-- != 0;)
         if (excess_[source] > 0) {
@@ -137,13 +134,15 @@ void FlowSearch::findShortages() {
     }
 }
 
+// An arc without a known row carries a lower bound of its weight. Only where even that bound would shorten
+// the distance of its end does the true weight matter: A* with lazy evaluation of arcs.
 void FlowSearch::lookUpUsefulArcs(std::size_t from) {
     const std::span<const std::int32_t> targets = graph_.boundedTargets(from);
     if (targets.empty())
         return;
     const double* weights = graph_.weights(from);
     const auto reach = [&](std::size_t to) {
-        return distance_[from] + std::max(0.0, weights[to] + prices_[to] - prices_[from]);
+        return distance_[from] + std::max(0.0, weights[to] + duals_[to] - duals_[from]);
     };
     lookUp_.clear();
     for (const std::int32_t to : targets)
@@ -153,12 +152,17 @@ void FlowSearch::lookUpUsefulArcs(std::size_t from) {
         graph_.refill(from, lookUp_);
 }
 
-void FlowSearch::raisePrices(std::size_t last) {
+// For nodes closed at distance d(v) <= D, adding D - d(v) to their duals makes arcs on shortest paths tight
+// and keeps all reduced costs from going negative: along an arc v -> w, d(w) <= d(v) + reduced cost. Nodes
+// that are not closed are at least D away and keep their duals.
+void FlowSearch::raiseDuals(std::size_t last) {
     const double reach = distance_[last];
     for (const std::size_t node : closed_)
-        prices_[node] += reach - distance_[node];
+        duals_[node] += reach - distance_[node];
 }
 
+// All arcs of the path have reduced cost zero after `raiseDuals`, so moving a row along each keeps every row
+// in a cluster of least reduced cost. Paths of one search may be used together as long as they share no node.
 bool FlowSearch::moveAlongPath(std::size_t target) {
     // Units that only change what is passed on to the sink move together; rows move one by one.
     std::int64_t amount = -excess_[target];

@@ -10,31 +10,35 @@
 
 namespace konstrain::transport {
 
-// Brings the sizes of clusters into their bounds along cheapest paths: successive shortest paths on prices
+// One search serves this share of all shortages, one in this many; larger: searches end sooner, and there are
+// more of them.
+inline constexpr std::size_t shortagesPerSearch = 4;
+
+// Brings the sizes of clusters into their bounds along cheapest paths: successive shortest paths on duals
 // that keep reduced costs from going negative (Edmonds and Karp 1972).
 //
 // Clusters and one sink are the nodes of a flow: rows enter their cluster, and what a cluster passes on to
 // the sink lies between its bounds. A cluster that holds more rows than it passes on has an excess; each step
-// finds the cheapest path from an excess to a shortage and moves one row along each of its arcs. Prices stay
+// finds the cheapest path from an excess to a shortage and moves one row along each of its arcs. Duals stay
 // such that no move gains anything, so the rows end at least total cost.
 class FlowSearch {
 public:
     enum class Status {
         Balanced,    // every size within its bounds
-        LeftTheCore, // the next move may be one of a row outside the core; prices have improved
+        LeftTheCore, // the next move may be one of a row outside the core; duals have improved
         OutOfTime,
         NoWayOn, // costs so large that their differences are infinite
     };
 
-    // `prices` holds one value per cluster and must make each row's label its cheapest one. `sizes` counts
+    // `duals` holds one value per cluster and must make each row's label its cheapest one. `sizes` counts
     // all rows, inside the core and outside.
-    FlowSearch(ClusterGraph& graph, std::span<const double> prices, std::span<const std::int64_t> sizes,
+    FlowSearch(ClusterGraph& graph, std::span<const double> duals, std::span<const std::int64_t> sizes,
                std::span<const std::int64_t> lower, std::span<const std::int64_t> upper);
 
     Status run(TimePoint deadline);
 
-    // The sink's price is zero; a cluster strictly between its bounds has price zero, exactly.
-    std::vector<double> prices() const;
+    // The sink's dual is zero; a cluster strictly between its bounds has dual zero, exactly.
+    std::vector<double> duals() const;
 
 private:
     std::size_t sink() const { return graph_.nClusters(); }
@@ -42,8 +46,9 @@ private:
     void findShortages();
     void lookUpUsefulArcs(std::size_t from);
     // Keeps reduced costs from going negative and makes those of all paths up to `last` zero.
-    void raisePrices(std::size_t last);
-    // False when an arc of the path has no known row and none to look up, or was part of an earlier path.
+    void raiseDuals(std::size_t last);
+    // False when an arc of the path has no known row and `refill` cannot find one, or was part of an earlier
+    // path.
     bool moveAlongPath(std::size_t target);
     void pass(std::size_t from, std::size_t to, std::int64_t amount);
     void openSinkArcs(std::size_t cluster);
@@ -54,7 +59,7 @@ private:
     std::vector<std::int64_t> passed_;   // from each cluster to the sink
     std::vector<std::int64_t> excess_;   // per node; negative: shortage
     std::vector<std::size_t> shortages_; // nodes with one
-    std::vector<double> prices_;
+    std::vector<double> duals_;
     std::vector<double> distance_;
     std::vector<double> open_; // the distance of nodes that are not closed yet, infinite for others
     std::vector<std::int64_t> parent_;
@@ -64,11 +69,11 @@ private:
     std::vector<std::int32_t> lookUp_; // scratch
 };
 
-// What each cluster passes on to the sink at the start: the bound its price pushes it to.
-std::int64_t startFlow(double price, std::int64_t size, std::int64_t lower, std::int64_t upper);
+// What each cluster passes on to the sink at the start: the bound its dual pushes it to.
+std::int64_t startFlow(double dual, std::int64_t size, std::int64_t lower, std::int64_t upper);
 
-// By how much sizes miss what prices ask for: the number of steps `FlowSearch` will take.
-std::int64_t totalExcess(std::span<const double> prices, std::span<const std::int64_t> sizes,
+// By how much sizes miss what duals ask for: the number of steps `FlowSearch` will take.
+std::int64_t totalExcess(std::span<const double> duals, std::span<const std::int64_t> sizes,
                          std::span<const std::int64_t> lower, std::span<const std::int64_t> upper);
 
 } // namespace konstrain::transport

@@ -7,11 +7,11 @@ using namespace konstrain::KONSTRAIN_TARGET; // the lanes of this instruction se
 // Shortens distances along the arcs out of the closed node `from` and returns the nearest open node, or -1
 // when no open node is reachable.
 inline std::int64_t relax(const SearchArrays& search, const double* weights, std::int64_t from) {
-    const Doubles price = all(search.prices[from]);
+    const Doubles dual = all(search.duals[from]);
     const Doubles start = all(search.distance[from]);
     Best nearest{all(infinity), all(infinity), all(std::int64_t{-1})};
     for (std::size_t j = 0; j != search.stride; j += laneCount) {
-        const Doubles reduced = load(weights + j) + load(search.prices + j) - price;
+        const Doubles reduced = load(weights + j) + load(search.duals + j) - dual;
         // Rounding may leave a reduced cost just below zero.
         const Doubles candidate = start + (reduced < 0.0 ? all(0.0) : reduced);
         const Doubles distance = load(search.distance + j);

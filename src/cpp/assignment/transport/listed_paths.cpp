@@ -6,39 +6,37 @@
 #include <functional>
 
 #include "flow_search.h"
+#include "priced_bounds.h"
+#include "tolerances.h"
 
 namespace konstrain::transport {
 
 namespace {
 
-constexpr int stepsPerClockReading = 16;
-// One search serves this part of all shortages; see `FlowSearch`.
-constexpr std::size_t shortagesPerSearch = 4;
-constexpr std::int32_t noArc = -1;
-// What turned out too short is made this many times as long.
-constexpr double reachGrowth = 4.0;
-// A list made anew must reach this part of the reserve farther than before, and farther than rounding may
-// seem to: where many clusters cost a row the same, lists would grow by nothing time after time.
-constexpr double leastProgress = 0.05;
-constexpr double rounding = 1e-12;
-// Rows that may have full lists: a few always, then one in so many.
-constexpr std::size_t leastWide = 256;
-constexpr std::size_t rowsPerWide = 64;
+struct Params {
+    // Share of its reserve by which a new list must reach farther than the old one. Where many clusters cost
+    // a row the same, lists would otherwise grow by nothing time after time; larger: longer lists.
+    double progress = 0.05;
+    // One row in this many may have a full list; larger: the search gives up sooner. Full lists for all rows
+    // would be the matrix that lists are there to avoid.
+    std::size_t rowsPerWide = 64;
+};
+constexpr Params params;
 
 } // namespace
 
-ListedPaths::ListedPaths(CandidateLists& lists, std::span<double> prices, std::span<std::int32_t> labels,
+ListedPaths::ListedPaths(CandidateLists& lists, std::span<double> duals, std::span<std::int32_t> labels,
                          std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,
                          double reach)
-    : lists_(lists), out_(prices), labels_(labels), lower_(lower), upper_(upper), own_(labels.size()),
+    : lists_(lists), out_(duals), labels_(labels), lower_(lower), upper_(upper), own_(labels.size()),
       members_(lower.size()), position_(labels.size()), moves_(lower.size()), arcs_(lower.size()),
       hasMoves_(lower.size(), 0), hasArcs_(lower.size(), 0), known_(lower.size()),
       doubt_(lower.size(), infinity), offList_(lower.size(), infinity), radius_(lower.size(), reach),
       reserve_(lower.size(), reach), passed_(lower.size()), excess_(lower.size() + 1, 0),
-      prices_(prices.begin(), prices.end()), distance_(lower.size() + 1), parent_(lower.size() + 1),
+      duals_(duals.begin(), duals.end()), distance_(lower.size() + 1), parent_(lower.size() + 1),
       via_(lower.size() + 1), viaWeight_(lower.size() + 1), isClosed_(lower.size() + 1),
-      onPath_(lower.size() + 1), arcTo_(lower.size(), noArc) {
-    prices_.push_back(0.0);
+      onPath_(lower.size() + 1), arcTo_(lower.size(), none) {
+    duals_.push_back(0.0);
     for (std::size_t row = 0; row != labels.size(); ++row) {
         own_[row] = costIn(static_cast<std::int32_t>(row), static_cast<std::size_t>(labels[row]));
         assert(own_[row] < infinity);
@@ -48,35 +46,35 @@ ListedPaths::ListedPaths(CandidateLists& lists, std::span<double> prices, std::s
     }
     for (std::size_t j = 0; j != nClusters(); ++j) {
         const auto size = static_cast<std::int64_t>(members_[j].size());
-        passed_[j] = startFlow(prices[j], size, lower[j], upper[j]);
+        passed_[j] = startFlow(duals[j], size, lower[j], upper[j]);
         excess_[j] = size - passed_[j];
         excess_[sink()] -= excess_[j];
     }
 }
 
-// Full lists for more rows than this would be the matrix that lists are there to avoid.
 std::size_t ListedPaths::mostWide() const {
-    return leastWide + lists_.nRows() / rowsPerWide;
+    return nClusters() + lists_.nRows() / params.rowsPerWide;
 }
 
 ListedPaths::Status ListedPaths::run(TimePoint deadline) {
     Status status = Status::Balanced;
     const auto isExcess = [](std::int64_t excess) { return excess > 0; };
-    for (int step = 0; std::any_of(excess_.begin(), excess_.end(), isExcess); ++step) {
-        if (step % stepsPerClockReading == 0 && isPast(deadline)) {
+    PolledDeadline clock(deadline);
+    while (std::any_of(excess_.begin(), excess_.end(), isExcess)) {
+        if (clock.isPast()) {
             status = Status::OutOfTime;
             break;
         }
         findShortages();
         if (found_.empty())
             return Status::LostItsWay;
-        raisePrices(distance_[found_.back()]);
+        raiseDuals(distance_[found_.back()]);
         std::fill(onPath_.begin(), onPath_.end(), 0);
         for (const std::size_t target : found_)
             moveAlongPath(target);
     }
     for (std::size_t j = 0; j != nClusters(); ++j) {
-        out_[j] = prices_[j] - prices_[sink()];
+        out_[j] = duals_[j] - duals_[sink()];
         // Rounding must not push the next call's flow to the wrong bound.
         if (passed_[j] > lower_[j])
             out_[j] = std::max(out_[j], 0.0);
@@ -95,7 +93,7 @@ void ListedPaths::reach(std::size_t from, std::size_t to, double weight, std::in
     if (isClosed_[to] != 0)
         return;
     // Rounding may leave a reduced cost below zero by a few units in the last place.
-    const double distance = distance_[from] + std::max(0.0, weight + prices_[to] - prices_[from]);
+    const double distance = distance_[from] + std::max(0.0, weight + duals_[to] - duals_[from]);
     if (distance < distance_[to]) {
         distance_[to] = distance;
         parent_[to] = static_cast<std::int32_t>(from);
@@ -105,6 +103,10 @@ void ListedPaths::reach(std::size_t from, std::size_t to, double weight, std::in
     }
 }
 
+// Dijkstra's search as in `FlowSearch`, with a heap, because arcs are few. Where arcs of a cluster may be
+// missing, an event "doubt" at the distance from which on they could matter is put into the heap. Events are
+// taken in order of distance, so no node is closed before every arc that could lead to it at a smaller
+// distance is known: the paths are shortest among all arcs, although most arcs are never written down.
 void ListedPaths::findShortages() {
     std::fill(distance_.begin(), distance_.end(), infinity);
     std::fill(isClosed_.begin(), isClosed_.end(), 0);
@@ -156,15 +158,15 @@ void ListedPaths::leave(std::size_t from) {
     for (const Arc& arc : arcs_[from])
         reach(from, static_cast<std::size_t>(arc.to), arc.weight, arc.row);
     if (passed_[from] < upper_[from])
-        reach(from, sink(), 0.0, noArc);
+        reach(from, sink(), 0.0, none);
     if (doubt_[from] < infinity)
-        push(distance_[from] + std::max(0.0, doubt_[from] - prices_[from]), from, true);
+        push(distance_[from] + std::max(0.0, doubt_[from] - duals_[from]), from, true);
 }
 
 void ListedPaths::leaveSink() {
     for (std::size_t j = 0; j != nClusters(); ++j)
         if (passed_[j] > lower_[j])
-            reach(sink(), j, 0.0, noArc);
+            reach(sink(), j, 0.0, none);
 }
 
 // The search has come as far as the arcs of a cluster are known: it needs longer ones, or new lists.
@@ -172,36 +174,36 @@ void ListedPaths::settleDoubt(std::size_t cluster, double distance) {
     if (offList_[cluster] <= doubt_[cluster])
         remakeLists(cluster, distance);
     else
-        radius_[cluster] = reachGrowth * std::max(radius_[cluster], doubt_[cluster] - prices_[cluster]);
+        radius_[cluster] = growthFactor * std::max(radius_[cluster], doubt_[cluster] - duals_[cluster]);
     hasMoves_[cluster] = 0;
     leave(cluster);
 }
 
-// Makes the lists of those rows anew that may be this near to a cluster off theirs: at the prices that a
+// Makes the lists of those rows anew that may be this near to a cluster off theirs: at the duals that a
 // search which ended here would leave behind, for at the present ones a list would come out as it is.
 void ListedPaths::remakeLists(std::size_t cluster, double distance) {
-    std::vector<double> ahead(prices_.begin(), prices_.end() - 1);
+    std::vector<double> ahead(duals_.begin(), duals_.end() - 1);
     for (const std::size_t node : closed_)
         if (node != sink())
             ahead[node] += distance - distance_[node];
     // Rounding may leave the two apart by a unit in the last place, and a list must grow beyond both.
     const double level = std::max(ahead[cluster], offList_[cluster]);
     const double reserve = reserve_[cluster];
-    reserve_[cluster] = reachGrowth * std::max(reserve, level - prices_[cluster]);
+    reserve_[cluster] = growthFactor * std::max(reserve, level - duals_[cluster]);
     std::vector<std::int32_t> rows;
     std::vector<double> floors;
     for (const std::int32_t row : members_[cluster])
         if (lists_.beyond(static_cast<std::size_t>(row)) - ownCost(row) <= level + reserve) {
             rows.push_back(row);
-            floors.push_back(ownCost(row) + level + leastProgress * reserve +
-                             rounding * (std::abs(ownCost(row)) + std::abs(level)));
+            floors.push_back(ownCost(row) + level + params.progress * reserve +
+                             tolerances::sum * (std::abs(ownCost(row)) + std::abs(level)));
         }
     lists_.extend(rows, ahead, floors);
 }
 
 void ListedPaths::collectMoves(std::size_t cluster) {
     moves_[cluster].clear();
-    known_[cluster] = prices_[cluster] + radius_[cluster];
+    known_[cluster] = duals_[cluster] + radius_[cluster];
     offList_[cluster] = infinity;
     doubt_[cluster] = infinity;
     for (const std::int32_t row : members_[cluster])
@@ -210,7 +212,7 @@ void ListedPaths::collectMoves(std::size_t cluster) {
     hasArcs_[cluster] = 0;
 }
 
-// Where a row that leaves is the one in doubt, the doubt stays: it only makes a search look again.
+// Where a row that leaves is the one in doubt, the doubt stays: it only makes a search test it again.
 void ListedPaths::takeMovesOf(std::int32_t row, std::size_t cluster) {
     const auto [cost, to, length] = lists_[static_cast<std::size_t>(row)];
     const double own = ownCost(row);
@@ -219,7 +221,7 @@ void ListedPaths::takeMovesOf(std::int32_t row, std::size_t cluster) {
     for (std::size_t e = 0; e != length; ++e) {
         const double weight = cost[e] - own;
         const auto target = static_cast<std::size_t>(to[e]);
-        const double priced = weight + prices_[target];
+        const double priced = weight + duals_[target];
         if (priced > known_[cluster])
             tooFar = std::min(tooFar, priced);
         else if (target != cluster)
@@ -234,7 +236,7 @@ void ListedPaths::buildArcs(std::size_t cluster) {
     arcs.clear();
     for (const Arc& move : moves_[cluster]) {
         std::int32_t& place = arcTo_[static_cast<std::size_t>(move.to)];
-        if (place == noArc) {
+        if (place == none) {
             place = static_cast<std::int32_t>(arcs.size());
             arcs.push_back(move);
         } else if (Arc& arc = arcs[static_cast<std::size_t>(place)];
@@ -243,13 +245,13 @@ void ListedPaths::buildArcs(std::size_t cluster) {
         }
     }
     for (const Arc& arc : arcs)
-        arcTo_[static_cast<std::size_t>(arc.to)] = noArc;
+        arcTo_[static_cast<std::size_t>(arc.to)] = none;
     hasArcs_[cluster] = 1;
 }
 
-void ListedPaths::raisePrices(double distance) {
+void ListedPaths::raiseDuals(double distance) {
     for (const std::size_t node : closed_)
-        prices_[node] += distance - distance_[node];
+        duals_[node] += distance - distance_[node];
 }
 
 double ListedPaths::costIn(std::int32_t row, std::size_t to) const {

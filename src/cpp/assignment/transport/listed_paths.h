@@ -15,7 +15,7 @@ namespace konstrain::transport {
 //
 // What lies off the lists is not forgotten. A search that comes as far from a cluster as one of its rows may
 // be from a cluster off its list makes that list anew before it goes on, so paths are cheapest among all
-// clusters, and the prices at the end prove the labels without another look at the rows.
+// clusters, and the duals at the end prove the labels without another pass over the rows.
 class ListedPaths {
 public:
     enum class Status {
@@ -24,17 +24,17 @@ public:
         LostItsWay, // too many rows need full lists, or costs so large that their differences are infinite
     };
 
-    // `labels` must be cheapest on the lists at `prices`, and lists hold for these prices; both change in
+    // `labels` must be cheapest on the lists at `duals`, and lists hold for these duals; both change in
     // place. Arcs and lists reach at least `reach` farther than a search needs them.
-    ListedPaths(CandidateLists& lists, std::span<double> prices, std::span<std::int32_t> labels,
+    ListedPaths(CandidateLists& lists, std::span<double> duals, std::span<std::int32_t> labels,
                 std::span<const std::int64_t> lower, std::span<const std::int64_t> upper, double reach);
 
     Status run(TimePoint deadline);
 
     // What each row costs in its cluster.
     std::span<const double> ownCosts() const { return own_; }
-    // What was taken off all prices at the end, so that the sink's is zero.
-    double shift() const { return prices_.back(); }
+    // What was taken off all duals at the end, so that the sink's is zero.
+    double shift() const { return duals_.back(); }
 
 private:
     struct Arc {
@@ -69,7 +69,7 @@ private:
     void collectMoves(std::size_t cluster);
     void takeMovesOf(std::int32_t row, std::size_t cluster);
     void buildArcs(std::size_t cluster);
-    void raisePrices(double distance);
+    void raiseDuals(double distance);
     bool moveAlongPath(std::size_t target);
     std::int64_t mostAlong(std::size_t target, std::size_t& source) const;
     void pass(std::size_t from, std::size_t to, std::int64_t amount);
@@ -98,7 +98,7 @@ private:
     std::vector<double> reserve_; // how much farther than needed lists are made
     std::vector<std::int64_t> passed_;
     std::vector<std::int64_t> excess_;
-    std::vector<double> prices_; // the sink's comes last
+    std::vector<double> duals_; // the sink's comes last
     // Of one search:
     std::vector<Event> heap_;
     std::vector<double> distance_;

@@ -5,43 +5,37 @@
 #include <vector>
 
 #include "candidate_lists.h"
-#include "crowding.h"
 #include "flow_search.h"
 #include "listed_paths.h"
 #include "median_gap.h"
 #include "priced_bounds.h"
-#include "share_prices.h"
+#include "smoothed_duals.h"
 
 namespace konstrain::transport {
 
 namespace {
 
-// A sample has this part of the rows.
-constexpr std::size_t sampleRatio = 8;
-// Below this many sampled rows per cluster a sample says too little about the prices.
-constexpr std::size_t sampledPerCluster = 8;
-// Rows that say how far clusters are apart, in the median gap between the two cheapest of a row.
-constexpr std::size_t probedRows = 512;
-// Given prices that leave no more than one row in so many in the wrong cluster are better than none.
-constexpr std::int64_t rowsPerMisplaced = 16;
-// How far lists reach, in median gaps: where prices are nearly right, and where they are still far from it.
-constexpr double warmReach = 2.0;
-constexpr double coldReach = 3.0;
-// Temperatures, in median gaps: the first and the last, how fast they fall, and for which part of all rows in
-// the wrong cluster a temperature of one gap would be right. Newton steps leave about half of that there.
-constexpr double hottest = 0.5;
-constexpr double coldest = 0.004;
-constexpr double cooling = 1.6;
-constexpr double misplacedPerHeat = 0.12;
-// Paths are cheaper than a Newton step when there is one for so many rows.
-constexpr std::int64_t rowsPerPath = 1000;
-// How far from a cluster its arcs are known at first, in median gaps.
-constexpr double firstRadius = 0.25;
+struct Params {
+    // Sampled rows per cluster below which no sample is taken; larger: fewer problems start with a sample.
+    std::size_t sampledPerCluster = 8;
+    // How far lists reach, in median gaps; larger: longer lists, made anew less often.
+    double reach = 3.0;
+    // The first temperature, in median gaps, and the factor by which temperatures fall. A higher or more
+    // slowly falling one takes more Newton steps; a lower or faster one leaves more rows to paths.
+    double hottest = 0.5;
+    double cooling = 1.6;
+    // Share of misplaced rows for which a temperature of one median gap is right; larger: colder starts.
+    // Newton steps at a temperature leave about half of that misplaced.
+    double misplacedPerHeat = 0.12;
+    // Paths are cheaper than a Newton step from one misplaced row in this many on; larger: more steps.
+    std::int64_t rowsPerPath = 1000;
+};
+constexpr Params params;
 
 // Some rows of another source.
 class SampledCosts final : public CostSource {
 public:
-    // One row of so many.
+    // One row of each `ratio`.
     SampledCosts(CostSource& all, std::size_t ratio)
         : CostSource(all.nRows() / ratio, all.nClusters()), all_(all), ratio_(ratio) {}
 
@@ -50,7 +44,7 @@ public:
         return all_.read(chosen.rows(), worker, buffer);
     }
     bool makesShortlists() const override { return all_.makesShortlists(); }
-    void setPrices(std::span<const double> prices, double reach) override { all_.setPrices(prices, reach); }
+    void setDuals(std::span<const double> duals, double reach) override { all_.setDuals(duals, reach); }
     void shortlist(std::span<const std::int32_t> rows, std::size_t worker,
                    std::span<Shortlist> lists) override {
         const Chosen chosen(rows, ratio_);
@@ -78,16 +72,16 @@ private:
 
 // The median of what the second-cheapest cluster costs a row more than the cheapest, where that is not zero;
 // zero when it always is.
-double probeGap(CostSource& source, std::span<const double> prices, kmeans::Team& team, TimePoint deadline) {
-    SampledCosts sample(source, std::max<std::size_t>(1, source.nRows() / probedRows));
+double probeGap(CostSource& source, std::span<const double> duals, kmeans::Team& team, TimePoint deadline) {
+    SampledCosts sample(source, std::max<std::size_t>(1, source.nRows() / quantileSample));
     CandidateLists lists(sample, 2, team);
-    if (!lists.makeAll(prices, infinity, deadline))
+    if (!lists.makeAll(duals, infinity, deadline))
         return 0.0;
     return medianGap(lists.nRows(), [&](std::size_t row) {
         LeastTwo least;
         const CandidateList list = lists[row];
         for (std::size_t e = 0; e != list.length; ++e)
-            least.take(list.costs[e] + prices[static_cast<std::size_t>(list.clusters[e])], e);
+            least.take(list.costs[e] + duals[static_cast<std::size_t>(list.clusters[e])], e);
         return least;
     });
 }
@@ -100,20 +94,20 @@ public:
         : source_(source), lists_(source, options.listLength, team), lower_(lower), upper_(upper),
           sizes_(lower.size()), options_(options) {}
 
-    // Makes lists that reach so many median gaps. False when time ran out.
-    bool makeLists(std::span<const double> prices, double reach);
-    // Rows in the wrong cluster when each takes its cheapest one, at the prices that lists were made for.
-    std::int64_t excessAt(std::span<const double> prices);
-    // Brings prices near those that keep the sizes. False when time ran out.
-    bool refinePrices(std::span<double> prices, bool remakeOften);
-    TransportResult finish(std::span<double> prices, std::span<std::int32_t> labels);
-    TransportResult giveUp(std::span<const double> prices, std::span<std::int32_t> labels, double bound);
+    // Makes lists that reach `reach` median gaps. False when time ran out.
+    bool makeLists(std::span<const double> duals, double reach);
+    // Rows in the wrong cluster when each takes its cheapest one, at the duals that lists were made for.
+    std::int64_t excessAt(std::span<const double> duals);
+    double heatFor(std::int64_t excess) const;
+    // Brings duals near those that keep the sizes. False when time ran out.
+    bool refineDuals(std::span<double> duals, bool remakeOften);
+    TransportResult finish(std::span<double> duals, std::span<std::int32_t> labels);
+    TransportResult giveUp(std::span<const double> duals, std::span<std::int32_t> labels, double bound);
 
 private:
-    void labelRows(std::span<const double> prices, std::span<std::int32_t> labels);
-    void spreadTies(std::span<const double> prices, std::span<std::int32_t> labels);
-    double firstReach() const;
-    double boundAt(std::span<const double> prices) const;
+    void labelRows(std::span<const double> duals, std::span<std::int32_t> labels);
+    void spreadTies(std::span<const double> duals, std::span<std::int32_t> labels);
+    double boundAt(std::span<const double> duals) const;
 
     CostSource& source_;
     CandidateLists lists_;
@@ -125,63 +119,64 @@ private:
     const ListedOptions& options_;
 };
 
-bool ListedLevel::makeLists(std::span<const double> prices, double reach) {
-    gap_ = probeGap(source_, prices, lists_.team(), options_.deadline);
-    hasLists_ = lists_.makeAll(prices, gap_ > 0.0 ? reach * gap_ : infinity, options_.deadline);
+bool ListedLevel::makeLists(std::span<const double> duals, double reach) {
+    gap_ = probeGap(source_, duals, lists_.team(), options_.deadline);
+    hasLists_ = lists_.makeAll(duals, gap_ > 0.0 ? reach * gap_ : infinity, options_.deadline);
     return hasLists_;
 }
 
-std::int64_t ListedLevel::excessAt(std::span<const double> prices) {
+std::int64_t ListedLevel::excessAt(std::span<const double> duals) {
     std::vector<std::int32_t> labels(lists_.nRows());
-    labelRows(prices, labels);
-    return totalExcess(prices, sizes_, lower_, upper_);
+    labelRows(duals, labels);
+    return totalExcess(duals, sizes_, lower_, upper_);
 }
 
-bool ListedLevel::refinePrices(std::span<double> prices, bool remakeOften) {
-    const auto nRows = static_cast<double>(lists_.nRows());
-    const std::int64_t enough = static_cast<std::int64_t>(lists_.nRows()) / rowsPerPath;
-    std::int64_t excess = excessAt(prices);
+bool ListedLevel::refineDuals(std::span<double> duals, bool remakeOften) {
+    const std::int64_t enough = static_cast<std::int64_t>(lists_.nRows()) / params.rowsPerPath;
+    std::int64_t excess = excessAt(duals);
     if (excess <= enough || !(gap_ > 0.0))
         return true;
-    SharePrices shares(lists_, lower_, upper_);
-    for (double heat = hottest; heat > coldest; heat /= cooling) {
-        // Where few rows stand wrong, heat would only drive others from their places.
-        heat = std::min(heat, static_cast<double>(excess) / nRows / misplacedPerHeat);
-        shares.measure(prices, heat * gap_, heat / hottest);
+    SmoothedDuals shares(lists_, lower_, upper_);
+    // Newton steps leave about half of what a temperature is right for: below half of the one that is right
+    // where paths take over, there is nothing left to gain.
+    const double coldest = 0.5 / static_cast<double>(params.rowsPerPath) / params.misplacedPerHeat;
+    for (double heat = params.hottest; heat > coldest; heat /= params.cooling) {
+        heat = std::min(heat, heatFor(excess));
+        shares.measure(duals, heat * gap_, heat / params.hottest);
         excess = shares.excess();
         if (excess <= enough)
             break;
-        shares.step(prices);
+        shares.step(duals);
         if (isPast(options_.deadline))
             return false;
-        if ((remakeOften || lists_.areWornAt(prices)) && !lists_.rebase(prices, options_.deadline))
+        if ((remakeOften || lists_.areWornAt(duals)) && !lists_.rebase(duals, options_.deadline))
             return false;
     }
-    return lists_.rebase(prices, options_.deadline);
+    return lists_.rebase(duals, options_.deadline);
 }
 
 // Gives each row the cheapest cluster of its list.
-void ListedLevel::labelRows(std::span<const double> prices, std::span<std::int32_t> labels) {
-    lists_.labelRows(prices, labels);
+void ListedLevel::labelRows(std::span<const double> duals, std::span<std::int32_t> labels) {
+    lists_.labelRows(duals, labels);
     std::fill(sizes_.begin(), sizes_.end(), 0);
     for (const std::int32_t label : labels)
         ++sizes_[static_cast<std::size_t>(label)];
 }
 
 // Rows that two clusters cost the same go to the one that lacks rows: equal rows would all take the first.
-void ListedLevel::spreadTies(std::span<const double> prices, std::span<std::int32_t> labels) {
+void ListedLevel::spreadTies(std::span<const double> duals, std::span<std::int32_t> labels) {
     std::vector<std::int64_t> excess(sizes_.size());
     for (std::size_t j = 0; j != sizes_.size(); ++j)
-        excess[j] = sizes_[j] - startFlow(prices[j], sizes_[j], lower_[j], upper_[j]);
+        excess[j] = sizes_[j] - startFlow(duals[j], sizes_[j], lower_[j], upper_[j]);
     for (std::size_t row = 0; row != labels.size(); ++row) {
         const auto from = static_cast<std::size_t>(labels[row]);
         if (excess[from] <= 0)
             continue;
         const CandidateList list = lists_[row];
-        const double least = lists_.leastOnList(row, prices);
+        const double least = lists_.leastOnList(row, duals);
         for (std::size_t e = 0; e != list.length; ++e) {
             const auto to = static_cast<std::size_t>(list.clusters[e]);
-            if (excess[to] >= 0 || list.costs[e] + prices[to] != least)
+            if (excess[to] >= 0 || list.costs[e] + duals[to] != least)
                 continue;
             --excess[from];
             ++excess[to];
@@ -191,41 +186,45 @@ void ListedLevel::spreadTies(std::span<const double> prices, std::span<std::int3
     }
 }
 
-double ListedLevel::boundAt(std::span<const double> prices) const {
+double ListedLevel::boundAt(std::span<const double> duals) const {
     double priced = 0.0;
     for (std::size_t row = 0; row != lists_.nRows(); ++row)
-        priced += std::min(lists_.leastOnList(row, prices), lists_.beyond(row));
-    return priced - boundTerm(prices, lower_, upper_);
+        priced += std::min(lists_.leastOnList(row, duals), lists_.beyond(row));
+    return priced - boundTerm(duals, lower_, upper_);
 }
 
-double ListedLevel::firstReach() const {
-    return firstRadius * gap_;
+// The temperature, in median gaps, at which Newton steps place this many misplaced rows best. Where few rows
+// are misplaced, a higher one would only drive others from their clusters.
+double ListedLevel::heatFor(std::int64_t excess) const {
+    return static_cast<double>(excess) / static_cast<double>(lists_.nRows()) / params.misplacedPerHeat;
 }
 
-TransportResult ListedLevel::finish(std::span<double> prices, std::span<std::int32_t> labels) {
-    labelRows(prices, labels);
-    spreadTies(prices, labels);
-    ListedPaths paths(lists_, prices, labels, lower_, upper_, firstReach());
+TransportResult ListedLevel::finish(std::span<double> duals, std::span<std::int32_t> labels) {
+    labelRows(duals, labels);
+    spreadTies(duals, labels);
+    // Most arcs of a cheapest path are shorter than the temperature at which duals were found.
+    ListedPaths paths(lists_, duals, labels, lower_, upper_, params.hottest / 2.0 * gap_);
     const ListedPaths::Status status = paths.run(options_.deadline);
     if (status == ListedPaths::Status::LostItsWay)
-        return giveUp(prices, labels, -infinity);
-    // Prices were shifted as a whole: what is known of clusters off the lists shifts with them.
+        return giveUp(duals, labels, -infinity);
+    // Duals were shifted as a whole: what is known of clusters off the lists shifts with them.
     lists_.shift(paths.shift());
     if (status == ListedPaths::Status::OutOfTime)
-        return giveUp(prices, labels, boundAt(prices));
+        return giveUp(duals, labels, boundAt(duals));
     double cost = 0.0;
     for (const double own : paths.ownCosts())
         cost += own;
-    return {cost, boundAt(prices), true};
+    return {cost, boundAt(duals), true};
 }
 
-// Makes labels feasible in two sweeps, each row moved to the cheapest cluster of its list that has room (or
-// needs rows), or to the next best in number when its list has none. Their cost is left to the caller.
-TransportResult ListedLevel::giveUp(std::span<const double> prices, std::span<std::int32_t> labels,
+// Makes labels feasible in two sweeps, each row moved to the cheapest cluster of its list that has capacity
+// left (or needs rows), or to the next best in number when its list has none. Their cost is left to the
+// caller.
+TransportResult ListedLevel::giveUp(std::span<const double> duals, std::span<std::int32_t> labels,
                                     double bound) {
     const std::size_t nClusters = lower_.size();
     if (hasLists_)
-        labelRows(prices, labels);
+        labelRows(duals, labels);
     else
         std::fill(labels.begin(), labels.end(), 0);
     std::fill(sizes_.begin(), sizes_.end(), 0);
@@ -262,46 +261,46 @@ TransportResult ListedLevel::giveUp(std::span<const double> prices, std::span<st
     return {infinity, bound, false};
 }
 
-// Prices of a sample, from none at all.
+// Duals of a sample, from none at all.
 void priceBySample(CostSource& source, std::span<const std::int64_t> lower,
-                   std::span<const std::int64_t> upper, std::span<double> prices, kmeans::Team& team,
+                   std::span<const std::int64_t> upper, std::span<double> duals, kmeans::Team& team,
                    const ListedOptions& options) {
     SampledCosts sample(source, sampleRatio);
     const SizeBounds bounds = sampleBounds(lower, upper, source.nRows(), sample.nRows());
     ListedLevel level(sample, bounds.lower, bounds.upper, team, options);
-    std::fill(prices.begin(), prices.end(), 0.0);
-    if (level.makeLists(prices, infinity))
-        level.refinePrices(prices, true);
+    std::fill(duals.begin(), duals.end(), 0.0);
+    if (level.makeLists(duals, infinity))
+        level.refineDuals(duals, true);
 }
 
-// Newton steps from the prices given, if they are of use, or from those of a sample. False when time ran out.
-bool findPrices(CostSource& source, ListedLevel& level, std::span<const std::int64_t> lower,
-                std::span<const std::int64_t> upper, std::span<double> prices, kmeans::Team& team,
-                const ListedOptions& options) {
-    const auto nRows = static_cast<std::int64_t>(source.nRows());
-    dropIdlePrices(prices, lower, upper, source.nRows());
+// Newton steps from the duals given, if they are of use, or from those of a sample. False when time ran out.
+bool findDuals(CostSource& source, ListedLevel& level, std::span<const std::int64_t> lower,
+               std::span<const std::int64_t> upper, std::span<double> duals, kmeans::Team& team,
+               const ListedOptions& options) {
+    dropIdleDuals(duals, lower, upper, source.nRows());
     if (options.isWarm) {
-        if (!level.makeLists(prices, warmReach))
+        if (!level.makeLists(duals, params.reach))
             return false;
-        if (level.excessAt(prices) <= nRows / rowsPerMisplaced)
-            return level.refinePrices(prices, false);
+        // Beyond the first temperature, duals that were given are no better than none.
+        if (level.heatFor(level.excessAt(duals)) <= params.hottest)
+            return level.refineDuals(duals, false);
     }
-    if (source.nRows() / sampleRatio >= sampledPerCluster * source.nClusters())
-        priceBySample(source, lower, upper, prices, team, options);
-    dropIdlePrices(prices, lower, upper, source.nRows());
-    return level.makeLists(prices, coldReach) && level.refinePrices(prices, false);
+    if (source.nRows() / sampleRatio >= params.sampledPerCluster * source.nClusters())
+        priceBySample(source, lower, upper, duals, team, options);
+    dropIdleDuals(duals, lower, upper, source.nRows());
+    return level.makeLists(duals, params.reach) && level.refineDuals(duals, false);
 }
 
 } // namespace
 
 TransportResult solveListedTransport(CostSource& source, std::span<const std::int64_t> lower,
-                                     std::span<const std::int64_t> upper, std::span<double> prices,
+                                     std::span<const std::int64_t> upper, std::span<double> duals,
                                      std::span<std::int32_t> labels, const ListedOptions& options) {
-    assert(labels.size() == source.nRows() && prices.size() == source.nClusters());
+    assert(labels.size() == source.nRows() && duals.size() == source.nClusters());
     kmeans::Team team(options.nThreads);
     ListedLevel level(source, lower, upper, team, options);
-    const bool inTime = findPrices(source, level, lower, upper, prices, team, options);
-    return inTime ? level.finish(prices, labels) : level.giveUp(prices, labels, -infinity);
+    const bool inTime = findDuals(source, level, lower, upper, duals, team, options);
+    return inTime ? level.finish(duals, labels) : level.giveUp(duals, labels, -infinity);
 }
 
 } // namespace konstrain::transport

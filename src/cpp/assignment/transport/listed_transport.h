@@ -11,16 +11,16 @@
 namespace konstrain::transport {
 
 struct ListedOptions {
-    std::size_t listLength = 32; // clusters that a row looks at
-    bool isWarm = false;         // prices come from a similar problem
+    std::size_t listLength = 32; // clusters on the list of a row
+    bool isWarm = false;         // duals come from a similar problem
     std::size_t nThreads = 1;
     TimePoint deadline = TimePoint::max();
 };
 
-// As `solveTransport`, for many clusters: prices by Newton steps over short lists of clusters per row, then
+// As `solveTransport`, for many clusters: duals by Newton steps over short lists of clusters per row, then
 // cheapest paths on these lists. Asks for the costs of all rows about once and keeps only the lists.
 TransportResult solveListedTransport(CostSource& source, std::span<const std::int64_t> lower,
-                                     std::span<const std::int64_t> upper, std::span<double> prices,
+                                     std::span<const std::int64_t> upper, std::span<double> duals,
                                      std::span<std::int32_t> labels, const ListedOptions& options);
 
 } // namespace konstrain::transport

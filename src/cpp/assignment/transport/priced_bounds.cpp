@@ -4,25 +4,23 @@
 
 namespace konstrain::transport {
 
-double boundTerm(std::span<const double> prices, std::span<const std::int64_t> lower,
+// Lagrangian dual of min sum cost x subject to lower <= size <= upper: a cluster with a positive dual pays it
+// for all rows up to `upper`, one with a negative dual for those down to `lower`.
+double boundTerm(std::span<const double> duals, std::span<const std::int64_t> lower,
                  std::span<const std::int64_t> upper) {
     double sum = 0.0;
-    for (std::size_t j = 0; j != prices.size(); ++j)
-        sum += prices[j] * static_cast<double>(prices[j] > 0.0 ? upper[j] : lower[j]);
+    for (std::size_t j = 0; j != duals.size(); ++j)
+        sum += duals[j] * static_cast<double>(duals[j] > 0.0 ? upper[j] : lower[j]);
     return sum;
 }
 
-bool dropIdlePrices(std::span<double> prices, std::span<const std::int64_t> lower,
-                    std::span<const std::int64_t> upper, std::size_t nRows) {
-    bool dropped = false;
-    for (std::size_t j = 0; j != prices.size(); ++j) {
-        const bool idle = prices[j] > 0.0 ? upper[j] >= static_cast<std::int64_t>(nRows) : lower[j] <= 0;
-        if (idle && prices[j] != 0.0) {
-            prices[j] = 0.0;
-            dropped = true;
-        }
+void dropIdleDuals(std::span<double> duals, std::span<const std::int64_t> lower,
+                   std::span<const std::int64_t> upper, std::size_t nRows) {
+    for (std::size_t j = 0; j != duals.size(); ++j) {
+        const bool idle = duals[j] > 0.0 ? upper[j] >= static_cast<std::int64_t>(nRows) : lower[j] <= 0;
+        if (idle)
+            duals[j] = 0.0;
     }
-    return dropped;
 }
 
 SizeBounds sampleBounds(std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,

@@ -8,12 +8,12 @@
 namespace konstrain::transport {
 
 // What the bounds take off a sum of priced minima to make it a lower bound.
-double boundTerm(std::span<const double> prices, std::span<const std::int64_t> lower,
+double boundTerm(std::span<const double> duals, std::span<const std::int64_t> lower,
                  std::span<const std::int64_t> upper);
 
-// A price on a bound that cannot bind only weakens the lower bound. Returns whether there was one.
-bool dropIdlePrices(std::span<double> prices, std::span<const std::int64_t> lower,
-                    std::span<const std::int64_t> upper, std::size_t nRows);
+// A dual on a bound that cannot bind only weakens the lower bound: sets it to zero.
+void dropIdleDuals(std::span<double> duals, std::span<const std::int64_t> lower,
+                   std::span<const std::int64_t> upper, std::size_t nRows);
 
 struct SizeBounds {
     std::vector<std::int64_t> lower;
@@ -24,7 +24,15 @@ struct SizeBounds {
 SizeBounds sampleBounds(std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,
                         std::size_t nRows, std::size_t nSampled);
 
-// One row of each stretch of `ratio`, at a place that looks random so that no period in the data is met.
+// Growth factor of what proved too small: a reduced problem, a radius, a list. Larger: fewer rounds, each
+// with more work than needed.
+inline constexpr std::size_t growthFactor = 4;
+
+// Rows per sampled row; larger: a sample is cheaper, and its duals are farther from those of all rows.
+inline constexpr std::size_t sampleRatio = 8;
+
+// One row of each stretch of `ratio`, at a pseudo-random place in it, so that the sample
+// does not resonate with a period in the data.
 inline std::size_t sampledRow(std::size_t number, std::size_t ratio) {
     const std::uint64_t scrambled = (number + 1) * 0x9E3779B97F4A7C15U;
     return number * ratio + (scrambled >> 61U) % ratio;

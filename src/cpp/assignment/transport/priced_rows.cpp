@@ -32,8 +32,9 @@ namespace {
 
 const auto priceFullSteps = KONSTRAIN_PICK(priceFullSteps);
 
-// Rows that may be left for the tail: fewer than eight, and as many as a full chunk may reach past.
-constexpr std::size_t mostTailRows = 16;
+// Rows that may be left for the tail: fewer than a register has lanes, and as many again as a full step may
+// read past.
+constexpr std::size_t mostTailRows = laneCount * 2;
 
 // The last rows of the matrix, copied so that reading past them is harmless. Missing rows repeat the first
 // one and are dropped.
@@ -71,14 +72,14 @@ std::size_t rowsWithRoom(std::size_t nRows, std::size_t nColumns) {
 
 } // namespace
 
-RowPricer::RowPricer(std::span<const double> prices)
-    : nColumns_(prices.size()), offsets_(paddedToLanes(nColumns_), infinity),
+RowPricer::RowPricer(std::span<const double> duals)
+    : nColumns_(duals.size()), offsets_(paddedToLanes(nColumns_), infinity),
       padded_(mostTailRows * paddedToLanes(nColumns_), 0.0), ignored_(nColumns_) {
-    std::copy(prices.begin(), prices.end(), offsets_.begin());
+    std::copy(duals.begin(), duals.end(), offsets_.begin());
 }
 
-PricedSums RowPricer::price(std::span<const double> costs, std::span<std::int32_t> labels,
-                            std::span<float> gaps, std::span<std::int64_t> sizes) {
+PricedSums RowPricer::dual(std::span<const double> costs, std::span<std::int32_t> labels,
+                           std::span<float> gaps, std::span<std::int64_t> sizes) {
     assert(nColumns_ > 0 && costs.size() == labels.size() * nColumns_ && sizes.size() == nColumns_);
     assert(gaps.empty() || gaps.size() == labels.size());
     const std::size_t nFull = rowsWithRoom(labels.size(), nColumns_);
@@ -95,10 +96,10 @@ PricedSums RowPricer::price(std::span<const double> costs, std::span<std::int32_
     return sums;
 }
 
-PricedSums priceRows(std::span<const double> costs, std::span<const double> prices,
+PricedSums priceRows(std::span<const double> costs, std::span<const double> duals,
                      std::span<std::int32_t> labels, std::span<float> gaps, std::span<std::int64_t> sizes) {
     std::fill(sizes.begin(), sizes.end(), 0);
-    return RowPricer(prices).price(costs, labels, gaps, sizes);
+    return RowPricer(duals).dual(costs, labels, gaps, sizes);
 }
 
 } // namespace konstrain::transport

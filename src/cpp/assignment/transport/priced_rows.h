@@ -8,30 +8,30 @@
 namespace konstrain::transport {
 
 struct PricedSums {
-    double cost = 0.0;   // of the chosen labels, without prices
-    double priced = 0.0; // sum of the minima of cost plus price
+    double cost = 0.0;   // of the chosen labels, without duals
+    double priced = 0.0; // sum of the minima of cost plus dual
 };
 
-// Prices pieces of a matrix, one after the other, without asking for memory. One per worker.
+// Duals pieces of a matrix, one after the other, without asking for memory. One per worker.
 class RowPricer {
 public:
-    explicit RowPricer(std::span<const double> prices);
+    explicit RowPricer(std::span<const double> duals);
 
     // What `priceRows` does, except that `sizes` are added to.
-    PricedSums price(std::span<const double> costs, std::span<std::int32_t> labels, std::span<float> gaps,
-                     std::span<std::int64_t> sizes);
+    PricedSums dual(std::span<const double> costs, std::span<std::int32_t> labels, std::span<float> gaps,
+                    std::span<std::int64_t> sizes);
 
 private:
     std::size_t nColumns_;
     std::vector<double> offsets_;
-    std::vector<double> padded_; // the last rows, with room behind them
+    std::vector<double> padded_; // the last rows, with padding behind them
     std::vector<std::int64_t> ignored_;
 };
 
-// For each row of the row-major matrix `costs` the first column with the least cost plus price. Also writes
+// For each row of the row-major matrix `costs` the first column with the least cost plus dual. Also writes
 // how much the second-best column costs more unless `gaps` is empty (the largest float when that is more, or
 // there is one column), and the number of rows per column.
-PricedSums priceRows(std::span<const double> costs, std::span<const double> prices,
+PricedSums priceRows(std::span<const double> costs, std::span<const double> duals,
                      std::span<std::int32_t> labels, std::span<float> gaps, std::span<std::int64_t> sizes);
 
 } // namespace konstrain::transport

@@ -7,7 +7,6 @@
 
 #include "cluster_graph.h"
 #include "core_rows.h"
-#include "crowding.h"
 #include "fit_sizes.h"
 #include "flow_search.h"
 #include "priced_bounds.h"
@@ -17,20 +16,17 @@ namespace konstrain::transport {
 
 namespace {
 
-// A sample has this part of the rows.
-constexpr std::size_t sampleRatio = 8;
-// Below this many rows per cluster a sample says too little about the prices to pay for itself.
-constexpr std::size_t rowsPerClusterForSamples = 400;
-// Looking at all rows again pays while it settles one row in so many.
-constexpr std::int64_t rowsPerSettled = 64;
-// A core that turned out too small grows by this factor: another look at all rows costs more than a larger
-// core.
-constexpr std::size_t coreGrowth = 4;
-// Where that would be most of the rows, by this one; not at all if it settled all but one in so many of the
-// rows that were too many or too few: another one of its size, around the new prices, may well settle the
-// rest.
-constexpr std::size_t slowGrowth = 2;
-constexpr std::int64_t oneLeftOf = 2;
+struct Params {
+    // Sampled rows per cluster below which no sample is taken; larger: fewer problems start with a sample.
+    std::size_t sampledPerCluster = 50;
+    // Rows of the reduced problem per row in excess and per cluster; larger: it is solved more slowly and
+    // proves too small less often.
+    std::size_t rowsPerExcess = 3;
+    std::size_t rowsPerCluster = 16;
+    // Cheapest rows stored per arc; larger: more memory, and lists run empty less often.
+    std::size_t listLength = 8;
+};
+constexpr Params params;
 
 // One problem of the nested sequence: all rows, or a sample of them with bounds to scale.
 class Level {
@@ -48,8 +44,8 @@ public:
         : costs_(costs), lower_(lower), upper_(upper), labels_(labels), gaps_(std::move(priced.gaps)),
           sizes_(std::move(priced.sizes)), sums_(priced.sums), options_(options) {}
 
-    TransportResult solve(std::span<double> prices);
-    TransportResult solveLabelled(std::span<double> prices) { return settle(prices, spread(prices)); }
+    TransportResult solve(std::span<double> duals);
+    TransportResult solveLabelled(std::span<double> duals) { return solveFrom(duals, spread(duals)); }
 
 private:
     std::size_t nRows() const { return labels_.size(); }
@@ -57,19 +53,17 @@ private:
 
     bool isOutOfTime() const { return isPast(options_.deadline); }
     bool isLargeForSamples() const;
-    void priceBySample(std::span<double> prices);
-    std::int64_t label(std::span<const double> prices);
-    std::int64_t spread(std::span<const double> prices);
-    std::int64_t easeCrowding(std::span<double> prices, std::int64_t excess);
+    void priceBySample(std::span<double> duals);
+    std::int64_t label(std::span<const double> duals);
+    std::int64_t spread(std::span<const double> duals);
     std::size_t coreRows(std::int64_t excess) const;
-    std::size_t growthAfter(std::size_t size, std::int64_t before, std::int64_t left) const;
     std::size_t listLength(std::size_t nCoreRows) const;
-    TransportResult settle(std::span<double> prices, std::int64_t excess);
-    TransportResult finish(std::span<double> prices, std::int64_t excess);
-    FlowSearch::Status balance(const CoreRows& core, std::span<double> prices);
+    TransportResult solveFrom(std::span<double> duals, std::int64_t excess);
+    TransportResult finish(std::span<double> duals, std::int64_t excess);
+    FlowSearch::Status balance(const CoreRows& core, std::span<double> duals);
     TransportResult accept(const CoreRows& core, std::span<const std::int32_t> coreLabels,
-                           std::span<const double> before, std::span<const double> prices);
-    TransportResult giveUp(std::span<const double> prices);
+                           std::span<const double> before, std::span<const double> duals);
+    TransportResult giveUp(std::span<const double> duals);
 
     std::span<const double> costs_;
     std::span<const std::int64_t> lower_;
@@ -82,7 +76,8 @@ private:
     const TransportOptions& options_;
 };
 
-// How much sizes miss their bounds at prices from a good sample: random fluctuation.
+// How much sizes miss their bounds at duals from a good sample: the size of a cluster is a sum of n draws,
+// with a standard deviation of about sqrt(n / k), and k clusters add up to sqrt(n k).
 double usualExcess(std::size_t nRows, std::size_t nClusters) {
     return std::sqrt(static_cast<double>(nRows) * static_cast<double>(nClusters));
 }
@@ -97,145 +92,149 @@ std::vector<double> sampleRows(std::span<const double> costs, std::size_t nClust
     return sample;
 }
 
-bool Level::isLargeForSamples() const {
-    if (options_.sampleRows != 0)
-        return nRows() / sampleRatio >= options_.sampleRows;
-    return nRows() / nClusters() >= rowsPerClusterForSamples &&
-           nRows() / sampleRatio >= std::max<std::size_t>(24 * nClusters(), 400);
+// Moves rows that prefer several clusters equally from those with an excess to those with a shortage (a
+// negative one), and returns what that adds to the cost without duals. Equal rows come in thousands where
+// data are counts or categories; moving them one path at a time would take as many searches.
+double spreadTies(std::span<const double> costs, std::span<const double> duals, std::span<const float> gaps,
+                  std::span<std::int64_t> excess, std::span<std::int32_t> labels) {
+    const std::size_t nClusters = duals.size();
+    double added = 0.0;
+    for (std::size_t row = 0; row != labels.size(); ++row) {
+        const auto from = static_cast<std::size_t>(labels[row]);
+        if (gaps[row] != 0.0F || excess[from] <= 0)
+            continue;
+        const double* cost = costs.data() + row * nClusters;
+        // The gap was rounded to a float; only exact ties are free to move.
+        const double least = cost[from] + duals[from];
+        for (std::size_t to = 0; to != nClusters; ++to) {
+            if (excess[to] >= 0 || cost[to] + duals[to] != least)
+                continue;
+            --excess[from];
+            ++excess[to];
+            labels[row] = static_cast<std::int32_t>(to);
+            added += cost[to] - cost[from];
+            break;
+        }
+    }
+    return added;
 }
 
-void Level::priceBySample(std::span<double> prices) {
+bool Level::isLargeForSamples() const {
+    const std::size_t nSampled = nRows() / sampleRatio;
+    if (options_.sampleRows != 0)
+        return nSampled >= options_.sampleRows;
+    return nSampled >= params.sampledPerCluster * nClusters();
+}
+
+void Level::priceBySample(std::span<double> duals) {
     const std::vector<double> sample = sampleRows(costs_, nClusters());
     const std::size_t nSampled = sample.size() / nClusters();
     const SizeBounds bounds = sampleBounds(lower_, upper_, nRows(), nSampled);
     std::vector<std::int32_t> labels(nSampled);
     TransportOptions options = options_;
-    options.trustPrices = false;
-    Level(sample, bounds.lower, bounds.upper, labels, options).solve(prices);
+    options.trustDuals = false;
+    Level(sample, bounds.lower, bounds.upper, labels, options).solve(duals);
 }
 
-// Gives each row its cheapest label at these prices and returns by how much the sizes miss their bounds.
-std::int64_t Level::label(std::span<const double> prices) {
-    sums_ = priceRows(costs_, prices, labels_, gaps_, sizes_);
-    return spread(prices);
+// Gives each row its cheapest label at these duals and returns by how much the sizes miss their bounds.
+std::int64_t Level::label(std::span<const double> duals) {
+    sums_ = priceRows(costs_, duals, labels_, gaps_, sizes_);
+    return spread(duals);
 }
 
-// Lets rows that cost the same elsewhere go where there is room; returns by how much the sizes still miss.
-std::int64_t Level::spread(std::span<const double> prices) {
-    if (totalExcess(prices, sizes_, lower_, upper_) == 0)
+// Lets rows that cost the same elsewhere go to clusters with remaining capacity; returns by how much the
+// sizes still miss.
+std::int64_t Level::spread(std::span<const double> duals) {
+    if (totalExcess(duals, sizes_, lower_, upper_) == 0)
         return 0;
     std::vector<std::int64_t> excess(nClusters());
     for (std::size_t j = 0; j != nClusters(); ++j)
-        excess[j] = sizes_[j] - startFlow(prices[j], sizes_[j], lower_[j], upper_[j]);
+        excess[j] = sizes_[j] - startFlow(duals[j], sizes_[j], lower_[j], upper_[j]);
     const std::vector<std::int64_t> before = excess;
-    sums_.cost += spreadTies(costs_, prices, gaps_, excess, labels_);
+    sums_.cost += spreadTies(costs_, duals, gaps_, excess, labels_);
     for (std::size_t j = 0; j != nClusters(); ++j)
         sizes_[j] += excess[j] - before[j];
-    return totalExcess(prices, sizes_, lower_, upper_);
-}
-
-// Raises prices of crowded clusters as long as that is cheaper than moving rows one by one. Takes and returns
-// the total excess.
-std::int64_t Level::easeCrowding(std::span<double> prices, std::int64_t excess) {
-    const std::int64_t worthwhile = static_cast<std::int64_t>(nRows()) / rowsPerSettled;
-    std::int64_t crowded = countCrowded(sizes_, upper_);
-    if (crowded <= worthwhile)
-        return excess;
-    for (std::int64_t before = 2 * crowded;
-         crowded > worthwhile && before - crowded > worthwhile && !isOutOfTime();) {
-        raiseCrowdedPrices(labels_, gaps_, sizes_, upper_, prices);
-        label(prices);
-        before = std::exchange(crowded, countCrowded(sizes_, upper_));
-    }
-    const double shift = levelPrices(lower_, upper_, nRows(), prices);
-    sums_.priced -= shift * static_cast<double>(nRows());
-    if (dropIdlePrices(prices, lower_, upper_, nRows()))
-        return label(prices);
-    return totalExcess(prices, sizes_, lower_, upper_);
+    return totalExcess(duals, sizes_, lower_, upper_);
 }
 
 std::size_t Level::coreRows(std::int64_t excess) const {
     if (options_.coreRows != 0)
         return options_.coreRows;
-    return 3 * static_cast<std::size_t>(excess) + 16 * nClusters();
+    return params.rowsPerExcess * static_cast<std::size_t>(excess) + params.rowsPerCluster * nClusters();
 }
 
 std::size_t Level::listLength(std::size_t nCoreRows) const {
     if (options_.listLength != 0)
         return options_.listLength;
-    return std::clamp<std::size_t>(nCoreRows / nClusters() / 16, 1, 8);
+    // Longer than what a cluster holds per other cluster, a list would be sorted in vain.
+    return std::clamp<std::size_t>(nCoreRows / nClusters() / params.rowsPerCluster, 1, params.listLength);
 }
 
-TransportResult Level::solve(std::span<double> prices) {
-    dropIdlePrices(prices, lower_, upper_, nRows());
-    if (isLargeForSamples() && !options_.trustPrices) {
-        priceBySample(prices);
-        return finish(prices, label(prices));
+TransportResult Level::solve(std::span<double> duals) {
+    dropIdleDuals(duals, lower_, upper_, nRows());
+    if (isLargeForSamples() && !options_.trustDuals) {
+        priceBySample(duals);
+        return finish(duals, label(duals));
     }
-    return settle(prices, label(prices));
+    return solveFrom(duals, label(duals));
 }
 
-// Looks for better prices where these leave much to do, by the excess they leave, and then ends it.
-TransportResult Level::settle(std::span<double> prices, std::int64_t excess) {
-    if (isLargeForSamples()) {
-        if (static_cast<double>(excess) > 2.0 * usualExcess(nRows(), nClusters())) {
-            priceBySample(prices);
-            excess = label(prices);
-        }
-    } else {
-        excess = easeCrowding(prices, excess);
+// Takes the duals of a sample where the given ones leave a large excess, then solves the rest by paths.
+TransportResult Level::solveFrom(std::span<double> duals, std::int64_t excess) {
+    if (isLargeForSamples() && static_cast<double>(excess) > usualExcess(nRows(), nClusters())) {
+        priceBySample(duals);
+        excess = label(duals);
     }
-    return finish(prices, excess);
+    return finish(duals, excess);
 }
 
-// By how much a core of this size is to grow that left so much of the excess before it.
-std::size_t Level::growthAfter(std::size_t size, std::int64_t before, std::int64_t left) const {
-    if (coreGrowth * size < nRows() / 2)
-        return coreGrowth;
-    return oneLeftOf * left > before ? slowGrowth : 1;
-}
-
-// Moves rows along cheapest paths until the sizes are within bounds.
-TransportResult Level::finish(std::span<double> prices, std::int64_t excess) {
-    result_ = {sums_.cost, sums_.priced - boundTerm(prices, lower_, upper_), true};
+// Moves rows along cheapest paths until the sizes are within bounds. Paths run over a reduced problem, the
+// rows nearest to a change of cluster. It ends for certain: each time it proves too small it grows by a
+// factor, and the largest one holds all rows.
+TransportResult Level::finish(std::span<double> duals, std::int64_t excess) {
+    result_ = {sums_.cost, sums_.priced - boundTerm(duals, lower_, upper_), true};
     for (std::size_t growth = 1; excess != 0;) {
         const CoreRows core = chooseCoreRows(costs_, nClusters(), labels_, gaps_, growth * coreRows(excess));
-        const FlowSearch::Status status = balance(core, prices);
+        const FlowSearch::Status status = balance(core, duals);
         if (status == FlowSearch::Status::Balanced)
             break;
         if (status != FlowSearch::Status::LeftTheCore)
-            return giveUp(prices);
-        const std::int64_t before = std::exchange(excess, label(prices));
-        growth *= growthAfter(growth * coreRows(excess), before, excess);
-        result_ = {sums_.cost, sums_.priced - boundTerm(prices, lower_, upper_), true};
+            return giveUp(duals);
+        excess = label(duals);
+        growth *= growthFactor;
+        result_ = {sums_.cost, sums_.priced - boundTerm(duals, lower_, upper_), true};
     }
     return result_;
 }
 
-FlowSearch::Status Level::balance(const CoreRows& core, std::span<double> prices) {
-    const std::vector<double> before(prices.begin(), prices.end());
+FlowSearch::Status Level::balance(const CoreRows& core, std::span<double> duals) {
+    const std::vector<double> before(duals.begin(), duals.end());
     const std::span<const double> costs = core.isEverything ? costs_ : std::span<const double>(core.costs);
     const std::span<const std::int32_t> labels = core.isEverything
                                                      ? std::span<const std::int32_t>(labels_)
                                                      : std::span<const std::int32_t>(core.labels);
     ClusterGraph graph({costs, labels, core.margin, before}, nClusters(), listLength(labels.size()));
-    FlowSearch search(graph, prices, sizes_, lower_, upper_);
+    FlowSearch search(graph, duals, sizes_, lower_, upper_);
     const FlowSearch::Status status = search.run(options_.deadline);
-    const std::vector<double> after = search.prices();
-    std::copy(after.begin(), after.end(), prices.begin());
+    const std::vector<double> after = search.duals();
+    std::copy(after.begin(), after.end(), duals.begin());
     if (status == FlowSearch::Status::Balanced)
-        result_ = accept(core, graph.labels(), before, prices);
+        result_ = accept(core, graph.labels(), before, duals);
     return status;
 }
 
-// Takes over the labels of the core and proves their cost without another look at the rows outside: those
-// keep their label as long as no two prices moved apart by more than the core's margin.
+// The bound at duals p is the sum over rows of min_j (cost + p_j), less what the size bounds take off. For
+// rows of the reduced problem it is computed. A row outside with label a preferred a at the old duals by more
+// than the margin m; its reduced cost elsewhere fell by at most rise_a - min_j rise_j against that of a. So
+// its minimum is at least cost_a + p_a - max(0, rise_a - min_j rise_j - m), which is summed up per cluster.
+// Takes over the labels of the reduced problem and proves their cost without another pass over the rows
+// outside: those keep their label as long as no two duals moved apart by more than its margin.
 TransportResult Level::accept(const CoreRows& core, std::span<const std::int32_t> coreLabels,
-                              std::span<const double> before, std::span<const double> prices) {
+                              std::span<const double> before, std::span<const double> duals) {
     const std::span<const double> costs = core.isEverything ? costs_ : std::span<const double>(core.costs);
     std::vector<std::int32_t> cheapest(coreLabels.size());
     std::vector<std::int64_t> ignored(nClusters());
-    const PricedSums inside = priceRows(costs, prices, cheapest, {}, ignored);
+    const PricedSums inside = priceRows(costs, duals, cheapest, {}, ignored);
 
     double costBefore = 0.0;
     double costAfter = 0.0;
@@ -249,20 +248,20 @@ TransportResult Level::accept(const CoreRows& core, std::span<const std::int32_t
         labels_[row] = coreLabels[n];
     }
     const double costOutside = core.isEverything ? 0.0 : sums_.cost - costBefore;
-    double bound = costOutside + inside.priced - boundTerm(prices, lower_, upper_);
-    double leastRise = prices[0] - before[0];
+    double bound = costOutside + inside.priced - boundTerm(duals, lower_, upper_);
+    double leastRise = duals[0] - before[0];
     for (std::size_t j = 1; j != nClusters(); ++j)
-        leastRise = std::min(leastRise, prices[j] - before[j]);
+        leastRise = std::min(leastRise, duals[j] - before[j]);
     for (std::size_t j = 0; j != nClusters(); ++j) {
-        const double apart = prices[j] - before[j] - leastRise;
-        bound += static_cast<double>(outside[j]) * (prices[j] - std::max(0.0, apart - core.margin));
+        const double apart = duals[j] - before[j] - leastRise;
+        bound += static_cast<double>(outside[j]) * (duals[j] - std::max(0.0, apart - core.margin));
     }
     return {costOutside + costAfter, bound, true};
 }
 
-TransportResult Level::giveUp(std::span<const double> prices) {
-    label(prices);
-    const double bound = sums_.priced - boundTerm(prices, lower_, upper_);
+TransportResult Level::giveUp(std::span<const double> duals) {
+    label(duals);
+    const double bound = sums_.priced - boundTerm(duals, lower_, upper_);
     fitSizes(costs_, lower_, upper_, labels_, sizes_);
     double cost = 0.0;
     for (std::size_t row = 0; row != nRows(); ++row)
@@ -273,19 +272,19 @@ TransportResult Level::giveUp(std::span<const double> prices) {
 } // namespace
 
 TransportResult solveTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
-                               std::span<const std::int64_t> upper, std::span<double> prices,
+                               std::span<const std::int64_t> upper, std::span<double> duals,
                                std::span<std::int32_t> labels, const TransportOptions& options) {
-    assert(!prices.empty() && lower.size() == prices.size() && upper.size() == prices.size());
-    assert(costs.size() == labels.size() * prices.size());
-    return Level(costs, lower, upper, labels, options).solve(prices);
+    assert(!duals.empty() && lower.size() == duals.size() && upper.size() == duals.size());
+    assert(costs.size() == labels.size() * duals.size());
+    return Level(costs, lower, upper, labels, options).solve(duals);
 }
 
 TransportResult solveTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
-                               std::span<const std::int64_t> upper, std::span<double> prices,
+                               std::span<const std::int64_t> upper, std::span<double> duals,
                                std::span<std::int32_t> labels, PricedRows priced, TransportOptions options) {
-    assert(priced.gaps.size() == labels.size() && priced.sizes.size() == prices.size());
-    options.trustPrices = true;
-    return Level(costs, lower, upper, labels, std::move(priced), options).solveLabelled(prices);
+    assert(priced.gaps.size() == labels.size() && priced.sizes.size() == duals.size());
+    options.trustDuals = true;
+    return Level(costs, lower, upper, labels, std::move(priced), options).solveLabelled(duals);
 }
 
 } // namespace konstrain::transport

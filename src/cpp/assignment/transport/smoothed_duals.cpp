@@ -1,32 +1,34 @@
-#include "share_prices.h"
+#include "smoothed_duals.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "flow_search.h"
+#include "tolerances.h"
 
 namespace konstrain::transport {
 
 namespace {
 
-constexpr std::size_t chunkRows = 2048;
-// Shares are counted in units of 2^-32.
-constexpr double shareUnit = 4294967296.0;
-// A cluster that is dearer by more temperatures than this takes no share.
-constexpr double farthest = 7.0;
-// Smallest product of two shares that couples two clusters in a step.
-constexpr double leastCoupling = 0.03;
-// Rows per cluster that couplings are counted on at the first temperature: more than these say the same. The
-// colder it is, the fewer of them stand between two clusters, and the more are looked at.
-constexpr std::size_t coupledRows = 32;
-// A step moves no price by more temperatures than this.
-constexpr double longestStep = 3.0;
-// Added to the diagonal, relative to the mean size: prices that may all shift together have no best place.
-constexpr double ridge = 1e-6;
-// A step needs no more digits than this, nor more iterations of conjugate gradients.
-constexpr double stepAccuracy = 1e-2;
-constexpr int mostIterations = 60;
+struct Params {
+    // Clusters whose reduced cost is higher by more temperatures than this take no share; larger: shares are
+    // more exact, and more of them are computed.
+    double cutoff = 7.0;
+    // Smallest product of two shares that couples two clusters; larger: sparser equations, rougher steps.
+    double coupling = 0.03;
+    // Rows per cluster that couplings are counted on at the first temperature; larger: better steps, slower.
+    // The colder it is, the fewer rows stand between two clusters, and the more of them are counted.
+    std::size_t coupledRows = 32;
+    // A step moves no dual by more temperatures than this; larger: faster, and less safely.
+    double longestStep = 3.0;
+    // Relative accuracy of a step by conjugate gradients; larger: fewer iterations, rougher steps.
+    double accuracy = 1e-2;
+};
+constexpr Params params;
+
+// Shares are counted in units of 2^-32: sums of whole numbers do not depend on their order.
+constexpr auto shareUnit = static_cast<double>(std::uint64_t{1} << 32U);
 
 std::int64_t inUnits(double share) {
     return static_cast<std::int64_t>(share * shareUnit);
@@ -77,13 +79,13 @@ void PairSums::grow() {
     *this = std::move(larger);
 }
 
-struct SharePrices::Worker {
+struct SmoothedDuals::Worker {
     Worker(std::size_t nClusters, std::size_t length)
         : shares(nClusters), curvature(nClusters), sizes(nClusters), pairs(nClusters), priced(length),
           near(length) {}
 
     std::vector<std::int64_t> shares;
-    std::vector<std::int64_t> curvature; // how shares fall with the price
+    std::vector<std::int64_t> curvature; // how shares fall with the dual
     std::vector<std::int64_t> sizes;
     PairSums pairs;
     // Of one row:
@@ -91,18 +93,18 @@ struct SharePrices::Worker {
     std::vector<std::pair<std::size_t, double>> near;
 };
 
-SharePrices::SharePrices(const CandidateLists& lists, std::span<const std::int64_t> lower,
-                         std::span<const std::int64_t> upper)
+SmoothedDuals::SmoothedDuals(const CandidateLists& lists, std::span<const std::int64_t> lower,
+                             std::span<const std::int64_t> upper)
     : lists_(lists), lower_(lower), upper_(upper),
       rowsPerCoupled_(static_cast<double>(lists.nRows()) /
-                      static_cast<double>(coupledRows * lists.nClusters())),
+                      static_cast<double>(params.coupledRows * lists.nClusters())),
       workers_(lists.team().size(), Worker(lists.nClusters(), lists.length())), shares_(lists.nClusters()),
       sizes_(lists.nClusters()), starts_(lists.nClusters() + 1), degree_(lists.nClusters()),
       active_(lists.nClusters()), wanted_(lists.nClusters()), direction_(lists.nClusters()) {}
 
-SharePrices::~SharePrices() = default;
+SmoothedDuals::~SmoothedDuals() = default;
 
-void SharePrices::measure(std::span<const double> prices, double temperature, double heat) {
+void SmoothedDuals::measure(std::span<const double> duals, double temperature, double heat) {
     temperature_ = temperature;
     coupledStride_ = std::max<std::size_t>(1, static_cast<std::size_t>(heat * rowsPerCoupled_));
     for (Worker& worker : workers_) {
@@ -111,11 +113,11 @@ void SharePrices::measure(std::span<const double> prices, double temperature, do
         std::fill(worker.sizes.begin(), worker.sizes.end(), 0);
         worker.pairs.clear();
     }
-    const kmeans::Chunks chunks{lists_.nRows(), chunkRows};
+    const kmeans::Chunks chunks{lists_.nRows()};
     lists_.team().forEachChunk(chunks, [&](std::size_t worker, std::size_t chunk) {
         const kmeans::RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row != range.last; ++row)
-            measureRow(row, prices, workers_[worker]);
+            measureRow(row, duals, workers_[worker]);
     });
     for (std::size_t j = 0; j != shares_.size(); ++j) {
         std::int64_t share = 0;
@@ -131,16 +133,16 @@ void SharePrices::measure(std::span<const double> prices, double temperature, do
     }
     for (std::size_t w = 1; w < workers_.size(); ++w)
         workers_[0].pairs.addAll(workers_[w].pairs);
-    excess_ = totalExcess(prices, sizes_, lower_, upper_);
+    excess_ = totalExcess(duals, sizes_, lower_, upper_);
 }
 
-void SharePrices::measureRow(std::size_t row, std::span<const double> prices, Worker& worker) const {
+void SmoothedDuals::measureRow(std::size_t row, std::span<const double> duals, Worker& worker) const {
     const auto [cost, cluster, length] = lists_[row];
     double* priced = worker.priced.data();
     double least = infinity;
     std::size_t best = 0;
     for (std::size_t e = 0; e != length; ++e) {
-        priced[e] = cost[e] + prices[static_cast<std::size_t>(cluster[e])];
+        priced[e] = cost[e] + duals[static_cast<std::size_t>(cluster[e])];
         best = priced[e] < least ? e : best;
         least = std::min(least, priced[e]);
     }
@@ -148,7 +150,7 @@ void SharePrices::measureRow(std::size_t row, std::span<const double> prices, Wo
     std::size_t count = 0;
     double sum = 0.0;
     for (std::size_t e = 0; e != length; ++e) {
-        if (priced[e] - least > farthest * temperature_)
+        if (priced[e] - least > params.cutoff * temperature_)
             continue;
         const double share = std::exp((least - priced[e]) / temperature_);
         worker.near[count++] = {static_cast<std::size_t>(cluster[e]), share};
@@ -167,12 +169,12 @@ void SharePrices::measureRow(std::size_t row, std::span<const double> prices, Wo
         if (!couples)
             continue;
         for (std::size_t m = 0; m != n; ++m)
-            if (share * worker.near[m].second >= leastCoupling)
+            if (share * worker.near[m].second >= params.coupling)
                 worker.pairs.add(worker.near[m].first, j, inUnits(share * worker.near[m].second));
     }
 }
 
-void SharePrices::takeUpPairs() {
+void SmoothedDuals::takeUpPairs() {
     const PairSums& pairs = workers_[0].pairs;
     std::fill(starts_.begin(), starts_.end(), 0);
     pairs.forEach([&](std::size_t a, std::size_t b, std::int64_t) {
@@ -193,7 +195,7 @@ void SharePrices::takeUpPairs() {
         // How a table fills up depends on the number of threads; sums over a sorted row do not.
         std::sort(entries.begin() + static_cast<std::ptrdiff_t>(starts_[j]),
                   entries.begin() + static_cast<std::ptrdiff_t>(starts_[j + 1]));
-        degree_[j] += ridge * static_cast<double>(lists_.nRows()) /
+        degree_[j] += tolerances::ridge * static_cast<double>(lists_.nRows()) /
                       (static_cast<double>(degree_.size()) * temperature_);
         for (std::size_t e = starts_[j]; e != starts_[j + 1]; ++e) {
             neighbours_[e] = entries[e].first;
@@ -202,20 +204,22 @@ void SharePrices::takeUpPairs() {
     }
 }
 
-void SharePrices::chooseActive(std::span<const double> prices) {
+// Active-set step of a projected Newton method (Bertsekas 1982): a dual that is zero, or would return to zero
+// because its size lies strictly between the bounds, is fixed there; the others solve the Newton equations.
+void SmoothedDuals::chooseActive(std::span<const double> duals) {
     for (std::size_t j = 0; j != shares_.size(); ++j) {
         const double above = shares_[j] - static_cast<double>(upper_[j]);
         const double below = shares_[j] - static_cast<double>(lower_[j]);
-        // What a price changes per row, where few rows are in reach.
+        // What a dual changes per row, where few rows are in reach.
         const double unit = temperature_ / std::max(shares_[j], 1.0);
-        const bool isFull = prices[j] + unit * above > 0.0;
-        const bool isShort = lower_[j] > 0 && prices[j] + unit * below < 0.0;
+        const bool isFull = duals[j] + unit * above > 0.0;
+        const bool isShort = lower_[j] > 0 && duals[j] + unit * below < 0.0;
         active_[j] = isFull || isShort;
         wanted_[j] = isFull ? above : below;
-        direction_[j] = active_[j] != 0 ? 0.0 : -prices[j];
+        direction_[j] = active_[j] != 0 ? 0.0 : -duals[j];
         // Where hardly a row is in reach the derivative says nothing: the step ends at its longest.
         if (active_[j] != 0)
-            degree_[j] += std::abs(wanted_[j]) / (longestStep * temperature_);
+            degree_[j] += std::abs(wanted_[j]) / (params.longestStep * temperature_);
     }
     for (std::size_t j = 0; j != shares_.size(); ++j)
         if (active_[j] != 0)
@@ -224,7 +228,7 @@ void SharePrices::chooseActive(std::span<const double> prices) {
                     wanted_[j] += weights_[e] * direction_[to];
 }
 
-void SharePrices::applyActive(std::span<const double> direction, std::span<double> result) const {
+void SmoothedDuals::applyActive(std::span<const double> direction, std::span<double> result) const {
     for (std::size_t j = 0; j != direction.size(); ++j) {
         if (active_[j] == 0)
             continue;
@@ -235,8 +239,10 @@ void SharePrices::applyActive(std::span<const double> direction, std::span<doubl
     }
 }
 
-// Conjugate gradients, scaled by the diagonal, on the active clusters.
-void SharePrices::solve() {
+// Conjugate gradients with Jacobi preconditioning on the active clusters. The matrix is a weighted graph
+// Laplacian plus a positive diagonal, so it is symmetric and positive definite, and neighbours only matter
+// near the boundary of their clusters: a few iterations give the two digits that a step needs.
+void SmoothedDuals::solve() {
     const std::size_t n = shares_.size();
     std::vector<double> residual(n, 0.0);
     std::vector<double> scaled(n, 0.0);
@@ -249,8 +255,9 @@ void SharePrices::solve() {
             scaled[j] = search[j] = wanted_[j] / degree_[j];
             product += residual[j] * scaled[j];
         }
-    const double enough = stepAccuracy * stepAccuracy * product;
-    for (int iteration = 0; iteration != mostIterations && product > enough; ++iteration) {
+    const double enough = params.accuracy * params.accuracy * product;
+    // In exact arithmetic n iterations solve n equations.
+    for (std::size_t iteration = 0; iteration != n && product > enough; ++iteration) {
         applyActive(search, image);
         double curvature = 0.0;
         for (std::size_t j = 0; j != n; ++j)
@@ -272,15 +279,15 @@ void SharePrices::solve() {
     }
 }
 
-void SharePrices::step(std::span<double> prices) {
+void SmoothedDuals::step(std::span<double> duals) {
     takeUpPairs();
-    chooseActive(prices);
+    chooseActive(duals);
     solve();
-    const double most = longestStep * temperature_;
-    for (std::size_t j = 0; j != prices.size(); ++j) {
-        const double price = prices[j] + std::clamp(direction_[j], -most, most);
-        // A price that would change its sign stops where none is needed: from there on another bound counts.
-        prices[j] = price * prices[j] < 0.0 ? 0.0 : price;
+    const double most = params.longestStep * temperature_;
+    for (std::size_t j = 0; j != duals.size(); ++j) {
+        const double dual = duals[j] + std::clamp(direction_[j], -most, most);
+        // A dual that would change its sign stops where none is needed: from there on another bound counts.
+        duals[j] = dual * duals[j] < 0.0 ? 0.0 : dual;
     }
 }
 

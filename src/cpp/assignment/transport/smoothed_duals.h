@@ -38,38 +38,40 @@ private:
     std::vector<std::int64_t> sums_;
 };
 
-// Prices that bring sizes near their bounds, by Newton steps on a smoothed dual.
+// Duals that bring sizes near their bounds, by Newton steps on a smoothed dual.
 //
 // A row takes its cheapest cluster; here it takes shares that fall off exponentially with the priced cost, so
-// that sizes become smooth functions of the prices. Their derivative is the Laplacian of a graph whose edges
-// are the rows that stand between two clusters.
-class SharePrices {
+// that sizes become smooth functions of the duals. Their derivative is the Laplacian of a graph whose edges
+// are the rows that stand between two clusters: with shares s, d size_j / d dual_l = sum over rows of s_j s_l
+// / T for j != l. This is the dual of entropic optimal transport (Cuturi 2013), solved by Newton steps
+// instead of Sinkhorn's iteration, over the few clusters on each row's list.
+class SmoothedDuals {
 public:
-    SharePrices(const CandidateLists& lists, std::span<const std::int64_t> lower,
-                std::span<const std::int64_t> upper);
+    SmoothedDuals(const CandidateLists& lists, std::span<const std::int64_t> lower,
+                  std::span<const std::int64_t> upper);
 
-    ~SharePrices();
+    ~SmoothedDuals();
 
-    // Takes the shares at these prices and this temperature, which is `heat` times the first one; then
+    // Takes the shares at these duals and this temperature, which is `heat` times the first one; then
     // `excess` says by how much the sizes of whole rows miss them.
-    void measure(std::span<const double> prices, double temperature, double heat);
+    void measure(std::span<const double> duals, double temperature, double heat);
     std::int64_t excess() const { return excess_; }
     // One Newton step from where the shares were measured.
-    void step(std::span<double> prices);
+    void step(std::span<double> duals);
 
 private:
     struct Worker;
 
-    void measureRow(std::size_t row, std::span<const double> prices, Worker& worker) const;
+    void measureRow(std::size_t row, std::span<const double> duals, Worker& worker) const;
     void takeUpPairs();
-    void chooseActive(std::span<const double> prices);
+    void chooseActive(std::span<const double> duals);
     void applyActive(std::span<const double> direction, std::span<double> result) const;
     void solve();
 
     const CandidateLists& lists_;
     std::span<const std::int64_t> lower_;
     std::span<const std::int64_t> upper_;
-    double rowsPerCoupled_; // one row in so many is enough for couplings, at first
+    double rowsPerCoupled_; // couplings are counted on one row in this many at first
     std::size_t coupledStride_ = 1;
     double temperature_ = 0.0;
     std::int64_t excess_ = 0;
