@@ -53,7 +53,8 @@ ListedPaths::ListedPaths(CandidateLists& lists, std::span<double> duals, std::sp
 }
 
 std::size_t ListedPaths::mostWide() const {
-    return nClusters() + lists_.nRows() / params.rowsPerWide;
+    // A few always: in small problems the whole matrix is cheap.
+    return 4 * params.rowsPerWide + lists_.nRows() / params.rowsPerWide;
 }
 
 ListedPaths::Status ListedPaths::run(TimePoint deadline) {
