@@ -46,8 +46,12 @@ def is_number(node: ast.expr | None) -> bool:
 
 def _constants_of_module(source: str) -> Iterator[str]:
     for node in ast.parse(source).body:
-        if isinstance(node, ast.Assign) and is_number(node.value):
-            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                pairs = [(target, node.value)]
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = list(zip(target.elts, node.value.elts, strict=True))
+                yield from (name.id for name, value in pairs if isinstance(name, ast.Name) and is_number(value))
         elif isinstance(node, ast.AnnAssign) and is_number(node.value) and isinstance(node.target, ast.Name):
             if "Final" not in ast.unparse(node.annotation):
                 yield node.target.id

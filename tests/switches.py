@@ -20,7 +20,6 @@ SEARCH = {
     "konstrain.kmeans.search.PARAMS.patience": (0, 40),
     "konstrain.kmeans.search.PARAMS.most_cells": (ALWAYS, NEVER),
     "konstrain.kmeans.search.PARAMS.runs_per_search": (1, 1000),
-    "konstrain.kmeans.search.PARAMS.exact_steps": (ALWAYS, 100),
     "konstrain.stop.PARAMS.work": (0.0, 1e8),
     "konstrain.stop.PARAMS.step_work": (0.0, 1e9),
     "konstrain.stop.PARAMS.per_choice": (0.1, 1e9),

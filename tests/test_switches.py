@@ -139,15 +139,11 @@ def test_transport_proves_itself_on_both_sides_of_its_samples(n, k):
 
 
 def test_the_list_has_every_limit_that_modules_of_the_search_and_the_engines_name():
-    """A constant in capitals that a comparison reads is a switch: it is in the list, or named here with a reason."""
-    # These say how far or how fast a way is followed, not which one is taken.
-    not_switches = {
-        *("LAST_ROUNDS", "MOST_LOOKS", "START_SHARE"),
-    }
+    """A constant in capitals that a comparison reads is a switch: it is in the list."""
     package = Path(konstrain.__file__).parent
     named = {name.rsplit(".", 1)[1] for name in SWITCHES}
     for folder in ("kmeans", "assignment", "dask"):
         for path in (package / folder).rglob("*.py"):
             constants = re.findall(r"^([A-Z][A-Z_]+) = [\d.]", path.read_text(), flags=re.MULTILINE)
-            assert set(constants) <= named | not_switches, path.name
+            assert set(constants) <= named, path.name
     assert len(ALL_ENGINES) == 6

@@ -67,6 +67,12 @@ NULL_EIGENVALUE = 1e-10
 # An exchange between mixed groups that gains less, relative to all variance, is rounding.
 GAIN_RELATIVE = 1e-12
 
+# A confidence this near to a multiple of a unit, in that unit, is one.
+UNIT_ROUNDING = 1e-6
+
+# A price of a constraint below this share of the whole cost is rounding.
+PRICE_ROUNDING = 1e-9
+
 # Affinities that differ by more than this, relative to the largest, are not symmetric: rounding leaves far less.
 SYMMETRIC = 1e-8
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
+from konstrain._tolerances import UNIT_ROUNDING
 
 # First end, second end and weight of each link.
 Edges: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
-# Confidences have few digits, decimal or binary: of what they may be multiples, and how near to a multiple is one.
+# Confidences have few digits, decimal or binary: of what they may be multiples.
 FINEST_UNITS = (1e-6, 2.0**-20)
-UNIT_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
 from konstrain._messages import counted
+from konstrain._tolerances import PRICE_ROUNDING
 from konstrain.assignment import Assignment, assign_by
 from konstrain.assignment.priced import bound_at
 from konstrain.constraints import Problem
@@ -24,15 +25,22 @@ from konstrain.kmeans.steps import Steps
 from konstrain.metrics import Violations, count_violations
 from konstrain.stop import Budget
 
-# Links whose price is computed at most, each by one more assignment of all blocks, and how many are told.
-PRICED_LINKS = 30
-TOLD_LINKS = 5
-# Beyond this many costs (blocks x clusters) one assignment takes too long to repeat it for every link.
-PRICED_COSTS = 5_000_000
-# A saving below this part of the cost is rounding.
-NO_SAVING = 1e-9
-# Relative gap of an assignment up to which the prices of its resources and shares are told.
-SMALL_GAP = 1e-2
+
+@dataclass(frozen=True)
+class PriceParams:
+    """Tunable numbers of the prices of constraints."""
+
+    # Links whose price is computed, each by one more assignment of all blocks: more, longer reports.
+    most_links: int = 30
+    # Links that are listed.
+    listed_links: int = 5
+    # Blocks x clusters beyond which no link is priced: one assignment then takes too long to repeat it.
+    most_costs: int = 5_000_000
+    # Relative gap of an assignment up to which duals of resources and shares are reported: larger, rougher prices.
+    small_gap: float = 1e-2
+
+
+PARAMS = PriceParams()
 # How rules about shares begin; all others are about resources.
 SHARE = "share of "
 # What the column of sizes is called, by what sizes count.
@@ -112,11 +120,11 @@ class Report:
     wrong_sizes : tuple of int
         The clusters whose size is out of bounds.
     binding_sizes : tuple of BindingSize
-        Bounds that cost something, dearest first.
+        Bounds that cost something, the most expensive first.
     binding_links : tuple of BindingLink
-        Links that cost something, dearest first; at most the five dearest of those that were looked at.
+        Links that cost something, the most expensive first; at most five of those that were priced.
     unpriced_links : int
-        Links that may cost something and were not looked at, to bound the work.
+        Links that may cost something and were not priced, to bound the work.
     lower_bound, gap : float or None
         No clustering under the constraints costs less than this, and the relative distance to it; None: not asked.
     counts : {"row", "unit of demand"}
@@ -124,7 +132,7 @@ class Report:
     held : tuple of HeldRule
         What each cluster holds of each resource, and the shares of groups.
     binding_rules : tuple of BindingRule
-        Bounds on these that cost something, dearest first.
+        Bounds on these that cost something, the most expensive first.
 
     Examples
     --------
@@ -190,8 +198,8 @@ class Report:
 
     def _unpriced_line(self) -> str:
         if self.binding_links:
-            return f"  ({self.unpriced_links} more may cost something; only the likeliest were looked at)"
-        return f"  ({counted(self.unpriced_links, 'link')} may cost something and were not looked at; no other does)"
+            return f"  ({self.unpriced_links} more may cost something; only the likeliest were priced)"
+        return f"  ({counted(self.unpriced_links, 'link')} may cost something and were not priced; no other does)"
 
     def _size_lines(self) -> Iterator[str]:
         notes = dict.fromkeys(self.wrong_sizes, "out of bounds")
@@ -309,7 +317,7 @@ def describe(
     centers, sse = _centers(plain, labels)
     sizes = np.bincount(labels, plain.demand, k).astype(np.float64)
     prices = _Prices(X, labels, k, centers, asked, Budget(time_limit))
-    told, left = prices.links()
+    links, n_left = prices.links()
     return Report(
         n_samples=X.shape[0],
         n_clusters=k,
@@ -322,8 +330,8 @@ def describe(
         violations=count_violations(labels, **asked.links),
         wrong_sizes=tuple(_out_of_bounds(plain, sizes).tolist()),
         binding_sizes=tuple(prices.sizes(sizes)),
-        binding_links=tuple(told),
-        unpriced_links=left,
+        binding_links=tuple(links),
+        unpriced_links=n_left,
         lower_bound=lower_bound,
         gap=None if lower_bound is None else relative_gap(lower_bound, sse),
         counts="row" if demand is None or plain.amounts is not None else "unit of demand",
@@ -371,10 +379,10 @@ class _Prices:
         except UndecidedError:
             return None
         # Prices of rules are read from the bound, which a small gap hardly moves.
-        return answer if answer.proven or (has_rules and answer.gap <= SMALL_GAP) else None
+        return answer if answer.proven or (has_rules and answer.gap <= PARAMS.small_gap) else None
 
     def rules(self) -> list[BindingRule]:
-        """Bounds on resources and shares that hold a cluster back, dearest first."""
+        """Bounds on resources and shares that hold a cluster back, the most expensive first."""
         problem, answer = self._problem, self._answer
         if problem.resources is None or answer is None or answer.prices is None or answer.prices.ndim != 2:
             return []
@@ -385,14 +393,14 @@ class _Prices:
                 side = "max" if price > 0 else "min"
                 bounds = problem.resources.high if price > 0 else problem.resources.low
                 bound = float(bounds[j, r]) if name.share is None else name.share
-                # A share that gives way by 0.01 lets so many rows more stand on the other side.
+                # A share that gives way by 0.01 lets that share of the rows change sides.
                 saved = abs(price) * (1.0 if name.share is None else 0.01 * float(rows[j]))
-                if saved > NO_SAVING * abs(answer.cost):
+                if saved > PRICE_ROUNDING * abs(answer.cost):
                     found.append(BindingRule(j, name.about, side, bound, saved))
         return sorted(found, key=lambda rule: -rule.price)
 
     def sizes(self, sizes: NDArray[np.float64]) -> list[BindingSize]:
-        """Bounds that hold a cluster back, dearest first."""
+        """Bounds that hold a cluster back, the most expensive first."""
         if self._answer is None or self._answer.prices is None or self._problem.resources is not None:
             return []
         found = []
@@ -400,39 +408,39 @@ class _Prices:
         for j, price in enumerate(self._answer.prices.tolist()):
             # A cluster that would take more rows has a positive price, one that must be fed a negative one.
             bounds, side = (self._problem.size_max, "max") if price > 0 else (self._problem.size_min, "min")
-            if bounds is None or abs(price) * largest <= NO_SAVING * abs(self._answer.cost):
+            if bounds is None or abs(price) * largest <= PRICE_ROUNDING * abs(self._answer.cost):
                 continue
-            # Blocks come whole: a cluster is held back as soon as the largest of them finds no room.
+            # Blocks come whole: a cluster is held back as soon as the largest of them does not fit.
             if abs(sizes[j] - bounds[j]) < largest:
                 found.append(BindingSize(j, side, float(bounds[j]), abs(price)))
         return sorted(found, key=lambda bound: -bound.price)
 
     def links(self) -> tuple[list[BindingLink], int]:
-        """The dearest links, and how many that may cost something were not looked at."""
+        """The most expensive links, and how many that may cost something were not priced."""
         if self._problem.resources is not None:
             # What a link costs is less than what the gaps of two assignments may differ by.
             return [], len(self._asked.must_link) + len(self._asked.cannot_link)
         candidates = self._candidates() if self._answer is not None else []
-        if self._problem.n_blocks * self._k > PRICED_COSTS:
+        if self._problem.n_blocks * self._k > PARAMS.most_costs:
             return [], len(candidates)
         found, n_done = [], 0
-        for kind, at in candidates[:PRICED_LINKS]:
+        for kind, at in candidates[: PARAMS.most_links]:
             saving = self._saving(kind, at)
             if saving is None:
                 break
             n_done += 1
-            if saving > NO_SAVING * self._total(self._problem, self._answer):
+            if saving > PRICE_ROUNDING * self._total(self._problem, self._answer):
                 first, second = getattr(self._asked, kind)[at].tolist()
                 together = self._labels[first] == self._labels[second]
                 found.append(BindingLink(kind, (first, second), saving, bool(together != (kind == "must_link"))))
         found.sort(key=lambda link: -link.price)
-        return found[:TOLD_LINKS], len(candidates) - n_done
+        return found[: PARAMS.listed_links], len(candidates) - n_done
 
     def _candidates(self) -> list[tuple[str, int]]:
         """Links that may cost something, the likeliest first: their rows would rather be elsewhere.
 
         A link whose own rows are content may still push others away: rows linked with them, or, where sizes bind in
-        a way that prices do not tell whole, any rows.
+        a way that prices do not cover, any rows.
         """
         assert self._answer is not None
         labels = self._problem.expand(self._answer.labels)

@@ -3,11 +3,12 @@
 import io
 import os
 import sys
-from typing import TextIO
+from typing import Final, TextIO
 
 from konstrain.cli.startup import start_clock, start_quickly
 
-BAD_OUTPUT, INTERRUPTED = 2, 130
+BAD_OUTPUT: Final = 2
+INTERRUPTED: Final = 130
 
 
 def main() -> None:

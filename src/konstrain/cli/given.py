@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,7 +186,7 @@ def distances_to_centers(X: NDArray[Any], labels: NDArray[Any], centers: NDArray
 
 
 # Values that a message names at most.
-NAMED_VALUES = 3
+NAMED_VALUES: Final = 3
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from konstrain.cli.options import ConstraintOptions, DataOptions, Quiet, spread
 from konstrain.cli.running import guarded, interrupts
 
 
-class Kind(StrEnum):
+class PlotKind(StrEnum):
     """What to draw."""
 
     CLUSTERS = "clusters"
@@ -20,7 +20,7 @@ class Kind(StrEnum):
 
 
 # Pictures that count rows, whatever their features.
-COUNTED = (Kind.SIZES, Kind.SHARES)
+COUNTED = (PlotKind.SIZES, PlotKind.SHARES)
 
 
 @spread
@@ -32,7 +32,7 @@ def plot(
     output: Annotated[Path, typer.Option("-o", "--output", help="The picture: .png, .svg or .pdf.")] = Path(
         "clusters.png"
     ),
-    kind: Annotated[Kind, typer.Option(help="What to draw.")] = Kind.CLUSTERS,
+    kind: Annotated[PlotKind, typer.Option(help="What to draw.")] = PlotKind.CLUSTERS,
     label_column: Annotated[str, typer.Option(help="The column of LABELS that holds them.")] = "label",
     quiet: Quiet = False,
 ) -> None:
@@ -46,10 +46,10 @@ def plot(
     given = read_given(rows, constraints, quiet=quiet, outputs=[output], inputs=[labels], features=by_features)
     drawn = read_labels_file(labels, given.rows, column=label_column)
     draw = {
-        Kind.CLUSTERS: pictures.draw_clusters,
-        Kind.SIZES: pictures.draw_sizes,
-        Kind.SILHOUETTE: pictures.draw_silhouette,
-        Kind.SHARES: pictures.draw_shares,
+        PlotKind.CLUSTERS: pictures.draw_clusters,
+        PlotKind.SIZES: pictures.draw_sizes,
+        PlotKind.SILHOUETTE: pictures.draw_silhouette,
+        PlotKind.SHARES: pictures.draw_shares,
     }
     draw[kind](output, given, drawn)
     interrupts.wrote(output)

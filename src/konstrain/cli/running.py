@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from konstrain.files import RowNames
 
-BAD_INPUT, INFEASIBLE, NOT_PROVED = 2, 3, 4
+BAD_INPUT: Final = 2
+INFEASIBLE: Final = 3
+NOT_PROVED: Final = 4
 # Row numbers that a message about a clash lists at most.
 NAMED_ROWS: Final = 8
 

@@ -55,7 +55,7 @@ def read_frame(path: Source, request: Request) -> tuple[Choice, "pl.DataFrame"]:
     """Read the columns that are asked for; `path` ends in .parquet, .xlsx, .json, or is an Arrow file or stream."""
     import polars as pl
 
-    # From an open file: given a name, Polars would look for patterns and other machines in it. Unbuffered: Polars
+    # From an open file: given a name, Polars would search it for patterns and for other machines. Unbuffered: Polars
     # reads on from where the system is in the file, which must be where we are.
     with path.open("rb", buffering=0) as file:
         try:

@@ -130,7 +130,8 @@ def _interrupts_held() -> Iterator[None]:
 ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".json", ".xlsx")
 STANDARD_OUTPUT = Path("-")
 # What a sheet of a spreadsheet holds, its header included.
-SHEET_ROWS, SHEET_COLUMNS = 1_048_576, 16_384
+SHEET_ROWS: Final = 1_048_576
+SHEET_COLUMNS: Final = 16_384
 # Spreadsheets count days from 1900 on.
 _FIRST_YEAR: Final = 1900
 _DAY_FORMATS = {

@@ -11,9 +11,6 @@ from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.stop import Budget
 
-# Exact steps at the end under resources and shares, where work is limited; larger: better labels, slower fits.
-LAST_ROUNDS = 1
-
 
 def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     """Solve the assignment at the centers of a clustering exactly; where that finds better labels, go on from them.
@@ -33,7 +30,8 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     """
     steps = loop.steps
     exact = replace(steps, step_work=None, budget=proof_budget(steps.problem, steps.budget))
-    n_left = LAST_ROUNDS if steps.problem.resources is not None and exact.budget.limits_work else math.inf
+    # Under resources and shares one exact step takes the work of many: where work is limited there is no second one.
+    n_left = 1 if steps.problem.resources is not None and exact.budget.limits_work else math.inf
     while not (best.proven or best.interrupted or steps.step_work is None or n_left <= 0) and exact.budget.affords(
         0.0
     ):

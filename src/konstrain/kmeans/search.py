@@ -46,8 +46,6 @@ class SearchParams:
     most_cells: float = 5e7
     # Entries of sparse rows that are made dense.
     most_dense: int = 50_000_000
-    # Exact last steps, each of which found better labels, before the search ends all the same.
-    exact_steps: int = 10
     # Runs of one search where many are asked for; the searches are independent and may go to several workers.
     runs_per_search: int = 100
 
@@ -230,7 +228,8 @@ class Search:
     def _with_exact_step(self, kernel: Any, offset: NDArray[np.float64], found: Clustering) -> Clustering:
         """Solve the last step exactly; while that finds better labels, polish goes on from them."""
         steps = self.steps
-        for _ in range(PARAMS.exact_steps):
+        # Ends by itself: each round lowers the objective by more than rounding.
+        while not steps.budget.expired():
             try:
                 answer = steps.step(found.centers, None)
             except UndecidedError:

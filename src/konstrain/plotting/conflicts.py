@@ -21,9 +21,12 @@ MESSAGE_LINES: Final = 8
 LINE_LETTERS: Final = 38
 NAME_LETTERS: Final = 12
 # Points: rows are circles of at most this diameter, and carry their numbers down to the second one.
-LARGEST_ROW, SMALLEST_NUMBERED = 21.0, 12.0
+LARGEST_ROW: Final = 21.0
+SMALLEST_NUMBERED: Final = 12.0
 # The picture of one finding, with its message, in its own units: a circle of radius 1 and what is around it.
-WIDTH, LOW, HIGH = 3.0, -2.8, 1.3
+WIDTH: Final = 3.0
+LOW: Final = -2.8
+HIGH: Final = 1.3
 MUST: dict[str, Any] = {"color": INK, "linestyle": "-", "linewidth": 2.0}
 CANNOT: dict[str, Any] = {"color": BROKEN, "linestyle": "--", "linewidth": 1.8}
 

@@ -19,9 +19,11 @@ from konstrain.report import SHARE, Report, bound_message
 from konstrain.tables.profile import ClusterProfile, Trait, center_text, number_text
 
 # Dots of the picture; of more rows some are drawn.
-MOST_DOTS = 3_000
+MOST_DOTS: Final = 3_000
 # The picture in its own units, and the margin around the dots.
-WIDTH, HEIGHT, MARGIN = 640.0, 420.0, 14.0
+WIDTH: Final = 640.0
+HEIGHT: Final = 420.0
+MARGIN: Final = 14.0
 # Numbers of more clusters would hide the rows.
 MOST_NAMED: Final = 30
 # The longest bar of a difference stands for this many standard deviations or more.
