@@ -291,7 +291,7 @@ def describe(
     4 rows in 2 clusters, SSE 25 (sum of squared distances to the centers)
     <BLANKLINE>
     cluster      rows       max
-          0         2         2  held by its max: 1 row more would save up to 15
+          0         2         2  held by its max: 1 row more would save up to 10
           1         2         2
     <BLANKLINE>
     Prices are in SSE, with the centers where they are; once these move, more may be saved.
