@@ -142,9 +142,9 @@ def with_tail(dense, n_far):
     return AssignmentProblem(costs, graph)
 
 
-@pytest.mark.parametrize(("n_far", "is_whole"), [(40, True), (136, True), (137, False)])
+@pytest.mark.parametrize(("n_far", "is_whole"), [(40, True), (130, True), (131, False)])
 def test_dense_search_takes_up_all_that_hangs_together_if_it_is_little(n_far, is_whole):
-    # 256 blocks are little. What is left out may be broken by the answer, and then all is searched again.
+    # 250 blocks are little. What is left out may be broken by the answer, and then all is searched again.
     problem = with_tail(planted(np.random.default_rng(0), 120, 8, 800), n_far)
     graph = problem.graph
     search = _core.LinkedAssignment(problem.costs, graph.indptr, graph.indices, None, 0, 1, 60.0)

@@ -46,6 +46,8 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
             if rest.max_iter <= 0:
                 # The exact labels take the place of those of the last iteration.
                 best = replace(better, n_iter=best.n_iter, converged=False)
+                # One more, for a proof: better labels again would be iterations that nobody allowed.
+                n_left = min(n_left, 1)
                 continue
             # The loop's own first step may miss what the exact one found: then that is where to go on.
             further = rest.run(means, answer)

@@ -204,8 +204,10 @@ def plan_run(
         `local_search` of `ConstrainedKMeans`: centers have momentum unless it is False.
     """
     problem = steps.problem
-    # Good steps are enough on the way; `last_step.py` proves the last one.
-    steps = replace(steps, step_work=stop.PARAMS.step_work)
+    # Good steps are enough on the way; `last_step.py` proves the last one. Where nothing but Lloyd's own loop from given
+    # centers is asked for, each step is worth a proof.
+    is_plain = start.is_given and not search
+    steps = replace(steps, step_work=stop.PARAMS.work if is_plain else stop.PARAMS.step_work)
     if problem.has_soft_links:
         # From the first restart's centers, for all restarts: they must minimise one and the same function.
         price = _mean_cost(steps, start, first_seed) if violation_cost == "auto" else float(violation_cost)
