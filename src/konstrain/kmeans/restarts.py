@@ -204,8 +204,8 @@ def plan_run(
         `local_search` of `ConstrainedKMeans`: centers have momentum unless it is False.
     """
     problem = steps.problem
-    # Good steps are enough on the way; `last_step.py` proves the last one. Where nothing but Lloyd's own loop from given
-    # centers is asked for, each step is worth a proof.
+    # Good steps are enough on the way; `last_step.py` proves the last one. Lloyd's own loop from given centers is an
+    # exception: each of its steps is worth a proof.
     is_plain = start.is_given and not search
     steps = replace(steps, step_work=stop.PARAMS.work if is_plain else stop.PARAMS.step_work)
     if problem.has_soft_links:
