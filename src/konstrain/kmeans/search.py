@@ -34,13 +34,13 @@ class SearchParams:
     n_starts: int = 4
     # Multiply-adds of a default search, per block, cluster and feature, at least `stop.PARAMS.work` and at most a
     # largest total: more work, lower objectives and longer fits.
-    work: float = 3_000.0
+    work: float = 2_500.0
     most_work: float = 2e9
     # Runs that are made whatever they cost.
     least_runs: int = 5
     # The search ends after this many runs per cluster, and as many as led to the last gain, without a gain of this
     # share.
-    patience: int = 20
+    patience: int = 60
     least_gain: float = 1e-6
     # Blocks x clusters x features beyond which a run of Lloyd's loop with exact steps is all that is affordable.
     most_cells: float = 5e7
@@ -262,7 +262,7 @@ def _runs_of_searches(n_runs: int | None) -> list[int | None]:
 def _default_work(problem: Problem) -> float:
     """Return the multiply-adds of a default search."""
     n_rules = 0 if problem.rules is None else problem.rules.n_rules
-    cells = problem.n_blocks * problem.n_clusters * (problem.mean.shape[1] + 4 + 2 * n_rules)
+    cells = problem.n_blocks * problem.n_clusters * (problem.mean.shape[1] + 10 + 2 * n_rules)
     return float(np.clip(PARAMS.work * cells, stop.PARAMS.work, PARAMS.most_work))
 
 
