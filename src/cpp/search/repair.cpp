@@ -139,11 +139,20 @@ private:
             members.clear();
         for (std::size_t block = 0; block != problem_.nBlocks; ++block)
             members_[state_.label(block)].push_back(block);
+        // Only clusters with a violation or a broken hard link have anything to gain from an exchange.
+        std::vector<char> isBroken(problem_.nClusters);
+        for (std::size_t j = 0; j != problem_.nClusters; ++j)
+            isBroken[j] = violated_[j] > 0.0;
+        for (const std::size_t block : problem_.linked)
+            if (linkCost(problem_, state_, block, state_.label(block)).hard > 0.0)
+                isBroken[state_.label(block)] = 1;
         best_ = {};
         for (std::size_t a = 0; a != problem_.nClusters; ++a)
             for (std::size_t b = a + 1; b != problem_.nClusters; ++b) {
-                if (violated_[a] <= 0.0 && violated_[b] <= 0.0 && !problem_.hasLinks())
+                if (!isBroken[a] && !isBroken[b])
                     continue;
+                context_.work +=
+                    static_cast<double>((members_[a].size() + members_[b].size()) * (problem_.nRules + 3));
                 rank(a, b, there_);
                 rank(b, a, back_);
                 rateSwaps(a, b);

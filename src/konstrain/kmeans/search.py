@@ -30,14 +30,13 @@ from konstrain.kmeans.steps import Steps, is_hard
 class SearchParams:
     """Tunable numbers of the search; those of a single run are in ``src/cpp/search/problem.h``."""
 
-    # Runs that begin at drawn centers; later ones begin at the best clustering with one center relocated.
+    # Runs that begin at drawn centers, all of them made whatever they cost; later ones begin at the best clustering
+    # with one center relocated.
     n_starts: int = 4
     # Multiply-adds of a default search, per block, cluster and feature, at least `stop.PARAMS.work` and at most a
     # largest total: more work, lower objectives and longer fits.
     work: float = 2_500.0
     most_work: float = 2e9
-    # Runs that are made whatever they cost.
-    least_runs: int = 5
     # The search ends after this many runs per cluster, and as many as led to the last gain, without a gain of this
     # share.
     patience: int = 60
@@ -46,6 +45,8 @@ class SearchParams:
     most_cells: float = 5e7
     # Entries of sparse rows that are made dense.
     most_dense: int = 50_000_000
+    # Exact last steps, each of which found better labels, before the search ends unproved.
+    exact_steps: int = 10
     # Runs of one search where many are asked for; the searches are independent and may go to several workers.
     runs_per_search: int = 100
 
@@ -151,7 +152,7 @@ class Search:
                     n_to_gain = n_done
                 if self._reports_end(kernel, n_done, n_runs, time.perf_counter() - began):
                     break
-                if n_done >= PARAMS.least_runs and (
+                if n_done > PARAMS.n_starts and (
                     not budget.affords(0.0)
                     or n_done - n_to_gain > PARAMS.patience * (2 + problem.n_clusters) + n_to_gain
                 ):
@@ -228,8 +229,7 @@ class Search:
     def _with_exact_step(self, kernel: Any, offset: NDArray[np.float64], found: Clustering) -> Clustering:
         """Solve the last step exactly; while that finds better labels, polish goes on from them."""
         steps = self.steps
-        # Ends by itself: each round lowers the objective by more than rounding.
-        while not steps.budget.expired():
+        for _ in range(PARAMS.exact_steps):
             try:
                 answer = steps.step(found.centers, None)
             except UndecidedError:
