@@ -157,7 +157,8 @@ def test_ids_that_are_missing_or_shared_are_refused_as_in_files(kind, most, fold
 
 def test_codes_that_ids_share_by_chance_are_no_shared_ids(folder, client, monkeypatch):
     monkeypatch.setattr(parquet, "_code", lambda names: np.zeros(len(names), dtype=np.uint64))
-    Folder.open(folder / "rows", Request(["x", "y"], "key", [], [], ())).refuse_bad_ids(client)
+    rows = Folder.open(folder / "rows", Request(["x", "y"], "key", [], [], ()))
+    assert rows.refuse_bad_ids(client) is None  # it raises where two rows do share an id
 
 
 @pytest.mark.parametrize(
