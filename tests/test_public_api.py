@@ -8,9 +8,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from dask.base import tokenize
+from sklearn.base import BaseEstimator
 
 import konstrain
 from konstrain import baselines, constraints, dask, datasets, exact, plotting
+from konstrain._documentation import Docstring
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -46,9 +49,38 @@ def test_the_version_to_cite_is_the_version_there_is():
     assert re.search(r"^version: (.+)$", text, flags=re.MULTILINE)[1] == konstrain.__version__
 
 
-def test_the_front_door_tells_the_arguments_of_fit():
-    doc = konstrain.ConstrainedKMeans.fit.__doc__
-    assert all(f"{name} : " in doc for name in ("X", "y", "sample_weight", "must_link, cannot_link", "demand"))
+def _documented():
+    """Yield estimators, their public methods, and functions with a list of parameters."""
+    for thing in {getattr(module, name) for module in MODULES for name in module.__all__}:
+        if inspect.isfunction(thing) and "\nParameters\n" in inspect.getdoc(thing):
+            yield thing
+        elif inspect.isclass(thing) and issubclass(thing, BaseEstimator):
+            yield thing
+            methods = (
+                getattr(thing, name) for name in ("fit", "predict", "transform", "score") if hasattr(thing, name)
+            )
+            yield from (method for method in methods if method.__module__.startswith("konstrain."))
+
+
+@pytest.mark.parametrize("thing", sorted(_documented(), key=repr), ids=lambda thing: thing.__qualname__)
+def test_docstrings_describe_every_parameter_once(thing):
+    taken = [name for name in inspect.signature(thing).parameters if name != "self"]
+    described = [name for entry in Docstring(thing.__doc__).entries("Parameters") for name in entry.names]
+    assert sorted(described) == sorted(taken)
+
+
+def test_estimators_describe_what_they_have_after_a_fit():
+    model = konstrain.ConstrainedKMeans(2, random_state=0).fit([[0.0], [1.0], [5.0]])
+    described = [name for entry in Docstring(model.__doc__).entries("Attributes") for name in entry.names]
+    assert {name for name in vars(model) if name.endswith("_") and not name.startswith("_")} <= set(described)
+    assert len(described) == len(set(described))
+
+
+def test_dask_tells_fitted_models_apart():
+    models = [konstrain.ConstrainedKMeans(2, random_state=0).fit(X) for X in ([[0.0], [1.0]], [[0.0], [2.0]])]
+    tokens = [tokenize(model) for model in models]
+    assert tokens[0] != tokens[1]
+    assert tokens[0] == tokenize(models[0])
 
 
 def test_importing_the_package_loads_no_plotting_no_table_reader_and_no_data_sets():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from konstrain._tolerances import PRICE_ROUNDING
 from konstrain.assignment import Assignment, assign_by
 from konstrain.assignment.priced import bound_at
 from konstrain.constraints import Problem
-from konstrain.constraints.arguments import ConstraintArguments
+from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywords, takes_constraints
 from konstrain.constraints.inputs import read_links, usable_rows
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
@@ -241,23 +241,15 @@ class Report:
         return ", ".join(words) + ("; the most expensive:" if self.binding_links else "")
 
 
+@takes_constraints("groups", "diameter_max", "separation_min")
 def describe(
     X: Any,
     labels: Any,
     n_clusters: int | None = None,
     *,
-    must_link: Any = None,
-    cannot_link: Any = None,
-    size_min: Any = None,
-    size_max: Any = None,
-    demand: Any = None,
-    category: Any = None,
-    share_min: Any = None,
-    share_max: Any = None,
-    share_tolerance: float | None = None,
-    sample_weight: Any = None,
     lower_bound: float | None = None,
     time_limit: float = 5.0,
+    **asked: Unpack[ConstraintKeywords],
 ) -> Report:
     """Describe a clustering: its cost, its sizes, what it breaks, and what the constraints that bind cost.
 
@@ -272,10 +264,6 @@ def describe(
         Cluster of each row, 0 to n_clusters - 1.
     n_clusters : int, optional
         Number of clusters; default: the largest label and one more.
-    must_link, cannot_link, size_min, size_max, demand, sample_weight : optional
-        The constraints, as in `ConstrainedKMeans`; the labels may break them.
-    category, share_min, share_max, share_tolerance : optional
-        Shares of groups, as in `ConstrainedKMeans`.
     lower_bound : float, optional
         A proved bound, as from `lower_bound` or `ExactKMeans`, to tell the gap.
     time_limit : float, default=5.0
@@ -299,24 +287,12 @@ def describe(
     X = usable_rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X"))
     labels = _checked_labels(labels, X.shape[0], n_clusters)
     k = int(labels.max()) + 1 if n_clusters is None else int(n_clusters)
-    asked = ConstraintArguments(
-        must_link=must_link,
-        cannot_link=cannot_link,
-        size_min=size_min,
-        size_max=size_max,
-        demand=demand,
-        category=category,
-        share_min=share_min,
-        share_max=share_max,
-        share_tolerance=share_tolerance,
-        sample_weight=sample_weight,
-        nonempty=False,
-    )
-    counts = {name: read_links(name, value, X.shape[0]) for name, value in asked.links.items()}
-    plain = Problem.of(X, k, replace(asked, must_link=None, cannot_link=None))
+    constraints = ConstraintArguments(nonempty=False, **asked)
+    counts = {name: read_links(name, value, X.shape[0]) for name, value in constraints.links.items()}
+    plain = Problem.of(X, k, replace(constraints, must_link=None, cannot_link=None))
     centers, sse = _centers(plain, labels)
     sizes = np.bincount(labels, plain.demand, k).astype(np.float64)
-    prices = _Prices(X, labels, k, centers, asked, Budget(time_limit))
+    prices = _Prices(X, labels, k, centers, constraints, Budget(time_limit))
     links, n_left = prices.links()
     return Report(
         n_samples=X.shape[0],
@@ -327,14 +303,14 @@ def describe(
         size_max=_as_tuple(plain.size_max),
         n_must_link=_count(counts["must_link"]),
         n_cannot_link=_count(counts["cannot_link"]),
-        violations=count_violations(labels, **asked.links),
+        violations=count_violations(labels, **constraints.links),
         wrong_sizes=tuple(_out_of_bounds(plain, sizes).tolist()),
         binding_sizes=tuple(prices.sizes(sizes)),
         binding_links=tuple(links),
         unpriced_links=n_left,
         lower_bound=lower_bound,
         gap=None if lower_bound is None else relative_gap(lower_bound, sse),
-        counts="row" if demand is None or plain.amounts is not None else "unit of demand",
+        counts="row" if constraints.demand is None or plain.amounts is not None else "unit of demand",
         held=tuple(_held(plain, labels)),
         binding_rules=tuple(prices.rules()),
     )

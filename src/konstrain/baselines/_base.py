@@ -6,14 +6,13 @@ how a run goes. Validation, restarts, counting and fitted attributes are here.
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from konstrain._sklearn import Interval, StrOptions, fit_context
@@ -22,7 +21,9 @@ from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import read_links
 from konstrain.estimators._conventions import (
     ACCEPTED,
+    BaseClusterer,
     CentersMixin,
+    estimator,
     partial_labels_of,
     refuse_confidences,
     refuse_too_few_rows,
@@ -149,8 +150,27 @@ class RowClustering:
         return self.n_failures, self.objective
 
 
-class BaseRowClusterer(ClusterMixin, BaseEstimator):
-    """Base of the methods that label rows; a subclass says how a run goes in `_make_run`."""
+@estimator
+class BaseRowClusterer(BaseClusterer):
+    """Base of the methods that label rows; a subclass says how a run goes in `_make_run`.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    n_init : int, default=1
+        Number of runs from different seeds; the one with the least objective is kept.
+    max_iter : int, default=300
+        Most iterations of one run.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all randomness.
+    """
+
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_init: int = 1
+    max_iter: int = 300
+    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -163,18 +183,6 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
     _takes_confidences: ClassVar[bool] = False
     # What scikit-learn's validation lets through.
     _accepted: ClassVar[dict[str, Any]] = ACCEPTED
-
-    n_clusters: int
-    n_init: int
-    max_iter: int
-    random_state: Any
-
-    labels_: NDArray[np.int32]
-    inertia_: float
-    objective_: float
-    n_iter_: int
-    n_violations_: int
-    violations_: Violations
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None) -> Self:
@@ -239,31 +247,28 @@ class BaseRowClusterer(ClusterMixin, BaseEstimator):
         return labels
 
 
+@estimator
 class BaseCenterClusterer(CentersMixin, BaseRowClusterer):
-    """Base of the methods that label rows and have centers."""
+    """Base of the methods that label rows and have centers.
+
+    Parameters
+    ----------
+    init : {"random", "k-means++"}, array-like of shape (n_clusters, n_features) or callable, default="random"
+        Where runs start: random rows, k-means++, given centers, or ``callable(X, n_clusters, random_state=...)``.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Means of the clusters; an empty cluster keeps its last center.
+    """
+
+    _: KW_ONLY
+    init: Any = "random"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseRowClusterer._parameter_constraints,
         "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
     }
-
-    init: Any
-    cluster_centers_: NDArray[Any]
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "random",
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _start(self, rows: LinkedRows, seed: int) -> NDArray[np.float64]:
         """Return the centers one run starts from."""

@@ -1,7 +1,7 @@
 """Rows as a graph: affinities, the normalised Laplacian, and clusters of the rows' places in a spectral embedding."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from konstrain._sklearn import Interval, StrOptions
 from konstrain._tolerances import SYMMETRIC
 from konstrain.baselines._base import DENSE, BaseRowClusterer, LinkedRows, RowClustering, shared_rules
+from konstrain.estimators._conventions import estimator
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +87,36 @@ def checked_affinity(affinity: NDArray[np.float64]) -> NDArray[np.float64]:
     return affinity
 
 
+@estimator
 class BaseGraphClusterer(BaseRowClusterer):
-    """Base of the methods that embed a graph of the rows and cluster there."""
+    """Base of the methods that embed a graph of the rows and cluster there.
+
+    Parameters
+    ----------
+    affinity : {"rbf", "precomputed"}, default="rbf"
+        ``exp(-gamma d^2)`` with 0 on the diagonal, or X is the matrix of affinities itself.
+    gamma : float or None, default=None
+        Of "rbf"; None: ``1 / (2 median^2)`` with the median distance of two rows.
+    n_init : int, default=1
+        Number of runs of k-means from different seeds; the best is kept.
+    max_iter : int, default=300
+        Most iterations of k-means.
+    random_state : int, RandomState instance or None, default=None
+        Seed of k-means.
+
+    Attributes
+    ----------
+    objective_ : float
+        What k-means minimises: squared distances of rows to the means of their clusters in the embedding.
+    inertia_ : float
+        The same in the features; nan for a precomputed affinity.
+    n_iter_ : int
+        Iterations of k-means.
+    """
+
+    _: KW_ONLY
+    affinity: str = "rbf"
+    gamma: float | None = None
 
     _accepted: ClassVar[dict[str, Any]] = DENSE
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -95,9 +124,6 @@ class BaseGraphClusterer(BaseRowClusterer):
         "affinity": [StrOptions({"rbf", "precomputed"})],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
     }
-
-    affinity: str
-    gamma: float | None
 
     def _graph(self, rows: LinkedRows) -> Graph:
         if self.affinity == "precomputed":

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from konstrain._messages import has_term, row_term, term
 from konstrain._sklearn import StrOptions
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
 from konstrain.constraints import Problem
+from konstrain.estimators._conventions import estimator
 from konstrain.exceptions import DeadEndError
 from konstrain.links import LinkGraph
 
@@ -76,15 +77,40 @@ class GreedyClustering(RowClustering):
     dead_end: DeadEndError | None = None
 
 
+@estimator
 class BaseGreedyClusterer(BaseCenterClusterer):
-    """Base of the greedy methods; a subclass says what a block costs, and in which order blocks come."""
+    """Base of the greedy methods; a subclass says what a block costs, and in which order blocks come.
+
+    Parameters
+    ----------
+    on_failure : {"raise", "continue"}, default="raise"
+        What happens when no cluster is left for a block: an error that says what stands in the way (when it
+        happens in all runs), or it goes to its nearest center, and the links that break are counted.
+    n_init : int, default=1
+        Number of runs from different seeds; the one with the fewest broken links, then the least inertia, is kept.
+
+    Attributes
+    ----------
+    inertia_, objective_ : float
+        Squared distances of the rows to the means of their clusters.
+    n_violations_ : int
+        Broken links; none unless `on_failure` is "continue".
+
+    Raises
+    ------
+    InfeasibleError
+        When a cannot-link contradicts must-links and `on_failure` is "raise".
+    DeadEndError
+        When every run ended with a block for which no cluster was left and `on_failure` is "raise".
+    """
+
+    _: KW_ONLY
+    on_failure: str = "raise"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCenterClusterer._parameter_constraints,
         "on_failure": [StrOptions({"raise", "continue"})],
     }
-
-    on_failure: str
 
     @abstractmethod
     def _costs(self, blocks: GreedyBlocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """BCLS (Liu et al. 2017): balanced clusters by least-squares regression on the labels."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, Final, Self
@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 
 from konstrain._sklearn import Interval
 from konstrain.baselines._base import DENSE, BaseRowClusterer, LinkedRows, RowClustering
+from konstrain.estimators._conventions import estimator
 from konstrain.estimators.bc_kmeans import one_hot
 from konstrain.scaling import standardized
 
@@ -19,6 +20,7 @@ from konstrain.scaling import standardized
 MAX_PENALTY: Final = 1e5
 
 
+@estimator
 class BCLS(BaseRowClusterer):
     """Balanced clustering with least-squares regression: labels that a linear map predicts, in clusters of like size.
 
@@ -29,8 +31,6 @@ class BCLS(BaseRowClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     ridge : float, default=1e-5
         Gamma of the paper.
     balance : float, default=100.0
@@ -46,21 +46,13 @@ class BCLS(BaseRowClusterer):
         Number of runs from random labels; the one that ends with the least objective is kept.
     max_iter : int, default=2000
         Iterations of one run.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
 
     Attributes
     ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
     objective_ : float
         The function above at these labels, with the `W` and `b` that fit them best.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Rows in each cluster.
-    inertia_ : float
-        Squared distances of rows to the means of their clusters.
-    n_iter_ : int
-        Iterations of the best run.
     n_violations_, violations_
         0: the method knows no links.
 
@@ -89,6 +81,15 @@ class BCLS(BaseRowClusterer):
     [3, 3]
     """
 
+    _: KW_ONLY
+    ridge: float = 1e-5
+    balance: float = 100.0
+    penalty: float = 0.1
+    penalty_growth: float = 1.005
+    variance: float | None = None
+    n_init: int = 10
+    max_iter: int = 2000
+
     _accepted: ClassVar[dict[str, Any]] = DENSE
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseRowClusterer._parameter_constraints,
@@ -99,29 +100,6 @@ class BCLS(BaseRowClusterer):
         "variance": [Interval(Real, 0, 1, closed="neither"), None],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        ridge: float = 1e-5,
-        balance: float = 100.0,
-        penalty: float = 0.1,
-        penalty_growth: float = 1.005,
-        variance: float | None = None,
-        n_init: int = 10,
-        max_iter: int = 2000,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.ridge = ridge
-        self.balance = balance
-        self.penalty = penalty
-        self.penalty_growth = penalty_growth
-        self.variance = variance
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of X.
 
@@ -131,11 +109,6 @@ class BCLS(BaseRowClusterer):
             Rows to cluster.
         y : Ignored
             Present for scikit-learn's conventions.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         super().fit(X)
         return self

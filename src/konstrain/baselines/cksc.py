@@ -1,6 +1,7 @@
 """CKSC (Li and Liu 2009): a kernel learnt from the links on the spectrum of the rows' graph, then kernel k-means."""
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -12,8 +13,10 @@ from scipy.optimize import nnls
 from konstrain._sklearn import Interval
 from konstrain.baselines._base import LinkedRows, RowClustering
 from konstrain.baselines._graph import BaseGraphClusterer
+from konstrain.estimators._conventions import estimator
 
 
+@estimator
 class CKSC(BaseGraphClusterer):
     """Constrained clustering by spectral kernel learning: a smooth kernel that agrees with the links.
 
@@ -24,39 +27,15 @@ class CKSC(BaseGraphClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     n_components : int, default=20
         Number of eigenvectors, m; at most the number of rows is taken.
-    affinity : {"rbf", "precomputed"}, default="rbf"
-        ``exp(-gamma d^2)`` with 0 on the diagonal, or X is the matrix of affinities itself.
-    gamma : float or None, default=None
-        Of "rbf"; None: ``1 / (2 median^2)`` with the median distance of two rows.
-    n_init : int, default=10
-        Number of runs of k-means from different seeds; the best is kept.
-    max_iter : int, default=300
-        Most iterations of k-means.
-    random_state : int, RandomState instance or None, default=None
-        Seed of k-means.
 
     Attributes
     ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
     kernel_weights_ : ndarray of shape (m,)
         The weights ``beta``, never rising.
     embedding_ : ndarray of shape (n_samples, m)
         Rows whose inner products are the kernel: ``K = embedding_ @ embedding_.T``.
-    objective_ : float
-        What kernel k-means minimises: squared distances to the clusters' means in the embedding.
-    inertia_ : float
-        The same in the features; nan for a precomputed affinity.
-    n_iter_ : int
-        Iterations of k-means.
-    n_violations_ : int
-        Broken links.
-    violations_ : Violations
-        Broken links by kind.
 
     Notes
     -----
@@ -78,30 +57,15 @@ class CKSC(BaseGraphClusterer):
     0
     """
 
+    _: KW_ONLY
+    n_components: int = 20
+    n_init: int = 10
+
     _takes_confidences: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseGraphClusterer._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_components: int = 20,
-        affinity: str = "rbf",
-        gamma: float | None = None,
-        n_init: int = 10,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.affinity = affinity
-        self.gamma = gamma
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
         m = min(self.n_components, rows.n_samples)

@@ -1,6 +1,7 @@
 """CSP (Wang and Davidson 2010): spectral clustering whose cuts must satisfy the links to a threshold."""
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -12,9 +13,11 @@ from konstrain._sklearn import StrOptions
 from konstrain._tolerances import NULL_EIGENVALUE
 from konstrain.baselines._base import LinkedRows, RowClustering
 from konstrain.baselines._graph import BaseGraphClusterer, Graph, rbf_affinity
+from konstrain.estimators._conventions import estimator
 from konstrain.scaling import standardized
 
 
+@estimator
 class ConstrainedSpectral(BaseGraphClusterer):
     """Flexible constrained spectral clustering (CSP): cheap cuts among those that satisfy the links well enough.
 
@@ -26,10 +29,6 @@ class ConstrainedSpectral(BaseGraphClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
-    affinity : {"rbf", "precomputed"}, default="rbf"
-        ``exp(-gamma d^2)`` with 0 on the diagonal, or X is the matrix of affinities itself.
     gamma : float or None, default=None
         Of "rbf"; None: ``1 / (2 median^2)`` with the median distance of two rows. The authors' program has 0.5, with
         `standardize`.
@@ -39,33 +38,17 @@ class ConstrainedSpectral(BaseGraphClusterer):
         What a cut's ``v' Q v / v' v`` must exceed; None: as `variant` says.
     variant : {"program", "paper"}, default="program"
         The authors' published program and their paper differ, see Notes.
-    n_init : int, default=1
-        Number of runs of k-means from different seeds; the best is kept.
-    max_iter : int, default=300
-        Most iterations of k-means.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means; with two clusters nothing is random.
 
     Attributes
     ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
     embedding_ : ndarray of shape (n_samples, n_cuts)
         Where k-means has clustered the rows.
     cuts_ : ndarray of shape (n_samples, n_cuts)
         The cuts ``v`` behind it, of length 1, cheapest first.
     threshold_ : float
         The threshold used; 0 without links.
-    objective_ : float
-        Squared distances of rows to the means of their clusters in the embedding.
-    inertia_ : float
-        The same in the features; nan for a precomputed affinity.
-    n_iter_ : int
-        Iterations of k-means.
-    n_violations_ : int
-        Broken links.
-    violations_ : Violations
-        Broken links by kind.
 
     Notes
     -----
@@ -102,6 +85,11 @@ class ConstrainedSpectral(BaseGraphClusterer):
     0
     """
 
+    _: KW_ONLY
+    standardize: bool = False
+    threshold: float | None = None
+    variant: str = "program"
+
     _takes_confidences: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseGraphClusterer._parameter_constraints,
@@ -109,29 +97,6 @@ class ConstrainedSpectral(BaseGraphClusterer):
         "threshold": [Real, None],
         "variant": [StrOptions({"program", "paper"})],
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: str = "rbf",
-        gamma: float | None = None,
-        standardize: bool = False,
-        threshold: float | None = None,
-        variant: str = "program",
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.gamma = gamma
-        self.standardize = standardize
-        self.threshold = threshold
-        self.variant = variant
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
         graph = self._graph(rows)

@@ -1,5 +1,6 @@
 """COP-KMeans (Wagstaff et al. 2001): each block to the nearest center that breaks no link, until none is left."""
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -7,9 +8,11 @@ from numpy.typing import NDArray
 
 from konstrain._sklearn import StrOptions
 from konstrain.baselines._greedy import BaseGreedyClusterer, GreedyBlocks
+from konstrain.estimators._conventions import estimator
 from konstrain.kmeans import distances
 
 
+@estimator
 class COPKMeans(BaseGreedyClusterer):
     """COP-KMeans: k-means in which rows go, one after the other, to the nearest center that breaks no link.
 
@@ -18,43 +21,8 @@ class COPKMeans(BaseGreedyClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
-    init : {"random", "k-means++"}, array-like of shape (n_clusters, n_features) or callable, default="random"
-        Where runs start: random rows, k-means++, given centers, or ``callable(X, n_clusters, random_state=...)``.
     order : {"given", "random"}, default="given"
         Order in which blocks are assigned: that of their first rows, or one drawn at random for each run.
-    on_failure : {"raise", "continue"}, default="raise"
-        What happens when no cluster is left for a block: an error that says what stands in the way (when it
-        happens in all runs), or it goes to its nearest center, and the links that break are counted.
-    n_init : int, default=1
-        Number of runs from different seeds; the one with the fewest broken links, then the least inertia, is kept.
-    max_iter : int, default=300
-        Most iterations of one run.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters; an empty cluster keeps its last center.
-    inertia_, objective_ : float
-        Squared distances of the rows to the means of their clusters.
-    n_iter_ : int
-        Iterations of the best run.
-    violations_ : Violations
-        Broken links by kind, counted from the labels.
-    n_violations_ : int
-        Broken links; none unless `on_failure` is "continue".
-
-    Raises
-    ------
-    InfeasibleError
-        When a cannot-link contradicts must-links and `on_failure` is "raise".
-    DeadEndError
-        When every run ended with a block for which no cluster was left and `on_failure` is "raise".
 
     Notes
     -----
@@ -75,25 +43,13 @@ class COPKMeans(BaseGreedyClusterer):
     ([0, 1, 1], 0)
     """
 
+    _: KW_ONLY
+    order: str = "given"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseGreedyClusterer._parameter_constraints,
         "order": [StrOptions({"given", "random"})],
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "random",
-        order: str = "given",
-        on_failure: str = "raise",
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
-        self.order = order
-        self.on_failure = on_failure
 
     def _costs(self, blocks: GreedyBlocks, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         problem = blocks.problem

@@ -8,11 +8,21 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
+from konstrain.estimators._conventions import estimator
 from konstrain.kmeans import distances
 
 
+@estimator
 class BaseQuantizer(BaseCenterClusterer):
-    """Base of CVQE and LCVQE: a subclass resolves links, says what broken ones cost, and how they pull centers."""
+    """Base of CVQE and LCVQE: a subclass resolves links, says what broken ones cost, and how they pull centers.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Centers with the pull of broken links, hence not quite the means; an empty cluster keeps its last center.
+    objective_ : float
+        Half the squared distances of rows to their centers, plus the penalties of broken links.
+    """
 
     @abstractmethod
     def _resolve(
@@ -66,42 +76,13 @@ class BaseQuantizer(BaseCenterClusterer):
         return 0.5 * (distances.own_costs(rows.X, None, labels, centers) + pulled)
 
 
+@estimator
 class CVQE(BaseQuantizer):
     """CVQE: k-means with the constrained vector quantization error.
 
     A broken must-link costs half the squared distance of the two rows' centers, a broken cannot-link half the squared
     distance of the center to the nearest other one. The two rows of a broken link go to the pair of clusters at which
     distances and penalty are least, and the penalties pull centers towards each other [1]_.
-
-    Parameters
-    ----------
-    n_clusters : int, default=8
-        Number of clusters.
-    init : {"random", "k-means++"}, array-like of shape (n_clusters, n_features) or callable, default="random"
-        Where runs start: random rows, k-means++, given centers, or ``callable(X, n_clusters, random_state=...)``.
-    n_init : int, default=1
-        Number of runs from different seeds; the one with the least objective is kept.
-    max_iter : int, default=300
-        Most iterations of one run.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centers with the pull of broken links, hence not quite the means; an empty cluster keeps its last center.
-    objective_ : float
-        Half the squared distances of rows to their centers, plus the penalties of broken links.
-    inertia_ : float
-        Squared distances of the rows to the means of their clusters.
-    n_iter_ : int
-        Iterations of the best run.
-    violations_ : Violations
-        Broken links by kind, counted from the labels.
-    n_violations_ : int
-        Broken links.
 
     Notes
     -----
@@ -144,6 +125,7 @@ class CVQE(BaseQuantizer):
         return cluster, centers[target], np.ones(cluster.size)
 
 
+@estimator
 class LCVQE(BaseQuantizer):
     """LCVQE: CVQE made linear in the number of clusters, with penalties that know the rows.
 
@@ -151,36 +133,6 @@ class LCVQE(BaseQuantizer):
     nearest center: whatever costs least. A must-link that stays broken costs a quarter of the squared distances of
     its rows to each other's centers, a broken cannot-link half that of its outer row to its next nearest center, and
     these centers are pulled to these rows [1]_.
-
-    Parameters
-    ----------
-    n_clusters : int, default=8
-        Number of clusters.
-    init : {"random", "k-means++"}, array-like of shape (n_clusters, n_features) or callable, default="random"
-        Where runs start: random rows, k-means++, given centers, or ``callable(X, n_clusters, random_state=...)``.
-    n_init : int, default=1
-        Number of runs from different seeds; the one with the least objective is kept.
-    max_iter : int, default=300
-        Most iterations of one run.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centers with the pull of broken links, hence not quite the means; an empty cluster keeps its last center.
-    objective_ : float
-        Half the squared distances of rows to their centers, plus the penalties of broken links.
-    inertia_ : float
-        Squared distances of the rows to the means of their clusters.
-    n_iter_ : int
-        Iterations of the best run.
-    violations_ : Violations
-        Broken links by kind, counted from the labels.
-    n_violations_ : int
-        Broken links.
 
     Notes
     -----

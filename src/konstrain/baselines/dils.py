@@ -10,9 +10,11 @@ import numpy as np
 from konstrain import _core
 from konstrain._sklearn import Interval
 from konstrain.baselines._base import DENSE, BaseRowClusterer, LinkedRows, RowClustering, shared_rules
+from konstrain.estimators._conventions import estimator
 from konstrain.stop import Budget
 
 
+@estimator
 class DILS(BaseRowClusterer):
     """Dual iterated local search: compact clusters and few broken links, found by changing labels at random.
 
@@ -34,27 +36,15 @@ class DILS(BaseRowClusterer):
         Chance that a row of the child takes the label of the better parent.
     restart_gap : float, default=0.1
         When the child beats the better parent by more than this share, that parent is drawn anew.
-    n_init : int, default=1
-        Number of runs from different seeds; the one of least fitness is kept.
     time_limit : float or None, default=None
         Seconds after which the best labels so far are returned.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
 
     Attributes
     ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
     objective_ : float
         Fitness of the labels.
-    inertia_ : float
-        Squared distances of rows to the means of their clusters.
     n_iter_ : int
         Generations of the best run.
-    n_violations_ : int
-        Broken links.
-    violations_ : Violations
-        Broken links by kind.
 
     Notes
     -----

@@ -1,7 +1,7 @@
 """MPCK-Means (Bilenko et al. 2004): PCK-Means that learns how much each feature counts, cluster by cluster."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
@@ -14,12 +14,13 @@ from konstrain._sklearn import Interval, StrOptions
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
 from konstrain.baselines._neighborhoods import Neighborhoods
-from konstrain.estimators._conventions import ACCEPTED, weight_of
+from konstrain.estimators._conventions import ACCEPTED, estimator, weight_of
 
 # Rows or links compared at a time; larger takes more memory.
 CHUNK = 256
 
 
+@estimator
 class MPCKMeans(BaseCenterClusterer):
     """MPCK-Means: k-means with penalties for broken links and a learned diagonal metric for each cluster.
 
@@ -29,8 +30,6 @@ class MPCKMeans(BaseCenterClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     init : {"neighborhoods", "k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, \
 default="neighborhoods"
         Where runs start: the means of large sets of must-linked rows far from each other, k-means++, random rows,
@@ -44,31 +43,15 @@ default="neighborhoods"
     least_variance : float, default=0.01
         The variance of a feature within a cluster counts at least as this share of its variance over all rows, so
         that no weight becomes infinite.
-    n_init : int, default=1
-        Number of runs from different seeds; the one with the least objective is kept.
-    max_iter : int, default=100
-        Most iterations of one run.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
 
     Attributes
     ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters; an empty cluster keeps its last center.
     feature_weights_ : ndarray of float64, shape (n_clusters, n_features)
         The diagonal of each cluster's metric.
     objective_ : float
         Squared distances in the clusters' metrics minus the logarithms of their determinants, plus penalties.
-    inertia_ : float
-        Euclidean squared distances of the rows to the means of their clusters.
-    n_iter_ : int
-        Iterations of the best run.
     violations_ : Violations
         Broken links by kind, counted from the labels and the given links.
-    n_violations_ : int
-        Broken links.
 
     Notes
     -----
@@ -95,6 +78,14 @@ default="neighborhoods"
     True
     """
 
+    _: KW_ONLY
+    init: Any = "neighborhoods"
+    metric: str = "per-cluster"
+    violation_cost: float = 1.0
+    closure: bool = True
+    least_variance: float = 0.01
+    max_iter: int = 100
+
     _takes_confidences: ClassVar[bool] = True
     _accepted: ClassVar[dict[str, Any]] = {**ACCEPTED, "accept_sparse": False}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -105,27 +96,6 @@ default="neighborhoods"
         "closure": ["boolean"],
         "least_variance": [Interval(Real, 0, 1, closed="neither")],
     }
-
-    feature_weights_: NDArray[np.float64]
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "neighborhoods",
-        metric: str = "per-cluster",
-        violation_cost: float = 1.0,
-        closure: bool = True,
-        least_variance: float = 0.01,
-        n_init: int = 1,
-        max_iter: int = 100,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
-        self.metric = metric
-        self.violation_cost = violation_cost
-        self.closure = closure
-        self.least_variance = least_variance
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
         neighborhoods = Neighborhoods.of(rows)
@@ -152,55 +122,18 @@ default="neighborhoods"
         self.feature_weights_ = best.weights
 
     def predict(self, X: Any) -> NDArray[np.int32]:
-        """Label new rows with the cluster at which distance in its metric, minus the log-determinant, is least.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_samples,)
-            Cluster of each row.
-        """
+        """Label new rows with the cluster at which distance in its metric, minus the log-determinant, is least."""
         labels: NDArray[np.int32] = self._costs(self._validate_new(X)).argmin(axis=1).astype(np.int32)
         return labels
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the distance of each row to each center, in the metric of that center's cluster.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters)
-            Distances, in the precision of X.
-        """
+        """Return the distance of each row to each center, in the metric of that center's cluster."""
         X = self._validate_new(X)
         squared = metric_distances(X, self.cluster_centers_, self.feature_weights_)
         return np.sqrt(squared).astype(X.dtype, copy=False)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the weighted sum over rows of the least distance and log-determinant: the objective without links.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : Ignored
-            Present for scikit-learn's conventions.
-        sample_weight : array-like of shape (n_samples,), optional
-            What each row counts; default 1.
-
-        Returns
-        -------
-        score : float
-            Higher is better.
-        """
+        """Minus the weighted sum over rows of the least distance and log-determinant: the objective without links."""
         X = self._validate_new(X)
         least = self._costs(X).min(axis=1)
         weight = weight_of(X, sample_weight)

@@ -1,7 +1,7 @@
 """PCK-Means (Basu et al. 2004): broken links cost a fixed price; must-linked neighborhoods give the start."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
@@ -13,10 +13,12 @@ from konstrain import _core
 from konstrain._sklearn import Interval, StrOptions
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
 from konstrain.baselines._neighborhoods import Neighborhoods
+from konstrain.estimators._conventions import estimator
 from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 
 
+@estimator
 class PCKMeans(BaseCenterClusterer):
     """PCK-Means: k-means in which every broken link costs a fixed price.
 
@@ -25,8 +27,6 @@ class PCKMeans(BaseCenterClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     init : {"neighborhoods", "k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, \
 default="neighborhoods"
         Where runs start: the means of the largest sets of must-linked rows, k-means++, random rows, given centers, or
@@ -36,29 +36,13 @@ default="neighborhoods"
     closure : bool, default=True
         Whether links that others entail count like given ones: all pairs of must-linked rows, and all pairs across
         two sets with a cannot-link between them. Links with a confidence below 1 entail nothing.
-    n_init : int, default=1
-        Number of runs from different seeds; the one with the least objective is kept.
-    max_iter : int, default=300
-        Most iterations of one run.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
 
     Attributes
     ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters; an empty cluster keeps its last center.
     objective_ : float
         Half the squared distances of rows to their centers, plus the prices of broken links.
-    inertia_ : float
-        Squared distances of the rows to the means of their clusters.
-    n_iter_ : int
-        Iterations of the best run.
     violations_ : Violations
         Broken links by kind, counted from the labels and the given links.
-    n_violations_ : int
-        Broken links.
 
     Notes
     -----
@@ -84,6 +68,11 @@ default="neighborhoods"
     [1, 0]
     """
 
+    _: KW_ONLY
+    init: Any = "neighborhoods"
+    violation_cost: float = 1.0
+    closure: bool = True
+
     _takes_confidences: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCenterClusterer._parameter_constraints,
@@ -91,21 +80,6 @@ default="neighborhoods"
         "violation_cost": [Interval(Real, 0, None, closed="left")],
         "closure": ["boolean"],
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "neighborhoods",
-        violation_cost: float = 1.0,
-        closure: bool = True,
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
-        self.violation_cost = violation_cost
-        self.closure = closure
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
         neighborhoods = Neighborhoods.of(rows)

@@ -13,10 +13,12 @@ from konstrain.assignment.milp import whole_model
 from konstrain.assignment.model import Relaxation
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
 from konstrain.constraints import Problem
+from konstrain.estimators._conventions import estimator
 from konstrain.exceptions import InfeasibleError
 from konstrain.kmeans.steps import Steps
 
 
+@estimator
 class RelaxedKMeans(BaseCenterClusterer):
     """K-means whose assignments may be split by a linear program and are then rounded.
 
@@ -27,38 +29,17 @@ class RelaxedKMeans(BaseCenterClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     size_min, size_max : float or array-like of shape (n_clusters,), optional
         Bounds on the rows of a cluster, kept by the shares and perhaps not by the labels.
-    init : {"random", "k-means++"}, array-like of shape (n_clusters, n_features) or callable, default="random"
-        Where runs start: distinct rows, k-means++, given centers, or
-        ``callable(X, n_clusters, random_state=...)``.
-    n_init : int, default=1
-        Number of runs from different seeds; the one of least objective is kept.
-    max_iter : int, default=300
-        Most iterations of one run.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
 
     Attributes
     ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters.
     inertia_, objective_ : float
         Squared distances of rows to their centers.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Rows in each cluster.
-    n_iter_ : int
-        Iterations of the best run.
     n_split_ : int
         Rows that the last linear program split between clusters.
-    violations_ : Violations
-        Broken links by kind, counted from the labels.
-    n_violations_ : int
-        Broken links.
 
     Notes
     -----
@@ -80,26 +61,14 @@ class RelaxedKMeans(BaseCenterClusterer):
     ([3, 3], 0)
     """
 
+    size_min: Any = None
+    size_max: Any = None
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCenterClusterer._parameter_constraints,
         "size_min": [Real, "array-like", None],
         "size_max": [Real, "array-like", None],
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        size_min: Any = None,
-        size_max: Any = None,
-        *,
-        init: Any = "random",
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
-        self.size_min = size_min
-        self.size_max = size_max
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
         problem = Problem.build(

@@ -1,11 +1,11 @@
 """K-means under sizes alone: equal ones (Malinen and Fränti 2014), least ones (Bradley, Bennett, Demiriz 2000)."""
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._conventions import estimator
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.loop import Loop, lloyd
 from konstrain.kmeans.restarts import Run
@@ -14,25 +14,27 @@ from konstrain.kmeans.steps import Steps
 from konstrain.stop import Budget
 
 
+@estimator
 class BaseSizedKMeans(BaseConstrainedKMeans):
-    """Plain Lloyd's loop with an exact assignment under sizes: no local search, no links."""
+    """Plain Lloyd's loop with an exact assignment under sizes: no local search, no links.
+
+    Attributes
+    ----------
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Rows in each cluster.
+    n_violations_, violations_
+        0: the method knows no links.
+    """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to cluster.
         y : Ignored
             Present for scikit-learn's conventions.
         sample_weight : array-like of shape (n_samples,), optional
             What each row counts in centers and costs, not in sizes; default 1.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         super().fit(X, None, sample_weight)
         return self
@@ -42,48 +44,12 @@ class BaseSizedKMeans(BaseConstrainedKMeans):
         return Run(Loop(lloyd, steps, self.max_iter), start)
 
 
+@estimator
 class BalancedKMeans(BaseSizedKMeans):
     """Balanced k-means: every step assigns all rows at least cost so that cluster sizes differ by at most one.
 
     The steps are assignment problems over as many places as rows: ``ceil(n / k)`` in the first ``n mod k`` clusters,
     ``floor(n / k)`` in the others. Centers move to the means, until nothing changes [1]_.
-
-    Parameters
-    ----------
-    n_clusters : int, default=8
-        Number of clusters.
-    init : {"random", "k-means++"}, array-like of shape (n_clusters, n_features) or callable, default="random"
-        Where runs start: distinct rows (the paper), k-means++, given centers, or
-        ``callable(X, n_clusters, random_state=...)``.
-    n_init : int or "auto", default=1
-        Number of runs from different seeds; the best is kept. "auto": 10 for "random" and callables, else 1.
-    max_iter : int, default=300
-        Most iterations of one run.
-    time_limit : float or None, default=None
-        Seconds after which the best clustering so far is returned.
-    n_jobs : int or None, default=None
-        Workers for restarts, in joblib's sense. The answer does not depend on it.
-    verbose : int, default=0
-        1: progress on standard error.
-    callback : callable or None, default=None
-        Called after each restart; ends the search by returning True.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row. Always the labels that `inertia_` and `cluster_centers_` belong to.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters.
-    inertia_, objective_ : float
-        Squared distances of rows to their centers.
-    n_iter_ : int
-        Iterations of the best run.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
-        Rows in each cluster.
-    n_violations_, violations_
-        0: the method knows no links.
 
     Notes
     -----
@@ -106,6 +72,7 @@ class BalancedKMeans(BaseSizedKMeans):
         return {"size_min": n_samples // self.n_clusters, "size_max": -(-n_samples // self.n_clusters)}
 
 
+@estimator
 class MinSizeKMeans(BaseSizedKMeans):
     """K-means with minimum cluster sizes, each assignment a minimum-cost flow.
 
@@ -114,42 +81,8 @@ class MinSizeKMeans(BaseSizedKMeans):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     size_min : float or array-like of shape (n_clusters,), default=1
         Rows that a cluster holds at least.
-    init : {"random", "k-means++"}, array-like of shape (n_clusters, n_features) or callable, default="random"
-        Where runs start: distinct rows, k-means++, given centers, or
-        ``callable(X, n_clusters, random_state=...)``.
-    n_init : int or "auto", default=1
-        Number of runs from different seeds; the best is kept. "auto": 10 for "random" and callables, else 1.
-    max_iter : int, default=300
-        Most iterations of one run.
-    time_limit : float or None, default=None
-        Seconds after which the best clustering so far is returned.
-    n_jobs : int or None, default=None
-        Workers for restarts, in joblib's sense. The answer does not depend on it.
-    verbose : int, default=0
-        1: progress on standard error.
-    callback : callable or None, default=None
-        Called after each restart; ends the search by returning True.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row. Always the labels that `inertia_` and `cluster_centers_` belong to.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters.
-    inertia_, objective_ : float
-        Squared distances of rows to their centers.
-    n_iter_ : int
-        Iterations of the best run.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
-        Rows in each cluster.
-    n_violations_, violations_
-        0: the method knows no links.
 
     Notes
     -----
@@ -168,34 +101,9 @@ class MinSizeKMeans(BaseSizedKMeans):
     [2.0, 3.0]
     """
 
+    size_min: Any = 1
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseSizedKMeans._parameter_constraints,
         "size_min": [Real, "array-like"],
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        size_min: Any = 1,
-        *,
-        init: Any = "random",
-        n_init: Any = 1,
-        max_iter: int = 300,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], Any] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-            random_state=random_state,
-        )
-        self.size_min = size_min

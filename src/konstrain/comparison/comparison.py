@@ -4,14 +4,14 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from konstrain.comparison.measures import CLOCKED, MEASURES, Instance, fit_and_measure
 from konstrain.comparison.records import Record, groups_of, values_of
-from konstrain.constraints.arguments import ConstraintArguments
+from konstrain.constraints.arguments import SHARES, ConstraintArguments, ConstraintKeywords, takes_constraints
 from konstrain.methods import TO_CONSTRUCTOR, TO_FIT, Method, get_method
 
 if TYPE_CHECKING:
@@ -93,23 +93,22 @@ class Comparison:
         return ax
 
 
+@takes_constraints("groups", *SHARES, "diameter_max", "separation_min")
 def compare(
     X: Any,
     methods: Iterable[Any],
     n_clusters: int,
     *,
-    must_link: Any = None,
-    cannot_link: Any = None,
-    size_min: Any = None,
-    size_max: Any = None,
-    demand: Any = None,
-    sample_weight: Any = None,
     labels: Any = None,
     seeds: Iterable[int] = (0, 1, 2),
     time_limit: float | None = 60.0,
     n_jobs: int | None = None,
+    **asked: Unpack[ConstraintKeywords],
 ) -> Comparison:
     """Run several methods on the same rows under the same constraints.
+
+    A method gets the constraints that it understands; `rows` name the rest, and broken links, sizes and SSE are
+    measured with them all the same.
 
     Parameters
     ----------
@@ -120,9 +119,6 @@ def compare(
         `random_state` and the limits given here).
     n_clusters : int
         Number of clusters.
-    must_link, cannot_link, size_min, size_max, demand, sample_weight : optional
-        Constraints as in `ConstrainedKMeans`. A method gets what it understands; `rows` name the rest, and broken
-        links, sizes and SSE are measured with them all the same.
     labels : array-like of shape (n_samples,), optional
         True classes: ARI and NMI are measured too. No method sees them.
     seeds : iterable of int, default=(0, 1, 2)
@@ -146,15 +142,7 @@ def compare(
     >>> [(line["method"], line["broken_cl"]) for line in found.table]
     [('constrained-kmeans', 0.0), ('kmeans', 2.0)]
     """
-    asked = ConstraintArguments(
-        must_link=must_link,
-        cannot_link=cannot_link,
-        size_min=size_min,
-        size_max=size_max,
-        demand=demand,
-        sample_weight=sample_weight,
-    )
-    instance = Instance(X, n_clusters, labels, asked.given())
+    instance = Instance(X, n_clusters, labels, ConstraintArguments(**asked).given())
     chosen = _named(methods)
     tasks = [(label, method, seed) for seed in list(seeds) for label, method in chosen.items()]
     if not tasks:

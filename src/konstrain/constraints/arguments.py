@@ -3,12 +3,13 @@
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import Any, Self, TypeVar
+from functools import cached_property, wraps
+from typing import Any, Self, TypedDict, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._documentation import completed
 from konstrain._messages import term
 from konstrain.constraints.inputs import (
     Membership,
@@ -30,13 +31,66 @@ from konstrain.rounding import demand_rounding
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# The constraints that are about groups of rows.
+SHARES = ("category", "share_min", "share_max", "share_tolerance")
+
+
+class ConstraintKeywords(TypedDict, total=False):
+    """Constraints as keyword arguments, for type checkers: ``**asked: Unpack[ConstraintKeywords]``."""
+
+    must_link: Any
+    cannot_link: Any
+    groups: Any
+    size_min: Any
+    size_max: Any
+    demand: Any
+    category: Any
+    share_min: Any
+    share_max: Any
+    share_tolerance: float | None
+    sample_weight: Any
+    diameter_max: float | None
+    separation_min: float | None
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConstraintArguments:
-    """Constraints as users write them, nothing checked yet; `Problem.build` documents each. None: not asked.
+    """Constraints as users write them, nothing checked yet. None: not asked.
 
     Estimators, `check`, `certify`, `predict`, Dask and the command line hand this one object on. Links that can be
     iterated over only once become lists.
+
+    Parameters
+    ----------
+    must_link, cannot_link : pairs, optional
+        Rows that must, or must not, share a cluster: a list of pairs, an array of shape (n_pairs, 2), a frame, or a
+        sparse adjacency matrix. A third column, or a float matrix, is a confidence in (0, 1] and makes the link soft;
+        inf: hard.
+    groups : array-like of shape (n_samples,), optional
+        Rows of the same group must share a cluster; -1, None or NaN: no group.
+    labels : array-like of shape (n_samples,), optional
+        Rows of the same label must share a cluster, rows of different labels must not; -1, None or NaN: unknown.
+    size_min, size_max : float or array-like of shape (n_clusters,), optional
+        Bounds on what a cluster holds: rows, or units of `demand`. Where that has several resources, one bound for
+        each, shape (n_resources,), or for each cluster and resource, shape (n_clusters, n_resources).
+    demand : array-like of shape (n_samples,) or (n_samples, n_resources), optional
+        What each row counts towards the size of its cluster, or holds of each of several resources; default 1.
+    category : array-like of shape (n_samples,), or table with a column per attribute, optional
+        The group of each row; `share_min`, `share_max` and `share_tolerance` bound its share of every cluster.
+    share_min, share_max : float or dict, optional
+        Least and largest share of a cluster's rows that each group of `category` may take: ``{"F": 0.4}``; of several
+        attributes ``{"sex": {"F": 0.4}}``; a number holds for every group. Shares count rows, whatever they weigh.
+    share_tolerance : float, optional
+        With t, and r the share of a group in all rows, its share of every cluster is between (1 - t) r and
+        r / (1 - t). With `share_min` or `share_max` as well, the stricter bound counts.
+    sample_weight : array-like of shape (n_samples,), optional
+        What each row counts in centers and costs; default 1.
+    diameter_max : float, optional
+        Rows further apart than this must not share a cluster.
+    separation_min : float, optional
+        Rows closer than this must share a cluster.
+    nonempty : bool, default=True
+        Whether every cluster must receive at least one row.
 
     Examples
     --------
@@ -66,15 +120,6 @@ class ConstraintArguments:
             if isinstance(links, Iterator):
                 object.__setattr__(self, name, list(links))
 
-    @classmethod
-    def read(cls, **asked: Any) -> Self:
-        """Return the arguments of a call; raise for a name that is no constraint, as for any wrong keyword."""
-        names = [field.name for field in fields(cls)]
-        for name in asked:
-            if name not in names:
-                raise TypeError(f"unexpected keyword argument {name!r}; constraints are {', '.join(names)}")
-        return cls(**asked)
-
     @property
     def links(self) -> dict[str, Any]:
         """Links of both kinds by name, given or not."""
@@ -83,7 +128,7 @@ class ConstraintArguments:
     @property
     def shares(self) -> dict[str, Any]:
         """Bounds on shares of groups by name, given or not."""
-        return {name: getattr(self, name) for name in ("share_min", "share_max", "share_tolerance")}
+        return {name: getattr(self, name) for name in SHARES[1:]}
 
     def refuse_shares(self) -> None:
         """Raise when shares are bounded, for want of groups."""
@@ -102,18 +147,35 @@ class ConstraintArguments:
         return values if self.category is None else {**values, "category": plain_category(self.category)}
 
 
-def shows_constraints(function: Function) -> Function:
-    """Name the constraints in the signature of a function that takes them as ``**asked``: for `help` and editors."""
-    signature = inspect.signature(function)
-    given = list(signature.parameters.values())
-    named = [
-        inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
-        for field in fields(ConstraintArguments)
-    ]
-    first = [parameter for parameter in given if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    last = [parameter for parameter in given if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
-    vars(function)["__signature__"] = signature.replace(parameters=[*first, *named, *last])
-    return function
+def takes_constraints(*without: str) -> Callable[[Function], Function]:
+    """Name constraints in the signature and the docstring of a function with ``**asked: Unpack[ConstraintKeywords]``.
+
+    Parameters
+    ----------
+    *without : str
+        Constraints that the function does not take; these, and names that are no constraints, are refused.
+    """
+
+    def decorate(function: Function) -> Function:
+        plain = inspect.signature(function)
+        own = [p for p in plain.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        names = [name for name in ConstraintKeywords.__annotations__ if name not in without]
+        keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names]
+        # A stable sort: parameters of the function's own come before constraints.
+        signature = plain.replace(parameters=sorted([*own, *keywords], key=lambda parameter: parameter.kind))
+
+        @wraps(function)
+        def checked(*args: Any, **given: Any) -> Any:
+            for name in given:
+                if name not in signature.parameters:
+                    raise TypeError(f"unexpected keyword argument {name!r}; constraints are {', '.join(names)}")
+            return function(*args, **given)
+
+        checked.__doc__ = completed(function.__doc__, ConstraintArguments.__doc__, signature.parameters)
+        vars(checked)["__signature__"] = signature
+        return cast(Function, checked)
+
+    return decorate
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Whether constraints can be satisfied, and what they imply, without clustering and without raising."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,12 @@ from scipy.sparse.csgraph import connected_components
 
 from konstrain._messages import counted
 from konstrain.assignment import AssignmentProblem, assign_by
-from konstrain.constraints.arguments import ConstraintArguments, Constraints, shows_constraints
+from konstrain.constraints.arguments import (
+    ConstraintArguments,
+    ConstraintKeywords,
+    Constraints,
+    takes_constraints,
+)
 from konstrain.constraints.closure import Blocks, Conflicts, SoftLinks
 from konstrain.constraints.conflicts import ColoringVerdict, largest_clique
 from konstrain.constraints.feasibility import find_clashes, implied_sizes, whole_sizes
@@ -122,8 +127,16 @@ class CheckResult:
         return f" ({listed_rows(self.largest_block)})" if self.largest_block.size > 1 else ""
 
 
-@shows_constraints
-def check(X_or_n: Any, n_clusters: int, *, time_limit: float | None = 5.0, **asked: Any) -> CheckResult:
+@takes_constraints()
+def check(
+    X_or_n: Any,
+    n_clusters: int,
+    *,
+    labels: Any = None,
+    nonempty: bool = True,
+    time_limit: float | None = 5.0,
+    **asked: Unpack[ConstraintKeywords],
+) -> CheckResult:
     """Return whether constraints can be satisfied, every reason why not, and what they imply.
 
     Parameters
@@ -132,12 +145,6 @@ def check(X_or_n: Any, n_clusters: int, *, time_limit: float | None = 5.0, **ask
         The rows, or only their number.
     n_clusters : int
         Number of clusters.
-    must_link, cannot_link, groups, labels, size_min, size_max, demand, sample_weight : optional
-        As in `Problem.build`.
-    category, share_min, share_max, share_tolerance : optional
-        As in `Problem.build`.
-    diameter_max, separation_min, nonempty : optional
-        As in `Problem.build`.
     time_limit : float or None, default=5.0
         Seconds for the questions that are hard in general; what is open then stays undecided.
 
@@ -164,7 +171,7 @@ def check(X_or_n: Any, n_clusters: int, *, time_limit: float | None = 5.0, **ask
     cluster sizes: 2 to 2
     """
     budget = Budget(read_time_limit(time_limit))
-    constraints = Constraints.read(X_or_n, n_clusters, ConstraintArguments.read(**asked))
+    constraints = Constraints.read(X_or_n, n_clusters, ConstraintArguments(labels=labels, nonempty=nonempty, **asked))
     blocks = Blocks.merge(constraints)
     conflicts = Conflicts.find(constraints, blocks, cap=MAX_FINDINGS)
     findings, coloring = find_clashes(constraints, blocks, conflicts, budget, cap=MAX_FINDINGS)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,12 @@ from konstrain import _core
 from konstrain._messages import term
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.assignment.rules import Rules
-from konstrain.constraints.arguments import ConstraintArguments, Constraints, shows_constraints
+from konstrain.constraints.arguments import (
+    ConstraintArguments,
+    ConstraintKeywords,
+    Constraints,
+    takes_constraints,
+)
 from konstrain.constraints.closure import Blocks, Conflicts, SoftLinks
 from konstrain.constraints.feasibility import find_clashes
 from konstrain.constraints.inputs import Resources, is_sparse, read_time_limit
@@ -103,8 +108,17 @@ class Problem:
     _scaled: dict[float, LinkGraph | None] = field(default_factory=dict, repr=False)
 
     @classmethod
-    @shows_constraints
-    def build(cls, X_or_n: Any, n_clusters: int, *, time_limit: float | None = 1.0, **asked: Any) -> Self:
+    @takes_constraints()
+    def build(
+        cls,
+        X_or_n: Any,
+        n_clusters: int,
+        *,
+        labels: Any = None,
+        nonempty: bool = True,
+        time_limit: float | None = 1.0,
+        **asked: Unpack[ConstraintKeywords],
+    ) -> Self:
         """Check the constraints, merge them, and raise if no clustering can satisfy them.
 
         Parameters
@@ -113,34 +127,6 @@ class Problem:
             The rows, or only their number: then there are no means and no distance limits.
         n_clusters : int
             Number of clusters.
-        must_link, cannot_link : pairs, optional
-            Pairs of row numbers that must, or must not, share a cluster: a list, an array of shape (n_pairs, 2), a
-            frame, or a sparse adjacency matrix. A third column, or a float matrix, makes them soft: a confidence in
-            (0, 1], inf for a hard link.
-        groups : array-like of shape (n_samples,), optional
-            Rows of the same group must share a cluster; -1, None or NaN: no group.
-        labels : array-like of shape (n_samples,), optional
-            Rows of the same label must share a cluster, rows of different labels must not; -1, None or NaN: unknown.
-        size_min, size_max : float or array-like of shape (n_clusters,), optional
-            Bounds on what a cluster holds, in rows or in units of demand; of several resources one each, shape
-            (n_resources,), or shape (n_clusters, n_resources).
-        demand : array-like of shape (n_samples,) or (n_samples, n_resources), optional
-            What each row counts towards the size of its cluster, or what it holds of each resource; default 1.
-        category : array-like of shape (n_samples,), or table with a column per attribute, optional
-            The group of each row, whose share of every cluster is bounded; several attributes each on their own.
-        share_min, share_max : float or dict, optional
-            Least and largest share of a cluster that each group may take, by group: ``{"F": 0.4}``; of several
-            attributes by attribute: ``{"sex": {"F": 0.4}}``; a number: of every group.
-        share_tolerance : float, optional
-            With t, and r the share of a group in all rows: between (1 - t) r and r / (1 - t) in every cluster.
-        sample_weight : array-like of shape (n_samples,), optional
-            What each row counts in means and costs; default 1.
-        diameter_max : float, optional
-            Rows further apart than this must not share a cluster.
-        separation_min : float, optional
-            Rows closer than this must share a cluster.
-        nonempty : bool, default=True
-            Whether every cluster must receive at least one row.
         time_limit : float or None, default=1.0
             Seconds to find out whether the conflicts allow n_clusters clusters, which is hard in general; when they
             end it stays open and `colorable` is None.
@@ -156,7 +142,9 @@ class Problem:
         InfeasibleError
             When no clustering satisfies the constraints; `reason` and `witness` say why.
         """
-        return cls.of(X_or_n, n_clusters, ConstraintArguments.read(**asked), time_limit=time_limit)
+        return cls.of(
+            X_or_n, n_clusters, ConstraintArguments(labels=labels, nonempty=nonempty, **asked), time_limit=time_limit
+        )
 
     @classmethod
     def of(cls, X_or_n: Any, n_clusters: int, asked: ConstraintArguments, *, time_limit: float | None = 1.0) -> Self:

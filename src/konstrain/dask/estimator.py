@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, cast
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Self, Unpack, cast
 
 import dask
 import dask.array as da
@@ -18,7 +18,7 @@ from konstrain import estimators, stop
 from konstrain._sklearn import StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Assignment
-from konstrain.constraints.arguments import ConstraintArguments
+from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywords, takes_constraints
 from konstrain.constraints.inputs import membership_values
 from konstrain.constraints.shares import shares_of_counts
 from konstrain.dask import passes
@@ -28,7 +28,7 @@ from konstrain.dask.problem import RemoteProblem, build_problem, overview_of
 from konstrain.dask.rows import RowSource, is_collection, is_lazy, lazy_labels
 from konstrain.dask.start import Sample, first_centers
 from konstrain.dask.steps import RemoteLabels, RemoteSteps
-from konstrain.estimators._conventions import warn_not_converged
+from konstrain.estimators._conventions import estimator, warn_not_converged
 from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.last_step import proof_budget, prove_last_step
@@ -52,28 +52,23 @@ class Iteration:
     seconds: float
 
 
+@estimator
 class ConstrainedKMeans(estimators.ConstrainedKMeans):
     """K-means under links, sizes and demands on a Dask array or dataframe: exact, with the rows where they are.
 
     The same parameters, steps and proofs as `konstrain.ConstrainedKMeans`. Workers keep the rows; each step
     sends them centers and dual prices, and receives sums, sizes and the rows near a tie. So links and sizes hold over
     all rows, and from the same centers the labels are those of a fit in memory. The run starts from the best
-    clustering of a sample, which is searched on the client; no local search follows it.
+    clustering of a sample, which is searched on the client; no local search follows it. `local_search` and `n_jobs`
+    are about the sample.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
-    size_min, size_max : float or array-like of shape (n_clusters,), optional
-        Bounds on what a cluster holds: rows, or units of `demand`.
     init : {"k-means++", "random", "k-means||"}, array-like or callable, default="k-means++"
         Where the clustering of the sample starts, or the centers themselves. A callable is given the sample.
         "k-means||" draws centers from all rows [1]_; from 1,000 clusters on "k-means++" does so too.
     n_init : int or "auto", default="auto"
         Number of runs on the sample.
-    share_min, share_max, share_tolerance, max_iter, tol, violation_cost, local_search, time_limit, n_jobs, \
-random_state, copy_x
-        As in `konstrain.ConstrainedKMeans`; `local_search` and `n_jobs` are about the sample.
     metric : None
         Metrics are learned in memory only.
     verbose : int, default=0
@@ -89,11 +84,6 @@ random_state, copy_x
     ----------
     labels_ : dask array of int32, shape (n_samples,)
         Cluster of each row, cut like X; computed from X when it is asked for.
-    cluster_centers_, inertia_, objective_, violation_cost_, n_iter_, violations_, n_violations_, cluster_sizes_, \
-cluster_shares_
-        As in `konstrain.ConstrainedKMeans`.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     References
     ----------
@@ -111,59 +101,15 @@ cluster_shares_
     [3. 3.] 3
     """
 
+    _: KW_ONLY
+    client: Any = None
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **estimators.ConstrainedKMeans._parameter_constraints,
         "init": [StrOptions({"k-means++", "random", "k-means||"}), callable, "array-like"],
         "metric": [None],
         "client": "no_validation",  # type: ignore[dict-item]
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        size_min: Any = None,
-        size_max: Any = None,
-        *,
-        share_min: Any = None,
-        share_max: Any = None,
-        share_tolerance: float | None = None,
-        init: Any = "k-means++",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        violation_cost: Any = "auto",
-        local_search: Any = "auto",
-        metric: str | None = None,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], Any] | None = None,
-        random_state: Any = None,
-        copy_x: bool = True,
-        client: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            size_min,
-            size_max,
-            share_min=share_min,
-            share_max=share_max,
-            share_tolerance=share_tolerance,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            violation_cost=violation_cost,
-            local_search=local_search,
-            metric=metric,
-            time_limit=time_limit,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-            random_state=random_state,
-            copy_x=copy_x,
-        )
-        self.client = client
 
     @property
     def client_(self) -> Any:
@@ -203,11 +149,6 @@ cluster_shares_
         category : dask array, series or dataframe cut like X, or array-like or dict of these, optional
             The group of each row, whose share of every cluster is bounded by `share_min`, `share_max` and
             `share_tolerance`; a column per attribute.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         budget = Budget(self.time_limit)
         self.link_metric_, self.metric_choice_ = None, None
@@ -310,28 +251,14 @@ cluster_shares_
                 NotProvenWarning,
             )
 
-    def predict(
-        self,
-        X: Any,
-        *,
-        size_min: Any = None,
-        size_max: Any = None,
-        must_link: Any = None,
-        cannot_link: Any = None,
-        demand: Any = None,
-        category: Any = None,
-        share_min: Any = None,
-        share_max: Any = None,
-        share_tolerance: float | None = None,
-    ) -> Any:
+    @takes_constraints("groups", "sample_weight", "diameter_max", "separation_min")
+    def predict(self, X: Any, **asked: Unpack[ConstraintKeywords]) -> Any:
         """Assign new rows to the fitted centers.
 
         Parameters
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
             New rows; rows in memory are assigned as by `konstrain.ConstrainedKMeans`.
-        size_min, size_max, must_link, cannot_link, demand, category, share_min, share_max, share_tolerance : optional
-            Constraints on the new rows, as in `fit`.
 
         Returns
         -------
@@ -339,28 +266,18 @@ cluster_shares_
             Cluster of each row, cut like X and lazy; with constraints the assignment of all rows together is solved
             before this returns.
         """
-        asked = ConstraintArguments(
-            size_min=size_min,
-            size_max=size_max,
-            must_link=must_link,
-            cannot_link=cannot_link,
-            demand=demand,
-            category=category,
-            share_min=share_min,
-            share_max=share_max,
-            share_tolerance=share_tolerance,
-        )
+        constraints = ConstraintArguments(**asked)
         if not is_collection(X):
-            return self._predict(X, asked)
+            return self._predict(X, constraints)
         check_is_fitted(self)
-        source = RowSource.of(X, None, demand, category=category)
+        source = RowSource.of(X, None, constraints.demand, category=constraints.category)
         self._refuse_other_features(source)
         centers = self._measured_centers()
-        if not asked.given():
+        if not constraints.given():
             return lazy_labels([_nearest(part, centers) for part in source.partitions()], source.n_rows)
         with client_for(self.client) as client, Partitions(client, with_groups(client, source)) as partitions:
-            asked = replace(asked, nonempty=False)
-            problem = build_problem(partitions, overview_of(partitions, 1), self.n_clusters, asked)
+            constraints = replace(constraints, nonempty=False)
+            problem = build_problem(partitions, overview_of(partitions, 1), self.n_clusters, constraints)
             answer = self._assigned(partitions, problem, centers)
             if not answer.proven:
                 warn_caller(

@@ -2,13 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from konstrain._messages import Advised, term
@@ -16,9 +15,11 @@ from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import assign_by
 from konstrain.constraints import Problem
-from konstrain.constraints.arguments import ConstraintArguments
+from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywords, takes_constraints
 from konstrain.estimators._conventions import (
+    BaseClusterer,
     CentersMixin,
+    estimator,
     partial_labels_of,
     refuse_confidences,
     refuse_too_few_rows,
@@ -44,8 +45,65 @@ from konstrain.stop import Budget
 BOUNDS = ("size_min", "size_max", "share_min", "share_max", "share_tolerance")
 
 
-class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
-    """Base of the k-means estimators; a subclass says how one run goes in `_make_run`."""
+class FittedKMeans(CentersMixin, BaseClusterer):
+    """What every fitted k-means estimator has.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of each row. Always the labels that `inertia_` and `cluster_centers_` belong to.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Weighted means of the clusters.
+    inertia_, objective_ : float
+        Weighted squared distances of rows to their centers.
+    step_gap_ : float or None
+        By how much, relative to its cost, the last assignment may be above the best one at its centers: 0 where it is
+        proved optimal, otherwise from the bound that the duals of the rules give. None: time ended before any bound.
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Rows, or demand, in each cluster.
+    """
+
+    step_gap_: float | None
+    cluster_sizes_: NDArray[np.float64]
+
+
+@estimator
+class BaseConstrainedKMeans(FittedKMeans):
+    """Base of the k-means estimators; a subclass says how one run goes in `_make_run`.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    init : {"k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, default="random"
+        Where runs start: block-aware k-means++, random blocks, given centers, or
+        ``callable(X, n_clusters, random_state=...)``.
+    n_init : int or "auto", default=1
+        Number of runs from different seeds; the best is kept. "auto": 1 for "k-means++" and given centers, else 10.
+    max_iter : int, default=300
+        Most iterations of one run.
+    time_limit : float or None, default=None
+        Seconds after which the best clustering so far is returned.
+    n_jobs : int or None, default=None
+        Workers for restarts, in joblib's sense. The result does not depend on it.
+    verbose : int, default=0
+        1: progress on standard error.
+    callback : callable or None, default=None
+        Called after each restart; ends the search by returning True.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all randomness.
+    """
+
+    n_clusters: int = 8
+    _: KW_ONLY
+    init: Any = "random"
+    n_init: Any = 1
+    max_iter: int = 300
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Callable[[Any], Any] | None = None
+    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -64,37 +122,6 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
     # Whether demand may be of several resources.
     _takes_resources: ClassVar[bool] = False
 
-    labels_: NDArray[np.int32]
-    cluster_centers_: NDArray[Any]
-    inertia_: float
-    n_iter_: int
-    n_violations_: int
-    step_gap_: float | None
-    violations_: Violations
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "random",
-        n_init: Any = 1,
-        max_iter: int = 300,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], Any] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
-
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
@@ -110,8 +137,18 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight, must_link, cannot_link
-            As in `ConstrainedKMeans.fit`.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to cluster: numpy (float32 stays float32), scipy CSR, pandas, polars, pyarrow.
+        y : array-like of shape (n_samples,), optional
+            Partial labels, -1, None or NaN for unknown: rows with the same label must share a cluster, rows with
+            different labels must not. Only the links count, not the numbers. A `y` without any unknown row is
+            ignored, as by every clusterer in scikit-learn: pipelines and searches hand true labels through for
+            scoring.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each row counts in centers and costs; default 1.
+        must_link, cannot_link : pairs, optional
+            Rows that must, or must not, share a cluster: a list, an array of shape (n_pairs, 2), a frame, or a
+            sparse adjacency matrix.
         demand : array-like of shape (n_samples,), optional
             What each row counts towards the size of its cluster; default 1.
 
@@ -246,50 +283,25 @@ class BaseConstrainedKMeans(CentersMixin, ClusterMixin, BaseEstimator):
         labels: NDArray[np.int32] = self.fit(X, y, sample_weight, **constraints).labels_
         return labels
 
-    def predict(
-        self,
-        X: Any,
-        *,
-        size_min: Any = None,
-        size_max: Any = None,
-        must_link: Any = None,
-        cannot_link: Any = None,
-        demand: Any = None,
-        category: Any = None,
-        share_min: Any = None,
-        share_max: Any = None,
-        share_tolerance: float | None = None,
-    ) -> NDArray[np.int32]:
+    @takes_constraints("groups", "sample_weight", "diameter_max", "separation_min")
+    def predict(self, X: Any, **asked: Unpack[ConstraintKeywords]) -> NDArray[np.int32]:
         """Assign new rows to the fitted centers.
+
+        With no constraint on the new rows each goes to its nearest center; with any, the assignment of all rows
+        together is solved exactly. Where a limit on time or work ends that before it is proved, a `NotProvenWarning`
+        says so.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             New rows.
-        size_min, size_max, must_link, cannot_link, demand : optional
-            Constraints on the new rows, as in `fit`.
-        category, share_min, share_max, share_tolerance : optional
-            Shares of groups among the new rows, as in `ConstrainedKMeans`. With no constraint at all each row goes to
-            its nearest center; with any, the assignment of all rows together is solved exactly. Where a limit on
-            time or work ends that before it is proved, a `NotProvenWarning` says so.
 
         Returns
         -------
         labels : ndarray of int32, shape (n_samples,)
             Cluster of each row.
         """
-        asked = ConstraintArguments(
-            size_min=size_min,
-            size_max=size_max,
-            must_link=must_link,
-            cannot_link=cannot_link,
-            demand=demand,
-            category=category,
-            share_min=share_min,
-            share_max=share_max,
-            share_tolerance=share_tolerance,
-        )
-        return self._predict(X, asked)
+        return self._predict(X, ConstraintArguments(**asked))
 
     def _predict(self, X: Any, asked: ConstraintArguments) -> NDArray[np.int32]:
         X, centers = self._validate_new(X), self._measured_centers()

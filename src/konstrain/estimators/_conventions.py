@@ -1,18 +1,21 @@
 """scikit-learn's conventions, met once for all estimators: what is accepted, seeds, warnings, what centers give."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from konstrain._documentation import complete_class
 from konstrain._messages import has_term, term
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import (
     is_missing,
     largest_value,
@@ -24,6 +27,9 @@ from konstrain.constraints.inputs import (
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.start import Start
+from konstrain.metrics import Violations
+
+Estimator = TypeVar("Estimator")
 
 # What scikit-learn's validation lets through: dense C order in either precision, or compressed rows.
 ACCEPTED: dict[str, Any] = {
@@ -32,6 +38,52 @@ ACCEPTED: dict[str, Any] = {
     "dtype": [np.float64, np.float32],
     "order": "C",
 }
+
+
+@dataclass_transform(eq_default=False)
+def estimator(cls: type[Estimator]) -> type[Estimator]:
+    """Make parameters of the annotated attributes of a class; complete its docstrings from those of its base classes.
+
+    `__init__` is that of a dataclass: it stores what it is given and nothing else, as scikit-learn asks.
+    """
+    made = dataclass(eq=False, repr=False)(cls)
+    complete_class(made, ConstraintArguments)
+    return made
+
+
+class BaseClusterer(ClusterMixin, BaseEstimator):
+    """What every fitted clusterer has.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of each row.
+    inertia_ : float
+        Squared distances of rows to the means of their clusters.
+    objective_ : float
+        What the method minimises.
+    n_iter_ : int
+        Iterations of the best run.
+    violations_ : Violations
+        Broken links by kind, counted from the labels.
+    n_violations_ : int
+        Broken links.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    """
+
+    labels_: NDArray[np.int32]
+    inertia_: float
+    objective_: float
+    n_iter_: int
+    violations_: Violations
+    n_violations_: int
+
+    def __dask_tokenize__(self) -> Any:
+        # By the fitted attributes too: of a dataclass Dask would compare the parameters only.
+        from dask.base import normalize_token
+
+        return normalize_token((type(self), sorted(vars(self).items())))
 
 
 class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):

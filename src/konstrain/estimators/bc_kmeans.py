@@ -1,7 +1,6 @@
 """BCKM (Le et al. 2018): sizes and links by a penalty method that drives a relaxed assignment to binary."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,6 +16,7 @@ from konstrain.assignment.milp import whole_model
 from konstrain.assignment.model import AssignmentModel, Relaxation
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._conventions import estimator
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.loop import Iterations, Loop, lloyd
@@ -27,6 +27,7 @@ from konstrain.kmeans.steps import Steps, centers_from
 from konstrain.stop import Budget
 
 
+@estimator
 class BCKMeans(BaseConstrainedKMeans):
     """BCKM: k-means under sizes, must-links and cannot-links as one binary optimisation.
 
@@ -37,8 +38,6 @@ class BCKMeans(BaseConstrainedKMeans):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     size_min, size_max : float or array-like of shape (n_clusters,), optional
         Bounds on what a cluster holds: rows, or units of `demand`.
     init : {"k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, default="k-means++"
@@ -51,37 +50,15 @@ class BCKMeans(BaseConstrainedKMeans):
         What penalties are multiplied by, kappa.
     max_penalty_iter : int, default=100
         Most rounds of the penalty method in one assignment.
-    n_init : int or "auto", default=1
-        Number of runs from different seeds; the best is kept. "auto": 1 for "k-means++" and given centers, else 10.
     max_iter : int, default=100
         Most iterations of one run, those of plain k-means not counted.
-    time_limit : float or None, default=None
-        Seconds after which the best clustering so far is returned.
-    n_jobs : int or None, default=None
-        Workers for restarts, in joblib's sense. The answer does not depend on it.
-    verbose : int, default=0
-        1: progress on standard error.
-    callback : callable or None, default=None
-        Called after each restart; ends the search by returning True.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
 
     Attributes
     ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row. Always the labels that `inertia_` and `cluster_centers_` belong to.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Weighted means of the clusters; the ridge is for the loop only.
-    inertia_, objective_ : float
-        Weighted squared distances of rows to their centers.
-    n_iter_ : int
-        Iterations of the best run.
-    violations_ : Violations
-        Broken links by kind, counted from the labels.
     n_violations_ : int
         Broken links: none.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
-        Rows, or demand, in each cluster.
 
     Notes
     -----
@@ -109,6 +86,16 @@ class BCKMeans(BaseConstrainedKMeans):
     ([3.0, 3.0], 0)
     """
 
+    size_min: Any = None
+    size_max: Any = None
+    _: KW_ONLY
+    init: Any = "k-means++"
+    ridge: float = 1e-4
+    penalty: float = 0.5
+    penalty_growth: float = 1.1
+    max_penalty_iter: int = 100
+    max_iter: int = 100
+
     _takes_confidences: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseConstrainedKMeans._parameter_constraints,
@@ -119,43 +106,6 @@ class BCKMeans(BaseConstrainedKMeans):
         "penalty_growth": [Interval(Real, 1, None, closed="neither")],
         "max_penalty_iter": [Interval(Integral, 1, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        size_min: Any = None,
-        size_max: Any = None,
-        *,
-        init: Any = "k-means++",
-        ridge: float = 1e-4,
-        penalty: float = 0.5,
-        penalty_growth: float = 1.1,
-        max_penalty_iter: int = 100,
-        n_init: Any = 1,
-        max_iter: int = 100,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], Any] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-            random_state=random_state,
-        )
-        self.size_min = size_min
-        self.size_max = size_max
-        self.ridge = ridge
-        self.penalty = penalty
-        self.penalty_growth = penalty_growth
-        self.max_penalty_iter = max_penalty_iter
 
     def fit(
         self,
@@ -172,17 +122,10 @@ class BCKMeans(BaseConstrainedKMeans):
 
         Parameters
         ----------
-        X, y, sample_weight, must_link, cannot_link, demand
-            As in `ConstrainedKMeans.fit`.
         linear : tuple (A, b), optional
             Any further constraints ``A @ s <= b`` on the assignment, as in Section 3.2 of the paper: `A` sparse or
             dense, of shape (n_constraints, n_samples * n_clusters), where column ``i * n_clusters + j`` stands for
             row `i` being in cluster `j`.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self._linear = linear
         try:

@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from konstrain.assignment import Assignment
 from konstrain.constraints import Problem
 from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._conventions import estimator
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.loop import Iterations, Loop
@@ -20,6 +21,7 @@ from konstrain.kmeans.steps import Steps
 from konstrain.stop import Budget
 
 
+@estimator
 class BLPKMeans(BaseConstrainedKMeans):
     """BLPKM-CC: must-links and cannot-links kept by a binary program that minimises plain distances.
 
@@ -29,45 +31,21 @@ class BLPKMeans(BaseConstrainedKMeans):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     init : {"random", "k-means++"}, array-like of shape (n_clusters, n_features) or callable, default="random"
         Where runs start: distinct rows, each as likely (the paper), block-aware k-means++, given centers, or
         ``callable(X, n_clusters, random_state=...)``.
     n_init : int or "auto", default=1
         Number of runs from different seeds; the one of least total distance is kept. "auto": 10 for "random" and
         callables, else 1.
-    max_iter : int, default=300
-        Most iterations of one run.
-    time_limit : float or None, default=None
-        Seconds after which the best clustering so far is returned.
-    n_jobs : int or None, default=None
-        Workers for restarts, in joblib's sense. The answer does not depend on it.
-    verbose : int, default=0
-        1: progress on standard error.
-    callback : callable or None, default=None
-        Called after each restart; ends the search by returning True.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
 
     Attributes
     ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Weighted means of the clusters.
     objective_ : float
         Weighted Euclidean distances of rows to their centers: what the method minimises.
-    inertia_ : float
-        Weighted squared distances of rows to their centers.
     n_iter_ : int
         Assignment steps of the best run, the last one without success included.
-    violations_ : Violations
-        Broken links by kind, counted from the labels.
     n_violations_ : int
         Broken links: none.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
-        Rows, or demand, in each cluster.
 
     Notes
     -----

@@ -1,8 +1,7 @@
 """The front door: k-means under every kind of constraint at once."""
 
-from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -16,9 +15,9 @@ from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.shares import shares_by_group
 from konstrain.estimators._base import BaseConstrainedKMeans
-from konstrain.estimators._conventions import start_of, warn_of_one_start
-from konstrain.estimators._metric_choice import MetricChoice, learned_metric, measured
-from konstrain.estimators.link_metric import KINDS, LinkMetric
+from konstrain.estimators._conventions import estimator, start_of, warn_of_one_start
+from konstrain.estimators._metric_choice import learned_metric, measured
+from konstrain.estimators.link_metric import KINDS
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.loop import Loop
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from konstrain.exact.certificate import Certificate
 
 
+@estimator
 class ConstrainedKMeans(BaseConstrainedKMeans):
     """K-means that keeps must-links, cannot-links, sizes, demands and shares, all at once.
 
@@ -44,17 +44,6 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
-    size_min, size_max : float or array-like of shape (n_clusters,), optional
-        Bounds on what a cluster holds: rows, or units of `demand`. Where that has several resources, one bound for
-        each, shape (n_resources,), or for each cluster and resource, shape (n_clusters, n_resources).
-    share_min, share_max : float or dict, optional
-        Least and largest share of a cluster's rows that each group of `category` may take: ``{"F": 0.4}``; of several
-        attributes ``{"sex": {"F": 0.4}}``; a number holds for every group. Shares count rows, whatever they weigh.
-    share_tolerance : float, optional
-        With t, and r the share of a group in all rows, its share of every cluster is between (1 - t) r and
-        r / (1 - t). With `share_min` or `share_max` as well, the stricter bound counts.
     init : {"k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, default="k-means++"
         Where runs start: block-aware k-means++ [1]_, random blocks, given centers, or
         ``callable(X, n_clusters, random_state=...)``. From 200 clusters on k-means++ chooses among the blocks that
@@ -88,22 +77,14 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     n_jobs : int or None, default=None
         Workers for independent searches (`n_init` above 100) or runs of Lloyd's loop, in joblib's sense. The answer
         does not depend on it.
-    verbose : int, default=0
-        1: progress on standard error.
     callback : callable or None, default=None
         Called after each run (`n_done`, `n_init`, `objective`, `best_objective`, `seconds`); ends the search by
         returning True.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
     copy_x : bool, default=True
         Present for compatibility; X is never changed.
 
     Attributes
     ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row. Always the labels that `inertia_` and `cluster_centers_` belong to.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Weighted means of the clusters.
     inertia_ : float
         Weighted squared distances of rows to their centers; in the learned metric if there is one.
     objective_ : float
@@ -112,11 +93,6 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         What breaking a soft link of confidence 1 costs; None where there are none.
     n_iter_ : int
         Iterations of the best run, at most `max_iter`.
-    step_gap_ : float or None
-        By how much, relative to its cost, the last assignment may be above the best one at its centers: 0 where it is
-        proved optimal, otherwise from the bound that the duals of the rules give. None: time ended before any bound.
-    violations_ : Violations
-        Broken links by kind, counted from the labels.
     n_violations_ : int
         Broken links; only soft ones can be.
     cluster_sizes_ : ndarray of shape (n_clusters,) or (n_clusters, n_resources)
@@ -128,8 +104,6 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         The metric learned; None: distances are plain.
     metric_choice_ : MetricChoice or None
         Which kind of metric was taken; with ``metric="learned"`` also what held-out links said.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     References
     ----------
@@ -147,6 +121,20 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     [3.0, 3.0]
     """
 
+    size_min: Any = None
+    size_max: Any = None
+    _: KW_ONLY
+    share_min: Any = None
+    share_max: Any = None
+    share_tolerance: float | None = None
+    init: Any = "k-means++"
+    n_init: Any = "auto"
+    tol: float = 1e-4
+    violation_cost: Any = "auto"
+    local_search: Any = "auto"
+    metric: str | None = None
+    copy_x: bool = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseConstrainedKMeans._parameter_constraints,
         "size_min": [Real, "array-like", None],
@@ -162,54 +150,6 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     }
 
     _takes_resources = True
-
-    link_metric_: LinkMetric | None
-    metric_choice_: MetricChoice | None
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        size_min: Any = None,
-        size_max: Any = None,
-        *,
-        share_min: Any = None,
-        share_max: Any = None,
-        share_tolerance: float | None = None,
-        init: Any = "k-means++",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        violation_cost: Any = "auto",
-        local_search: Any = "auto",
-        metric: str | None = None,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], Any] | None = None,
-        random_state: Any = None,
-        copy_x: bool = True,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-            random_state=random_state,
-        )
-        self.size_min = size_min
-        self.size_max = size_max
-        self.share_min = share_min
-        self.share_max = share_max
-        self.share_tolerance = share_tolerance
-        self.tol = tol
-        self.violation_cost = violation_cost
-        self.local_search = local_search
-        self.metric = metric
-        self.copy_x = copy_x
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -227,27 +167,11 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to cluster: numpy (float32 stays float32), scipy CSR, pandas, polars, pyarrow.
-        y : array-like of shape (n_samples,), optional
-            Partial labels, -1, None or NaN for unknown: rows with the same label must share a cluster, rows with
-            different labels must not. Only the links count, not the numbers. A `y` without any unknown row is
-            ignored, as by every clusterer in scikit-learn: pipelines and searches hand true labels through for
-            scoring.
-        sample_weight : array-like of shape (n_samples,), optional
-            What each row counts in centers and costs; default 1.
         must_link, cannot_link : pairs, optional
             Rows that must, or must not, share a cluster: a list, an array of shape (n_pairs, 2), a frame, or a
             sparse adjacency matrix. A third column is a confidence in (0, 1] and makes the link soft; inf: hard.
         demand : array-like of shape (n_samples,) or (n_samples, n_resources), optional
             What each row counts towards the size of its cluster, or holds of each of several resources; default 1.
-        category : array-like of shape (n_samples,), or table with a column per attribute, optional
-            The group of each row; `share_min`, `share_max` and `share_tolerance` bound its share of every cluster.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         asked = self._fit(
             X,

@@ -17,6 +17,7 @@ from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._conventions import estimator
 from konstrain.exact.columns.cluster_constraints import alternative_to as unlike
 from konstrain.exact.solve import Limits, solve
 from konstrain.exact.task import ProofTask
@@ -27,6 +28,7 @@ from konstrain.kmeans.steps import Steps
 from konstrain.stop import Budget
 
 
+@estimator
 class ExactKMeans(BaseConstrainedKMeans):
     """K-means solved to proved optimality, or to a proved gap.
 
@@ -37,8 +39,6 @@ class ExactKMeans(BaseConstrainedKMeans):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     size_min, size_max : float or array-like of shape (n_clusters,), optional
         Bounds on what a cluster holds: rows, or units of `demand`.
     bound : {"auto", "column-generation", "sdp"}, default="auto"
@@ -65,8 +65,6 @@ class ExactKMeans(BaseConstrainedKMeans):
 
     Attributes
     ----------
-    labels_, cluster_centers_, inertia_, cluster_sizes_, n_violations_
-        As in `ConstrainedKMeans`.
     lower_bound_ : float
         No clustering that satisfies the constraints has a smaller inertia; safe against rounding.
     gap_ : float
@@ -151,8 +149,6 @@ class ExactKMeans(BaseConstrainedKMeans):
 
         Parameters
         ----------
-        X, y, sample_weight, must_link, cannot_link, demand
-            As in `ConstrainedKMeans.fit`; links are hard.
         cluster_constraints : sequence of ClusterConstraint
             Anti-monotone constraints on single clusters (`konstrain.exact`): `MaxSize`, `MaxOverlap`,
             `MaxDifference`, `MaxSoftViolations`, `AllOf`, `AnyOf`, or objects of your own with a method `allows`.
@@ -161,11 +157,6 @@ class ExactKMeans(BaseConstrainedKMeans):
             with any of its clusters.
         alternative_limit : int, optional
             Needed with `alternative_to`.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self._rules = tuple(cluster_constraints)
         if alternative_to is not None:

@@ -1,7 +1,6 @@
 """LCC (Ganji et al. 2016): must-links always, cannot-links by multipliers that grow while they stay violated."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, Final
@@ -17,6 +16,7 @@ from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import read_links
 from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._conventions import estimator
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.loop import Iterations, Loop
 from konstrain.kmeans.restarts import Run
@@ -30,6 +30,7 @@ from konstrain.stop import Budget
 LARGEST_MULTIPLIER: Final = 1e100
 
 
+@estimator
 class LagrangianKMeans(BaseConstrainedKMeans):
     """LCC: k-means with must-links merged and Lagrange multipliers on cannot-links.
 
@@ -43,8 +44,6 @@ class LagrangianKMeans(BaseConstrainedKMeans):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     init : {"random-partition", "k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, \
 default="random-partition"
         Where runs start: the means of a random assignment of blocks (the paper), block-aware k-means++, random
@@ -58,39 +57,13 @@ default="random-partition"
     repair : bool, default=True
         Whether single blocks move in the end, as long as that makes violations fewer. This is ours; False: as in the
         paper.
-    n_init : int or "auto", default=1
-        Number of runs from different seeds; the best is kept. "auto": 1 for "k-means++" and given centers, else 10.
-    max_iter : int, default=100
-        Most iterations of one run.
-    time_limit : float or None, default=None
-        Seconds after which the best clustering so far is returned.
-    n_jobs : int or None, default=None
-        Workers for restarts, in joblib's sense. The answer does not depend on it.
-    verbose : int, default=0
-        1: progress on standard error.
-    callback : callable or None, default=None
-        Called after each restart; ends the search by returning True.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all randomness.
 
     Attributes
     ----------
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Weighted means of the clusters, without the pull of conflicts.
-    inertia_, objective_ : float
-        Weighted squared distances of rows to their centers.
-    n_iter_ : int
-        Iterations of the best run.
-    violations_ : Violations
-        Broken links by kind, counted from the labels.
-    n_violations_ : int
-        Broken links, counted from the labels.
     n_cannot_link_violations_ : int
         Broken cannot-links: all of `n_violations_`, for must-links always hold.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
-        Rows, or demand, in each cluster.
 
     Notes
     -----
@@ -123,6 +96,14 @@ default="random-partition"
     (0, True)
     """
 
+    _: KW_ONLY
+    init: Any = "random-partition"
+    multiplier: float = 1.0
+    growth: float = 2.0
+    n_iter_no_change: int = 25
+    repair: bool = True
+    max_iter: int = 100
+
     _takes_confidences: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseConstrainedKMeans._parameter_constraints,
@@ -132,41 +113,6 @@ default="random-partition"
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "repair": ["boolean"],
     }
-
-    n_cannot_link_violations_: int
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "random-partition",
-        multiplier: float = 1.0,
-        growth: float = 2.0,
-        n_iter_no_change: int = 25,
-        repair: bool = True,
-        n_init: Any = 1,
-        max_iter: int = 100,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], Any] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-            random_state=random_state,
-        )
-        self.multiplier = multiplier
-        self.growth = growth
-        self.n_iter_no_change = n_iter_no_change
-        self.repair = repair
 
     def _build_problem(self, X: Any, asked: ConstraintArguments) -> Problem:
         pairs = read_links("cannot_link", asked.cannot_link, X.shape[0]).hard

@@ -4,13 +4,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from konstrain._messages import term
+from konstrain.constraints.arguments import SHARES, ConstraintKeywords, takes_constraints
 from konstrain.constraints.problem import Problem
 from konstrain.exact.decomposition.bound import PARAMS as PARTS
 from konstrain.exact.decomposition.bound import PartsLimits, decomposition_bound
@@ -78,23 +79,13 @@ class Certificate:
     metric: str | None = None
 
 
+@takes_constraints()
 def certify(
     X: Any,
     n_clusters: int,
     *,
     labels: Any = None,
-    must_link: Any = None,
-    cannot_link: Any = None,
-    groups: Any = None,
     partial_labels: Any = None,
-    size_min: Any = None,
-    size_max: Any = None,
-    demand: Any = None,
-    category: Any = None,
-    share_min: Any = None,
-    share_max: Any = None,
-    share_tolerance: float | None = None,
-    sample_weight: Any = None,
     violation_cost: float | None = None,
     bound: str = "auto",
     gap: float = 1e-6,
@@ -105,8 +96,12 @@ def certify(
     client: Any = None,
     resume: Any = None,
     callback: Callable[[Any], object] | None = None,
+    **asked: Unpack[ConstraintKeywords],
 ) -> Certificate:
     """Bound the cost of every clustering from below, and the gap of given labels; also called `lower_bound`.
+
+    Links may be soft. The bound leaves out shares of groups and several resources: it is valid, but that of the other
+    constraints. `Certificate.left_out` lists what was left out.
 
     Parameters
     ----------
@@ -116,11 +111,6 @@ def certify(
         Number of clusters.
     labels : array-like of shape (n_samples,), optional
         The clustering to certify; default: the best one found.
-    must_link, cannot_link, groups, size_min, size_max, demand, sample_weight
-        Constraints as in `ConstrainedKMeans`; links may be soft.
-    category, share_min, share_max, share_tolerance
-        Shares of groups as in `ConstrainedKMeans`. The bound leaves them out, and several resources too: it is
-        valid, but that of the other constraints. `Certificate.left_out` lists what was left out.
     partial_labels : array-like of shape (n_samples,), optional
         Known labels, -1, None or NaN for unknown, that every clustering must respect.
     violation_cost : float, optional
@@ -165,34 +155,19 @@ def certify(
     X = X.toarray() if hasattr(X, "toarray") else X
     # In double precision: the means of blocks, rounded to single, could lift the bound above the optimum.
     X = check_array(X, dtype=np.float64, order="C", input_name="X")
-    problem = Problem.build(
-        X,
-        n_clusters,
-        must_link=must_link,
-        cannot_link=cannot_link,
-        groups=groups,
-        labels=partial_labels,
-        size_min=size_min,
-        size_max=size_max,
-        demand=demand,
-        sample_weight=sample_weight,
-        category=category,
-        share_min=share_min,
-        share_max=share_max,
-        share_tolerance=share_tolerance,
-    )
+    problem = Problem.build(X, n_clusters, labels=partial_labels, **asked)
     if problem.has_soft_links:
         _check_soft(problem, violation_cost, bound)
     task = ProofTask(X, problem, violation_cost=violation_cost if problem.has_soft_links else None)
     given = None if labels is None else _checked_labels(task, labels)
     if problem.resources is not None:
+        # Several resources bound by `size_min` and `size_max` are left out together with their bounds.
+        rules = SHARES if problem.amounts is None else (*SHARES, "size_min", "size_max", "demand")
+        others: dict[str, Any] = {name: value for name, value in asked.items() if name not in rules}
         options = {"bound": bound, "gap": gap, "random_state": random_state, "part_size": part_size}
         options |= {"n_jobs": n_jobs, "client": client, "resume": resume, "callback": callback}
-        plain = {"must_link": must_link, "cannot_link": cannot_link, "groups": groups}
-        plain |= {"partial_labels": partial_labels, "sample_weight": sample_weight, "violation_cost": violation_cost}
-        if problem.amounts is None:
-            plain |= {"size_min": size_min, "size_max": size_max, "demand": demand}
-        return _certificate_without_rules(task, given, Budget(time_limit), {**plain, **options}, began)
+        options |= {"partial_labels": partial_labels, "violation_cost": violation_cost}
+        return _certificate_without_rules(task, given, Budget(time_limit), {**others, **options}, began)
     if bound == "parts" or (bound == "auto" and problem.n_blocks >= PARTS.many_blocks):
         by_parts = PartsLimits(gap, Budget(time_limit), size, n_jobs, client, resume, random_state, callback)
         return _by_parts(task, by_parts, given, began)

@@ -10,7 +10,7 @@ Clusters have little variance within and much between; here it is the other way 
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from konstrain._messages import counted
 from konstrain.assignment import assign_by
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.constraints import Problem
-from konstrain.constraints.arguments import ConstraintArguments
+from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywords, takes_constraints
 from konstrain.constraints.inputs import usable_rows
 from konstrain.constraints.shares import shares_by_group
 from konstrain.exact.decomposition.partition import PARAMS as PARTITION
@@ -99,23 +99,19 @@ def _share_lines(shares: dict[Any, Any], attribute: str = "") -> Iterator[str]:
             yield f"  {attribute}{name}: {', '.join(f'{share:.1%}' for share in inner)}"
 
 
+@takes_constraints("groups", "sample_weight", "diameter_max", "separation_min")
 def mixed_groups(
     X: Any,
     n_groups: int,
     *,
-    must_link: Any = None,
-    cannot_link: Any = None,
-    size_min: Any = None,
-    size_max: Any = None,
-    demand: Any = None,
-    category: Any = None,
-    share_min: Any = None,
-    share_max: Any = None,
-    share_tolerance: float | None = None,
     n_init: int = 10,
     random_state: Any = 0,
+    **asked: Unpack[ConstraintKeywords],
 ) -> MixedGroups:
     """Partition rows into groups that are alike to each other, each as mixed as all rows.
+
+    Links are hard and sizes, where none are given, as equal as rows that must stay together allow. Shares of a
+    category hold exactly; a category that is only a feature is spread as evenly as the others.
 
     Parameters
     ----------
@@ -124,17 +120,6 @@ def mixed_groups(
         spread evenly over the groups.
     n_groups : int
         Number of groups.
-    must_link, cannot_link : optional
-        Rows that must, or must not, share a group, as in `ConstrainedKMeans`; hard links only.
-    size_min, size_max : float or array-like of shape (n_groups,), optional
-        Bounds on the sizes; default: as equal as rows that must stay together allow.
-    demand : array-like of shape (n_samples,), optional
-        What a row counts towards a size; default 1. Several columns with bounds for each: several resources.
-    category : array-like of shape (n_samples,), or table with a column per attribute, optional
-        The category of each row, whose share of every group is bounded.
-    share_min, share_max, share_tolerance : optional
-        Least and largest share of each category in every group, or how far it may be from that in all rows, as in
-        `ConstrainedKMeans`. They hold exactly; a category that is only a feature is spread as evenly as the others.
     n_init : int, default=10
         Number of starts, of which the best counts.
     random_state : int, RandomState instance or None, default=0
@@ -158,21 +143,12 @@ def mixed_groups(
     X = usable_rows(check_array(X, dtype=np.float64, order="C", input_name="X"))
     if len(X) < n_groups:
         raise ValueError(f"n_samples={len(X)} should be >= n_groups={n_groups}.")
-    asked = ConstraintArguments(
-        must_link=must_link,
-        cannot_link=cannot_link,
-        size_min=size_min,
-        size_max=size_max,
-        demand=demand,
-        category=category,
-        share_min=share_min,
-        share_max=share_max,
-        share_tolerance=share_tolerance,
-    )
-    if size_min is None and size_max is None and len(np.shape(demand)) < 2:
-        least, most = _equal_sizes(X, n_groups, asked)
-        asked = replace(asked, size_min=least, size_max=most)
-    problem = Problem.of(X, n_groups, asked)
+    constraints = ConstraintArguments(**asked)
+    has_sizes = constraints.size_min is not None or constraints.size_max is not None
+    if not has_sizes and len(np.shape(constraints.demand)) < 2:
+        least, most = _equal_sizes(X, n_groups, constraints)
+        constraints = replace(constraints, size_min=least, size_max=most)
+    problem = Problem.of(X, n_groups, constraints)
     if problem.has_soft_links:
         raise ValueError("mixed groups keep every link; leave out the confidences")
     best: tuple[float, NDArray[np.int32]] | None = None
