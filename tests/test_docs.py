@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from matplotlib import pyplot as plt
 
-from konstrain.assignment.engines import ENGINES
+from konstrain.assignment import ENGINES
 from konstrain.methods import METHODS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

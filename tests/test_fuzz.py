@@ -14,7 +14,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, NotProvenWarning, Problem, UndecidedError
-from konstrain.assignment.engines import ENGINES as ALL_ENGINES
+from konstrain.assignment import ENGINES as ALL_ENGINES
 from konstrain.exact.sdp.bound import SdpBound
 from konstrain.metrics import sum_of_squares
 from oracles import all_labelings, best_cost, check_assignment

@@ -8,8 +8,8 @@ import pytest
 
 import konstrain
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError
+from konstrain.assignment import ENGINES as ALL_ENGINES
 from konstrain.assignment import AssignmentProblem, assign
-from konstrain.assignment.engines import ENGINES as ALL_ENGINES
 from konstrain.assignment.transport import solve as transport
 from konstrain.kmeans.distances import block_costs, nearest_pass, own_costs
 from oracles import best_cost, check_assignment, cost_tolerance

@@ -17,7 +17,7 @@ _ORDER = ("", "Parameters", "Returns", "Attributes", "Raises", "See Also", "Note
 
 
 @dataclass(frozen=True)
-class Entry:
+class Description:
     """The description of one or several names: ``a, b : float`` and the lines below it."""
 
     names: tuple[str, ...]
@@ -25,7 +25,7 @@ class Entry:
     lines: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, head: str, *lines: str) -> "Entry":
+    def read(cls, head: str, *lines: str) -> "Description":
         """Read the lines of a docstring."""
         names, _, kind = head.partition(" : ")
         return cls(tuple(name.strip("* ") for name in names.split(",")), kind, lines)
@@ -34,12 +34,12 @@ class Entry:
         head = ", ".join(self.names)
         return "\n".join([f"{head} : {self.kind}" if self.kind else head, *self.lines])
 
-    def only(self, names: Iterable[str]) -> "Entry":
+    def only(self, names: Iterable[str]) -> "Description":
         """Return the same description of fewer names."""
         wanted = set(names)
         return replace(self, names=tuple(name for name in self.names if name in wanted))
 
-    def with_default(self, parameters: Mapping[str, inspect.Parameter]) -> "Entry":
+    def with_default(self, parameters: Mapping[str, inspect.Parameter]) -> "Description":
         """Return the description with the default that the signature has."""
         values = [parameters[name].default for name in self.names]
         shown = [f'"{value}"' if isinstance(value, str) else repr(value) for value in values]
@@ -64,7 +64,7 @@ class Docstring:
         order = sorted(self.sections, key=_ORDER.index)
         return "\n\n".join(self.sections[heading].strip("\n") for heading in order) + "\n"
 
-    def entries(self, heading: str) -> list[Entry]:
+    def entries(self, heading: str) -> list[Description]:
         """Return the descriptions of a section."""
         body = self.sections.get(heading, "").split("\n")[2:]
         found: list[list[str]] = []
@@ -73,9 +73,9 @@ class Docstring:
                 found.append([line])
             elif found and line:
                 found[-1].append(line)
-        return [Entry.read(*lines) for lines in found]
+        return [Description.read(*lines) for lines in found]
 
-    def describe(self, heading: str, entries: list[Entry]) -> None:
+    def describe(self, heading: str, entries: list[Description]) -> None:
         """Replace the descriptions of a section."""
         if entries:
             self.sections[heading] = "\n".join([heading, "-" * len(heading), *map(str, entries)])
@@ -100,17 +100,17 @@ def completed(text: str | None, source: str | None, parameters: Mapping[str, ins
     return str(doc)
 
 
-def _joined(own: list[Entry], offered: list[Entry]) -> tuple[list[Entry], list[Entry]]:
+def _joined(own: list[Description], offered: list[Description]) -> tuple[list[Description], list[Description]]:
     """Return the offered descriptions, replaced where `own` has the same names, and the rest of `own`.
 
     Examples
     --------
-    >>> own, offered = [Entry(("b",), "int"), Entry(("c",), "int")], [Entry(("a", "b"), "float")]
+    >>> own, offered = [Description(("b",), "int"), Description(("c",), "int")], [Description(("a", "b"), "float")]
     >>> [[str(entry) for entry in part] for part in _joined(own, offered)]
     [['a : float', 'b : int'], ['c : int']]
     """
     by_name = {name: entry for entry in own for name in entry.names}
-    shared: list[Entry] = []
+    shared: list[Description] = []
     for entry in offered:
         rest = entry.only(set(entry.names) - set(by_name))
         replaced = [by_name[name] for name in entry.names if name in by_name]

@@ -3,10 +3,9 @@
 from konstrain.baselines.bcls import BCLS
 from konstrain.baselines.cksc import CKSC
 from konstrain.baselines.constrained_spectral import ConstrainedSpectral
-from konstrain.baselines.cop_kmeans import COPKMeans
 from konstrain.baselines.cvqe import CVQE, LCVQE
 from konstrain.baselines.dils import DILS
-from konstrain.baselines.greedy_kmeans import GreedyKMeans
+from konstrain.baselines.greedy import COPKMeans, GreedyKMeans
 from konstrain.baselines.mpck_means import MPCKMeans
 from konstrain.baselines.pck_means import PCKMeans
 from konstrain.baselines.relaxed_kmeans import RelaxedKMeans
