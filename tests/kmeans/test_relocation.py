@@ -29,6 +29,13 @@ def test_a_center_that_two_groups_share_is_found_from_given_centers_under_sizes(
     assert found.inertia_ < 0.2 * plain.inertia_
 
 
+def test_what_a_merge_adds_is_estimated_with_the_center_of_the_merged_cluster():
+    # Rows of a dissolved cluster would pay 160 at the other center as it is, and 80 at the center of both.
+    X = np.repeat([-1.0, 1.0, 100.0, 102.6], 40)[:, None]
+    found = ConstrainedKMeans(3, 10, 90, init=np.array([[-1.0], [1.0], [101.3]])).fit(X)
+    assert found.inertia_ == pytest.approx(80.0)
+
+
 def test_without_constraints_given_centers_are_followed_by_lloyds_loop_alone():
     X, centers = blobs(0)
     fits = [ConstrainedKMeans(3, init=centers, local_search=search).fit(X) for search in ("auto", False)]

@@ -1,6 +1,5 @@
 """Runs of Lloyd's loop with exact steps: what a run is made of, how many there are, and what follows the best."""
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.metrics import euclidean_distances
 
 from konstrain import stop
 from konstrain._warnings import warn_caller
@@ -34,14 +34,15 @@ class RestartParams:
         Iterations of a run, as its work is estimated; larger: fewer runs of large problems.
     most_costs : int
         Blocks x clusters beyond which no center is relocated; larger: more memory, better ends of large fits.
-    halving_steps : int
-        Iterations that cut a cluster in two; larger: better estimates of what a relocation gains, slower.
+    trial_steps : int
+        Iterations that cut a cluster in two, and after which a relocation must have paid; larger: more relocations
+        succeed, slower.
     """
 
     runs: int = 10
     iterations: int = 20
     most_costs: int = 5_000_000
-    halving_steps: int = 4
+    trial_steps: int = 4
 
 
 PARAMS = RestartParams()
@@ -257,7 +258,7 @@ def relocate_centers(loop: Loop, best: Clustering, seed: int) -> Clustering:
     For problems too large for the search itself.
     """
     steps, rng = loop.steps, np.random.default_rng(seed)
-    n_left = best.n_iter
+    n_left = min(best.n_iter, loop.max_iter - best.n_iter)
     problem = steps.problem
     if problem.n_clusters < 2 or problem.n_blocks * problem.n_clusters > PARAMS.most_costs:
         return best
@@ -265,12 +266,15 @@ def relocate_centers(loop: Loop, best: Clustering, seed: int) -> Clustering:
         centers = _relocated(steps, best, rng)
         if centers is None:
             break
-        further = loop.after(best)
-        found = further.run(centers, best.assignment)
-        n_left -= found.n_iter
-        if found.interrupted or not is_lower(found.objective, best.objective):
+        trial = replace(loop, max_iter=min(PARAMS.trial_steps, n_left)).run(centers, best.assignment)
+        n_left -= trial.n_iter
+        if trial.interrupted or not is_lower(trial.objective, best.objective):
             break
-        best = replace(found, n_iter=best.n_iter + found.n_iter)
+        best = replace(trial, n_iter=best.n_iter + trial.n_iter)
+        if not best.converged and n_left > 0:
+            found = replace(loop, max_iter=n_left).run(best.centers, best.assignment)
+            n_left -= found.n_iter
+            best = replace(found, n_iter=best.n_iter + found.n_iter)
     return best
 
 
@@ -285,29 +289,47 @@ def _relocated(steps: Steps, best: Clustering, rng: np.random.Generator) -> NDAr
     own = costs[place]
     costs[place] = np.inf
     loss = np.bincount(labels, np.maximum(costs.min(axis=1) - own, 0.0), problem.n_clusters)
+    loss = np.minimum(loss, _merging(best.centers, steps.cluster_weights(labels)))
     total = float(own.sum())
     if not total > 0.0:
         return None
-    centers, gain = best.centers, -np.inf
-    for block in rng.choice(labels.size, 2 + int(math.log(problem.n_clusters)), p=own / total):
-        cut = int(labels[block])
-        inside = np.flatnonzero(labels == cut)
-        halves, cost = _halves(steps, inside, block)
-        others = np.where(np.arange(loss.size) == cut, np.inf, loss)
-        removed = int(others.argmin())
-        worth = float(own[inside].sum()) - cost - float(others[removed])
-        if worth > gain:
-            gain, centers = worth, best.centers.copy()
-            centers[[cut, removed]] = halves
-    return centers if gain > 0.0 else None
+    sums = np.bincount(labels, own, problem.n_clusters)
+    order = np.argsort(labels, kind="stable")
+    inside = np.split(order, np.cumsum(np.bincount(labels, minlength=problem.n_clusters))[:-1])
+    cuts = [_halves(steps, blocks, own[blocks], rng) for blocks in inside]
+    gain = sums - np.array([cost for _, cost in cuts])
+    # The best cluster to cut, with the cheapest other one to dissolve.
+    first, second = np.argsort(loss, kind="stable")[:2]
+    removed = np.where(np.arange(loss.size) == first, second, first)
+    worth = gain - loss[removed]
+    cut = int(worth.argmax())
+    if not worth[cut] > 0.0:
+        return None
+    centers = best.centers.copy()
+    centers[[cut, removed[cut]]] = cuts[cut][0]
+    return centers
 
 
-def _halves(steps: Steps, inside: NDArray[np.intp], block: int) -> tuple[NDArray[np.float64], float]:
+def _merging(centers: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what merging each cluster with its cheapest partner adds to the objective (Ward's distance)."""
+    apart = euclidean_distances(centers, squared=True)
+    ward = apart * (weight[:, None] * weight / np.maximum(weight[:, None] + weight, np.finfo(float).tiny))
+    np.fill_diagonal(ward, np.inf)
+    least: NDArray[np.float64] = ward.min(axis=1)
+    return least
+
+
+def _halves(
+    steps: Steps, inside: NDArray[np.intp], own: NDArray[np.float64], rng: np.random.Generator
+) -> tuple[NDArray[np.float64], float]:
     """Cut a cluster in two by a few iterations of Lloyd's loop; returns the two means and what the halves cost."""
     problem = steps.problem
+    if not own.any():
+        return np.zeros((2, problem.mean.shape[1])), 0.0
     weight, rows = problem.weight[inside], rows_of_means(problem, inside)
-    centers = np.vstack([np.average(rows, axis=0, weights=weight), rows_of_means(problem, np.array([block]))])
-    for _ in range(PARAMS.halving_steps):
+    drawn = rng.choice(inside.size, p=own / own.sum())
+    centers = np.vstack([np.average(rows, axis=0, weights=weight), rows[drawn]])
+    for _ in range(PARAMS.trial_steps):
         _, cost, sums, weights = nearest_pass(rows, weight, centers, n_threads=steps.n_threads)
         centers = centers_from(sums, weights, centers)
     return centers, cost
