@@ -25,20 +25,12 @@ name = "linked"
 
 @dataclass(frozen=True)
 class LinkedParams:
-    """Effort of the searches over one component of linked blocks.
+    """Effort of the searches over one component of linked blocks."""
 
-    Parameters
-    ----------
-    branchings : int
-        Of the quick search; larger: HiGHS is asked less often, and a hopeless search lasts longer.
-    few_branchings : int
-        The same with soft links where work is limited; larger: better labels, slower steps.
-    clique_branchings : int
-        Of the search by cliques, half a millisecond each; larger: HiGHS is asked less often.
-    """
-
+    # Of the quick search; larger: HiGHS is asked less often, and a hopeless search lasts longer.
     branchings: int = 1000
-    few_branchings: int = 100
+    few_branchings: int = 100  # The same with soft links where work is limited; larger: better labels, slower steps.
+    # Of the search by cliques, half a millisecond each; larger: HiGHS is asked less often.
     clique_branchings: int = 10_000
 
 

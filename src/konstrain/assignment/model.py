@@ -29,23 +29,12 @@ class ModelAnswer:
 
 @dataclass(frozen=True, eq=False)
 class AssignmentModel:
-    """What to hand to HiGHS: an assignment problem in which some choices may be ruled out beforehand.
+    """What to hand to HiGHS: an assignment problem in which some choices may be ruled out beforehand."""
 
-    Parameters
-    ----------
-    costs : ndarray of shape (n_blocks, n_clusters)
-        Infinite where a block may not go.
-    links : tuple of three ndarrays or None
-        First end, second end, weight (as in `LinkGraph`) of every link.
-    rules : Rules or None
-        Bounds on sums, compared with them as they are.
-    linear : tuple of csr_array and ndarray, or None
-        Coefficients over blocks and clusters (clusters of a block side by side) and what each sum may be at most.
-    """
-
-    costs: NDArray[np.float64]
-    links: Edges | None = None
-    rules: Rules | None = None
+    costs: NDArray[np.float64]  # (n_blocks, n_clusters): infinite where a block may not go.
+    links: Edges | None = None  # First end, second end, weight (as in `LinkGraph`) of every link.
+    rules: Rules | None = None  # Bounds on sums, compared with them as they are.
+    # Coefficients over blocks and clusters (clusters of a block side by side) and what each sum may be at most.
     linear: tuple[csr_array, NDArray[np.float64]] | None = None
 
     def solve(self, *, budget: Budget = UNLIMITED, start: NDArray[np.int32] | None = None) -> ModelAnswer:

@@ -22,17 +22,6 @@ Reals = NDArray[np.float64]
 class Rules:
     """What blocks hold, which sums of it are bounded, and the bounds of each cluster.
 
-    Parameters
-    ----------
-    amounts : ndarray of float64, shape (n_blocks, n_amounts), C-contiguous
-        What each block adds to the sums of its cluster.
-    weights : ndarray of float64, shape (n_rules, n_amounts), C-contiguous
-        Weights of the amounts in each bounded sum.
-    low, high : ndarray of float64, shape (n_clusters, n_rules), C-contiguous
-        Bounds of each cluster, infinite where nothing is asked.
-    is_compared : bool
-        Whether sums are compared with the bounds as they are; else these give way by rounding first.
-
     Examples
     --------
     >>> half = Rules.of_amounts([[1.0, 0.0], [0.0, 1.0]], low=[[0.0, 1.0]], high=[[1.0, 1.0]])
@@ -40,10 +29,12 @@ class Rules:
     [[1.0, 1.0]]
     """
 
-    amounts: Reals
-    weights: Reals
+    amounts: Reals  # (n_blocks, n_amounts): what each block adds to the sums of its cluster.
+    weights: Reals  # (n_rules, n_amounts): weights of the amounts in each bounded sum.
+    # `low` and `high`: (n_clusters, n_rules): bounds of each cluster, infinite where nothing is asked.
     low: Reals
     high: Reals
+    # Whether sums are compared with the bounds as they are; else these give way by rounding first.
     is_compared: bool = False
 
     @classmethod

@@ -31,18 +31,11 @@ name = "transport"
 
 @dataclass(frozen=True)
 class TransportParams:
-    """When blocks have short lists of clusters instead of a row of costs.
+    """When blocks have short lists of clusters instead of a row of costs."""
 
-    Parameters
-    ----------
-    many_clusters : int
-        Fewest clusters for lists; larger: the matrix serves more clusters. At 20,000 x 200 both take as long.
-    list_length : int
-        Clusters on a list; larger: every pass takes longer, and lists are made anew less often.
-    """
-
+    # Fewest clusters for lists; larger: the matrix serves more clusters. At 20,000 x 200 both take as long.
     many_clusters: int = 200
-    list_length: int = 24
+    list_length: int = 24  # Clusters on a list; larger: every pass takes longer, and lists are made anew less often.
 
 
 PARAMS = TransportParams()

@@ -56,25 +56,14 @@ class WeightedPairs:
 
 @dataclass(frozen=True, eq=False)
 class LinkedRows:
-    """Rows and the links between them as they were given: nothing is merged, and links may contradict each other.
+    """Rows and the links between them as they were given: nothing is merged, and links may contradict each other."""
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        Validated rows.
-    n_clusters : int
-        Number of clusters.
-    must, cannot : WeightedPairs
-        Links, those that partial labels imply included.
-    n_threads : int
-        Threads of the distance kernels; the result does not depend on it.
-    """
-
-    X: Any
-    n_clusters: int
+    X: Any  # (n_samples, n_features): validated rows.
+    n_clusters: int  # Number of clusters.
+    # `must` and `cannot`: links, those that partial labels imply included.
     must: WeightedPairs
     cannot: WeightedPairs
-    n_threads: int = 1
+    n_threads: int = 1  # Threads of the distance kernels; the result does not depend on it.
 
     @property
     def n_samples(self) -> int:
@@ -119,30 +108,15 @@ class LinkedRows:
 
 @dataclass(frozen=True, eq=False)
 class RowClustering:
-    """What one run ends with.
+    """What one run ends with."""
 
-    Parameters
-    ----------
-    labels : ndarray of int32, shape (n_samples,)
-        Cluster of each row.
-    objective : float
-        What the method minimises.
-    n_iter : int
-        Iterations that led here.
-    converged : bool
-        Whether the run ended by itself and not at `max_iter`.
-    centers : ndarray of float64, shape (n_clusters, n_features), or None
-        Centers that belong to the labels, in methods that have any.
-    n_failures : int
-        Links that a method meant to keep had to break; fewer is better, whatever the objective.
-    """
-
-    labels: NDArray[np.int32]
-    objective: float
-    n_iter: int
-    converged: bool
+    labels: NDArray[np.int32]  # (n_samples,): cluster of each row.
+    objective: float  # What the method minimises.
+    n_iter: int  # Iterations that led here.
+    converged: bool  # Whether the run ended by itself and not at `max_iter`.
+    # (n_clusters, n_features): centers that belong to the labels, in methods that have any.
     centers: NDArray[np.float64] | None = None
-    n_failures: int = 0
+    n_failures: int = 0  # Links that a method meant to keep had to break; fewer is better, whatever the objective.
 
     @property
     def rank(self) -> tuple[int, float]:

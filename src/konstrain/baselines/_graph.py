@@ -20,15 +20,9 @@ from konstrain.estimators._conventions import estimator
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A weighted graph over the rows.
+    """A weighted graph over the rows."""
 
-    Parameters
-    ----------
-    affinity : ndarray of shape (n_samples, n_samples)
-        Symmetric, not negative; what is on the diagonal counts.
-    """
-
-    affinity: NDArray[np.float64]
+    affinity: NDArray[np.float64]  # (n_samples, n_samples): symmetric, not negative; what is on the diagonal counts.
 
     @cached_property
     def root(self) -> NDArray[np.float64]:

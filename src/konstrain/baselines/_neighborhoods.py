@@ -22,21 +22,11 @@ Start = tuple[NDArray[np.float64], NDArray[np.int32]]
 
 @dataclass(frozen=True, eq=False)
 class Neighborhoods:
-    """Sets of at least two rows that must-links of full weight tie together.
+    """Sets of at least two rows that must-links of full weight tie together."""
 
-    Parameters
-    ----------
-    rows : LinkedRows
-        Rows and links; a link with a confidence below 1 ties nothing and entails nothing.
-    problem : Problem
-        The rows merged into blocks.
-    members : list of ndarray of int32
-        Rows of each neighborhood, in the order of their first rows.
-    """
-
-    rows: LinkedRows
-    problem: Problem
-    members: list[NDArray[np.int32]]
+    rows: LinkedRows  # Rows and links; a link with a confidence below 1 ties nothing and entails nothing.
+    problem: Problem  # The rows merged into blocks.
+    members: list[NDArray[np.int32]]  # Rows of each neighborhood, in the order of their first rows.
 
     @classmethod
     def of(cls, rows: LinkedRows) -> "Neighborhoods":

@@ -140,17 +140,10 @@ class BCLS(BaseRowClusterer):
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """The objective, and the linear map that predicts labels best.
+    """The objective, and the linear map that predicts labels best."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with the mean taken off.
-    ridge, balance : float
-        Gamma and lambda of the paper.
-    """
-
-    X: NDArray[np.float64]
+    X: NDArray[np.float64]  # (n_samples, n_features): rows with the mean taken off.
+    # `ridge` and `balance`: gamma and lambda of the paper.
     ridge: float
     balance: float
 
@@ -175,20 +168,11 @@ class Regression:
 
 @dataclass(eq=False)
 class Multipliers:
-    """The method of multipliers from given labels.
+    """The method of multipliers from given labels."""
 
-    Parameters
-    ----------
-    regression : Regression
-        The objective.
-    Y : ndarray of shape (n_samples, n_clusters)
-        Labels to begin with, one 1 in each row.
-    mu, growth : float
-        The penalty on the difference of `Y` and its copy, and what it grows by.
-    """
-
-    regression: Regression
-    Y: NDArray[np.float64]
+    regression: Regression  # The objective.
+    Y: NDArray[np.float64]  # (n_samples, n_clusters): labels to begin with, one 1 in each row.
+    # `mu` and `growth`: the penalty on the difference of `Y` and its copy, and what it grows by.
     mu: float
     growth: float
     Z: NDArray[np.float64] = field(init=False)

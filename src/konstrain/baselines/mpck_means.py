@@ -157,27 +157,13 @@ class MetricClustering(RowClustering):
 
 @dataclass(frozen=True, eq=False)
 class MetricLoop:
-    """The loop of MPCK-Means over rows and their links.
+    """The loop of MPCK-Means over rows and their links."""
 
-    Parameters
-    ----------
-    rows : LinkedRows
-        Rows and links.
-    violation_cost : float
-        What a broken link weighs.
-    shared : bool
-        Whether all clusters share one metric.
-    least_variance : float
-        Least variance of a feature in a cluster, as a share of its variance over all rows.
-    max_iter : int
-        Most iterations.
-    """
-
-    rows: LinkedRows
-    violation_cost: float
-    shared: bool
-    least_variance: float
-    max_iter: int
+    rows: LinkedRows  # Rows and links.
+    violation_cost: float  # What a broken link weighs.
+    shared: bool  # Whether all clusters share one metric.
+    least_variance: float  # Least variance of a feature in a cluster, as a share of its variance over all rows.
+    max_iter: int  # Most iterations.
 
     @cached_property
     def X(self) -> NDArray[np.float64]:

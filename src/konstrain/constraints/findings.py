@@ -11,21 +11,11 @@ from konstrain.exceptions import InfeasibleError
 
 @dataclass(frozen=True)
 class Hop:
-    """One step of a must-link path.
+    """One step of a must-link path."""
 
-    Parameters
-    ----------
-    rows : tuple of two ints
-        The rows this step ties together.
-    source : str
-        What ties them: ``"must_link"``, ``"separation_min"``, ``"groups"`` or ``"labels"``.
-    name : object
-        The group or label both rows have; None for the other sources.
-    """
-
-    rows: tuple[int, int]
-    source: str
-    name: Any = None
+    rows: tuple[int, int]  # The rows this step ties together.
+    source: str  # What ties them: ``"must_link"``, ``"separation_min"``, ``"groups"`` or ``"labels"``.
+    name: Any = None  # The group or label both rows have; None for the other sources.
 
 
 @dataclass(frozen=True)

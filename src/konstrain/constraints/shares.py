@@ -19,23 +19,12 @@ _SHOWN: Final = 6
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """One attribute of the rows, such as sex, with the share of a cluster that each of its values may take.
+    """One attribute of the rows, such as sex, with the share of a cluster that each of its values may take."""
 
-    Parameters
-    ----------
-    name : str
-        The column's name; ``"category"`` for a plain list of values.
-    values : list
-        The values that occur, in order.
-    codes : ndarray of int32, shape (n_samples,)
-        Which of them each row has.
-    low, high : ndarray of float64, shape (n_values,)
-        Least and largest share, 0 and 1 where nothing is asked.
-    """
-
-    name: str
-    values: list[Any]
-    codes: NDArray[np.int32]
+    name: str  # The column's name; ``"category"`` for a plain list of values.
+    values: list[Any]  # The values that occur, in order.
+    codes: NDArray[np.int32]  # (n_samples,): which of them each row has.
+    # `low` and `high`: (n_values,): least and largest share, 0 and 1 where nothing is asked.
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 

@@ -171,25 +171,14 @@ def algorithm_1(
 
 @dataclass(eq=False)
 class PenaltySteps(Steps):
-    """The steps of Algorithm 1: centers by equation (8), assignments by Algorithm 2.
+    """The steps of Algorithm 1: centers by equation (8), assignments by Algorithm 2."""
 
-    Parameters
-    ----------
-    ridge : float
-        Lambda in equation (8).
-    rho_0, kappa : float
-        Where penalties start, and what they grow by.
-    max_penalty_iter : int
-        Most rounds of Algorithm 2.
-    rules : LinearRules or None
-        Further constraints on the assignment.
-    """
-
-    ridge: float = 1e-4
+    ridge: float = 1e-4  # Lambda in equation (8).
+    # `rho_0` and `kappa`: where penalties start, and what they grow by.
     rho_0: float = 0.5
     kappa: float = 1.1
-    max_penalty_iter: int = 100
-    rules: "LinearRules | None" = None
+    max_penalty_iter: int = 100  # Most rounds of Algorithm 2.
+    rules: "LinearRules | None" = None  # Further constraints on the assignment.
     _relaxation: Relaxation | None = field(default=None, init=False, repr=False)
 
     def plain_kmeans(self, centers: NDArray[np.float64]) -> Clustering:
@@ -299,18 +288,10 @@ def one_hot(labels: NDArray[np.integer[Any]], n_clusters: int) -> NDArray[np.flo
 
 @dataclass(frozen=True, eq=False)
 class LinearRules:
-    """Rules ``matrix @ s <= bound`` on the assignment `s`, block by block, a block's clusters side by side.
+    """Rules ``matrix @ s <= bound`` on the assignment `s`, block by block, a block's clusters side by side."""
 
-    Parameters
-    ----------
-    matrix : csr_array of shape (n_rules, n_blocks * n_clusters)
-        Coefficients, the largest of each rule 1 or -1.
-    bound : ndarray of shape (n_rules,)
-        Right-hand sides, on the same scale.
-    """
-
-    matrix: csr_array
-    bound: NDArray[np.float64]
+    matrix: csr_array  # (n_rules, n_blocks * n_clusters): coefficients, the largest of each rule 1 or -1.
+    bound: NDArray[np.float64]  # (n_rules,): right-hand sides, on the same scale.
 
     @classmethod
     def read(cls, given: Any, problem: Problem) -> Self:

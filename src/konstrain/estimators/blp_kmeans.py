@@ -103,15 +103,9 @@ def while_distance_falls(
 
 @dataclass(eq=False)
 class DistanceSteps(Steps):
-    """Steps on plain distances.
+    """Steps on plain distances."""
 
-    Parameters
-    ----------
-    rows : ndarray or CSR, shape (n_samples, n_features)
-        The rows themselves: for plain distances a block is not one point.
-    """
-
-    rows: Any = None
+    rows: Any = None  # (n_samples, n_features): the rows themselves: for plain distances a block is not one point.
     _buffer: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
 
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:

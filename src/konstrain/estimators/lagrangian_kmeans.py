@@ -157,22 +157,13 @@ class PartitionStart(Start):
 
 @dataclass(frozen=True, eq=False)
 class CannotLinks:
-    """The cannot-links between blocks, in the order of one pass.
+    """The cannot-links between blocks, in the order of one pass."""
 
-    Parameters
-    ----------
-    first, second : ndarray of int32, shape (n_conflicts,)
-        The two blocks of each conflict.
-    n_pairs : ndarray of int64, shape (n_conflicts,)
-        How many given cannot-links stand behind each.
-    n_contradictions : int
-        Cannot-links within one block: violated whatever the labels are.
-    """
-
+    # `first` and `second`: (n_conflicts,): the two blocks of each conflict.
     first: NDArray[np.int32]
     second: NDArray[np.int32]
-    n_pairs: NDArray[np.int64]
-    n_contradictions: int
+    n_pairs: NDArray[np.int64]  # (n_conflicts,): how many given cannot-links stand behind each.
+    n_contradictions: int  # Cannot-links within one block: violated whatever the labels are.
 
     @classmethod
     def of(cls, problem: Problem) -> "CannotLinks":
@@ -236,25 +227,15 @@ def passes_and_pulls(
 
 @dataclass(eq=False)
 class LagrangianSteps(Steps):
-    """The steps of LCC: one pass over the blocks in conflict, and centers that they pull.
+    """The steps of LCC: one pass over the blocks in conflict, and centers that they pull."""
 
-    Parameters
-    ----------
-    conflicts : CannotLinks
-        Cannot-links between blocks.
-    multiplier, growth : float
-        Where multipliers start, and what they grow by.
-    patience : int
-        Iterations without better labels after which a run ends.
-    repair : bool
-        Whether single blocks move in the end, as long as that makes violations fewer.
-    """
-
+    # Cannot-links between blocks.
     conflicts: CannotLinks = field(default_factory=lambda: CannotLinks.of(Problem.build(1, 1)))
+    # `multiplier` and `growth`: where multipliers start, and what they grow by.
     multiplier: float = 1.0
     growth: float = 2.0
-    patience: int = 25
-    repair: bool = True
+    patience: int = 25  # Iterations without better labels after which a run ends.
+    repair: bool = True  # Whether single blocks move in the end, as long as that makes violations fewer.
 
     def one_pass(
         self, costs: NDArray[np.float64], labels: NDArray[np.int32], multipliers: list[float]

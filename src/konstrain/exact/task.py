@@ -31,23 +31,12 @@ class Branch:
 
 @dataclass(frozen=True, eq=False)
 class ProofTask:
-    """Rows and constraints, from which the problem of every node is built.
+    """Rows and constraints, from which the problem of every node is built."""
 
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-        The rows.
-    problem : Problem
-        The problem of the root.
-    cluster_constraints : tuple of ClusterConstraint
-        Anti-monotone constraints on single clusters.
-    violation_cost : float or None
-        Penalty of a broken soft link of confidence 1; needed when there are soft links.
-    """
-
-    X: Any
-    problem: Problem
-    cluster_constraints: tuple[ClusterConstraint, ...] = ()
+    X: Any  # (n_samples, n_features): the rows.
+    problem: Problem  # The problem of the root.
+    cluster_constraints: tuple[ClusterConstraint, ...] = ()  # Anti-monotone constraints on single clusters.
+    # Penalty of a broken soft link of confidence 1; needed when there are soft links.
     violation_cost: float | None = None
 
     def problem_of(self, branch: Branch) -> Problem:

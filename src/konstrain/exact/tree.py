@@ -34,32 +34,16 @@ class TracePoint(NamedTuple):
 
 @dataclass(eq=False)
 class Tree:
-    """Branch and bound for the best clustering.
+    """Branch and bound for the best clustering."""
 
-    Parameters
-    ----------
-    task : ProofTask
-        Rows and constraints.
-    gap : float
-        Relative gap at which a clustering counts as proved.
-    budget : Budget
-        When to end at the latest.
-    node_limit : int or None
-        Most nodes to bound.
-    n_jobs : int or None
-        Nodes bounded at the same time; the result is the same up to the gap.
-    on_progress : callable or None
-        Called with a `TracePoint` after each round of nodes; returning True ends the search.
-    improve : callable or None
-        Searches for a better clustering of a node's branch; returns labels of rows, or None.
-    """
-
-    task: ProofTask
-    gap: float
-    budget: Budget
-    node_limit: int | None = None
-    n_jobs: int | None = None
+    task: ProofTask  # Rows and constraints.
+    gap: float  # Relative gap at which a clustering counts as proved.
+    budget: Budget  # When to end at the latest.
+    node_limit: int | None = None  # Most nodes to bound.
+    n_jobs: int | None = None  # Nodes bounded at the same time; the result is the same up to the gap.
+    # Called with a `TracePoint` after each round of nodes; returning True ends the search.
     on_progress: Callable[[TracePoint], object] | None = None
+    # Searches for a better clustering of a node's branch; returns labels of rows, or None.
     improve: Callable[[Node], NDArray[np.int32] | None] | None = None
 
     def __post_init__(self) -> None:

@@ -20,15 +20,6 @@ class Iterations:
 
     Iterating yields their numbers, from 1 on; there is at least one, however late it is.
 
-    Parameters
-    ----------
-    budget : Budget
-        When the loop is to end with what it has.
-    max_iter : int
-        Most iterations.
-    tol : float
-        Squared movement of all centers together that counts as none; 0: only labels that stay end a loop.
-
     Attributes
     ----------
     n_iter : int
@@ -39,8 +30,9 @@ class Iterations:
         Whether the keyboard ended a step after the first.
     """
 
-    budget: Budget
-    max_iter: int = 300
+    budget: Budget  # When the loop is to end with what it has.
+    max_iter: int = 300  # Most iterations.
+    # Squared movement of all centers together that counts as none; 0: only labels that stay end a loop.
     tol: float = 0.0
 
     def __post_init__(self) -> None:
@@ -81,20 +73,11 @@ LoopFunction = Callable[[Any, NDArray[np.float64], Iterations, Assignment | None
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A loop with the steps it is made of and its limits: what a search runs again and again.
+    """A loop with the steps it is made of and its limits: what a search runs again and again."""
 
-    Parameters
-    ----------
-    function : callable
-        The loop: `lloyd`, `lloyd_with_momentum`, or a paper's.
-    steps : Steps
-        What an iteration is made of; its budget is the loop's.
-    max_iter, tol
-        As in `Iterations`.
-    """
-
-    function: LoopFunction
-    steps: Steps
+    function: LoopFunction  # The loop: `lloyd`, `lloyd_with_momentum`, or a paper's.
+    steps: Steps  # What an iteration is made of; its budget is the loop's.
+    # `max_iter` and `tol`: as in `Iterations`.
     max_iter: int = 300
     tol: float = 0.0
 

@@ -24,24 +24,14 @@ from konstrain.stop import Budget
 
 @dataclass(frozen=True)
 class RestartParams:
-    """Runs of Lloyd's loop that "auto" makes.
+    """Runs of Lloyd's loop that "auto" makes."""
 
-    Parameters
-    ----------
-    runs : int
-        Most runs; larger: lower objectives, longer fits.
-    iterations : int
-        Iterations of a run, as its work is estimated; larger: fewer runs of large problems.
-    most_costs : int
-        Blocks x clusters beyond which no center is relocated; larger: more memory, better ends of large fits.
-    trial_steps : int
-        Iterations that cut a cluster in two, and after which a relocation must have paid; larger: more relocations
-        succeed, slower.
-    """
-
-    runs: int = 10
-    iterations: int = 20
+    runs: int = 10  # Most runs; larger: lower objectives, longer fits.
+    iterations: int = 20  # Iterations of a run, as its work is estimated; larger: fewer runs of large problems.
+    # Blocks x clusters beyond which no center is relocated; larger: more memory, better ends of large fits.
     most_costs: int = 5_000_000
+    # Iterations that cut a cluster in two, and after which a relocation must have paid; larger: more relocations
+    # succeed, slower.
     trial_steps: int = 4
 
 
@@ -56,18 +46,10 @@ def draw_seeds(rng: np.random.RandomState, count: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run from a seed.
+    """One run from a seed."""
 
-    Parameters
-    ----------
-    loop : Loop
-        The loop it runs.
-    start : Start
-        Where it begins.
-    """
-
-    loop: Loop
-    start: Start
+    loop: Loop  # The loop it runs.
+    start: Start  # Where it begins.
 
     def __call__(self, seed: int) -> Clustering:
         """Make the run; time or an interrupt end it with its last complete step, if there is one."""
@@ -99,26 +81,13 @@ class Progress:
 
 @dataclass(eq=False)
 class Restarts:
-    """Runs a method from several seeds and keeps the best clustering.
+    """Runs a method from several seeds and keeps the best clustering."""
 
-    Parameters
-    ----------
-    run : callable
-        Makes one clustering from a seed.
-    budget : Budget
-        No restart begins after it.
-    n_jobs : int or None
-        Workers, in joblib's sense; any number gives the same result.
-    verbose : int
-        1: a line per run on standard error; 0: quiet.
-    callback : callable or None
-        Called with a `Progress` after each restart; ends the search by returning True.
-    """
-
-    run: Callable[[int], Clustering]
-    budget: Budget
-    n_jobs: int | None = None
-    verbose: int = 0
+    run: Callable[[int], Clustering]  # Makes one clustering from a seed.
+    budget: Budget  # No restart begins after it.
+    n_jobs: int | None = None  # Workers, in joblib's sense; any number gives the same result.
+    verbose: int = 0  # 1: a line per run on standard error; 0: quiet.
+    # Called with a `Progress` after each restart; ends the search by returning True.
     callback: Callable[[Progress], Any] | None = None
 
     def best(self, seeds: list[int]) -> Clustering:

@@ -85,35 +85,17 @@ def suits(problem: Problem, start: Start, local_search: bool | str) -> bool:
 
 @dataclass(eq=False)
 class Search:
-    """A search for good clusterings of a problem.
+    """A search for good clusterings of a problem."""
 
-    Parameters
-    ----------
-    steps : Steps
-        The problem, the price of soft links, the budget and the threads.
-    start : Start
-        Where the first runs begin.
-    max_iter : int
-        Most iterations of a run: those of Lloyd's loop and passes of polish together.
-    tol : float
-        Squared movement of all centers together that ends Lloyd's loop.
-    n_runs : int or None
-        Runs to make; None: as many as the budget of work allows.
-    n_jobs : int or None
-        Workers for independent searches, in joblib's sense; the answer does not depend on it.
-    verbose : int
-        1: a line per run on standard error.
-    callback : callable or None
-        Called with a `Progress` after each run; ends the search by returning True.
-    """
-
-    steps: Steps
-    start: Start
-    max_iter: int = 300
-    tol: float = 0.0
-    n_runs: int | None = None
+    steps: Steps  # The problem, the price of soft links, the budget and the threads.
+    start: Start  # Where the first runs begin.
+    max_iter: int = 300  # Most iterations of a run: those of Lloyd's loop and passes of polish together.
+    tol: float = 0.0  # Squared movement of all centers together that ends Lloyd's loop.
+    n_runs: int | None = None  # Runs to make; None: as many as the budget of work allows.
+    # Workers for independent searches, in joblib's sense; the answer does not depend on it.
     n_jobs: int | None = None
-    verbose: int = 0
+    verbose: int = 0  # 1: a line per run on standard error.
+    # Called with a `Progress` after each run; ends the search by returning True.
     callback: Callable[[Progress], Any] | None = None
 
     def best(self, seeds: list[int]) -> Clustering:

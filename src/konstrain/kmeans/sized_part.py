@@ -20,24 +20,12 @@ Sums = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class SizedPart:
-    """A problem in which sizes alone couple the blocks, all of which count the same.
+    """A problem in which sizes alone couple the blocks, all of which count the same."""
 
-    Parameters
-    ----------
-    problem : Problem
-        Blocks and bounds.
-    violation_cost : float or None
-        Cost of breaking a soft link of confidence 1, by which no two blocks are linked.
-    unit : float
-        Demand of each block.
-    bounds : pair of ndarrays of int64, shape (n_clusters,)
-        Fewest and most blocks of each cluster.
-    """
-
-    problem: Problem
-    violation_cost: float | None
-    unit: float
-    bounds: tuple[NDArray[np.int64], NDArray[np.int64]]
+    problem: Problem  # Blocks and bounds.
+    violation_cost: float | None  # Cost of breaking a soft link of confidence 1, by which no two blocks are linked.
+    unit: float  # Demand of each block.
+    bounds: tuple[NDArray[np.int64], NDArray[np.int64]]  # (n_clusters,): fewest and most blocks of each cluster.
 
     @classmethod
     def of(cls, problem: Problem, violation_cost: float | None) -> "SizedPart | None":

@@ -25,20 +25,13 @@ ROUNDS: Final = 5
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where runs begin.
+    """Where runs begin."""
 
-    Parameters
-    ----------
-    X : array or CSR of shape (n_samples, n_features)
-        The rows, for rules that need them.
-    rule : {"k-means++", "random"}, callable or ndarray of float64, shape (n_clusters, n_features)
-        How centers are drawn, by name or as ``callable(X, n_clusters, random_state=...)``, or the centers themselves.
-    n_trials : int or None
-        Draws per step of k-means++; None: as scikit-learn, and for many clusters from what k-means|| has drawn.
-    """
-
-    X: Any
+    X: Any  # (n_samples, n_features): the rows, for rules that need them.
+    # (n_clusters, n_features): how centers are drawn, by name or as ``callable(X, n_clusters, random_state=...)``, or
+    # the centers themselves.
     rule: str | Callable[..., NDArray[np.float64]] | NDArray[np.float64]
+    # Draws per step of k-means++; None: as scikit-learn, and for many clusters from what k-means|| has drawn.
     n_trials: int | None = None
 
     @property

@@ -24,25 +24,14 @@ class Steps:
 
     A method of a paper is a subclass that overrides what the paper changes of `costs`, `assign` or `centers_of`;
     the order in which steps are taken, and when to end, is the loop's part (`loop.py`).
-
-    Parameters
-    ----------
-    problem : Problem
-        Blocks, links and bounds.
-    violation_cost : float or None
-        What breaking a soft link of confidence 1 costs; None when there are no soft links.
-    budget : Budget
-        Time and work of all steps together.
-    n_threads : int
-        Threads of the distance kernels; the result does not depend on it.
-    step_work : float or None
-        Work for the proof of one assignment; None: every assignment is proved, if there is time.
     """
 
-    problem: Problem
+    problem: Problem  # Blocks, links and bounds.
+    # What breaking a soft link of confidence 1 costs; None when there are no soft links.
     violation_cost: float | None = None
-    budget: Budget = UNLIMITED
-    n_threads: int = 1
+    budget: Budget = UNLIMITED  # Time and work of all steps together.
+    n_threads: int = 1  # Threads of the distance kernels; the result does not depend on it.
+    # Work for the proof of one assignment; None: every assignment is proved, if there is time.
     step_work: float | None = None
     _known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = field(default=None, init=False, repr=False)
     _sums: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None = field(

@@ -36,21 +36,13 @@ PARAMS = LinkMetricParams()
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Rows, with each feature on one scale, and the links between them.
+    """Rows, with each feature on one scale, and the links between them."""
 
-    Parameters
-    ----------
-    rows : ndarray of float64, shape (n_samples, n_features)
-        The rows.
-    must, cannot : Links
-        Links with their confidences.
-    labels : ndarray of shape (n_samples,), optional
-        A clustering; how rows vary within its clusters is what is expected where links say nothing.
-    """
-
-    rows: NDArray[np.float64]
+    rows: NDArray[np.float64]  # (n_samples, n_features): the rows.
+    # `must` and `cannot`: links with their confidences.
     must: Links
     cannot: Links
+    # (n_samples,): a clustering; how rows vary within its clusters is what is expected where links say nothing.
     labels: NDArray[Any] | None = None
 
     @cached_property

@@ -65,22 +65,14 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """All answers so far, and how far they are believed.
+    """All answers so far, and how far they are believed."""
 
-    Parameters
-    ----------
-    n_samples : int
-        Number of rows.
-    must, cannot : Links
-        What was said; links given with a confidence of their own are no answers and stay what they are.
-    noise : float
-        Share of answers expected to be wrong.
-    """
-
-    n_samples: int
+    n_samples: int  # Number of rows.
+    # `must` and `cannot`: what was said; links given with a confidence of their own are no answers and stay what they
+    # are.
     must: Links
     cannot: Links
-    noise: float
+    noise: float  # Share of answers expected to be wrong.
 
     @classmethod
     def read(cls, n_samples: int, must_link: Any, cannot_link: Any, noise: float) -> "Answers":

@@ -26,20 +26,13 @@ Labels = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class DualParams:
-    """When transport gives the duals.
+    """When transport gives the duals."""
 
-    Parameters
-    ----------
-    counted_share : float
-        Least share of the blocks without links that transport can place; larger: Newton steps more often.
-    first_costs : int
-        Most costs in the transport that gives first duals, of a sample; larger: better ones, and more memory.
-    units_per_block : float
-        Most units that whole demands are cut into; larger: better first duals, more rows in the transport.
-    """
-
+    # Least share of the blocks without links that transport can place; larger: Newton steps more often.
     counted_share: float = 0.5
+    # Most costs in the transport that gives first duals, of a sample; larger: better ones, and more memory.
     first_costs: int = 1_000_000
+    # Most units that whole demands are cut into; larger: better first duals, more rows in the transport.
     units_per_block: float = 4.0
 
 
@@ -61,18 +54,10 @@ class Placed:
 
 @dataclass(frozen=True, eq=False)
 class FreeBlocks:
-    """Blocks without links, which are placed at once for given sums of all others.
+    """Blocks without links, which are placed at once for given sums of all others."""
 
-    Parameters
-    ----------
-    problem : AssignmentProblem
-        Costs and links.
-    rules : Rules
-        All rules, with bounds as sums are compared with them.
-    """
-
-    problem: AssignmentProblem
-    rules: Rules
+    problem: AssignmentProblem  # Costs and links.
+    rules: Rules  # All rules, with bounds as sums are compared with them.
 
     @cached_property
     def is_counted(self) -> NDArray[np.bool_] | None:

@@ -29,20 +29,13 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class ReducedParams:
-    """What the reduced problems hold.
+    """What the reduced problems hold."""
 
-    Parameters
-    ----------
-    first_choices : int
-        Choices of least reduced cost in the first one; larger: better labels from it, and a longer run of HiGHS.
-    growth : int
-        Factor by which it grows while no labels are known; larger: fewer and longer runs.
-    least_blocks, most_open : int, float
-        Steps of the duals leave out fixed blocks of larger problems, if no more than this share is open.
-    """
-
+    # Choices of least reduced cost in the first one; larger: better labels from it, and a longer run of HiGHS.
     first_choices: int = 200
-    growth: int = 8
+    growth: int = 8  # Factor by which it grows while no labels are known; larger: fewer and longer runs.
+    # `least_blocks` and `most_open`: steps of the duals leave out fixed blocks of larger problems, if no more than
+    # this share is open.
     least_blocks: int = 1000
     most_open: float = 0.5
 
@@ -215,24 +208,12 @@ class ReducedProblem:
 
 @dataclass(frozen=True, eq=False)
 class OpenBlocks:
-    """The blocks of a large problem that better labels may move, as a problem of its own.
+    """The blocks of a large problem that better labels may move, as a problem of its own."""
 
-    Parameters
-    ----------
-    problem : AssignmentProblem
-        The open blocks, within the rules that the fixed ones leave them.
-    blocks : ndarray of int64
-        Which blocks these are.
-    labels : ndarray of int32, shape (n_blocks of the whole,)
-        The labels known; no better ones have a fixed block elsewhere.
-    fixed_cost : float
-        What the fixed blocks cost.
-    """
-
-    problem: AssignmentProblem
-    blocks: NDArray[np.intp]
-    labels: Labels
-    fixed_cost: float
+    problem: AssignmentProblem  # The open blocks, within the rules that the fixed ones leave them.
+    blocks: NDArray[np.intp]  # Which blocks these are.
+    labels: Labels  # (n_blocks of the whole,): the labels known; no better ones have a fixed block elsewhere.
+    fixed_cost: float  # What the fixed blocks cost.
 
     @classmethod
     def of(cls, search: PricedSearch) -> Self | None:

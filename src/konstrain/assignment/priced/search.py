@@ -32,31 +32,17 @@ Labels = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class PricedParams:
-    """Effort of the search for duals and labels.
+    """Effort of the search for duals and labels."""
 
-    Parameters
-    ----------
-    rounds : int
-        Most rounds between free and tied blocks; larger: a better bound where these hardly agree.
-    steps : int
-        Most of Polyak's steps; larger: a better bound, slower.
-    patience : int
-        Failures that halve the step length; larger: longer steps for longer.
-    window, stall : int, float
-        Labels are repaired after a window of steps, and steps end where it closed less than this share of the gap;
-        larger window: fewer labels are tried, larger share: steps end earlier.
-    aim : float
-        Share above the bound that a step aims at while no labels are known; larger: longer steps.
-    far_off : float
-        Relative gap above which warm duals give way to first ones, and labels are worth more steps; larger: fewer.
-    """
-
-    rounds: int = 10
-    steps: int = 60
-    patience: int = 4
+    rounds: int = 10  # Most rounds between free and tied blocks; larger: a better bound where these hardly agree.
+    steps: int = 60  # Most of Polyak's steps; larger: a better bound, slower.
+    patience: int = 4  # Failures that halve the step length; larger: longer steps for longer.
+    # `window` and `stall`: labels are repaired after a window of steps, and steps end where it closed less than this
+    # share of the gap; larger window: fewer labels are tried, larger share: steps end earlier.
     window: int = 10
     stall: float = 0.1
-    aim: float = 0.01
+    aim: float = 0.01  # Share above the bound that a step aims at while no labels are known; larger: longer steps.
+    # Relative gap above which warm duals give way to first ones, and labels are worth more steps; larger: fewer.
     far_off: float = 1e-3
 
 

@@ -222,26 +222,16 @@ def alternative_to(labels: Any, limit: float) -> AllOf:
 
 @dataclass(frozen=True, eq=False)
 class ClusterRules:
-    """Cluster constraints in terms of blocks: sums and pairs that the pricer evaluates, and others that it calls.
+    """Cluster constraints in terms of blocks: sums and pairs that the pricer evaluates, and others that it calls."""
 
-    Parameters
-    ----------
-    amounts, amount_limits : ndarray of float64, shapes (n, n_blocks) and (n,)
-        Sums that must not be exceeded.
-    counts, count_limits : ndarray of float64, shapes (n * n_blocks, n_blocks) and (n,)
-        Marked pairs of rows between blocks, one symmetric matrix below the other.
-    others : tuple of ClusterConstraint
-        Constraints that are evaluated by their own method `allows`.
-    problem : Problem
-        The blocks.
-    """
-
+    # `amounts` and `amount_limits`: sums that must not be exceeded.
     amounts: NDArray[np.float64]
     amount_limits: NDArray[np.float64]
+    # `counts` and `count_limits`: marked pairs of rows between blocks, one symmetric matrix below the other.
     counts: NDArray[np.float64]
     count_limits: NDArray[np.float64]
-    others: tuple[ClusterConstraint, ...]
-    problem: Problem
+    others: tuple[ClusterConstraint, ...]  # Constraints that are evaluated by their own method `allows`.
+    problem: Problem  # The blocks.
 
     @classmethod
     def of(cls, problem: Problem, constraints: Sequence[ClusterConstraint]) -> "ClusterRules":

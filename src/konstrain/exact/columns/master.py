@@ -52,27 +52,13 @@ class ColumnPool:
 
 @dataclass(frozen=True, eq=False)
 class MasterSolution:
-    """Optimum of the restricted master: value, duals, value of each column.
+    """Optimum of the restricted master: value, duals, value of each column."""
 
-    Parameters
-    ----------
-    value : float
-        Least cost of a fractional cover, or least missing cover in the feasibility master.
-    duals : ndarray of float64, shape (n_blocks,)
-        lambda, clipped to be non-negative.
-    sigma : float
-        Dual of the number of clusters, non-negative.
-    use : ndarray of float64
-        Value of each column of the pool.
-    rest : float
-        Value of the artificial columns: of the incumbent, or of missing cover.
-    """
-
-    value: float
-    duals: NDArray[np.float64]
-    sigma: float
-    use: NDArray[np.float64]
-    rest: float
+    value: float  # Least cost of a fractional cover, or least missing cover in the feasibility master.
+    duals: NDArray[np.float64]  # (n_blocks,): lambda, clipped to be non-negative.
+    sigma: float  # Dual of the number of clusters, non-negative.
+    use: NDArray[np.float64]  # Value of each column of the pool.
+    rest: float  # Value of the artificial columns: of the incumbent, or of missing cover.
 
     def between(self, other: "MasterSolution", share: float) -> "MasterSolution":
         """Return this solution with its duals moved towards those of another optimum."""

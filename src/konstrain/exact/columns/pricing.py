@@ -46,24 +46,12 @@ PARAMS = ColumnParams()
 
 @dataclass(frozen=True, eq=False)
 class ExactPrice:
-    """Result of the exact pricer: columns, best last, and a proved lower bound on min(0, min g).
+    """Result of the exact pricer: columns, best last, and a proved lower bound on min(0, min g)."""
 
-    Parameters
-    ----------
-    columns : list of tuple of int
-        Clusters below the cutoff; empty when there are none or a limit came first.
-    bound : float
-        No cluster has a g below this; at most the cutoff.
-    finished : bool
-        Whether the search ended by itself: then no columns means there are none.
-    n_nodes : int
-        Number of nodes, each a set of blocks.
-    """
-
-    columns: list[Column]
-    bound: float
-    finished: bool
-    n_nodes: int
+    columns: list[Column]  # Clusters below the cutoff; empty when there are none or a limit came first.
+    bound: float  # No cluster has a g below this; at most the cutoff.
+    finished: bool  # Whether the search ended by itself: then no columns means there are none.
+    n_nodes: int  # Number of nodes, each a set of blocks.
 
 
 class Pricer:

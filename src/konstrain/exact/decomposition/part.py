@@ -35,59 +35,29 @@ class _Best(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PartResult:
-    """Bound of one part.
+    """Bound of one part."""
 
-    Parameters
-    ----------
-    lower_bound : float
-        No clustering of the part costs less.
-    upper_bound : float
-        Cost of the best clustering of the part that was found.
-    is_finished : bool
-        Whether the bound ended by itself and not at a time limit.
-    work : float
-        Iterations times the cube of the number of blocks, the same on every machine.
-    seconds, elapsed : float
-        Processor time, and time on the clock, to which time limits refer.
-    centers : ndarray of shape (n_clusters, n_features) or None
-        Centers of a clustering of the part with a lower cost than the given one.
-    """
-
-    lower_bound: float
-    upper_bound: float
-    is_finished: bool
-    work: float
+    lower_bound: float  # No clustering of the part costs less.
+    upper_bound: float  # Cost of the best clustering of the part that was found.
+    is_finished: bool  # Whether the bound ended by itself and not at a time limit.
+    work: float  # Iterations times the cube of the number of blocks, the same on every machine.
+    # `seconds` and `elapsed`: processor time, and time on the clock, to which time limits refer.
     seconds: float
+    # (n_clusters, n_features): centers of a clustering of the part with a lower cost than the given one.
     centers: NDArray[np.float64] | None = None
     elapsed: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class PartTask:
-    """Bound of one part, to be computed.
+    """Bound of one part, to be computed."""
 
-    Parameters
-    ----------
-    problem : Problem
-        The blocks of the part as rows.
-    centers : ndarray of shape (n_clusters, n_features)
-        Centers of the clustering of the whole.
-    cost : float
-        Cost of that clustering in the part.
-    gap : float
-        Relative gap to the best clustering of the part at which the bound ends.
-    seconds : float or None
-        Time limit of the part.
-    until : float or None
-        Latest end, as `time.time` counts: the part may have to wait for a free worker.
-    """
-
-    problem: Problem
-    centers: NDArray[np.float64]
-    cost: float
-    gap: float
-    seconds: float | None = None
-    until: float | None = None
+    problem: Problem  # The blocks of the part as rows.
+    centers: NDArray[np.float64]  # (n_clusters, n_features): centers of the clustering of the whole.
+    cost: float  # Cost of that clustering in the part.
+    gap: float  # Relative gap to the best clustering of the part at which the bound ends.
+    seconds: float | None = None  # Time limit of the part.
+    until: float | None = None  # Latest end, as `time.time` counts: the part may have to wait for a free worker.
 
     @cached_property
     def key(self) -> str:

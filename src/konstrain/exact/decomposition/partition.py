@@ -44,17 +44,6 @@ PARAMS = PartitionParams()
 class Partition:
     """Partition of the blocks of a problem.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem of the whole.
-    labels : ndarray of int32, shape (n_blocks,)
-        The clustering that every part resembles.
-    part_of : ndarray of int32, shape (n_blocks,)
-        Part of each block.
-    n_parts : int
-        Number of parts.
-
     Examples
     --------
     >>> problem = Problem.build([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]], 2)
@@ -63,10 +52,10 @@ class Partition:
     [[0, 1], [0, 1], [0, 1]]
     """
 
-    problem: Problem
-    labels: NDArray[np.int32]
-    part_of: NDArray[np.int32]
-    n_parts: int
+    problem: Problem  # The problem of the whole.
+    labels: NDArray[np.int32]  # (n_blocks,): the clustering that every part resembles.
+    part_of: NDArray[np.int32]  # (n_blocks,): part of each block.
+    n_parts: int  # Number of parts.
 
     @classmethod
     def stratified(

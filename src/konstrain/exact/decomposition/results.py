@@ -26,15 +26,6 @@ class Estimate(NamedTuple):
 class BoundSum:
     """Bounds of the parts of one partition, done and not done.
 
-    Parameters
-    ----------
-    costs : ndarray of shape (n_parts,)
-        Cost of the given clustering in each part.
-    floors : ndarray of shape (n_parts,)
-        Bound of each part until it is done.
-    results : dict of int to PartResult
-        Results of the parts that are done.
-
     Examples
     --------
     >>> sums = BoundSum(np.array([10.0, 12.0, 11.0]), np.zeros(3))
@@ -50,9 +41,9 @@ class BoundSum:
     (21.9, 29.7)
     """
 
-    costs: NDArray[np.float64]
-    floors: NDArray[np.float64]
-    results: dict[int, PartResult] = field(default_factory=dict)
+    costs: NDArray[np.float64]  # (n_parts,): cost of the given clustering in each part.
+    floors: NDArray[np.float64]  # (n_parts,): bound of each part until it is done.
+    results: dict[int, PartResult] = field(default_factory=dict)  # Results of the parts that are done.
 
     def __post_init__(self) -> None:
         # Arrays, because they are summed after each of thousands of parts.

@@ -65,27 +65,15 @@ class FurtherCuts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Cuts of one node as rows of unit norm, and the multiplier of each.
+    """Cuts of one node as rows of unit norm, and the multiplier of each."""
 
-    Parameters
-    ----------
-    stars : ndarray of int32, shape (n_cuts, 6)
-        Center and members of each star; -1 fills up.
-    parts : Parts or Cliques
-        The part cuts, or those of cliques; their rows come after those of the stars.
-    rows : tuple of ndarray
-        ``start, position, coefficient, diagonals, limit`` for the kernels; see sdp_cuts.h.
-    norm : ndarray of shape (n_cuts,)
-        Norm of each row before scaling. ``mu / norm`` belongs to the cut in units of Z and survives a merge.
-    mu : ndarray of shape (n_cuts,)
-        Multipliers, changed in place by the projection.
-    """
-
-    stars: NDArray[np.int32]
-    parts: FurtherCuts
+    stars: NDArray[np.int32]  # (n_cuts, 6): center and members of each star; -1 fills up.
+    parts: FurtherCuts  # The part cuts, or those of cliques; their rows come after those of the stars.
+    # ``start, position, coefficient, diagonals, limit`` for the kernels; see sdp_cuts.h.
     rows: tuple[Any, Any, Any, Any, Any]
+    # (n_cuts,): norm of each row before scaling. ``mu / norm`` belongs to the cut in units of Z and survives a merge.
     norm: NDArray[np.float64]
-    mu: NDArray[np.float64]
+    mu: NDArray[np.float64]  # (n_cuts,): multipliers, changed in place by the projection.
 
     @classmethod
     def make(cls, model: SdpModel, stars: NDArray[np.int32], parts: FurtherCuts, prices: NDArray[np.float64]) -> Self:

@@ -24,36 +24,21 @@ class SdpModel:
     A clustering is the matrix Y = D Z D with Z_ij = 1 / (weight of the cluster) for blocks that share one, else 0,
     and D = diag(sqrt(weight)). Then Y u = u for u = sqrt(weight / sum of weights), Y has k eigenvalues 1 and the
     rest 0, Y >= 0, and Y is 0 on conflicts.
-
-    Parameters
-    ----------
-    n_clusters : int
-        Number of clusters, k.
-    weight : ndarray of shape (n_blocks,)
-        Positive weights.
-    cost : ndarray of shape (n_blocks, n_blocks)
-        Minus the Gram matrix of sqrt(weight) * (mean - center of all), scaled to spectral norm 1.
-    total, scale : float
-        What turns <cost, Y> into weighted squared distances of all rows to their centers; `total` is lowered by
-        `guard`.
-    is_conflict : ndarray of bool, shape (n_blocks, n_blocks)
-        Whether two blocks may not share a cluster.
-    block_of : ndarray of int32
-        Block here of each block of the problem the model was made from; -1 for blocks without weight.
-    sizes : tuple of (float, float)
-        Least and most weight of each cluster, ascending; empty where no bounds are known.
-    guard : float
-        What rounding in the means and in the cost matrix may have added to the cost of any clustering.
     """
 
-    n_clusters: int
-    weight: NDArray[np.float64]
+    n_clusters: int  # Number of clusters, k.
+    weight: NDArray[np.float64]  # (n_blocks,): positive weights.
+    # (n_blocks, n_blocks): minus the Gram matrix of sqrt(weight) * (mean - center of all), scaled to spectral norm 1.
     cost: NDArray[np.float64]
+    # `total` and `scale`: what turns <cost, Y> into weighted squared distances of all rows to their centers; `total`
+    # is lowered by `guard`.
     total: float
     scale: float
-    is_conflict: NDArray[np.bool_]
+    is_conflict: NDArray[np.bool_]  # (n_blocks, n_blocks): whether two blocks may not share a cluster.
+    # Block here of each block of the problem the model was made from; -1 for blocks without weight.
     block_of: NDArray[np.int32]
-    sizes: SizeBounds = ()
+    sizes: SizeBounds = ()  # Least and most weight of each cluster, ascending; empty where no bounds are known.
+    # What rounding in the means and in the cost matrix may have added to the cost of any clustering.
     guard: float = 0.0
 
     @classmethod

@@ -184,21 +184,11 @@ class PartRows:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Part cuts.
+    """Part cuts."""
 
-    Parameters
-    ----------
-    share : ndarray of shape (n_parts, n_blocks)
-        Share of each block that is in the part.
-    charge : ndarray of shape (n_parts,)
-        What a cluster is charged.
-    limit : ndarray of shape (n_parts,)
-        Most that the sum of f_i f_j w_i w_j Z_ij, less charges, can be.
-    """
-
-    share: NDArray[np.float64]
-    charge: NDArray[np.float64]
-    limit: NDArray[np.float64]
+    share: NDArray[np.float64]  # (n_parts, n_blocks): share of each block that is in the part.
+    charge: NDArray[np.float64]  # (n_parts,): what a cluster is charged.
+    limit: NDArray[np.float64]  # (n_parts,): most that the sum of f_i f_j w_i w_j Z_ij, less charges, can be.
 
     @classmethod
     def none(cls, model: SdpModel) -> "Parts":
@@ -382,20 +372,11 @@ class Cliques:
 
     for any rows Q, since a cluster with t of them adds t - t (t - 1) / 2 <= 1. In the matrix of this size, y_i is
     s Y_ii / w_i and x_ij is s Y_ij / sqrt(w_i w_j).
-
-    Parameters
-    ----------
-    size : float
-        Size of the clusters.
-    count : int
-        How many there are.
-    is_in : ndarray of bool, shape (n_cuts, n_blocks)
-        Blocks of each clique.
     """
 
-    size: float
-    count: int
-    is_in: NDArray[np.bool_]
+    size: float  # Size of the clusters.
+    count: int  # How many there are.
+    is_in: NDArray[np.bool_]  # (n_cuts, n_blocks): blocks of each clique.
 
     @classmethod
     def none(cls, model: SdpModel, size: float, count: int) -> "Cliques":
