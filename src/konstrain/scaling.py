@@ -1,9 +1,13 @@
 """Features on one scale, without a second copy of the rows."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+# Cells of columns that are scaled or averaged at once. Larger: fewer calls for wide tables, more memory.
+CELLS = 1 << 18
 
 
 def standardized(X: NDArray[Any]) -> NDArray[Any]:
@@ -14,27 +18,49 @@ def standardized(X: NDArray[Any]) -> NDArray[Any]:
     >>> standardized(np.array([[0.0, 7.0], [2.0, 7.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
     """
-    for column in X.T:
-        unit, mean, spread = scale_of(column)
-        column /= unit
-        column -= mean
-        column /= spread
+    for places, columns in column_blocks(X):
+        unit, mean, spread = (part[:, None] for part in scales_of(columns))
+        columns /= unit
+        columns -= mean
+        columns /= spread
+        X[:, places] = columns.T
     return X
 
 
-def scale_of(column: NDArray[Any]) -> tuple[float, float, float]:
-    """Return unit, mean and spread: values over the unit, less the mean, over the spread have mean 0 and variance 1.
+def column_blocks(
+    X: NDArray[Any], places: Sequence[int] | None = None
+) -> Iterator[tuple[Sequence[int], NDArray[Any]]]:
+    """Yield columns of `X`, each as a row of a new array, as many at once as make up `CELLS` cells.
 
     Examples
     --------
-    >>> scale_of(np.array([0.0, 2.0])), scale_of(np.array([7.0, 7.0]))
-    ((2.0, 0.5, 0.5), (7.0, 1.0, 1.0))
+    >>> [(places, columns.tolist()) for places, columns in column_blocks(np.array([[0.0, 7.0], [2.0, 8.0]]))]
+    [(range(0, 2), [[0.0, 2.0], [7.0, 8.0]])]
+    """
+    places = range(X.shape[1]) if places is None else places
+    at_once = CELLS // max(1, len(X)) + 1
+    for begin in range(0, len(places), at_once):
+        some = places[begin : begin + at_once]
+        yield some, np.ascontiguousarray(np.take(X, some, axis=1).T)
+
+
+def scales_of(columns: NDArray[Any]) -> NDArray[Any]:
+    """Return units, means and spreads of `columns`, one row each.
+
+    Values over the unit, less the mean, over the spread have mean 0 and variance 1.
+
+    Examples
+    --------
+    >>> scales_of(np.array([[0.0, 2.0], [7.0, 7.0]])).tolist()
+    [[2.0, 7.0], [0.5, 1.0], [0.5, 1.0]]
     """
     # Squares of what is very large or very small would be infinite or 0.
-    unit = float(np.abs(column).max()) or 1.0
-    if column.min() == column.max():
-        # Its mean is rounded: the deviations from it would be made of that alone.
-        return unit, float(column[0] / unit), 1.0
-    scaled = column / unit
-    mean = scaled.mean()
-    return unit, float(mean), float((scaled - mean).std())
+    unit = np.abs(columns).max(axis=1)
+    unit[unit == 0] = 1
+    scaled = columns / unit[:, None]
+    mean = scaled.mean(axis=1)
+    spread = (scaled - mean[:, None]).std(axis=1)
+    # The mean of a constant is rounded: the deviations from it would be made of that alone.
+    constant = columns.min(axis=1) == columns.max(axis=1)
+    mean[constant], spread[constant] = scaled[constant, 0], 1
+    return np.array([unit, mean, spread])

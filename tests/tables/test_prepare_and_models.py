@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import sys
 
 import joblib
 import numpy as np
@@ -14,9 +15,9 @@ from konstrain.metrics import mean_silhouette
 from konstrain.tables import Columns, plan_columns, prepare
 from konstrain.tables.columns import Missing, complete_rows
 from konstrain.tables.models import SavedModel, load_model, save_model
-from konstrain.tables.plan import plan_places
+from konstrain.tables.plan import ColumnPlan, Kind, TablePlan, plan_places
 from konstrain.tables.prepare import fitted_transformer
-from konstrain.tables.profile import profile_clusters, profile_lines
+from konstrain.tables.profile import center_text, profile_clusters, profile_lines
 from konstrain.tables.transformers import RADIUS, Days, Kilometres, OneScale
 
 
@@ -309,3 +310,37 @@ def test_places_too_far_apart_for_a_flat_map_are_told():
     assert "distances in kilometres" in told[0]
     assert "up to 2,458 km" in told[1]
     assert "too long" in told[1]
+
+
+def test_a_column_that_a_cluster_has_no_value_in_is_unknown_there():
+    texts = {
+        "day": np.array(["2024-01-01", "2024-01-03", None, None], dtype=object),
+        "plan": np.array(["gold", "gold", None, None], dtype=object),
+    }
+    columns = Columns(np.array([[1.0, 5.0], [2.0, 5.0], [30.0, np.nan], [31.0, np.nan]]), ("a", "b"), texts)
+    kinds = {"a": Kind.NUMBER, "b": Kind.NUMBER, "day": Kind.DATE, "plan": Kind.CATEGORY}
+    plan = TablePlan(tuple(ColumnPlan(name, kind, "iso") for name, kind in kinds.items()), scaled=False)
+    first, second = profile_clusters(columns, plan, np.array([0, 0, 1, 1]), 2, np.zeros(4))
+    assert [center_text(trait) for trait in first.center] == ["1.5", "5", "2024-01-02", "gold 100%"]
+    assert [center_text(trait) for trait in second.center] == ["30.5", "unknown", "unknown", "unknown"]
+    assert [trait.column for trait in second.traits] == ["a"]
+
+
+def test_work_per_column_is_a_few_calls():
+    columns = Columns(np.random.default_rng(0).normal(size=(5, 2_000)), tuple(f"c{i}" for i in range(2_000)), {})
+    calls = 0
+
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        plan = plan_columns(columns, standardize=True)
+        complete_rows("table", columns, plan.names, {}, Missing.ERROR)
+        prepare(columns, plan)
+        profiles = profile_clusters(columns, plan, np.array([0, 0, 1, 1, 1]), 2, np.zeros(5))
+        [profile.to_dict() for profile in profiles]
+    finally:
+        sys.setprofile(None)
+    assert calls < 50 * 2_000

@@ -219,7 +219,8 @@ def warn_of_few_distinct_rows(X: Any, n_clusters: int) -> None:
     n_looked, n_distinct = n_clusters, 0
     while n_distinct < n_clusters:
         rows = X[:n_looked]
-        n_distinct = len(np.unique(rows.toarray() if hasattr(rows, "toarray") else rows, axis=0))
+        # By bytes: `np.unique` sorts rows of many features slowly. The sum makes -0 and 0 the same.
+        n_distinct = len({row.tobytes() for row in (rows.toarray() if hasattr(rows, "toarray") else rows) + 0.0})
         if n_looked >= X.shape[0]:
             break
         n_looked = min(4 * n_looked, X.shape[0])

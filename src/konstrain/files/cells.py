@@ -127,13 +127,14 @@ def find_convention(columns: Sequence[Sequence[str]]) -> tuple[Convention, str |
     Columns that are no numbers in any way do not count. Where two ways fit, as for 1,000, the way is `PLAIN`: the
     cell that both could read is then the one returned.
     """
-    filled = [[value for value in column if not is_missing(value)] for column in columns]
-    numeric = [column for column in filled if column and all(map(is_number_somehow, column))]
-    telling = next((value for column in numeric for value in column if not PLAIN.fits(value)), None)
+    # Columns are many at times, and most are plain: only the others are looked at closely.
+    plain, others = list[Sequence[str]](), list[Sequence[str]]()
+    for column in columns:
+        (plain if all(map(is_number, column)) else others).append(column)
+    filled = [[value for value in column if not is_missing(value)] for column in others]
+    numeric = [column for column in filled if all(map(is_number_somehow, column))]
+    telling = next((value for column in numeric for value in column if not is_number(value)), None)
     if telling is None:
         return PLAIN, None
-    fitting = [way for way in (COMMA, POINT) if all(way.fits(value) for column in numeric for value in column)]
-    if len(fitting) == 1:
-        shown = next(value for column in numeric for value in column if not PLAIN.fits(value))
-        return fitting[0], shown
-    return PLAIN, telling
+    fitting = [way for way in (COMMA, POINT) if all(way.fits(v) for column in (*plain, *numeric) for v in column)]
+    return (fitting[0] if len(fitting) == 1 else PLAIN), telling

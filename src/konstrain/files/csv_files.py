@@ -39,6 +39,8 @@ DELIMITERS = ",;\t"
 SAMPLED_ROWS, SAMPLED_CELLS = 100, 1_000_000
 # Polars takes some time and memory for each column, Python for each cell: with more columns the latter is quicker.
 MOST_COLUMNS = 2_000
+# Bytes that are no text, as Python reads them.
+_NO_TEXT = re.compile("[\udc80-\udcff]")
 
 _Read = tuple[NDArray[np.float64], Mapping[str, NDArray[np.float64]], Mapping[str, list[str | None]]]
 
@@ -135,7 +137,7 @@ class CsvLayout:
 
     def rows(self) -> Iterator[list[str]]:
         """Yield the cells of each row as they stand; raises at the first with too few or too many."""
-        return replace(self, na=frozenset())._sound_rows(())
+        return (fields for fields, _ in replace(self, na=frozenset())._sound_rows(()))
 
     def _read_by_line(self, choice: Choice, mixed: bool = False) -> _Read:
         """Read the file as Python does, and refuse the first line with a fault."""
@@ -144,8 +146,8 @@ class CsvLayout:
         cells = array("d")
         names: dict[str, list[str | None]] = {name: [] for name in choice.names}
         n_rows = 0
-        for fields in self._sound_rows(numeric, mixed):
-            cells.extend(self._number(fields[i]) for i in numeric)
+        for fields, numbers in self._sound_rows(numeric, mixed):
+            cells.extend(numbers)
             for name, values in names.items():
                 values.append(fields[place[name]])
             n_rows += 1
@@ -154,13 +156,18 @@ class CsvLayout:
         extra = {name: table[:, choice.numbers.index(name)].copy() for name in choice.numeric}
         return np.ascontiguousarray(table[:, : len(choice.features)]), extra, names
 
-    def _number(self, cell: str) -> float:
-        """The number of a sound cell; a missing one is NaN."""
-        number = self.convention.number(cell)
-        return math.nan if number is None else number
+    def _numbers(self, cells: Sequence[str]) -> list[float | None]:
+        """Return the numbers that cells hold, None where one holds none."""
+        if self.convention == PLAIN and "_" not in "".join(cells):
+            try:
+                # At once, for there may be very many.
+                return list(map(float, cells))
+            except ValueError:
+                pass
+        return list(map(self.convention.number, cells))
 
-    def _sound_rows(self, numeric: Sequence[int], mixed: bool = False) -> Iterator[list[str]]:
-        """Yield the fields of each row; raises at the first that has a fault.
+    def _sound_rows(self, numeric: Sequence[int], mixed: bool = False) -> Iterator[tuple[list[str], list[float]]]:
+        """Yield the fields of each row and its numbers, NaN where one is missing; raises at the first fault.
 
         Parameters
         ----------
@@ -173,33 +180,35 @@ class CsvLayout:
         for line, fields in _rows(self.path, self.delimiter):
             if row >= 0:
                 fields = _without(self.na, fields)
-                fault = self._fault_of(fields, numeric, mixed)
-                if fault:
-                    raise FileError(f"{self.path}, line {line} (row {row}){fault}")
-                yield fields
+                place = f"{self.path}, line {line} (row {row})"
+                if len(fields) != len(self.columns):
+                    n_fields = counted(len(fields), "field")
+                    raise FileError(f"{place} has {n_fields}, but there are {len(self.columns)} columns")
+                numbers = self._numbers([fields[i] for i in numeric])
+                for i, number in zip(numeric, numbers, strict=True) if None in numbers else ():
+                    if number is None and not (mixed and is_missing(fields[i])):
+                        name = self.columns[i]
+                        raise FileError(f"{place}, column {name!r}{_not_a_number(name, fields[i], mixed)}")
+                if not _is_unicode("".join(fields)):
+                    bad = next(i for i, value in enumerate(fields) if not _is_unicode(value))
+                    text = f"column {self.columns[bad]!r}: {shown(fields[bad])}"
+                    raise FileError(f"{place}, {text} is not UTF-8 text; {FROM_LATIN1}")
+                yield fields, [math.nan if number is None else number for number in numbers]
             row += 1
 
-    def _fault_of(self, fields: Sequence[str], numeric: Sequence[int], mixed: bool) -> str | None:
-        if len(fields) != len(self.columns):
-            return f" has {counted(len(fields), 'field')}, but there are {len(self.columns)} columns"
-        for i in numeric:
-            value = fields[i]
-            if not self.convention.fits(value) and not (mixed and is_missing(value)):
-                name = self.columns[i]
-                if not value.strip():
-                    return f", column {name!r} is empty; fill the cell in or remove the row"
-                advice = _advice_about_numbers(value)
-                if mixed and not advice:
-                    column = as_typed(name)
-                    advice = (
-                        f"; if it means that none is known: --na {as_typed(value.strip())}; if it is a category: "
-                        f"--categorical {column}; if the column does not count: --ignore {column}"
-                    )
-                return f", column {name!r}: {shown(value)} is not a number{advice}"
-        bad = next((i for i, value in enumerate(fields) if not _is_unicode(value)), None)
-        if bad is not None:
-            return f", column {self.columns[bad]!r}: {shown(fields[bad])} is not UTF-8 text; {FROM_LATIN1}"
-        return None
+
+def _not_a_number(name: str, value: str, mixed: bool) -> str:
+    """Say what is wrong with a cell that should hold a number."""
+    if not value.strip():
+        return " is empty; fill the cell in or remove the row"
+    advice = _advice_about_numbers(value)
+    if mixed and not advice:
+        column = as_typed(name)
+        advice = (
+            f"; if it means that none is known: --na {as_typed(value.strip())}; if it is a category: "
+            f"--categorical {column}; if the column does not count: --ignore {column}"
+        )
+    return f": {shown(value)} is not a number{advice}"
 
 
 def _without(na: frozenset[str], fields: list[str]) -> list[str]:
@@ -304,6 +313,8 @@ def _doubts_about_numbers(path: Source, convention: Convention, written: str | N
 
 def _is_text(values: Sequence[str], convention: Convention) -> bool:
     """Whether most cells that hold anything hold no number: one bad cell does not make a column of text."""
+    if convention == PLAIN and all(map(is_number, values)):
+        return False
     filled = [value for value in values if not is_missing(value)]
     return 2 * sum(not (convention.fits(value) or _has_commas(value)) for value in filled) > len(filled)
 
@@ -321,4 +332,4 @@ def _advice_about_numbers(value: str) -> str:
 
 
 def _is_unicode(value: str) -> bool:
-    return value.isascii() or not any("\udc80" <= character <= "\udcff" for character in value)
+    return value.isascii() or _NO_TEXT.search(value) is None

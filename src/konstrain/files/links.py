@@ -47,36 +47,33 @@ class FileLinks:
 
 @dataclass(frozen=True)
 class _Reading:
-    """One way to read what begins at a line: its fields, their delimiter, and over how many lines it runs."""
+    """One way to read what begins at a line: its fields, their delimiter, and over how many lines it runs.
 
-    fields: tuple[str, ...]
+    `kind` is what the first word says, as in ``ML i j``; `ends` are the names of the two rows, fewer where the line
+    is no link, and `rows` their numbers, None where there is no such row; `rest` is what follows the two.
+    """
+
+    fields: list[str]
     delimiter: str
     n_lines: int
+    kind: str | None
+    ends: list[str]
+    rest: list[str]
+    rows: list[int | None]
+
+    @classmethod
+    def of(cls, fields: list[str], delimiter: str, n_lines: int, rows: RowNames) -> "_Reading":
+        """Find rows and kind in the fields."""
+        kind = _KINDS.get(fields[0].upper()) if delimiter == BLANK and len(fields) > 2 else None
+        begin = 1 if kind else 0
+        ends = fields[begin : begin + 2]
+        numbers = [_number_of(name, rows) for name in ends]
+        return cls(fields, delimiter, n_lines, kind, ends, fields[begin + 2 :], numbers)
 
     @property
-    def kind(self) -> str | None:
-        """The kind that the first word says, as in ``ML i j``."""
-        is_said = self.delimiter == BLANK and len(self.fields) > 2
-        return _KINDS.get(self.fields[0].upper()) if is_said else None
-
-    @property
-    def ends(self) -> tuple[str, ...]:
-        """The names of the two rows; fewer or more where the line is no link."""
-        return self.fields[1:3] if self.kind else self.fields[:2]
-
-    @property
-    def rest(self) -> tuple[str, ...]:
-        """What follows the two rows."""
-        return self.fields[3:] if self.kind else self.fields[2:]
-
-    def rows_in(self, rows: RowNames) -> list[int | None]:
-        """The numbers of the two rows; None where there is no such row."""
-        return [_number_of(name, rows) for name in self.ends]
-
-    def is_link(self, rows: RowNames) -> bool:
+    def is_link(self) -> bool:
         """Whether this is two rows that are there, and perhaps one field more."""
-        found = self.rows_in(rows)
-        return len(found) == 2 and None not in found and len(self.rest) <= 1
+        return len(self.rows) == 2 and None not in self.rows and len(self.rest) <= 1
 
 
 @dataclass(frozen=True)
@@ -210,18 +207,19 @@ def _links(path: Path, rows: RowNames, kind: str | None, encoding: str | None, d
     # Not splitlines: names may hold line ends of other scripts.
     lines = list(io.StringIO(read_text(path, encoding), newline=""))
     hashes = frozenset(name[:2] for name in rows.ids or () if name.startswith("#"))
-    at, is_first = 0, True
+    file, at, is_first = str(path), 0, True
     while at < len(lines):
-        if not lines[at].strip() or _is_comment(f"{path}, line {at + 1}", lines[at], rows, hashes):
+        place = f"{file}, line {at + 1}"
+        if not lines[at].strip() or _is_comment(place, lines[at], rows, hashes):
             at += 1
             continue
-        reading = _reading(f"{path}, line {at + 1}", lines, at, rows)
+        reading = _reading(place, lines, at, rows)
         following = at + reading.n_lines
         # The rest of the file is looked through once, for its first line only.
         if is_first and _is_unknown_header(reading, rows) and any(line.strip() for line in lines[following:]):
-            doubts.append(f"{path}, line {at + 1} is read as a header, since it names no rows: {_shown(reading)}")
+            doubts.append(f"{place} is read as a header, since it names no rows: {_shown(reading)}")
         elif not (is_first and _is_header(path, reading, rows)):
-            yield _link(f"{path}, line {at + 1}", at + 1, reading, rows, kind)
+            yield _link(place, at + 1, reading, rows, kind)
         is_first = False
         at = following
 
@@ -233,7 +231,7 @@ def _is_comment(place: str, line: str, rows: RowNames, hashes: frozenset[str]) -
         return False
     if not hashes:
         return True
-    if any(reading.is_link(rows) for reading in _readings(place, [line], 0)):
+    if any(reading.is_link for reading in _readings(place, [line], 0, rows)):
         return False
     if line.strip() == "#" or (line[:2] in ("##", "# ") and line[:2] not in hashes):
         return True
@@ -244,13 +242,19 @@ def _is_comment(place: str, line: str, rows: RowNames, hashes: frozenset[str]) -
     )
 
 
-def _readings(place: str, lines: Sequence[str], at: int) -> list[_Reading]:
+def _readings(place: str, lines: Sequence[str], at: int, rows: RowNames) -> list[_Reading]:
     """All ways to read what begins at a line, by delimiter."""
-    found = []
+    found = list[_Reading]()
+    line = lines[at].strip(BLANK)
     # A quote that is open at the end of the line hides what separates fields behind it.
-    goes_on = lines[at].count('"') % 2 == 1
+    goes_on, is_quoted = line.count('"') % 2 == 1, '"' in line
     for delimiter in (*DELIMITERS, BLANK):
-        if delimiter != BLANK and delimiter not in lines[at] and not goes_on:
+        if delimiter not in line and not goes_on and (delimiter != BLANK or (found and not is_quoted)):
+            continue
+        if not is_quoted and len(line) <= csv.field_size_limit():
+            # The csv module splits such a line alike, and takes longer.
+            fields = [field for field in lines[at].rstrip("\r\n").split(delimiter) if field or delimiter != BLANK]
+            found.append(_Reading.of(fields, delimiter, 1, rows))
             continue
         # Blanks may be many in a row, and the line may begin with some.
         text = (lines[i].lstrip(BLANK) if delimiter == BLANK and i == at else lines[i] for i in range(at, len(lines)))
@@ -259,15 +263,15 @@ def _readings(place: str, lines: Sequence[str], at: int) -> list[_Reading]:
             fields = [field for field in next(reader) if field or delimiter != BLANK]
         except csv.Error:
             raise FileError(f"{place} has a field of more than {csv.field_size_limit():,} characters") from None
-        found.append(_Reading(tuple(fields), delimiter, reader.line_num))
+        found.append(_Reading.of(fields, delimiter, reader.line_num, rows))
     return found
 
 
 def _reading(place: str, lines: Sequence[str], at: int, rows: RowNames) -> _Reading:
     """The one way to read what begins at a line; the likeliest when none is a link."""
-    ways = _readings(place, lines, at)
-    links = [way for way in ways if way.is_link(rows)]
-    if len({(*way.rows_in(rows), way.kind, way.rest) for way in links}) > 1:
+    ways = _readings(place, lines, at, rows)
+    links = [way for way in ways if way.is_link]
+    if any((way.rows, way.kind, way.rest) != (links[0].rows, links[0].kind, links[0].rest) for way in links[1:]):
         raise FileError(
             f"{place} can be read in several ways, since names of rows hold delimiters; put names into quotes"
         )
@@ -288,7 +292,7 @@ def _is_header(path: Path, reading: _Reading, rows: RowNames) -> bool:
     is_known = tuple(words[:2]) in _HEADERS
     if len(words) == 3:
         # The third word alone makes a header, unless the first two are rows and not the usual words for them.
-        return words[2] in _THIRD and (is_known or not reading.is_link(rows))
+        return words[2] in _THIRD and (is_known or not reading.is_link)
     is_header = is_known and len(words) == 2
     if is_header and {*words} & {name.lower() for name in rows.ids or ()}:
         raise FileError(
@@ -305,7 +309,7 @@ def _is_unknown_header(reading: _Reading, rows: RowNames) -> bool:
         return False
     third_is_value = len(words) == 3 and (is_number(words[2]) or words[2].lower() in _ANSWERS)
     are_names = all(word and not is_number(word) for word in words[:2])
-    if not are_names or third_is_value or set(reading.rows_in(rows)) != {None}:
+    if not are_names or third_is_value or set(reading.rows) != {None}:
         return False
     # A name that is a row's but for capitals is a slip, not a title.
     return not {word.lower() for word in words[:2]} & {name.lower() for name in rows.ids or ()}
@@ -320,7 +324,7 @@ def _link(place: str, line: int, reading: _Reading, rows: RowNames, kind: str | 
         count = counted(len(reading.fields), "field")
         raise FileError(f"{place} has {count}; a link is two rows and perhaps a confidence or an answer")
     numbers = []
-    for name, row in zip(reading.ends, reading.rows_in(rows), strict=True):
+    for name, row in zip(reading.ends, reading.rows, strict=True):
         if row is None:
             raise FileError(f"{place}: there is no row {shown(name)}; {rows}{_advice(line, reading.ends, rows)}")
         numbers.append(row)

@@ -1,6 +1,6 @@
 """The columns of a table to cluster by, as they stand in the file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from konstrain._messages import counted
 from konstrain.exceptions import FileError
 from konstrain.files.choice import listed
+from konstrain.scaling import column_blocks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,6 +66,21 @@ class Columns:
         gaps: NDArray[np.bool_] = np.isnan(self.number(name))
         return gaps
 
+    def n_missing(self, name: str) -> int:
+        """Number of rows that have no value in a column."""
+        return int(self.missing(name).sum()) if name in self.texts else int(self._gaps[self._places[name]])
+
+    @cached_property
+    def _gaps(self) -> NDArray[np.intp]:
+        """Number of missing values of each column of numbers: there may be many columns."""
+        counts: NDArray[np.intp] = np.isnan(self.X).sum(axis=0)
+        return counts
+
+    def blocks(self, names: Sequence[str]) -> Iterator[tuple[Sequence[str], NDArray[np.float64]]]:
+        """Yield columns of numbers by name, each as a row of an array, some at a time."""
+        for places, values in column_blocks(self.X, [self._places[name] for name in names]):
+            yield [self.numbers[place] for place in places], values.astype(np.float64, copy=False)
+
     def rows(self, kept: NDArray[np.bool_]) -> "Columns":
         """Only some of the rows."""
         texts = {name: values[kept] for name, values in self.texts.items()}
@@ -110,8 +126,7 @@ def complete_rows(
     missing : Missing
         What to do.
     """
-    gaps = {name: columns.missing(name) for name in names}
-    gaps = {name: rows for name, rows in gaps.items() if rows.any()}
+    gaps = {name: columns.missing(name) for name in names if columns.n_missing(name)}
     if gaps and missing == Missing.ERROR:
         raise FileError(_words(source, gaps, len(columns)))
     needed = {name: np.isnan(values) for name, values in beside.items()}
@@ -131,7 +146,7 @@ def complete_rows(
 
 def filled_words(columns: Columns, names: Sequence[str]) -> str:
     """Say how many cells of which columns are filled in; nothing if none is empty."""
-    counts = {name: int(columns.missing(name).sum()) for name in names}
+    counts = {name: columns.n_missing(name) for name in names}
     counted_gaps = [f"{name!r} {count}" for name, count in counts.items() if count]
     return f"missing values filled in, by median or commonest text: {listed(counted_gaps)}" if counted_gaps else ""
 

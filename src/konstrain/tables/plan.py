@@ -153,12 +153,12 @@ class _Planner:
         return found
 
     def _has_values(self, name: str) -> bool:
-        gaps = self.columns.missing(name)
-        if gaps.all():
+        n_missing, n_rows = self.columns.n_missing(name), len(self.columns)
+        if n_missing == n_rows:
             self.notes.append(f"column {name!r} has no values: left out")
             return False
-        if gaps.mean() > PARAMS.mostly_empty and name not in self.asked:
-            empty = f"column {name!r} is empty in {int(gaps.sum())} of {len(gaps)} rows: left out"
+        if n_missing > PARAMS.mostly_empty * n_rows and name not in self.asked:
+            empty = f"column {name!r} is empty in {n_missing} of {n_rows} rows: left out"
             self.notes.append(Advised(empty, "--columns takes it as a feature"))
             return False
         return True
@@ -222,7 +222,7 @@ def plan_columns(
     >>> [(column.name, column.kind.value) for column in plan.columns], plan.scaled
     ([('age', 'number'), ('plan', 'category')], True)
     """
-    planner = _Planner(columns, categorical, asked)
+    planner = _Planner(columns, frozenset(categorical), frozenset(asked))
     chosen = planner.decide()
     plan = TablePlan(tuple(chosen), False)
     notes = [*planner.notes, *_category_notes(plan.of_kind(Kind.CATEGORY))]
@@ -243,13 +243,12 @@ def plain_plan(columns: Columns, *, standardize: bool | None = None) -> TablePla
 
 def _spreads(columns: Columns, plan: TablePlan) -> dict[str, float]:
     """Standard deviations of the numbers that vary."""
-    found = {}
-    for name in plan.of_kind(Kind.NUMBER):
-        values = columns.number(name)
-        unit = float(np.nanmax(np.abs(values)))
-        spread = float(np.nanstd(values / unit)) * unit if unit else 0.0
-        if spread > 0:
-            found[name] = spread
+    found: dict[str, float] = {}
+    for names, values in columns.blocks(plan.of_kind(Kind.NUMBER)):
+        units = np.nanmax(np.abs(values), axis=1)
+        units[units == 0] = 1
+        spreads = units * np.nanstd(values / units[:, None], axis=1)
+        found.update((name, spread) for name, spread in zip(names, spreads.tolist(), strict=True) if spread > 0)
     return found
 
 

@@ -2,15 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.tables.columns import Columns
-from konstrain.tables.plan import ColumnPlan, Kind, TablePlan
+from konstrain.tables.plan import Kind, TablePlan
 from konstrain.tables.transformers import Days, day_of
 
 
@@ -72,35 +71,44 @@ class ClusterProfile:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain values."""
-        return asdict(self)
+        # Faster than `asdict`, which copies each value of what may be very many columns.
+        center, traits = ([dict(vars(trait)) for trait in found] for found in (self.center, self.traits))
+        return {**vars(self), "center": center, "traits": traits}
 
 
 @dataclass(frozen=True, eq=False)
-class _Feature:
-    """A column of numbers that clusters have means in; a value of text is one of 0 and 1."""
+class _Features:
+    """Columns of numbers that clusters have means in, one row of `values` each; a value of text is one of 0 and 1."""
 
-    column: str
-    values: NDArray[np.float64]
+    column: Sequence[str]
     kind: Kind
-    value: str | None = None
+    values: NDArray[np.float64]
+    value: Sequence[str | None]
 
-    def trait(self, members: NDArray[np.bool_]) -> Trait:
-        unit, values, of_all, spread = self._scaled
-        mean = float(np.nanmean(values[members]))
-        difference = (mean - of_all) / spread if spread > 0 else 0.0
-        return Trait(self.column, mean * unit, self._text(mean * unit), difference, self.value)
-
-    @cached_property
-    def _scaled(self) -> tuple[float, NDArray[np.float64], float, float]:
-        """A unit, the values in it, their mean and their standard deviation.
-
-        The unit is a power of two, which rounds nothing: sums and squares of large numbers are no numbers.
-        """
-        unit = 2.0 ** (int(np.frexp(np.nanmax(np.abs(self.values)))[1]) - 1)
-        values = self.values / unit
-        return unit, values, float(np.nanmean(values)), float(np.nanstd(values))
+    def traits(self, clusters: Sequence[NDArray[np.intp]]) -> Iterator[list[Trait]]:
+        """Yield the traits of each cluster; `clusters` are the rows of each."""
+        # The unit is a power of two, which rounds nothing: sums and squares of large numbers are no numbers.
+        unit = 2.0 ** (np.frexp(np.nanmax(np.abs(self.values), axis=1))[1] - 1)
+        values = self.values / unit[:, None]
+        of_all, spread = np.nanmean(values, axis=1), np.nanstd(values, axis=1)
+        spread[spread == 0] = np.inf
+        for members in clusters:
+            some = values[:, members]
+            known = ~np.isnan(some)
+            n_known = known.sum(axis=1)
+            total = np.where(known, some, 0.0).sum(axis=1)
+            mean = np.divide(total, n_known, out=np.full(len(total), np.nan), where=n_known > 0)
+            differences = np.nan_to_num((mean - of_all) / spread)
+            yield [
+                Trait(column, mean, self._text(mean), difference, value)
+                for column, mean, difference, value in zip(
+                    self.column, (mean * unit).tolist(), differences.tolist(), self.value, strict=True
+                )
+            ]
 
     def _text(self, mean: float) -> str:
+        if mean != mean:
+            return "unknown"
         if self.kind == Kind.CATEGORY:
             return f"{mean:.0%}"
         return day_of(mean) if self.kind == Kind.DATE else number_text(mean)
@@ -148,42 +156,53 @@ def profile_clusters(
     >>> young.traits[0].text, round(young.traits[0].difference, 2), old.typical
     ('21', -0.71, 2)
     """
-    features = [list(_features(columns, column)) for column in plan.columns]
-    found = []
-    for cluster in range(n_clusters):
-        members = labels == cluster
-        if not members.any():
-            found.append(ClusterProfile(cluster, 0, (), (), None))
-            continue
-        traits = [[feature.trait(members) for feature in of_column] for of_column in features]
-        # Of the values of one text only the most telling is reported.
-        telling = [max(of_column, key=lambda trait: abs(trait.difference)) for of_column in traits]
-        telling = sorted(telling, key=lambda trait: -abs(trait.difference))[: PARAMS.n_traits]
-        nearest = np.flatnonzero(members)[np.argmin(distances[members])]
-        found.append(
-            ClusterProfile(
-                cluster,
-                int(members.sum()),
-                tuple(max(of_column, key=lambda trait: trait.mean) for of_column in traits),
-                tuple(trait for trait in telling if abs(trait.difference) >= PARAMS.min_difference),
-                int(nearest),
-            )
-        )
-    return tuple(found)
+    members = [np.flatnonzero(labels == cluster) for cluster in range(n_clusters)]
+    filled = [cluster for cluster in range(n_clusters) if members[cluster].size]
+    # By cluster, column and value: values of text are traits of one column.
+    traits: dict[int, dict[str, list[Trait]]] = {cluster: {name: [] for name in plan.names} for cluster in filled}
+    for features in _features(columns, plan):
+        for cluster, found in zip(filled, features.traits([members[cluster] for cluster in filled]), strict=True):
+            for trait in found:
+                traits[cluster][trait.column].append(trait)
+    return tuple(
+        _profile(cluster, members[cluster], list(traits[cluster].values()), distances)
+        if cluster in traits
+        else ClusterProfile(cluster, 0, (), (), None)
+        for cluster in range(n_clusters)
+    )
 
 
-def _features(columns: Columns, column: ColumnPlan) -> Iterator[_Feature]:
-    if column.kind in (Kind.NUMBER, Kind.PLACE):
-        yield _Feature(column.name, columns.number(column.name).astype(np.float64), column.kind)
-        return
-    cells = columns.texts[column.name]
-    if column.kind == Kind.DATE:
-        days = Days([column.format]).fit_transform(cells[:, None])[:, 0]
-        yield _Feature(column.name, days, column.kind)
-        return
-    for value, _ in Counter(cell for cell in cells if cell is not None).most_common():
-        has_it = np.array([np.nan if cell is None else float(cell == value) for cell in cells])
-        yield _Feature(column.name, has_it, column.kind, value)
+def _profile(
+    cluster: int, members: NDArray[np.intp], traits: Sequence[list[Trait]], distances: NDArray[np.float64]
+) -> ClusterProfile:
+    # Of the values of one text only the most telling is reported.
+    telling = [max(of_column, key=lambda trait: abs(trait.difference)) for of_column in traits]
+    telling = sorted(telling, key=lambda trait: -abs(trait.difference))[: PARAMS.n_traits]
+    return ClusterProfile(
+        cluster,
+        len(members),
+        tuple(max(of_column, key=lambda trait: trait.mean) for of_column in traits),
+        tuple(trait for trait in telling if abs(trait.difference) >= PARAMS.min_difference),
+        int(members[np.argmin(distances[members])]),
+    )
+
+
+def _features(columns: Columns, plan: TablePlan) -> Iterator[_Features]:
+    for kind in (Kind.NUMBER, Kind.PLACE):
+        for names, values in columns.blocks(plan.of_kind(kind)):
+            yield _Features(names, kind, values, [None] * len(names))
+    for column in plan.columns:
+        if column.kind == Kind.DATE:
+            days = Days([column.format]).fit_transform(columns.texts[column.name][:, None])
+            yield _Features([column.name], column.kind, days.T, [None])
+        elif column.kind == Kind.CATEGORY:
+            cells = columns.texts[column.name]
+            counts = Counter(cell for cell in cells if cell is not None).most_common()
+            place = {value: i for i, (value, _) in enumerate(counts)}
+            places = np.array([np.nan if cell is None else place[cell] for cell in cells])
+            for value, i in place.items():
+                has_it = np.where(np.isnan(places), np.nan, places == i)
+                yield _Features([column.name], column.kind, has_it[None], [value])
 
 
 def profile_lines(profiles: Sequence[ClusterProfile], name_of: Any = str) -> Iterator[str]:
@@ -201,7 +220,7 @@ def profile_lines(profiles: Sequence[ClusterProfile], name_of: Any = str) -> Ite
 
 def center_text(trait: Trait) -> str:
     """The center in one column: a number, a day, or the commonest value with its share."""
-    return trait.text if trait.value is None else f"{trait.value} {trait.text}"
+    return trait.text if trait.value is None or np.isnan(trait.mean) else f"{trait.value} {trait.text}"
 
 
 def _center_lines(profiles: Sequence[ClusterProfile]) -> Iterator[str]:

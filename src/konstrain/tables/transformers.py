@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from konstrain.scaling import scale_of
+from konstrain.scaling import column_blocks, scales_of
 
 
 class OneScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -20,10 +20,10 @@ class OneScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> "OneScale":
         """Find unit, mean and spread of each column."""
-        columns = np.asarray(X, dtype=np.float64).T
-        self.n_features_in_ = len(columns)
-        scales = np.array([scale_of(column) for column in columns]).reshape(-1, 3)
-        self.unit_, self.mean_, self.spread_ = scales.T.copy()
+        X = np.asarray(X, dtype=np.float64)
+        self.n_features_in_ = X.shape[1]
+        scales = [scales_of(columns) for _, columns in column_blocks(X)]
+        self.unit_, self.mean_, self.spread_ = np.concatenate([np.zeros((3, 0)), *scales], axis=1)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
