@@ -19,9 +19,15 @@ PRELOADED = [
     "konstrain.cli.clustering",
     "konstrain.estimators.constrained_kmeans",
     "konstrain.exact.certificate",
+    "konstrain.plotting",
+    "konstrain.suggest",
     "sklearn.compose",
     "sklearn.metrics",
     "polars",
+    "matplotlib.backends.backend_agg",
+    "skops.io",
+    "typer._adapters",
+    "typer.rich_utils",
 ]
 # Seconds after which a command has failed.
 PATIENCE = 120

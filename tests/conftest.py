@@ -11,11 +11,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from checks import every_fit_checked
+from effort import EXAMPLES
 from studio_page import FLAGS
 
 # Deadlines off: the machine that runs the tests may be slow, and a timed assertion is not a test.
-# Fewer where every example takes long, as under the sanitizers; more in `make test-slow`.
-EXAMPLES = int(os.environ.get("KONSTRAIN_EXAMPLES", "40"))
 settings.register_profile(
     "default", deadline=None, derandomize=True, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import _core
 from konstrain.assignment import AssignmentProblem, linked, milp
 from konstrain.links import LinkGraph
@@ -52,7 +53,7 @@ def planted(rng, n_blocks, n_clusters, n_links):
 def test_search_by_cliques_equals_enumeration(only_cliques, no_highs):
     rng = np.random.default_rng(0)
     n_infeasible = 0
-    for _ in range(600):
+    for _ in range(examples(600)):
         n_clusters = int(rng.integers(2, 5))
         n_blocks = int(rng.integers(3, int(np.log(5000) / np.log(n_clusters)) + 1))
         graph = random_links(rng, n_blocks, "hard", 1.0, density=float(rng.uniform(0.3, 0.9)))
@@ -62,7 +63,7 @@ def test_search_by_cliques_equals_enumeration(only_cliques, no_highs):
         expected = best_cost(problem)
         check_engine(linked, problem, expected)
         n_infeasible += np.isinf(expected)
-    assert 50 < n_infeasible < 500
+    assert examples(50) < n_infeasible < examples(500)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,12 +1,11 @@
 """Every engine against enumeration, and against every other engine that supports the problem."""
 
-import os
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import EXAMPLES, examples
 from konstrain.assignment import ENGINES, AssignmentProblem, assign, choose, milp
 from konstrain.exceptions import InfeasibleError
 from oracles import best_cost, check_engine, cost_tolerance
@@ -31,7 +30,7 @@ KINDS = {
     "amounts, sizes and cliques": {"resources": "amounts", "sizes": True, "links": "cliques", "demand": "integer"},
     "all at once": {"resources": "both", "sizes": True, "links": "soft", "demand": "real"},
 }
-# Which kinds an engine meets; more than 2,000 problems each.
+# Which kinds an engine meets.
 MEETS = {
     "nearest": ["free"],
     "transport": ["sizes"],
@@ -40,8 +39,7 @@ MEETS = {
     "priced": [kind for kind, asked in KINDS.items() if "resources" in asked or "sizes" in asked],
     "milp": list(KINDS),
 }
-# The sanitizer build is slow and takes fewer, `make test-slow` more.
-PROBLEMS_PER_ENGINE = int(os.environ.get("KONSTRAIN_PROBLEMS", "400"))
+PROBLEMS_PER_ENGINE = 10 * EXAMPLES
 
 
 def supported_problems(engine, seed, count):
@@ -75,7 +73,7 @@ def test_the_chosen_engine_equals_enumeration(seed, kind):
 def test_engines_equal_each_other_beyond_enumeration(links, sizes):
     """Up to 24 blocks: too many to enumerate, dense enough for every branch of the search."""
     rng = np.random.default_rng(5)
-    for _ in range(15):
+    for _ in range(examples(15)):
         n_blocks, n_clusters = int(rng.integers(10, 25)), int(rng.integers(2, 6))
         points, centers = rng.normal(size=(n_blocks, 2)), rng.normal(size=(n_clusters, 2))
         demand = rng.integers(1, 4, n_blocks).astype(float)
@@ -99,7 +97,7 @@ def cost_or_infinity(engine, problem):
 
 def test_every_kind_meets_the_engine_made_for_it():
     rng = np.random.default_rng(1)
-    chosen = {kind: {choose(random_problem(rng, **KINDS[kind])).name for _ in range(50)} for kind in KINDS}
+    chosen = {kind: {choose(random_problem(rng, **KINDS[kind])).name for _ in range(20)} for kind in KINDS}
     assert chosen["free"] == {"nearest"}
     assert "matching" in chosen["cliques"]
     assert "linked" in chosen["conflicts"]
@@ -112,7 +110,7 @@ def test_every_kind_meets_the_engine_made_for_it():
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_warm_start_changes_nothing_but_time(kind):
     rng = np.random.default_rng(3)
-    for _ in range(30):
+    for _ in range(examples(30)):
         problem = random_problem(rng, **KINDS[kind])
         if np.isinf(best_cost(problem)):
             continue
@@ -133,7 +131,7 @@ def test_a_warm_start_changes_nothing_but_time(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_same_problem_same_labels_and_inputs_untouched(kind):
     rng = np.random.default_rng(4)
-    for _ in range(20):
+    for _ in range(examples(20)):
         problem = random_problem(rng, **KINDS[kind])
         before = problem.costs.copy()
         if np.isinf(best_cost(problem)):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import ConstrainedKMeans, InfeasibleError, check, describe
 from konstrain.assignment import AssignmentProblem, assign, milp, priced, transport
 from konstrain.links import LinkGraph
@@ -49,7 +50,7 @@ def test_the_case_that_was_called_proved(ends, best):
 def test_a_far_row_hides_nothing(links, demand, size):
     rng = np.random.default_rng([links is None, len(links or ""), len(demand or ""), int(np.log10(size))])
     n_proved = 0
-    for _ in range(25):
+    for _ in range(examples(25)):
         problem = random_problem(rng, links=links, sizes=True, demand=demand, max_labelings=700)
         problem = with_a_far_row(problem, rng, size * float(np.abs(problem.costs).max()))
         best = best_cost(problem)
@@ -67,7 +68,7 @@ def test_a_far_row_hides_nothing(links, demand, size):
             assert answer.cost <= best + 1e-8 * excess + 4 * problem.rounding(best), engine.name
             assert answer.lower_bound <= best + 1e-8 * excess + 4 * problem.rounding(best), engine.name
             n_proved += 1
-    assert n_proved > 10
+    assert n_proved > examples(25) / 2
 
 
 def test_predict_with_a_far_row_is_exact():
@@ -101,7 +102,7 @@ def test_sizes_of_all_engines_are_judged_each_by_its_own_bound(largest, unit):
     """Against enumeration in whole numbers, where sums are exact."""
     rng = np.random.default_rng(int(np.log10(largest)))
     verdicts = []
-    for _ in range(60):
+    for _ in range(examples(60)):
         n, k = 7, 3
         whole = np.append(rng.integers(1, 4, n - 1), int(largest)).astype(np.float64)
         high = np.array([largest + rng.integers(0, 3), rng.integers(3, 8), rng.integers(3, 8)], dtype=np.float64)
@@ -122,7 +123,7 @@ def test_sizes_of_all_engines_are_judged_each_by_its_own_bound(largest, unit):
             assert ((found >= low) & (found <= high)).all()
             best = costs[np.arange(n), labelings[fits]].sum(axis=1).min()
             assert answer.cost == pytest.approx(best)
-    assert 5 < sum(verdicts) < 60
+    assert 0 < sum(verdicts) < len(verdicts)
 
 
 def test_many_equal_real_demands_may_miss_a_bound_by_their_rounding():

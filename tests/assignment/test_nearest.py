@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain.assignment import AssignmentProblem, choose, nearest
 from oracles import best_cost, check_assignment, cost_tolerance
 from problems import random_problem
@@ -11,7 +12,7 @@ from problems import random_problem
 @pytest.mark.engine
 def test_nearest_equals_brute_force_on_random_problems():
     rng = np.random.default_rng(0)
-    for _ in range(2000):
+    for _ in range(examples(2000)):
         problem = random_problem(rng)
         answer = nearest.solve(problem)
         check_assignment(problem, answer)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
+from effort import examples
 from konstrain import _core
 from konstrain.assignment import Assignment, AssignmentProblem, assign, choose, nearest, transport
 from konstrain.exceptions import InfeasibleError
@@ -89,7 +90,7 @@ def check_kernel(costs, lower, upper, start, trust, expected, **options):
 def test_transport_equals_brute_force_on_random_problems():
     rng = np.random.default_rng(0)
     n_solved = n_infeasible = 0
-    while n_solved < 2000:
+    while n_solved < examples(2000):
         problem = random_problem(rng, sizes=True)
         if not transport.supports(problem):
             continue
@@ -105,14 +106,14 @@ def test_transport_equals_brute_force_on_random_problems():
         check_assignment(problem, answer)
         assert answer.proven
         np.testing.assert_allclose(answer.cost, expected, rtol=1e-9, atol=cost_tolerance(problem))
-    assert n_infeasible > 100
+    assert n_infeasible > examples(100)
 
 
 @pytest.mark.engine
 @pytest.mark.parametrize("options", KERNEL_OPTIONS, ids=str)
 def test_every_path_of_the_kernel_equals_a_matching(options):
     rng = np.random.default_rng(1)
-    for _ in range(120):
+    for _ in range(examples(120)):
         n_blocks, n_clusters = int(rng.integers(2, 121)), int(rng.integers(1, 9))
         costs = random_costs(rng, n_blocks, n_clusters)
         lower, upper = random_counts(rng, n_blocks, n_clusters)
@@ -203,7 +204,7 @@ def test_time_limit_returns_feasible_labels_with_a_valid_bound(time_limit):
 @pytest.mark.engine
 def test_time_limit_keeps_uneven_bounds():
     rng = np.random.default_rng(8)
-    for _ in range(200):
+    for _ in range(examples(200)):
         n_blocks, n_clusters = int(rng.integers(2, 80)), int(rng.integers(2, 9))
         lower, upper = random_counts(rng, n_blocks, n_clusters)
         costs = random_costs(rng, n_blocks, n_clusters)

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
@@ -113,7 +113,6 @@ pairs = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda p
 
 
 @pytest.mark.engine
-@settings(max_examples=50)
 @given(must=pairs, cannot=pairs, seed=st.integers(0, 1000))
 def test_one_pass_equals_the_definition(must, cannot, seed):
     rng = np.random.default_rng(seed)

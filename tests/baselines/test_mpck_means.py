@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
@@ -131,7 +131,6 @@ def test_links_teach_which_feature_counts():
     assert model.score(X) == pytest.approx(model.score(X, sample_weight=np.ones(200)))
 
 
-@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 600), d=st.integers(1, 5))
 def test_the_farthest_pair_is_the_farthest(seed, n, d):
     points = np.random.default_rng(seed).standard_t(2, size=(n, d))

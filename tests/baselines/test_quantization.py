@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from konstrain import _core
@@ -76,7 +76,6 @@ def slow_lcvqe(X, centers, must, cannot):
 
 @pytest.mark.engine
 @pytest.mark.parametrize(("method", "slow"), [(CVQE, slow_cvqe), (LCVQE, slow_lcvqe)], ids=["CVQE", "LCVQE"])
-@settings(max_examples=50)
 @given(seed=seeds, k=clusters, must=pairs, cannot=pairs)
 def test_the_assignment_step_equals_the_definition(method, slow, seed, k, must, cannot):
     rows, centers, _ = made(seed, k, must, cannot)
@@ -112,7 +111,6 @@ PENALTIES = pytest.mark.parametrize(
 
 
 @PENALTIES
-@settings(max_examples=50)
 @given(seed=seeds, k=clusters, must=pairs, cannot=pairs)
 def test_objective_and_centers_equal_direct_sums(method, penalties, seed, k, must, cannot):
     rows, centers, labels = made(seed, k, must, cannot)

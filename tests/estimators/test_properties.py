@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 
@@ -111,7 +111,6 @@ def test_single_precision_is_about_as_good(seed):
 
 
 @given(seed=seeds)
-@settings(max_examples=20)
 def test_one_worker_finds_what_many_find(seed):
     case = Case(seed)
     found = [
@@ -125,7 +124,6 @@ def test_one_worker_finds_what_many_find(seed):
 
 
 @given(seed=seeds)
-@settings(max_examples=30)
 def test_renaming_clusters_renames_their_bounds(seed):
     case = Case(seed)
     low, high = np.array([5.0, 8.0, 10.0]), np.array([8.0, 12.0, 14.0])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import ConstrainedKMeans, InfeasibleError, certify
 from konstrain.constraints.problem import Problem
 from konstrain.exact.nodes import SemidefiniteNode
@@ -39,7 +40,7 @@ def soft_problem(seed: int):
             return X, k, options, problem, float(10.0 ** rng.uniform(-1, 1))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(examples(40)))
 def test_the_tree_proves_the_enumerated_optimum(seed):
     X, k, options, problem, price = soft_problem(seed)
     best = least_cost(problem, price)
@@ -49,7 +50,7 @@ def test_the_tree_proves_the_enumerated_optimum(seed):
     assert proof.lower_bound <= best * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(examples(15)))
 def test_no_node_claims_more_than_the_best_clustering_of_its_branch_costs(seed):
     X, _, _, problem, price = soft_problem(seed)
     labelings, costs = costs_of_all_labelings(problem, price)
@@ -73,7 +74,7 @@ def test_no_node_claims_more_than_the_best_clustering_of_its_branch_costs(seed):
     assert n_settled or nodes
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(examples(40)))
 def test_parts_stay_below_the_enumerated_optimum(seed):
     X, k, options, problem, price = soft_problem(seed)
     proof = certify(X, k, violation_cost=price, bound="parts", part_size=k + 2, gap=1e-3, **options)

@@ -51,8 +51,8 @@ def wide_indices(rows):
 def check_all(means, weight, centers, n_threads=1):
     """Check the five functions on one input."""
     n_clusters = centers.shape[0]
-    expected = direct_costs(means, weight, centers)
     plain = direct_costs(means, None, centers)
+    expected = plain if weight is None else plain * weight[:, None]
     atol = 1e-13 * float((centers**2).sum(axis=1).max()) if sparse.issparse(means) else 0.0
     scale = 1.0 if weight is None else float(weight.max(initial=0.0))
     costs = block_costs(means, weight, centers, n_threads=n_threads)

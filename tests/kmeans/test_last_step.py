@@ -18,9 +18,9 @@ from konstrain.stop import UNLIMITED, Budget
 from switches import set_to
 
 
-def soft_problem(seed, n=60, k=4):
+def soft_problem(seed, n=60, k=4, n_links=180):
     rng = np.random.default_rng(seed)
-    ends = rng.integers(n, size=(180, 2))
+    ends = rng.integers(n, size=(n_links, 2))
     first, second = ends[ends[:, 0] != ends[:, 1]].T
     links = LinkGraph.from_edges(n, first, second, rng.choice([-1.0, 1.0], first.size) * rng.random(first.size))
     return AssignmentProblem(rng.random((n, k)), links, None, np.full(k, 5.0), np.full(k, 18.0))
@@ -160,7 +160,7 @@ def test_labels_that_break_soft_links_are_proved_in_one_reduced_problem(monkeypa
         return solve(*arguments)
 
     monkeypatch.setattr(ReducedProblem, "solve", spy)
-    problem = soft_problem(0)
+    problem = soft_problem(0, n=30, n_links=60)
     with set_to({"konstrain.assignment.priced.reduced.PARAMS.first_choices": 1}):
         answer = priced.solve(problem, budget=Budget(work=1e9))
     assert problem.is_feasible(answer.labels)

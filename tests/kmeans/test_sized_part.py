@@ -175,14 +175,14 @@ def equal_sizes(n_rows, n_clusters):
 
 # Rows and bounds for a step of 199 or 200 clusters.
 BESIDE_THE_SWITCH = {
-    "equal rows": (lambda: np.ones((1000, 3)), per_cluster),
-    "duplicates": (lambda: np.repeat(blobs(250, 3, 10), 4, axis=0), per_cluster),
+    "equal rows": (lambda: np.ones((500, 3)), per_cluster),
+    "duplicates": (lambda: np.repeat(blobs(125, 3, 10), 4, axis=0), per_cluster),
     "nearly as many clusters": (lambda: blobs(203, 3, 10), per_cluster),
-    "every size given": (lambda: blobs(1000, 6, 50), equal_sizes),
+    "every size given": (lambda: blobs(500, 6, 50), equal_sizes),
     "never in the way": (lambda: blobs(1000, 6, 50), lambda n, k: (np.zeros(k, int), np.full(k, 300))),
-    "bounds per cluster": (lambda: blobs(1000, 6, 50), per_cluster),
-    "float32": (lambda: blobs(1000, 6, 50).astype(np.float32), per_cluster),
-    "sparse": (lambda: sparse_rows(800, 100), per_cluster),
+    "bounds per cluster": (lambda: blobs(500, 6, 50), per_cluster),
+    "float32": (lambda: blobs(500, 6, 50).astype(np.float32), per_cluster),
+    "sparse": (lambda: sparse_rows(500, 100), per_cluster),
 }
 
 
@@ -243,9 +243,9 @@ def test_weights_and_bounds_per_cluster_count(monkeypatch):
 @pytest.mark.engine
 @pytest.mark.filterwarnings("ignore:the best run did not converge")
 def test_many_clusters_of_sparse_rows():
-    X = sparse_rows(4000, 500)
-    model = ConstrainedKMeans(500, size_min=4, size_max=16, max_iter=3, n_init=1, random_state=0, local_search=False)
-    sizes = np.bincount(model.fit(X).labels_, minlength=500)
+    X = sparse_rows(1600, 300)
+    model = ConstrainedKMeans(210, size_min=4, size_max=16, max_iter=3, n_init=1, random_state=0, local_search=False)
+    sizes = np.bincount(model.fit(X).labels_, minlength=210)
     assert sizes.min() >= 4
     assert sizes.max() <= 16
 

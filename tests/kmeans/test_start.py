@@ -21,7 +21,7 @@ def blobs(n_blobs, per_blob, seed=0):
 def test_each_index_is_drawn_as_often_as_its_weight_says():
     weights = np.array([0.0, 1.0, 2.0, 3.0, 10.0, 4.0])
     rng = np.random.default_rng(0)
-    n_rounds, count = 20_000, 1.5
+    n_rounds, count = 5_000, 1.5
     often = np.zeros(weights.size)
     together = 0
     for _ in range(n_rounds):
@@ -138,10 +138,10 @@ def test_more_centers_than_blocks_that_weigh_anything_are_drawn_at_once_all_the_
 def test_what_is_drawn_at_once_follows_the_weights():
     weights = np.array([0.0, 1.0, 2.0, 3.0, 10.0])
     rng = np.random.default_rng(0)
-    first = np.bincount([start._draw_apart(weights, 2, rng)[0] for _ in range(20_000)], minlength=5)
+    first = np.bincount([start._draw_apart(weights, 2, rng)[0] for _ in range(5_000)], minlength=5)
     chance = weights / weights.sum()
-    spread = np.sqrt(20_000 * chance * (1 - chance))
-    np.testing.assert_array_less(np.abs(first - 20_000 * chance), 4 * spread + 1e-9)
+    spread = np.sqrt(5_000 * chance * (1 - chance))
+    np.testing.assert_array_less(np.abs(first - 5_000 * chance), 4 * spread + 1e-9)
 
 
 def test_a_run_draws_its_centers_in_part_of_its_time(monkeypatch):

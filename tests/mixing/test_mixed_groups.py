@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import ConstrainedKMeans, InfeasibleError, mixed_groups
 from konstrain.constraints import Problem
 from konstrain.mixing.exchange import Exchange
@@ -21,7 +22,7 @@ def allowed(labels, k, low, high, must, cannot):
 
 
 @pytest.mark.parametrize("constrained", [False, True])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(examples(25)))
 def test_groups_are_as_alike_as_enumeration_finds_on_most_small_problems(seed, constrained):
     rng = np.random.default_rng(seed)
     X, k = rng.normal(size=(8, 2)), int(rng.integers(2, 4))
@@ -38,7 +39,7 @@ def test_groups_are_as_alike_as_enumeration_finds_on_most_small_problems(seed, c
     assert found.between <= best + 0.02 * found.total
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(examples(15)))
 def test_groups_with_shares_are_as_alike_as_enumeration_finds_on_most_small_problems(seed):
     rng = np.random.default_rng(seed)
     X, sex = rng.normal(size=(8, 2)), np.array(["F", "M"] * 4)
