@@ -21,16 +21,6 @@ FINEST_UNITS = (1e-6, 2.0**-20)
 class LinkGraph:
     """A symmetric graph over blocks in compressed rows; each edge carries the price of one kind of togetherness.
 
-    Parameters
-    ----------
-    indptr : ndarray of int64, shape (n_blocks + 1,)
-        Where each block's neighbours start in `indices`.
-    indices : ndarray of int32
-        Neighbours, sorted within a block; each edge stands in both of its ends' rows.
-    weights : ndarray of float64 or None
-        Positive: what it costs when both ends share a cluster (infinite: never, a hard cannot-link). Negative:
-        minus what it costs when they do not share one (a soft must-link). None: all edges are hard cannot-links.
-
     Examples
     --------
     >>> graph = LinkGraph.from_edges(3, [0, 1], [1, 2])
@@ -38,8 +28,10 @@ class LinkGraph:
     (2, True)
     """
 
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
+    indptr: NDArray[np.int64]  # (n_blocks + 1,): where each block's neighbours start in `indices`.
+    indices: NDArray[np.int32]  # Neighbours, sorted within a block; each edge stands in both of its ends' rows.
+    # Positive: what it costs when both ends share a cluster (infinite: never, a hard cannot-link). Negative: minus
+    # what it costs when they do not share one (a soft must-link). None: all edges are hard cannot-links.
     weights: NDArray[np.float64] | None = None
 
     @classmethod

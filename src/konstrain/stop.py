@@ -7,24 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BudgetParams:
-    """Work, in multiply-adds, where the user sets no limit.
+    """Work, in multiply-adds, where the user sets no limit."""
 
-    Parameters
-    ----------
-    work : float
-        Least of a search, most of all runs of Lloyd's loop, and most for the proof of a last step; larger: longer
-        fits, lower objectives, more proofs.
-    step_work : float
-        Most for the proof of an assignment step on the way; larger: slower steps, more of them proved.
-    per_choice : float
-        Work between two callbacks of a solver, per squared number of columns; larger: fewer proofs.
-    share : float
-        Part of the remaining time for work that other work follows; larger: less time for the proof at the end.
-    """
-
+    # Least of a search, most of all runs of Lloyd's loop, and most for the proof of a last step; larger: longer fits,
+    # lower objectives, more proofs.
     work: float = 2e8
+    # Most for the proof of an assignment step on the way; larger: slower steps, more of them proved.
     step_work: float = 1e7
+    # Work between two callbacks of a solver, per squared number of columns; larger: fewer proofs.
     per_choice: float = 10.0
+    # Part of the remaining time for work that other work follows; larger: less time for the proof at the end.
     share: float = 0.5
 
 

@@ -15,7 +15,7 @@ from konstrain.constraints.arguments import SHARES, ConstraintKeywords, takes_co
 from konstrain.constraints.problem import Problem
 from konstrain.exact.decomposition.bound import PARAMS as PARTS
 from konstrain.exact.decomposition.bound import PartsLimits, decomposition_bound
-from konstrain.exact.heuristic import FIRST_SHARE, find_clustering
+from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.solve import BOUNDS, Limits, solve
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import UndecidedError
@@ -204,17 +204,15 @@ def _certificate_without_rules(
     problem = task.problem
     if given is None:
         # The search of the bound ignores these constraints.
-        share = Budget(FIRST_SHARE * budget.remaining() if np.isfinite(budget.remaining()) else None)
         found = find_clustering(
-            task.X, problem, share, seed=arguments["random_state"], n_init=None, violation_cost=task.violation_cost
+            task.X, problem, budget.part(), seed=arguments["random_state"], violation_cost=task.violation_cost
         )
         if found is None:
             raise UndecidedError(
                 f"no clustering that keeps all constraints was found in time; raise {term('time_limit')}"
             )
         given = problem.expand(found.block_labels).astype(np.int32)
-    left = budget.remaining()
-    arguments["time_limit"] = left if np.isfinite(left) else None
+    arguments["time_limit"] = budget.remaining() if budget.is_timed else None
     bounded = certify(task.X, problem.n_clusters, **arguments)
     cost = task.cost_of(given)
     proved = min(bounded.lower_bound, cost)

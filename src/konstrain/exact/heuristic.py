@@ -15,9 +15,6 @@ from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Budget
 
-# Share of the remaining time for the first search for labels; a larger one leaves less for the proof.
-FIRST_SHARE = 0.3
-
 
 def find_clustering(
     X: Any,

@@ -1,5 +1,7 @@
 """Nodes of the tree, with either of the two lower bounds."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -10,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from konstrain.constraints.problem import Problem
 from konstrain.exact.columns.generation import ColumnGenerationBound
 from konstrain.exact.sdp.bound import SdpBound, SdpResult
+from konstrain.exact.sdp.model import conflict_matrix
 from konstrain.exact.sdp.sized import SizedBound, are_known_and_differ
 from konstrain.exact.task import Branch, Pair, ProofTask
 from konstrain.exceptions import InfeasibleError
@@ -146,28 +149,21 @@ class SemidefiniteNode:
     def _first_open_pair(self) -> Pair | None:
         """Return two blocks that are neither together nor apart, for size bounds that the relaxation ignores."""
         model = self._bound.model
-        if model.known_value is not None:
+        found = None if model.known_value is not None else _open_pair(model.is_conflict)
+        if found is None:
             return None
-        free = np.triu(~model.is_conflict, 1)
-        if not free.any():
-            return None
-        i, j = divmod(int(free.argmax()), model.n_blocks)
-        block_of = self._bound.block_of
-        return int(np.argmax(block_of == i)), int(np.argmax(block_of == j))
+        first, second = (int(np.argmax(self._bound.block_of == block)) for block in found)
+        return first, second
 
     def children(self, pair: Pair) -> list[Node]:
         """See `Node`."""
         i, j = (int(self.task.problem.block_of[row]) for row in pair)
-        nodes: list[Node] = []
-        for branch, make in (
-            (self.branch.together(pair), self._bound.child_must_link),
-            (self.branch.apart(pair), self._bound.child_cannot_link),
-        ):
-            problem = _problem_or_nothing(self.task, branch)
-            if problem is not None:
-                penalty = self.task.fixed_penalty(problem)
-                nodes.append(SemidefiniteNode(self.task, branch, make(i, j), penalty))
-        return nodes
+        make = {self.branch.together(pair): self._bound.child_must_link}
+        make[self.branch.apart(pair)] = self._bound.child_cannot_link
+        return [
+            SemidefiniteNode(self.task, branch, make[branch](i, j), self.task.fixed_penalty(problem))
+            for branch, problem in _feasible(self.task, *make)
+        ]
 
 
 class ColumnNode:
@@ -206,7 +202,7 @@ class ColumnNode:
     def pair(self) -> Pair | None:
         """See `Node`."""
         problem = self._bound.problem
-        chosen = self._bound.branching_pair() or _open_pair(problem.n_blocks, problem.conflicts)
+        chosen = self._bound.branching_pair() or _open_pair(conflict_matrix(problem))
         if chosen is None:
             return None
         first, second = (int(problem.rows_of(block)[0]) for block in chosen)
@@ -214,33 +210,26 @@ class ColumnNode:
 
     def children(self, pair: Pair) -> list[Node]:
         """See `Node`."""
-        nodes: list[Node] = []
-        for branch in (self.branch.together(pair), self.branch.apart(pair)):
-            try:
-                problem = self.task.problem_of(branch)
-            except InfeasibleError:
-                continue
-            bound = ColumnGenerationBound(
-                problem, self.task.cluster_constraints, self._bound.rows_of_columns(), relax=True
+        rules, columns = self.task.cluster_constraints, self._bound.rows_of_columns()
+        return [
+            ColumnNode(
+                self.task, branch, ColumnGenerationBound(problem, rules, columns, relax=True), self.lower_bound
             )
-            nodes.append(ColumnNode(self.task, branch, bound, self.lower_bound))
-        return nodes
+            for branch, problem in _feasible(self.task, self.branch.together(pair), self.branch.apart(pair))
+        ]
 
 
-def _open_pair(n_blocks: int, conflicts: object) -> Pair | None:
-    is_conflict = np.zeros((n_blocks, n_blocks), dtype=bool)
-    edges = getattr(conflicts, "edges", None)
-    if edges is not None:
-        is_conflict[edges[0], edges[1]] = True
+def _open_pair(is_conflict: NDArray[np.bool_]) -> Pair | None:
+    """Return the first two blocks without a conflict; None where all are in conflict."""
     free = np.triu(~is_conflict, 1)
     if not free.any():
         return None
-    i, j = divmod(int(free.argmax()), n_blocks)
+    i, j = divmod(int(free.argmax()), len(free))
     return i, j
 
 
-def _problem_or_nothing(task: ProofTask, branch: Branch) -> Problem | None:
-    try:
-        return task.problem_of(branch)
-    except InfeasibleError:
-        return None
+def _feasible(task: ProofTask, *branches: Branch) -> Iterator[tuple[Branch, Problem]]:
+    """Yield the branches whose links do not contradict each other, with their problems."""
+    for branch in branches:
+        with suppress(InfeasibleError):
+            yield branch, task.problem_of(branch)

@@ -10,7 +10,7 @@ from konstrain.assignment import assign_by
 from konstrain.constraints.problem import Problem
 from konstrain.exact.columns import pricing
 from konstrain.exact.columns.generation import has_real_minimum, has_unequal_maxima
-from konstrain.exact.heuristic import FIRST_SHARE, find_clustering
+from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.nodes import ColumnNode, Node, Outcome, SemidefiniteNode
 from konstrain.exact.task import ProofTask
 from konstrain.exact.tree import TracePoint, Tree
@@ -86,7 +86,7 @@ def solve(
         _refuse_impossible(task.problem, limits)
     try:
         if start is None:
-            _find_first_labels(task, limits, tree)
+            tree.offer(_kmeans(task, task.problem, None, limits.seed, limits.budget.part(), tree))
         else:
             tree.offer(start)
         root, outcome = _choose_root(task, limits, tree, start)
@@ -105,10 +105,11 @@ def solve(
 def _refuse_impossible(problem: Problem, limits: Limits) -> None:
     """Raise when sizes and conflicts contradict each other, which the tree proves by enumeration only."""
     free = np.zeros((problem.n_blocks, problem.n_clusters))
-    share = Budget(FIRST_SHARE * limits.budget.remaining()) if _is_limited(limits) else limits.budget
     try:
         # Soft links, without penalty here, never make a problem infeasible.
-        assign_by(problem.assignment_problem(free, 0.0 if problem.has_soft_links else None), budget=share)
+        assign_by(
+            problem.assignment_problem(free, 0.0 if problem.has_soft_links else None), budget=limits.budget.part()
+        )
     except UndecidedError:
         return  # the search may still prove it
     except InfeasibleError as error:
@@ -148,18 +149,8 @@ def _is_for_columns(problem: Problem) -> bool:
 
 def _columns_for_labels(task: ProofTask, limits: Limits, tree: Tree) -> None:
     """Generate columns without proof and solve the integer master over them."""
-    share = Budget(FIRST_SHARE * limits.budget.remaining()) if _is_limited(limits) else limits.budget
     root = ColumnNode.root(task, limits.seed, tree.labels, node_limit=1)
-    tree.offer(root.run(tree.upper_bound, limits.gap, share).labels)
-
-
-def _is_limited(limits: Limits) -> bool:
-    return bool(np.isfinite(limits.budget.remaining()))
-
-
-def _find_first_labels(task: ProofTask, limits: Limits, tree: Tree) -> None:
-    budget = Budget(FIRST_SHARE * limits.budget.remaining()) if _is_limited(limits) else limits.budget
-    tree.offer(_kmeans(task, task.problem, None, limits.seed, budget, tree))
+    tree.offer(root.run(tree.upper_bound, limits.gap, limits.budget.part()).labels)
 
 
 def _improve(task: ProofTask, node: Node, limits: Limits, tree: Tree) -> NDArray[np.int32] | None:

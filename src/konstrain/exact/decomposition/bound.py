@@ -20,7 +20,7 @@ from konstrain.exact.decomposition.competing import balanced_partition
 from konstrain.exact.decomposition.part import PartTask, Workers
 from konstrain.exact.decomposition.partition import Partition, cluster_means, largest_size, merge_equal
 from konstrain.exact.decomposition.results import BoundSum, Estimate, PartFile
-from konstrain.exact.heuristic import FIRST_SHARE, find_clustering
+from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
@@ -159,7 +159,6 @@ class _Search:
         self._reduced, self._of_block = merge_equal(task.problem)
         self._target = max(limits.gap, PARAMS.least_gap)
         self._began = time.perf_counter()
-        self._is_limited = bool(np.isfinite(limits.budget.remaining()))
         self._labels = np.zeros(0, dtype=np.int32)
         self._cost = np.inf
         self._trials: list[_Trial] = []
@@ -198,7 +197,7 @@ class _Search:
     # ---- labels
 
     def _first_labels(self) -> NDArray[np.int32]:
-        found = self._cluster(None, FIRST_SHARE)
+        found = self._cluster(None)
         if found is None:
             raise UndecidedError(
                 f"no clustering was found in the time for it; raise {term('time_limit')}, or give labels"
@@ -210,13 +209,13 @@ class _Search:
         if cost < self._cost:
             self._labels, self._cost = labels, cost
 
-    def _cluster(self, centers: NDArray[np.float64] | None, share: float) -> NDArray[np.int32] | None:
+    def _cluster(self, centers: NDArray[np.float64] | None, share: float | None = None) -> NDArray[np.int32] | None:
         """Cluster the whole, from some centers or from scratch; None when no feasible labels are found in time."""
         problem = self._task.problem
         best = find_clustering(
             self._task.X,
             problem,
-            self._budget_of(share),
+            self._limits.budget.part(share),
             seed=self._limits.seed,
             centers=centers,
             violation_cost=self._task.violation_cost,
@@ -306,7 +305,7 @@ class _Search:
         labels = np.empty(self._reduced.n_blocks, dtype=np.int32)
         labels[self._of_block] = self._labels[self._task.problem.first_rows]
         gap = PARAMS.gap_share * self._target
-        budget = self._budget_of(PARAMS.time_share)
+        budget = self._limits.budget.part(PARAMS.time_share)
         partition = balanced_partition(self._reduced, labels, size, self._limits.seed, gap, budget)
         self._trials.append(_Trial(partition, size, gap))
         return self._trials[-1]
@@ -342,35 +341,34 @@ class _Search:
 
         It lies half way between an equal share and the time that the other parts, by the mean so far, do not need.
         """
-        if not self._is_limited:
+        if not self._limits.budget.is_timed:
             return None
         remaining = share * self._limits.budget.remaining()
         turns = max(1.0, n_left / self._workers.count)
         equal, unused = remaining / turns, remaining - (turns - 1) * trial.sums.mean_elapsed
         return max(equal, (equal + unused) / 2)
 
-    def _budget_of(self, share: float) -> Budget:
-        return Budget(share * self._limits.budget.remaining()) if self._is_limited else Budget(None)
-
     @property
     def _until(self) -> float | None:
-        return time.time() + self._limits.budget.remaining() if self._is_limited else None
+        return time.time() + self._limits.budget.remaining() if self._limits.budget.is_timed else None
 
     # ---- expectations
 
     @property
     def _budget(self) -> float:
         """Remaining seconds under a time limit, else the work for all parts."""
-        return self._limits.budget.remaining() if self._is_limited else PARAMS.most_work
+        return self._limits.budget.remaining() if self._limits.budget.is_timed else PARAMS.most_work
 
     def _expense(self, trial: _Trial) -> float:
         """Return the seconds, or the work, of all parts, done or not."""
-        per_part = trial.sums.mean_elapsed / self._workers.count if self._is_limited else trial.sums.mean_work
+        per_part = (
+            trial.sums.mean_elapsed / self._workers.count if self._limits.budget.is_timed else trial.sums.mean_work
+        )
         return trial.n_parts * per_part
 
     def _remaining_expense(self, trial: _Trial) -> float:
         """Return the seconds of the parts that are not done, or the work of all parts, those from a file included."""
-        share_left = 1 - len(trial.sums.results) / trial.n_parts if self._is_limited else 1.0
+        share_left = 1 - len(trial.sums.results) / trial.n_parts if self._limits.budget.is_timed else 1.0
         return share_left * self._expense(trial)
 
     def _affords_larger(self, trial: _Trial) -> bool:

@@ -62,7 +62,7 @@ class SdpModel:
             cost=-gram / scale if scale > 0 else -gram,
             total=max(total - guard, 0.0),
             scale=scale,
-            is_conflict=_conflict_matrix(problem)[np.ix_(kept, kept)],
+            is_conflict=conflict_matrix(problem)[np.ix_(kept, kept)],
             block_of=block_of,
             sizes=size_bounds(problem),
             guard=guard,
@@ -231,7 +231,8 @@ def _largest_eigenvalue(gram: NDArray[np.float64]) -> float:
     return float(eigh(gram, eigvals_only=True, subset_by_index=[last, last])[0])
 
 
-def _conflict_matrix(problem: Problem) -> NDArray[np.bool_]:
+def conflict_matrix(problem: Problem) -> NDArray[np.bool_]:
+    """Return which two blocks may not share a cluster."""
     matrix = np.zeros((problem.n_blocks, problem.n_blocks), dtype=bool)
     if problem.conflicts is not None:
         u, v, _ = problem.conflicts.edges
