@@ -89,18 +89,8 @@ def test_dense_conflicts_need_few_branchings(no_highs, monkeypatch, seed):
     assert answer.proven
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_all_maximal_cliques_prune_what_a_cover_does_not(no_highs, monkeypatch, seed):
-    # With prices for a cover of the links by cliques only, these take more than 400 branchings.
-    limited(monkeypatch, clique_branchings=400)
-    problem = planted(np.random.default_rng(seed), 200, 12, 1900)
-    answer = linked.solve(problem)
-    check_assignment(problem, answer)
-    assert answer.proven
-
-
 @pytest.mark.parametrize("n_pairs", [5, 12])
-def test_too_many_maximal_cliques_equal_highs(only_cliques, no_highs, n_pairs):
+def test_exponentially_many_cliques_equal_highs(only_cliques, no_highs, n_pairs):
     # All linked but for disjoint pairs: two to the power of the number of pairs are the maximal cliques.
     u, v = np.triu_indices(2 * n_pairs, 1)
     linked_pairs = v - u != n_pairs

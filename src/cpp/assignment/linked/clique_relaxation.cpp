@@ -329,23 +329,6 @@ bool CliqueRelaxation::propagateForced(const Potts& potts) {
     return true;
 }
 
-Potts CliqueRelaxation::remainder(const Potts& potts) const {
-    Potts left(nodes_.size(), nColours_);
-    const std::vector<std::int32_t> position = positions(potts);
-    for (std::size_t open = 0; open != nodes_.size(); ++open) {
-        for (std::size_t colour = 0; colour != nColours_; ++colour)
-            left.cost(open)[colour] =
-                reduced(open)[colour] < infinity ? potts.cost(node(open))[colour] : infinity;
-        for (const Neighbour& neighbour : potts.neighbours(node(open))) {
-            const std::int32_t other = position[static_cast<std::size_t>(neighbour.node)];
-            if (other > static_cast<std::int32_t>(open))
-                left.addLink(static_cast<std::int32_t>(open), other, neighbour.weight);
-        }
-    }
-    left.finish();
-    return left;
-}
-
 void CliqueRelaxation::fix(const Potts& potts) {
     assert(forced_.empty());
     std::vector<std::int32_t> position(nodes_.size(), -1);

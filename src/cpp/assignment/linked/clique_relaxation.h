@@ -33,10 +33,6 @@ public:
     // Colours of the fixed nodes; -1 for open ones.
     const std::vector<std::int32_t>& colours() const { return colours_; }
 
-    double fixedCost() const { return constant_; }
-    // The problem of the open nodes alone, with the colours they may still take.
-    Potts remainder(const Potts& potts) const;
-
     // Raises the bound by at most `steps` dual changes, with `target` a cost that it is not expected to
     // exceed; ends when it reaches the target, or when time is up.
     void raise(int steps, double stepLength, double memory, double target, TimePoint end);

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "component_search.h"
-#include "kempe_chains.h"
 #include "tolerances.h"
 
 namespace konstrain::linked {
@@ -20,10 +19,7 @@ struct Params {
     double length = 0.3;
     // Share of the direction that is kept from one step to the next; larger: steadier and slower.
     double memory = 0.9;
-    // Branchings that the quick search gets to end a subtree; larger: it ends more of them, slower.
-    std::size_t quickBranchings = 20;
-    // Nodes per attempt to complete a colouring, and per attempt of the quick search where fewer than one in
-    // as many ended a subtree; larger: fewer attempts.
+    // Nodes of a branch per attempt to complete a colouring; larger: fewer attempts.
     std::size_t nodesPerAttempt = 4;
 };
 constexpr Params params;
@@ -54,12 +50,10 @@ bool CliqueSearch::isClosed(double bound) const {
 }
 
 void CliqueSearch::offer(std::span<const std::int32_t> colours) {
-    std::vector<std::int32_t> better(colours.begin(), colours.end());
-    improveByChains(potts_, better, tolerances::total);
-    const double value = total(potts_, better);
+    const double value = total(potts_, colours);
     if (value < value_) {
         value_ = value;
-        best_ = std::move(better);
+        best_.assign(colours.begin(), colours.end());
     }
 }
 
@@ -112,38 +106,11 @@ void CliqueSearch::search(CliqueRelaxation& relaxation, std::size_t depth) {
         branch(relaxation, depth);
 }
 
-// Where many colours are forbidden, what is left falls apart, and trees and small parts are left: the quick
-// search takes them one by one, where branching here would try all their combinations. False when it does not
-// get through.
-bool CliqueSearch::endByParts(const CliqueRelaxation& relaxation) {
-    if (value_ == infinity ||
-        (partTries_ > params.nodesPerAttempt * (partWins_ + 1) && nodesLeft_ % params.nodesPerAttempt != 0))
-        return false;
-    ++partTries_;
-    const Potts left = relaxation.remainder(potts_);
-    std::vector<std::int32_t> colours = relaxation.colours();
-    std::vector<std::int32_t> local(left.nNodes());
-    ComponentSearch quick(params.quickBranchings);
-    const double cutoff = value_ - tolerances::total * std::abs(value_) - relaxation.fixedCost();
-    const double value = quick.solve(left, cutoff, local);
-    if (quick.gaveUp())
-        return false;
-    ++partWins_;
-    if (value < infinity) {
-        for (std::size_t open = 0; open != local.size(); ++open)
-            colours[relaxation.node(open)] = local[open];
-        offer(colours);
-    }
-    return true;
-}
-
 // Children in order of how much the bound rises at least: once that closes one of them, it closes all later
 // ones. Together with `forbidAbove` this leaves a node only colours that could still be part of a better
 // colouring, so the search is exact unless it runs out of nodes or time.
 void CliqueSearch::branch(CliqueRelaxation& relaxation, std::size_t depth) {
     if (value_ < infinity && !relaxation.forbidAbove(potts_, value_))
-        return;
-    if (endByParts(relaxation))
         return;
     const auto open = branchingNode(potts_, relaxation);
     if (!open) { // every node has one colour left

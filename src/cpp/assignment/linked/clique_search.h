@@ -30,8 +30,7 @@ private:
     void searchRoot(CliqueRelaxation& root);
     void search(CliqueRelaxation& relaxation, std::size_t depth);
     void branch(CliqueRelaxation& relaxation, std::size_t depth);
-    bool endByParts(const CliqueRelaxation& relaxation);
-    // Takes colours that keep all links, improved by exchanges, as the best if they are.
+    // Takes colours that keep all links as the best if they are.
     void offer(std::span<const std::int32_t> colours);
     void complete(const CliqueRelaxation& relaxation);
     bool isClosed(double bound) const;
@@ -39,8 +38,6 @@ private:
     const Potts& potts_;
     std::size_t nodesLeft_;
     TimePoint end_;
-    std::size_t partTries_ = 0;
-    std::size_t partWins_ = 0;
     bool gaveUp_ = false;
     double value_ = infinity; // of the best colours
     double rootBound_ = -infinity;

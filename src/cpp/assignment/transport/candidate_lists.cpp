@@ -34,9 +34,9 @@ std::vector<double> paddedDuals(std::span<const double> duals) {
 
 } // namespace
 
-CandidateLists::CandidateLists(CostSource& source, std::size_t length, kmeans::Team& team)
-    : source_(source), length_(std::min(length, source.nClusters())), team_(team),
-      scratch_(team.size(),
+CandidateLists::CandidateLists(CostSource& source, std::size_t length, std::size_t nThreads)
+    : source_(source), length_(std::min(length, source.nClusters())), nThreads_(nThreads),
+      scratch_(nThreads,
                {std::vector<double>(source.bufferSize()), std::vector<std::int32_t>(source.nClusters())}),
       costs_(std::make_unique_for_overwrite<double[]>(source.nRows() * length_)),
       clusters_(std::make_unique_for_overwrite<std::int32_t[]>(source.nRows() * length_)),
@@ -78,7 +78,7 @@ bool CandidateLists::rebase(std::span<const double> duals, TimePoint deadline) {
     used_ -= std::min(rise, 0.0);
     std::vector<std::uint8_t> isDoubtful(nRows());
     const kmeans::Chunks chunks{nRows()};
-    team_.forEachChunk(chunks, [&](std::size_t, std::size_t chunk) {
+    forEachChunk(chunks, chunks.workers(nThreads_), [&](std::size_t, std::size_t chunk) {
         const kmeans::RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row != range.last; ++row) {
             beyond_[row] += rise;
@@ -117,7 +117,7 @@ std::int32_t CandidateLists::cheapest(std::size_t row, std::span<const double> d
 
 void CandidateLists::labelRows(std::span<const double> duals, std::span<std::int32_t> labels) const {
     const kmeans::Chunks chunks{nRows()};
-    team_.forEachChunk(chunks, [&](std::size_t, std::size_t chunk) {
+    forEachChunk(chunks, chunks.workers(nThreads_), [&](std::size_t, std::size_t chunk) {
         const kmeans::RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row != range.last; ++row)
             labels[row] = cheapest(row, duals);
@@ -136,7 +136,7 @@ bool CandidateLists::makeRows(std::span<const std::int32_t> rows, std::span<cons
     std::atomic<bool> outOfTime{false};
     if (source_.makesShortlists())
         source_.setDuals(duals, reach_);
-    team_.forEachChunk(chunks, [&](std::size_t worker, std::size_t chunk) {
+    forEachChunk(chunks, chunks.workers(nThreads_), [&](std::size_t worker, std::size_t chunk) {
         if (outOfTime || isPast(deadline)) {
             outOfTime = true;
             return;

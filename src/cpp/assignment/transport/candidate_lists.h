@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "chunks.h"
 #include "cost_source.h"
 #include "deadline.h"
-#include "team.h"
 
 namespace konstrain::transport {
 
@@ -27,11 +27,11 @@ struct CandidateList {
 // than `beyond`, below which no cluster off the list lies at the duals in force (`rebase` keeps that true).
 class CandidateLists {
 public:
-    CandidateLists(CostSource& source, std::size_t length, kmeans::Team& team);
+    CandidateLists(CostSource& source, std::size_t length, std::size_t nThreads);
 
     std::size_t nRows() const { return source_.nRows(); }
     std::size_t nClusters() const { return source_.nClusters(); }
-    kmeans::Team& team() const { return team_; }
+    std::size_t nThreads() const { return nThreads_; }
     // Most clusters on a list, but for those with all clusters.
     std::size_t length() const { return length_; }
 
@@ -95,8 +95,8 @@ private:
 
     CostSource& source_;
     std::size_t length_;
-    kmeans::Team& team_;
-    std::vector<Scratch> scratch_; // one per worker
+    std::size_t nThreads_;
+    std::vector<Scratch> scratch_; // one per thread
     std::unique_ptr<double[]> costs_;
     std::unique_ptr<std::int32_t[]> clusters_;
     std::vector<std::uint32_t> counts_; // clusters on each list

@@ -72,9 +72,9 @@ private:
 
 // The median of what the second-cheapest cluster costs a row more than the cheapest, where that is not zero;
 // zero when it always is.
-double probeGap(CostSource& source, std::span<const double> duals, kmeans::Team& team, TimePoint deadline) {
+double probeGap(CostSource& source, std::span<const double> duals, std::size_t nThreads, TimePoint deadline) {
     SampledCosts sample(source, std::max<std::size_t>(1, source.nRows() / quantileSample));
-    CandidateLists lists(sample, 2, team);
+    CandidateLists lists(sample, 2, nThreads);
     if (!lists.makeAll(duals, infinity, deadline))
         return 0.0;
     return medianGap(lists.nRows(), [&](std::size_t row) {
@@ -90,8 +90,8 @@ double probeGap(CostSource& source, std::span<const double> duals, kmeans::Team&
 class ListedLevel {
 public:
     ListedLevel(CostSource& source, std::span<const std::int64_t> lower, std::span<const std::int64_t> upper,
-                kmeans::Team& team, const ListedOptions& options)
-        : source_(source), lists_(source, options.listLength, team), lower_(lower), upper_(upper),
+                const ListedOptions& options)
+        : source_(source), lists_(source, options.listLength, options.nThreads), lower_(lower), upper_(upper),
           sizes_(lower.size()), options_(options) {}
 
     // Makes lists that reach `reach` median gaps. False when time ran out.
@@ -120,7 +120,7 @@ private:
 };
 
 bool ListedLevel::makeLists(std::span<const double> duals, double reach) {
-    gap_ = probeGap(source_, duals, lists_.team(), options_.deadline);
+    gap_ = probeGap(source_, duals, lists_.nThreads(), options_.deadline);
     hasLists_ = lists_.makeAll(duals, gap_ > 0.0 ? reach * gap_ : infinity, options_.deadline);
     return hasLists_;
 }
@@ -263,11 +263,11 @@ TransportResult ListedLevel::giveUp(std::span<const double> duals, std::span<std
 
 // Duals of a sample, from none at all.
 void priceBySample(CostSource& source, std::span<const std::int64_t> lower,
-                   std::span<const std::int64_t> upper, std::span<double> duals, kmeans::Team& team,
+                   std::span<const std::int64_t> upper, std::span<double> duals,
                    const ListedOptions& options) {
     SampledCosts sample(source, sampleRatio);
     const SizeBounds bounds = sampleBounds(lower, upper, source.nRows(), sample.nRows());
-    ListedLevel level(sample, bounds.lower, bounds.upper, team, options);
+    ListedLevel level(sample, bounds.lower, bounds.upper, options);
     std::fill(duals.begin(), duals.end(), 0.0);
     if (level.makeLists(duals, infinity))
         level.refineDuals(duals, true);
@@ -275,8 +275,7 @@ void priceBySample(CostSource& source, std::span<const std::int64_t> lower,
 
 // Newton steps from the duals given, if they are of use, or from those of a sample. False when time ran out.
 bool findDuals(CostSource& source, ListedLevel& level, std::span<const std::int64_t> lower,
-               std::span<const std::int64_t> upper, std::span<double> duals, kmeans::Team& team,
-               const ListedOptions& options) {
+               std::span<const std::int64_t> upper, std::span<double> duals, const ListedOptions& options) {
     dropIdleDuals(duals, lower, upper, source.nRows());
     if (options.isWarm) {
         if (!level.makeLists(duals, params.reach))
@@ -286,7 +285,7 @@ bool findDuals(CostSource& source, ListedLevel& level, std::span<const std::int6
             return level.refineDuals(duals, false);
     }
     if (source.nRows() / sampleRatio >= params.sampledPerCluster * source.nClusters())
-        priceBySample(source, lower, upper, duals, team, options);
+        priceBySample(source, lower, upper, duals, options);
     dropIdleDuals(duals, lower, upper, source.nRows());
     return level.makeLists(duals, params.reach) && level.refineDuals(duals, false);
 }
@@ -297,9 +296,8 @@ TransportResult solveListedTransport(CostSource& source, std::span<const std::in
                                      std::span<const std::int64_t> upper, std::span<double> duals,
                                      std::span<std::int32_t> labels, const ListedOptions& options) {
     assert(labels.size() == source.nRows() && duals.size() == source.nClusters());
-    kmeans::Team team(options.nThreads);
-    ListedLevel level(source, lower, upper, team, options);
-    const bool inTime = findDuals(source, level, lower, upper, duals, team, options);
+    ListedLevel level(source, lower, upper, options);
+    const bool inTime = findDuals(source, level, lower, upper, duals, options);
     return inTime ? level.finish(duals, labels) : level.giveUp(duals, labels, -infinity);
 }
 

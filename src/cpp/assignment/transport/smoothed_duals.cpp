@@ -98,7 +98,7 @@ SmoothedDuals::SmoothedDuals(const CandidateLists& lists, std::span<const std::i
     : lists_(lists), lower_(lower), upper_(upper),
       rowsPerCoupled_(static_cast<double>(lists.nRows()) /
                       static_cast<double>(params.coupledRows * lists.nClusters())),
-      workers_(lists.team().size(), Worker(lists.nClusters(), lists.length())), shares_(lists.nClusters()),
+      workers_(lists.nThreads(), Worker(lists.nClusters(), lists.length())), shares_(lists.nClusters()),
       sizes_(lists.nClusters()), starts_(lists.nClusters() + 1), degree_(lists.nClusters()),
       active_(lists.nClusters()), wanted_(lists.nClusters()), direction_(lists.nClusters()) {}
 
@@ -114,7 +114,7 @@ void SmoothedDuals::measure(std::span<const double> duals, double temperature, d
         worker.pairs.clear();
     }
     const kmeans::Chunks chunks{lists_.nRows()};
-    lists_.team().forEachChunk(chunks, [&](std::size_t worker, std::size_t chunk) {
+    forEachChunk(chunks, chunks.workers(workers_.size()), [&](std::size_t worker, std::size_t chunk) {
         const kmeans::RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row != range.last; ++row)
             measureRow(row, duals, workers_[worker]);
