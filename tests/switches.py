@@ -26,7 +26,6 @@ SEARCH = {
     "konstrain.stop.PARAMS.share": (0.01, 1.0),
     "konstrain.kmeans.start.MANY_CLUSTERS": (1, NEVER),
     "konstrain.kmeans.restarts.PARAMS.most_costs": (ALWAYS, NEVER),
-    "konstrain.kmeans.restarts.PARAMS.halving_steps": (1, 20),
     "konstrain.kmeans.loop.MOST_CANCELLED": (-1.0, 2.0),
 }
 # What may not change anything but the time it takes.
