@@ -95,24 +95,12 @@ class ColumnPlan:
 
 @dataclass(frozen=True)
 class TablePlan:
-    """What becomes of a table.
+    """What becomes of a table."""
 
-    Parameters
-    ----------
-    columns : tuple of ColumnPlan
-        The columns to cluster by.
-    scaled : bool
-        Whether numbers and days get mean 0 and variance 1.
-    advised : bool
-        Whether that is what the columns themselves speak for.
-    notes : tuple of str
-        What becomes of columns and why, a line each.
-    """
-
-    columns: tuple[ColumnPlan, ...]
-    scaled: bool
-    advised: bool = False
-    notes: tuple[str, ...] = ()
+    columns: tuple[ColumnPlan, ...]  # The columns to cluster by.
+    scaled: bool  # Whether numbers and days get mean 0 and variance 1.
+    advised: bool = False  # Whether that is what the columns themselves speak for.
+    notes: tuple[str, ...] = ()  # What becomes of columns and why, a line each.
 
     def of_kind(self, kind: Kind) -> list[str]:
         """The columns of a kind, by name."""

@@ -18,24 +18,13 @@ _NUMBERS, _DATES, _PLACES, _CATEGORIES = "numbers", "dates", "places", "categori
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """A plan carried out: the rows as they are clustered.
+    """A plan carried out: the rows as they are clustered."""
 
-    Parameters
-    ----------
-    plan : TablePlan
-        What became of each column.
-    transformer : ColumnTransformer or None
-        What did it, fitted; None where there are only numbers and none is missing.
-    X : ndarray of shape (n_samples, n_features)
-        The rows.
-    features : tuple of str
-        What its columns are called: ``age``, ``plan=gold``.
-    """
-
-    plan: TablePlan
+    plan: TablePlan  # What became of each column.
+    # What did it, fitted; None where there are only numbers and none is missing.
     transformer: "ColumnTransformer | None"
-    X: NDArray[Any]
-    features: tuple[str, ...]
+    X: NDArray[Any]  # (n_samples, n_features): the rows.
+    features: tuple[str, ...]  # What its columns are called: ``age``, ``plan=gold``.
 
 
 def prepare(columns: Columns, plan: TablePlan) -> Preparation:
