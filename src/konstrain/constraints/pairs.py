@@ -1,6 +1,6 @@
 """Groups, labels and distance limits written out as pairs of rows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,16 +124,8 @@ def pairs_beyond_diameter(X: Any, diameter_max: float) -> NDArray[np.int32]:
     reach = _distances_to_mean(X)
     order = np.argsort(-reach, kind="stable")
     slack = 1e-9 * (limit + float(reach.max()))
-    found: list[NDArray[np.int32]] = []
-    count = 0
-    for rows, others in _blocks_of_pairs(order, reach, limit - slack):
-        near, far = np.nonzero(_distances(X, rows, others) > limit)
-        # Each pair once: the chunk's own rows stand at the beginning of `others`.
-        keep = (far >= rows.size) | (far > near)
-        found.append(np.column_stack([rows[near[keep]], others[far[keep]]]).astype(np.int32))
-        count += found[-1].shape[0]
-        _refuse_too_many("diameter_max", limit, count, "is at least")
-    return _sorted_pairs(found)
+    blocks = _blocks_of_pairs(order, reach, limit - slack)
+    return _pairs_among(X, blocks, "diameter_max", limit, lambda distances: distances > limit)
 
 
 def pairs_within_separation(X: Any, separation_min: float) -> NDArray[np.int32]:
@@ -160,16 +152,28 @@ def pairs_within_separation(X: Any, separation_min: float) -> NDArray[np.int32]:
     n_samples, X = _rows(X)
     if not is_sparse(X) and X.shape[1] <= PARAMS.tree_dimensions:
         return _close_pairs_by_tree(X, limit)
+    step = max(1, PARAMS.chunk // n_samples)
+    every = np.arange(n_samples)
+    blocks = ((every[start : start + step], every[start:]) for start in range(0, n_samples, step))
+    return _pairs_among(X, blocks, "separation_min", limit, lambda distances: distances < limit)
+
+
+def _pairs_among(
+    X: Any,
+    blocks: Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]],
+    name: str,
+    limit: float,
+    is_meant: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
+) -> NDArray[np.int32]:
+    """Compare rows with others, which begin with these rows; return the pairs at distances that are meant."""
     found: list[NDArray[np.int32]] = []
     count = 0
-    step = max(1, PARAMS.chunk // n_samples)
-    for start in range(0, n_samples, step):
-        rows, others = np.arange(start, min(start + step, n_samples)), np.arange(start, n_samples)
-        near, far = np.nonzero(_distances(X, rows, others) < limit)
-        keep = far > near
-        found.append(np.column_stack([rows[near[keep]], others[far[keep]]]).astype(np.int32))
-        count += found[-1].shape[0]
-        _refuse_too_many("separation_min", limit, count, "is at least")
+    for rows, others in blocks:
+        near, far = np.nonzero(is_meant(_distances(X, rows, others)))
+        once = far > near
+        found.append(np.column_stack([rows[near[once]], others[far[once]]]).astype(np.int32))
+        count += len(found[-1])
+        _refuse_too_many(name, limit, count, "is at least")
     return _sorted_pairs(found)
 
 

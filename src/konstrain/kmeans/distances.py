@@ -1,8 +1,9 @@
 """The sweeps over rows that a k-means loop is made of: costs, nearest centers, sums of clusters.
 
-Rows are blocks: mean vectors `means` with a `weight` each. They are dense float64 or float32 in C order (a
-memory-mapped or read-only array will do) or a scipy CSR matrix or array of either dtype, and are never copied or
-converted; all arithmetic and every result is float64. Results do not depend on `n_threads`.
+Rows are blocks: mean vectors `means` of shape (n_blocks, n_features) with a `weight` each (None: 1 each). They are
+dense float64 or float32 in C order (a memory-mapped or read-only array will do) or a scipy CSR matrix or array of
+either dtype, and are never copied or converted. `centers` is float64 of shape (n_clusters, n_features) in C order.
+All arithmetic and every result is float64. `n_threads` threads are used; results do not depend on their number.
 
 The cost of a block is its weight times the squared Euclidean distance. For dense rows differences are squared as they
 are, so costs are never negative and data far from the origin keeps its digits. For sparse rows the terms of the
@@ -43,25 +44,10 @@ def block_costs(
     n_threads: int = 1,
     out: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Compute what each block costs in each cluster.
+    """Return what each block costs in each cluster, ``weight[b] * |means[b] - centers[j]|^2``.
 
-    Parameters
-    ----------
-    means : ndarray or CSR, shape (n_blocks, n_features)
-        Mean vector of each block.
-    weight : ndarray of float64, shape (n_blocks,), or None
-        Weight of each block; None: 1 each.
-    centers : ndarray of float64, shape (n_clusters, n_features), C-contiguous
-        Centers of the clusters.
-    n_threads : int, default=1
-        Threads to use.
-    out : ndarray of float64, shape (n_blocks, n_clusters), C-contiguous, or None
-        Where to write. A loop that hands the same array in again saves the time the system needs for fresh memory.
-
-    Returns
-    -------
-    costs : ndarray of float64, shape (n_blocks, n_clusters)
-        `weight[b] * |means[b] - centers[j]|^2`; `out` if it was given.
+    Costs are written to `out`, of shape (n_blocks, n_clusters), where it is given: a loop that hands the same array
+    in again saves the time the system needs for fresh memory.
 
     Examples
     --------
@@ -70,9 +56,7 @@ def block_costs(
     array([[ 0.,  9.],
            [50., 32.]])
     """
-    rows = _parts(means)
-    _check_points("centers", centers, means)
-    _check_weight(weight, means)
+    rows = _checked(means, weight, centers)
     shape = (means.shape[0], centers.shape[0])
     if out is None:
         out = np.empty(shape)
@@ -87,21 +71,8 @@ def nearest_pass(
 ) -> tuple[NDArray[np.int32], float, NDArray[np.float64], NDArray[np.float64]]:
     """Label each block with its nearest center and sum up the clusters, in one sweep.
 
-    Parameters
-    ----------
-    means, weight, centers, n_threads
-        As in `block_costs`.
-
-    Returns
-    -------
-    labels : ndarray of int32, shape (n_blocks,)
-        Nearest center; of equally near ones the first.
-    inertia : float
-        Sum of the blocks' costs.
-    sums : ndarray of float64, shape (n_clusters, n_features)
-        Weighted sum of the blocks of each cluster.
-    cluster_weight : ndarray of float64, shape (n_clusters,)
-        Total weight of each cluster; the new center is `sums / cluster_weight[:, None]` where it is not 0.
+    Returns labels, of equally near centers the first; the sum of the blocks' costs; the weighted sum of the blocks of
+    each cluster, shape (n_clusters, n_features), and its weight: the new center is their quotient.
 
     Examples
     --------
@@ -111,9 +82,7 @@ def nearest_pass(
     >>> labels.tolist(), inertia, sums.ravel().tolist(), cluster_weight.tolist()
     ([0, 0, 1], 2.0, [1.0, 9.0], [2.0, 1.0])
     """
-    rows = _parts(means)
-    _check_points("centers", centers, means)
-    _check_weight(weight, means)
+    rows = _checked(means, weight, centers)
     labels = np.empty(means.shape[0], dtype=np.int32)
     sums, cluster_weight = np.empty(centers.shape), np.empty(centers.shape[0])
     inertia: float = _kernels.nearest_pass(*rows, weight, centers, _threads(n_threads), labels, sums, cluster_weight)
@@ -125,11 +94,6 @@ def nearest_distances(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Find the nearest center of each block, of equally near ones the first, and the squared distance to it.
 
-    Parameters
-    ----------
-    means, centers, n_threads
-        As in `block_costs`.
-
     Examples
     --------
     >>> import numpy as np
@@ -137,8 +101,7 @@ def nearest_distances(
     >>> labels.tolist(), squares.tolist()
     ([0, 1], [1.0, 4.0])
     """
-    rows = _parts(means)
-    _check_points("centers", centers, means)
+    rows = _checked(means, None, centers)
     labels, squares = np.empty(means.shape[0], dtype=np.int32), np.empty(means.shape[0])
     _kernels.nearest_distances(*rows, centers, _threads(n_threads), labels, squares)
     return labels, squares
@@ -147,21 +110,7 @@ def nearest_distances(
 def center_sums(
     means: Any, weight: Weight, labels: NDArray[np.int32], n_clusters: int, *, n_threads: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sum up the clusters of given labels.
-
-    Parameters
-    ----------
-    means, weight, n_threads
-        As in `block_costs`.
-    labels : ndarray of int32, shape (n_blocks,)
-        Cluster of each block, from 0 to `n_clusters - 1`.
-    n_clusters : int
-        Number of clusters.
-
-    Returns
-    -------
-    sums, cluster_weight
-        As in `nearest_pass`.
+    """Return the weighted sum of the blocks of each cluster and its weight, for labels from 0 to `n_clusters - 1`.
 
     Examples
     --------
@@ -170,10 +119,8 @@ def center_sums(
     (array([[7.],
            [0.]]), array([4., 0.]))
     """
-    rows = _parts(means)
-    _check_weight(weight, means)
-    _check_array("labels", labels, np.int32, (means.shape[0],))
-    _check_range("labels", labels, n_clusters)
+    rows = _checked(means, weight)
+    _check_labels(labels, means, n_clusters)
     sums, cluster_weight = np.empty((n_clusters, means.shape[1])), np.empty(n_clusters)
     _kernels.center_sums(*rows, weight, labels, _threads(n_threads), sums, cluster_weight)
     return sums, cluster_weight
@@ -182,19 +129,7 @@ def center_sums(
 def own_costs(
     means: Any, weight: Weight, labels: NDArray[np.int32], centers: NDArray[np.float64], *, n_threads: int = 1
 ) -> float:
-    """Sum up what all blocks cost in their own clusters.
-
-    Parameters
-    ----------
-    means, weight, centers, n_threads
-        As in `block_costs`.
-    labels : ndarray of int32, shape (n_blocks,)
-        Cluster of each block.
-
-    Returns
-    -------
-    cost : float
-        Sum of `weight[b] * |means[b] - centers[labels[b]]|^2`.
+    """Return the sum over all blocks of ``weight[b] * |means[b] - centers[labels[b]]|^2``.
 
     Examples
     --------
@@ -202,11 +137,8 @@ def own_costs(
     >>> own_costs(np.array([[0.0], [3.0]]), None, np.array([1, 0], dtype=np.int32), np.array([[2.0], [0.0]]))
     1.0
     """
-    rows = _parts(means)
-    _check_points("centers", centers, means)
-    _check_weight(weight, means)
-    _check_array("labels", labels, np.int32, (means.shape[0],))
-    _check_range("labels", labels, centers.shape[0])
+    rows = _checked(means, weight, centers)
+    _check_labels(labels, means, centers.shape[0])
     cost: float = _kernels.own_costs(*rows, weight, labels, centers, _threads(n_threads))
     return cost
 
@@ -229,8 +161,6 @@ def sized_pass(
 
     Parameters
     ----------
-    means, weight, centers, n_threads
-        As in `block_costs`.
     bounds : pair of ndarrays of int64, shape (n_clusters,)
         Fewest and most blocks of each cluster; there must be numbers between them that add up.
     start : ndarray of float64, shape (n_clusters,), or None
@@ -258,9 +188,7 @@ def sized_pass(
     >>> sized_pass(means, None, np.array([[0.0], [8.0]]), (one, 2 * one), None, list_length=2)[0].tolist()
     [0, 0, 1]
     """
-    rows = _parts(means)
-    _check_points("centers", centers, means)
-    _check_weight(weight, means)
+    rows = _checked(means, weight, centers)
     lower, upper = bounds
     for name, array, dtype in (("lower", lower, np.int64), ("upper", upper, np.int64)):
         _check_array(name, array, dtype, (centers.shape[0],))
@@ -282,19 +210,9 @@ def sized_pass(
 
 
 def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> NDArray[np.float64]:
-    """Compute the squared distances of all blocks to a few points, as k-means++ needs them.
+    """Return the squared distances of all blocks to a few points, shape (n_candidates, n_blocks), without weights.
 
-    Parameters
-    ----------
-    means, n_threads
-        As in `block_costs`.
-    candidates : ndarray of integers, shape (n_candidates,), or of float64, shape (n_candidates, n_features)
-        Numbers of blocks, or points.
-
-    Returns
-    -------
-    distances : ndarray of float64, shape (n_candidates, n_blocks)
-        Squared distances, without weights.
+    `candidates` are numbers of blocks, or points of shape (n_candidates, n_features).
 
     Examples
     --------
@@ -311,6 +229,16 @@ def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> N
     out = np.empty((points.shape[0], means.shape[0]))
     _kernels.candidate_distances(*rows, points, _threads(n_threads), out)
     return out
+
+
+def _checked(means: Any, weight: Weight, centers: Any = None) -> tuple[Any, ...]:
+    """Check blocks, weights and centers; return the arrays that the kernels take for the blocks."""
+    rows = _parts(means)
+    if centers is not None:
+        _check_points("centers", centers, means)
+    if weight is not None:
+        _check_array("weight", weight, np.float64, (means.shape[0],))
+    return rows
 
 
 def _parts(means: Any) -> tuple[Any, ...]:
@@ -347,9 +275,9 @@ def _check_points(name: str, points: Any, means: Any) -> None:
     _check_array(name, points, np.float64, (points.shape[0], means.shape[1]))
 
 
-def _check_weight(weight: Weight, means: Any) -> None:
-    if weight is not None:
-        _check_array("weight", weight, np.float64, (means.shape[0],))
+def _check_labels(labels: Any, means: Any, n_clusters: int) -> None:
+    _check_array("labels", labels, np.int32, (means.shape[0],))
+    _check_range("labels", labels, n_clusters)
 
 
 def _check_array(name: str, array: Any, dtype: Any, shape: tuple[int, ...]) -> None:
