@@ -9,7 +9,7 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
 
 _HEADING = re.compile(r"\n(?=[A-Z][A-Za-z ]*\n-{3,}\n)")
 # numpydoc's order of the sections used here.
@@ -81,11 +81,22 @@ class Docstring:
             self.sections[heading] = "\n".join([heading, "-" * len(heading), *map(str, entries)])
 
 
-def completed(text: str | None, source: str | None, parameters: Mapping[str, inspect.Parameter]) -> str | None:
-    """Return a docstring with the parameters, attributes and result that it leaves out, taken from `source`."""
-    if text is None or source is None:  # as under `python -OO`
+def completed(text: str | None, parameters: Mapping[str, inspect.Parameter], *sources: str | None) -> str | None:
+    """Return a docstring with the parameters, attributes and result that it leaves out, taken from the sources."""
+    if text is None:  # as under `python -OO`
         return text
-    doc, other = Docstring(text), Docstring(source)
+    doc = Docstring(text)
+    for source in sources:
+        if source is not None:
+            _fill_in(doc, _parsed(source), parameters)
+    return str(doc)
+
+
+# Most docstrings are the source of several others.
+_parsed = lru_cache(Docstring)
+
+
+def _fill_in(doc: Docstring, other: Docstring, parameters: Mapping[str, inspect.Parameter]) -> None:
     offered = [entry.only(parameters).with_default(parameters) for entry in other.entries("Parameters")]
     shared, added = _joined(doc.entries("Parameters"), offered)
     positional = [name for name, p in parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -97,7 +108,6 @@ def completed(text: str | None, source: str | None, parameters: Mapping[str, ins
     doc.describe("Attributes", shared + added)
     for heading in {"Returns", "Raises"} & set(other.sections):
         doc.sections.setdefault(heading, other.sections[heading])
-    return str(doc)
 
 
 def _joined(own: list[Description], offered: list[Description]) -> tuple[list[Description], list[Description]]:
@@ -123,10 +133,9 @@ def _joined(own: list[Description], offered: list[Description]) -> tuple[list[De
 def complete_class(cls: type, *others: type) -> None:
     """Complete the docstrings of a class and of its public methods from those of its base classes, then of others."""
     bases = [base for base in cls.__mro__[1:] if base.__module__.startswith("konstrain.")]
-    for source in (*bases, *others):
-        cls.__doc__ = completed(cls.__doc__, source.__doc__, inspect.signature(cls).parameters)
+    sources = [other.__doc__ for other in others]
+    cls.__doc__ = completed(cls.__doc__, inspect.signature(cls).parameters, *(b.__doc__ for b in bases), *sources)
     for name, method in vars(cls).items():
         if inspect.isfunction(method) and not name.startswith("_"):
-            overridden: Any = getattr(super(cls, cls), name, None)
-            for source in (overridden, *others):
-                method.__doc__ = completed(method.__doc__, source.__doc__, inspect.signature(method).parameters)
+            overridden = getattr(getattr(super(cls, cls), name, None), "__doc__", None)
+            method.__doc__ = completed(method.__doc__, inspect.signature(method).parameters, overridden, *sources)

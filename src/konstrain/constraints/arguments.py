@@ -171,7 +171,7 @@ def takes_constraints(*without: str) -> Callable[[Function], Function]:
                     raise TypeError(f"unexpected keyword argument {name!r}; constraints are {', '.join(names)}")
             return function(*args, **given)
 
-        checked.__doc__ = completed(function.__doc__, ConstraintArguments.__doc__, signature.parameters)
+        checked.__doc__ = completed(function.__doc__, signature.parameters, ConstraintArguments.__doc__)
         vars(checked)["__signature__"] = signature
         return cast(Function, checked)
 
