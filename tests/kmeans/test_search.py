@@ -1,5 +1,6 @@
 """The search of ConstrainedKMeans: feasible whenever that is possible, at the optimum of small problems."""
 
+import math
 import time
 
 import numpy as np
@@ -254,3 +255,23 @@ def test_the_search_ends_by_its_deadline_with_feasible_labels():
     problem = Problem.build(X, 10, size_min=150, size_max=260)
     found = Search(Steps(problem, budget=Budget(0.05)), Start(X, "k-means++")).best([1, 2, 3, 4])
     assert problem.assignment_problem(np.zeros((2000, 10))).is_feasible(found.block_labels)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_rules_nearest_centers_are_followed_through_relocations_and_no_single_move_is_left(seed):
+    rng = np.random.default_rng(seed)
+    X, weight = rng.random((300, 2)), rng.choice([0.5, 1.0, 3.0], 300)
+    kernel, offset = search._kernel(Problem.build(X, 25, sample_weight=weight), None, seed)
+    kernel.run_from(X[:25] - offset, True, 300, 0.0, math.inf)
+    for _ in range(60):
+        kernel.relocate(True, 300, 0.0, math.inf)
+        centers = kernel.centers.reshape(25, -1)
+        costs = weight[:, None] * (((X - offset)[:, None] - centers) ** 2).sum(axis=2)
+        assert kernel.step_bound() == pytest.approx(costs.min(axis=1).sum(), rel=1e-9)
+    labels = kernel.labels
+    total = np.bincount(labels, weight, 25)
+    own = total[labels]
+    saved = own / (own - weight) * costs[np.arange(300), labels]
+    entered = total / (total + weight[:, None]) * costs
+    entered[np.arange(300), labels] = np.inf
+    assert (entered.min(axis=1) >= saved * (1 - 1e-6))[own > weight].all()

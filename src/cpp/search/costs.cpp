@@ -12,6 +12,7 @@ namespace {
 
 // Blocks that a pass handles at a time: their costs stay in the first-level cache.
 constexpr std::size_t chunk = 512;
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 KONSTRAIN_MULTIVERSION void addSquares(const double* values, std::size_t n, double center, double* sums) {
     for (std::size_t i = 0; i != n; ++i)
@@ -26,6 +27,12 @@ KONSTRAIN_MULTIVERSION void multiply(const double* factors, std::size_t n, doubl
 KONSTRAIN_MULTIVERSION void addScaled(const double* values, std::size_t n, double factor, double* sums) {
     for (std::size_t i = 0; i != n; ++i)
         sums[i] += factor * values[i];
+}
+
+KONSTRAIN_MULTIVERSION void lowerToOthers(const double* values, std::size_t n, std::int32_t label,
+                                          const std::int32_t* labels, double* least) {
+    for (std::size_t i = 0; i != n; ++i)
+        least[i] = values[i] < least[i] && labels[i] != label ? values[i] : least[i];
 }
 
 } // namespace
@@ -57,7 +64,8 @@ KONSTRAIN_MULTIVERSION void lowerTo(const double* values, std::size_t n, double*
 }
 
 Costs::Costs(const Problem& problem)
-    : problem_(problem), byFeature_(problem.means.size()), costs_(problem.nBlocks * problem.nClusters) {
+    : problem_(problem), byFeature_(problem.means.size()), costs_(problem.nBlocks * problem.nClusters),
+      hasMoved_(problem.nClusters, 1) {
     for (std::size_t block = 0; block != problem.nBlocks; ++block)
         for (std::size_t t = 0; t != problem.nFeatures; ++t)
             byFeature_[t * problem.nBlocks + block] = problem.mean(block)[t];
@@ -72,6 +80,8 @@ double Costs::refresh(std::span<const double> centers) {
             !std::ranges::equal(now, std::span(centers_).subspan(j * nFeatures, nFeatures)))
             moved.push_back(j);
     }
+    for (const std::size_t j : moved)
+        hasMoved_[j] = 1;
     centers_.assign(centers.begin(), centers.end());
     for (std::size_t first = 0; first < n; first += chunk) {
         const std::size_t length = std::min(chunk, n - first);
@@ -97,10 +107,16 @@ void Costs::addCharges(std::span<const double> duals, std::size_t cluster, std::
     }
 }
 
-void Costs::findCheapest(std::span<const double> duals, std::span<double> least,
-                         std::span<std::int32_t> labels) const {
+double Costs::findCheapest(std::span<const double> duals, std::span<double> least,
+                           std::span<std::int32_t> labels) {
+    if (problem_.nRules == 0) {
+        const double work = findNearest();
+        std::ranges::copy(least_, least.begin());
+        std::ranges::copy(nearest_, labels.begin());
+        return work;
+    }
     std::array<double, chunk> reduced;
-    std::ranges::fill(least, std::numeric_limits<double>::infinity());
+    std::ranges::fill(least, infinity);
     std::ranges::fill(labels, 0);
     for (std::size_t first = 0; first < problem_.nBlocks; first += chunk) {
         const std::size_t last = std::min(first + chunk, problem_.nBlocks);
@@ -110,6 +126,56 @@ void Costs::findCheapest(std::span<const double> duals, std::span<double> least,
                     labels.data() + first);
         }
     }
+    return static_cast<double>(problem_.nBlocks * problem_.nClusters) *
+           (static_cast<double>(problem_.nRules) + 1.5);
+}
+
+// Compares only with centers that have moved. A block whose own center has come no farther away needs no
+// more: to centers that stayed it is as far as before, which was no nearer. Blocks whose own center has
+// moved away are compared with all. A relocated center moves few others, so that this takes a share of the
+// n k comparisons.
+double Costs::findNearest() {
+    const std::size_t n = problem_.nBlocks, k = problem_.nClusters;
+    if (nearest_.empty()) {
+        nearest_.resize(n);
+        least_.assign(n, infinity);
+    }
+    std::vector<std::size_t> left;
+    for (std::size_t block = 0; block != n; ++block) {
+        const auto own = static_cast<std::size_t>(nearest_[block]);
+        if (!hasMoved_[own])
+            continue;
+        const double cost = at(block, own);
+        if (cost > least_[block])
+            left.push_back(block);
+        least_[block] = cost;
+    }
+    std::size_t nMoved = 0;
+    for (std::size_t j = 0; j != k; ++j)
+        nMoved += static_cast<std::size_t>(hasMoved_[j]);
+    for (std::size_t first = 0; first < n; first += chunk)
+        for (std::size_t j = 0; j != k; ++j)
+            if (hasMoved_[j])
+                lowerTo(column(j) + first, std::min(chunk, n - first), static_cast<std::int32_t>(j),
+                        least_.data() + first, nearest_.data() + first);
+    if (nMoved != k)
+        for (const std::size_t block : left)
+            for (std::size_t j = 0; j != k; ++j)
+                if (!hasMoved_[j] && at(block, j) < least_[block]) {
+                    least_[block] = at(block, j);
+                    nearest_[block] = static_cast<std::int32_t>(j);
+                }
+    std::ranges::fill(hasMoved_, 0);
+    // Ten for what the loop does once per block.
+    return 10.0 * static_cast<double>(n) + 1.5 * static_cast<double>(n * nMoved + left.size() * (k - nMoved));
+}
+
+void Costs::findNext(std::span<const std::int32_t> labels, std::span<double> next) const {
+    std::ranges::fill(next, infinity);
+    for (std::size_t first = 0; first < problem_.nBlocks; first += chunk)
+        for (std::size_t j = 0; j != problem_.nClusters; ++j)
+            lowerToOthers(column(j) + first, std::min(chunk, problem_.nBlocks - first),
+                          static_cast<std::int32_t>(j), labels.data() + first, next.data() + first);
 }
 
 } // namespace konstrain::search

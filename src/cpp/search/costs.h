@@ -27,18 +27,27 @@ public:
     double at(std::size_t block, std::size_t cluster) const { return column(cluster)[block]; }
 
     // The cheapest cluster of each block at the duals (nClusters x nRules) of the rules, and its reduced
-    // cost.
-    void findCheapest(std::span<const double> duals, std::span<double> least,
-                      std::span<std::int32_t> labels) const;
+    // cost. Returns the multiply-adds this took.
+    double findCheapest(std::span<const double> duals, std::span<double> least,
+                        std::span<std::int32_t> labels);
+    // What each block costs in the cheapest cluster other than its own.
+    void findNext(std::span<const std::int32_t> labels, std::span<double> next) const;
     // The costs of one cluster plus what its duals charge.
     void addCharges(std::span<const double> duals, std::size_t cluster, std::size_t first, std::size_t last,
                     double* reduced) const;
 
 private:
+    double findNearest();
+
     const Problem& problem_;
     std::vector<double> byFeature_; // nFeatures x nBlocks: the means
     std::vector<double> costs_;     // nClusters x nBlocks
     std::vector<double> centers_;   // of the costs; empty before the first call
+    // Without rules: the cheapest cluster of each block and its cost when they were last computed, and the
+    // clusters whose centers have moved since.
+    std::vector<std::int32_t> nearest_;
+    std::vector<double> least_;
+    std::vector<char> hasMoved_;
 };
 
 // Lowers `least` to `values` where these are below, and sets the labels there.

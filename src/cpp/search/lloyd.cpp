@@ -16,7 +16,7 @@ double labelBlocks(Context& context, State& state, bool withLinks) {
     const Problem& problem = context.problem;
     std::vector<double> least(problem.nBlocks);
     std::vector<std::int32_t> cheapest(problem.nBlocks);
-    context.costs.findCheapest(state.duals, least, cheapest);
+    context.work += context.costs.findCheapest(state.duals, least, cheapest);
     if (withLinks)
         for (const std::size_t block : problem.linked)
             cheapest[block] = state.labels[block];
@@ -34,8 +34,6 @@ double labelBlocks(Context& context, State& state, bool withLinks) {
         }
     }
     recountLoads(problem, state);
-    context.work += static_cast<double>(problem.nBlocks * problem.nClusters) *
-                    (static_cast<double>(problem.nRules) + 1.5);
     return totalViolation(problem, state);
 }
 

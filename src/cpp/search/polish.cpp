@@ -22,11 +22,12 @@ public:
           isDirty_(problem_.nClusters, 1), members_(problem_.nClusters), inChain_(problem_.nBlocks) {}
 
     int run(int maxPasses) {
+        const bool isFree = problem_.nRules == 0 && !problem_.hasLinks();
         int pass = 0;
         while (pass != maxPasses && !context_.expired()) {
             ++pass;
-            std::size_t nChanges = moveBlocks();
-            if (problem_.nRules != 0 || problem_.hasLinks()) {
+            std::size_t nChanges = isFree ? moveFreeBlocks() : moveBlocks();
+            if (!isFree) {
                 changed_.assign(problem_.nClusters, 0);
                 nChanges += exchangePairs();
                 if (problem_.hasLinks())
@@ -34,6 +35,8 @@ public:
                 isDirty_ = changed_;
             }
             recount(problem_, state_);
+            if (isFree)
+                settle();
             const bool isLittle = static_cast<double>(nChanges) <
                                   context_.params.convergedShare * static_cast<double>(problem_.nBlocks);
             if (nChanges == 0 || (pass > 3 && isLittle))
@@ -71,6 +74,74 @@ private:
         context_.work += static_cast<double>(problem_.nBlocks * problem_.nClusters) *
                          static_cast<double>(problem_.nFeatures + 3);
         return nMoved;
+    }
+
+    // Single moves where nothing but the sum of squares counts. A move between two clusters that are as they
+    // were when it last gained nothing gains nothing now: blocks of such clusters are tried only with the
+    // others.
+    std::size_t moveFreeBlocks() {
+        active_.clear();
+        isDirty_.assign(problem_.nClusters, 0);
+        for (std::size_t j = 0; j != problem_.nClusters; ++j)
+            if (!std::equal(state_.center(j, problem_), state_.center(j, problem_) + problem_.nFeatures,
+                            state_.settled.data() + j * problem_.nFeatures))
+                activate(j);
+        changed_.assign(problem_.nClusters, 0);
+        std::size_t nMoved = 0, nTried = 0;
+        for (std::size_t block = 0; block != problem_.nBlocks; ++block) {
+            const std::size_t from = state_.label(block);
+            const double weight = problem_.weight[block], without = state_.weight[from] - weight;
+            if (!mayLeave(from) || !(without > termRounding * state_.weight[from]))
+                continue;
+            const double* mean = problem_.mean(block);
+            const double saved = weight * state_.weight[from] / without *
+                                 squaredDistance(mean, state_.center(from, problem_), problem_.nFeatures);
+            double best = saved - tolerance(saved);
+            std::size_t to = from;
+            const auto enter = [&](std::size_t j) {
+                const double distance = squaredDistance(mean, state_.center(j, problem_), problem_.nFeatures);
+                const double entering = weight * state_.weight[j] * distance,
+                             with = state_.weight[j] + weight;
+                if (entering < best * with && j != from) {
+                    best = entering / with;
+                    to = j;
+                }
+            };
+            if (isDirty_[from]) {
+                for (std::size_t j = 0; j != problem_.nClusters; ++j)
+                    enter(j);
+                nTried += problem_.nClusters;
+            } else {
+                for (const std::size_t j : active_)
+                    enter(j);
+                nTried += active_.size();
+            }
+            if (to == from)
+                continue;
+            moveBlock(problem_, state_, block, to);
+            ++nMoved;
+            for (const std::size_t cluster : {from, to}) {
+                changed_[cluster] = 1;
+                activate(cluster);
+            }
+        }
+        context_.work +=
+            static_cast<double>(nTried + 5 * problem_.nBlocks) * static_cast<double>(problem_.nFeatures + 3);
+        return nMoved;
+    }
+
+    void activate(std::size_t cluster) {
+        if (!isDirty_[cluster])
+            active_.push_back(cluster);
+        isDirty_[cluster] = 1;
+    }
+
+    void settle() {
+        state_.settled = state_.centers;
+        for (std::size_t j = 0; j != problem_.nClusters; ++j)
+            if (changed_[j])
+                std::fill_n(state_.settled.data() + j * problem_.nFeatures, problem_.nFeatures,
+                            std::numeric_limits<double>::quiet_NaN());
     }
 
     bool moveIfBetter(std::size_t block) {
@@ -396,6 +467,7 @@ private:
     std::vector<double> distances_;
     std::vector<double> violated_;
     std::vector<char> isDirty_, changed_; // clusters that changed since the last pass, and in this one
+    std::vector<std::size_t> active_;     // the dirty ones of a free problem
     std::vector<std::vector<std::size_t>> members_;
     std::vector<Candidate> there_, back_;
     std::vector<std::size_t> chain_;

@@ -80,14 +80,11 @@ int Search::nTrials() const {
 
 // Of a few random clusters the one whose blocks would cost least more in their second cheapest cluster.
 std::size_t Search::drawCluster(const State& state) {
-    std::vector<double> loss(problem_.nClusters);
+    std::vector<double> loss(problem_.nClusters), next(problem_.nBlocks);
+    context_.costs.findNext(state.labels, next);
     for (std::size_t block = 0; block != problem_.nBlocks; ++block) {
         const std::size_t own = state.label(block);
-        double next = std::numeric_limits<double>::infinity();
-        for (std::size_t j = 0; j != problem_.nClusters; ++j)
-            if (j != own)
-                next = std::min(next, context_.costs.at(block, j));
-        loss[own] += std::max(0.0, next - context_.costs.at(block, own));
+        loss[own] += std::max(0.0, next[block] - context_.costs.at(block, own));
     }
     context_.work += static_cast<double>(problem_.nBlocks * problem_.nClusters);
     std::size_t found = drawBelow(problem_.nClusters, random_);

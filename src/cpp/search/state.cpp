@@ -1,20 +1,15 @@
 #include "state.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace konstrain::search {
 
 State::State(const Problem& problem)
     : labels(problem.nBlocks), centers(problem.nClusters * problem.nFeatures), weight(problem.nClusters),
       load(problem.nClusters * problem.nRules), count(problem.nClusters),
-      duals(problem.nClusters * problem.nRules) {}
-
-double squaredDistance(const double* x, const double* y, std::size_t n) {
-    double sum = 0.0;
-    for (std::size_t t = 0; t != n; ++t)
-        sum += (x[t] - y[t]) * (x[t] - y[t]);
-    return sum;
-}
+      duals(problem.nClusters * problem.nRules),
+      settled(problem.nClusters * problem.nFeatures, std::numeric_limits<double>::quiet_NaN()) {}
 
 void recountLoads(const Problem& problem, State& state) {
     std::ranges::fill(state.load, 0.0);

@@ -18,6 +18,8 @@ struct State {
     std::vector<double> load;         // nClusters x nRules
     std::vector<std::int64_t> count;  // nClusters: blocks
     std::vector<double> duals;        // nClusters x nRules
+    // Without rules and links: centers at which no single move between clusters gained; NaN where unknown.
+    std::vector<double> settled; // nClusters x nFeatures
 
     State() = default;
     explicit State(const Problem& problem);
@@ -68,7 +70,12 @@ bool isFeasible(const Problem& problem, const State& state);
 // Sum of squares about the means plus penalties of soft links.
 double objective(const Problem& problem, const State& state);
 
-double squaredDistance(const double* x, const double* y, std::size_t n);
+inline double squaredDistance(const double* x, const double* y, std::size_t n) {
+    double sum = 0.0;
+    for (std::size_t t = 0; t != n; ++t)
+        sum += (x[t] - y[t]) * (x[t] - y[t]);
+    return sum;
+}
 
 // What blocks that enter (positive sign) or leave a cluster change of its sum of squares: with W the weight
 // of the cluster, c its mean, and w, m, q the sums of sign * weight, of sign * weight * (x - c) and of sign *
