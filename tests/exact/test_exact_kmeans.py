@@ -335,7 +335,7 @@ class TestCertify:
 
 def test_a_bound_that_does_not_exist_is_refused():
     with pytest.raises(
-        ValueError, match="bound must be one of 'auto', 'column-generation', 'sdp', 'parts', got 'SDP'"
+        ValueError, match="bound must be one of 'auto', 'column-generation', 'columns', 'sdp', 'parts', got 'SDP'"
     ):
         lower_bound(IRIS, 3, bound="SDP")
 
@@ -414,7 +414,7 @@ def test_a_given_start_replaces_the_search_and_changes_no_optimum(bound, kind, m
     if kind == "bad":
         start[[0, 2]] = 0
     # Nodes below the root may search; the root must not.
-    monkeypatch.setattr("konstrain.exact.solve._find_first_labels", no_search)
+    monkeypatch.setattr("konstrain.exact.solve._kmeans", lambda *given: no_search() if given[2] is None else None)
     model = ExactKMeans(3, bound=bound, init=Fixed(start), random_state=0).fit(X, **links)
     assert model.is_optimal_
     assert model.inertia_ == pytest.approx(best.inertia_, rel=1e-6)

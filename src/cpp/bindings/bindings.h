@@ -5,6 +5,7 @@
 // One function per part of the core; each adds its kernels to the module.
 void bindAssignment(nanobind::module_& m);
 void bindBaselines(nanobind::module_& m);
+void bindBoxes(nanobind::module_& m);
 void bindConstraints(nanobind::module_& m);
 void bindDils(nanobind::module_& m);
 void bindDistances(nanobind::module_& m);

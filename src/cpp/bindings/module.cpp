@@ -4,6 +4,7 @@ NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of konstrain; see src/cpp/README.md.";
     bindAssignment(m);
     bindBaselines(m);
+    bindBoxes(m);
     bindConstraints(m);
     bindDils(m);
     bindDistances(m);

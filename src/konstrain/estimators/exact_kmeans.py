@@ -19,7 +19,7 @@ from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import estimator
 from konstrain.exact.columns.cluster_constraints import alternative_to as unlike
-from konstrain.exact.solve import Limits, solve
+from konstrain.exact.solve import BOUNDS, Limits, solve
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import NotProvenWarning, UndecidedError
 from konstrain.gap import relative_gap
@@ -96,7 +96,7 @@ class ExactKMeans(BaseConstrainedKMeans):
         **BaseConstrainedKMeans._parameter_constraints,
         "size_min": [Real, "array-like", None],
         "size_max": [Real, "array-like", None],
-        "bound": [StrOptions({"auto", "column-generation", "sdp"})],
+        "bound": [StrOptions(set(BOUNDS))],
         "init": [HasMethods(["fit", "get_params"]), None],
         "gap": [Interval(Real, 0, 1, closed="neither")],
         "node_limit": [Interval(Integral, 1, None, closed="left"), None],

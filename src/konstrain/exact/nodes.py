@@ -1,4 +1,4 @@
-"""Nodes of the tree, with either of the two lower bounds."""
+"""Nodes of the tree, with one of three lower bounds."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from konstrain.constraints.problem import Problem
+from konstrain.exact.columns.boxes import BoxColumnBound
 from konstrain.exact.columns.generation import ColumnGenerationBound
+from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.sdp.bound import SdpBound, SdpResult
 from konstrain.exact.sdp.model import conflict_matrix
 from konstrain.exact.sdp.sized import SizedBound, are_known_and_differ
@@ -215,6 +217,57 @@ class ColumnNode:
             ColumnNode(
                 self.task, branch, ColumnGenerationBound(problem, rules, columns, relax=True), self.lower_bound
             )
+            for branch, problem in _feasible(self.task, self.branch.together(pair), self.branch.apart(pair))
+        ]
+
+
+class BoxNode:
+    """A node whose bound is column generation over boxes; children start from its duals and columns."""
+
+    prover = "columns"
+
+    def __init__(self, task: ProofTask, branch: Branch, bound: BoxColumnBound, floor: float) -> None:
+        self.task, self.branch, self._bound, self._floor = task, branch, bound, floor
+
+    @classmethod
+    def root(cls, task: ProofTask, labels: NDArray[np.int32] | None) -> Self:
+        """Return the root; known labels give its first duals and columns."""
+        return cls(task, Branch(), BoxColumnBound(task.problem, labels), -np.inf)
+
+    @property
+    def lower_bound(self) -> float:
+        """See `Node`; never below the parent's."""
+        return max(self._bound.lower_bound, self._floor)
+
+    def run(self, upper_bound: float, gap: float, budget: Budget) -> Outcome:
+        """See `Node`."""
+        try:
+            status = self._bound.run(upper_bound, gap, budget)
+            labels = self._labels(upper_bound, budget) if status != "closed" and self.branch.is_root else None
+        except KeyboardInterrupt:
+            return Outcome("interrupted")
+        return Outcome({"optimal": "open"}.get(status, status), labels)
+
+    def _labels(self, upper_bound: float, budget: Budget) -> NDArray[np.int32] | None:
+        """Return labels from the best choice of known columns."""
+        centers = self._bound.chosen_centers(upper_bound, budget)
+        if centers is None:
+            return None
+        found = find_clustering(self.task.X, self.task.problem, budget, centers=centers)
+        return None if found is None else self.task.problem.expand(found.block_labels)
+
+    def pair(self) -> Pair | None:
+        """See `Node`."""
+        problem = self._bound.problem
+        chosen = self._bound.branching_pair() or _open_pair(conflict_matrix(problem))
+        if chosen is None:
+            return None
+        return int(problem.first_rows[chosen[0]]), int(problem.first_rows[chosen[1]])
+
+    def children(self, pair: Pair) -> list[Node]:
+        """See `Node`."""
+        return [
+            BoxNode(self.task, branch, BoxColumnBound(problem, parent=self._bound), self.lower_bound)
             for branch, problem in _feasible(self.task, self.branch.together(pair), self.branch.apart(pair))
         ]
 

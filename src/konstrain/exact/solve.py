@@ -11,14 +11,14 @@ from konstrain.constraints.problem import Problem
 from konstrain.exact.columns import pricing
 from konstrain.exact.columns.generation import has_real_minimum, has_unequal_maxima
 from konstrain.exact.heuristic import find_clustering
-from konstrain.exact.nodes import ColumnNode, Node, Outcome, SemidefiniteNode
+from konstrain.exact.nodes import BoxNode, ColumnNode, Node, Outcome, SemidefiniteNode
 from konstrain.exact.task import ProofTask
 from konstrain.exact.tree import TracePoint, Tree
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.stop import Budget
 
 # Values of `bound`.
-BOUNDS = ("auto", "column-generation", "sdp")
+BOUNDS = ("auto", "column-generation", "columns", "sdp")
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,8 @@ def _choose_root(
     first = tree.labels if start is None else start
     if limits.bound == "sdp" or problem.has_soft_links:
         return SemidefiniteNode.root(task), None
+    if limits.bound == "columns":
+        return BoxNode.root(task, tree.labels), None
     if limits.bound == "column-generation" or task.cluster_constraints:
         return ColumnNode.root(task, limits.seed, first), None
     if _is_for_columns(problem) and problem.n_blocks <= PARAMS.blocks_per_cluster * problem.n_clusters:

@@ -20,6 +20,11 @@ class Branch:
     must: tuple[Pair, ...] = ()
     cannot: tuple[Pair, ...] = ()
 
+    @property
+    def is_root(self) -> bool:
+        """Whether no links are added."""
+        return not self.must and not self.cannot
+
     def together(self, pair: Pair) -> "Branch":
         """Return the branch in which these rows share a cluster too."""
         return Branch((*self.must, pair), self.cannot)
@@ -42,7 +47,7 @@ class ProofTask:
     def problem_of(self, branch: Branch) -> Problem:
         """Return the problem of a node; raise InfeasibleError when its links contradict each other."""
         root = self.problem
-        if not branch.must and not branch.cannot:
+        if branch.is_root:
             return root
         return Problem.build(
             self.X,

@@ -20,7 +20,7 @@ With size bounds low_i = w_i / size_max and high_i = w_i / size_min, as Y_ii is 
 without, low_i = 0 and S_ii >= 0 is required. Last, Y = uu' + W with W u = 0, 0 <= W <= I and trace k - 1, so <M, Y>
 is at least u'Mu plus the sum of the k - 1 smallest eigenvalues of M on the complement of u (Ky Fan). V is U itself
 where U allows it, and clipped to the sum of the cuts where it does not. What rounding may have done to C before any
-of this is taken off beforehand (`model._rounding_guard`), what it does in the sums above is taken off here.
+of this is taken off beforehand (`model.rounding_guard`), what it does in the sums above is taken off here.
 
 References
 ----------

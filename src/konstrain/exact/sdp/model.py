@@ -53,7 +53,7 @@ class SdpModel:
         gram = np.asarray(rows @ rows.T)
         scale = _largest_eigenvalue(gram)
         total = float(problem.scatter.sum() + np.trace(gram))
-        guard = _rounding_guard(problem, kept, float(np.trace(gram)), total)
+        guard = rounding_guard(problem, kept, float(np.trace(gram)), total)
         block_of = np.full(problem.n_blocks, -1, dtype=np.int32)
         block_of[kept] = np.arange(kept.size, dtype=np.int32)
         return cls(
@@ -193,7 +193,7 @@ def _centered_rows(mean: Any, weight: NDArray[np.float64]) -> NDArray[np.float64
     return np.asarray(np.sqrt(weight)[:, None] * (rows - (weight @ rows) / weight.sum()))
 
 
-def _rounding_guard(problem: Problem, kept: NDArray[np.intp], trace: float, total: float) -> float:
+def rounding_guard(problem: Problem, kept: NDArray[np.intp], trace: float, total: float) -> float:
     """By how much the cost of a clustering, computed from these means and this Gram matrix, may be too high.
 
     **Means.** Let block i's mean be off by a vector of length at most e_i, and r^2 = sum_i w_i e_i^2. Stacked, the

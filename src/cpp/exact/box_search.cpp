@@ -1,0 +1,584 @@
+#include "box_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <queue>
+
+#include "infinity.h"
+
+namespace konstrain::exact {
+
+namespace {
+
+// Rounds of ascent on the multipliers of conflicts; more give slightly higher bounds.
+constexpr int conflictRounds = 3;
+
+std::size_t at(std::int32_t i) {
+    return static_cast<std::size_t>(i);
+}
+
+// sum over some points of slope * (weight |x - c|^2) + constant, as a function of the center c.
+struct Quadratic {
+    double weight = 0.0;
+    double squares = 0.0;  // weighted squared lengths
+    double constant = 0.0; // never positive
+    std::vector<double> moment;
+
+    explicit Quadratic(std::size_t nFeatures) : moment(nFeatures, 0.0) {}
+
+    void add(const ClusterPoints& points, std::size_t i, double slope, double term) {
+        const double w = slope * points.weight(i);
+        weight += w;
+        squares += w * points.squaredNorm(i);
+        constant += term;
+        for (std::size_t a = 0; a != moment.size(); ++a)
+            moment[a] += w * points.point(i)[a];
+    }
+
+    double at(std::span<const double> center) const {
+        double value = squares + constant;
+        for (std::size_t a = 0; a != moment.size(); ++a)
+            value += (weight * center[a] - 2.0 * moment[a]) * center[a];
+        return value;
+    }
+
+    // At least the sum of the magnitudes of all terms in `at`, to which rounding is proportional.
+    double magnitude(std::span<const double> center) const {
+        double squared = 0.0;
+        for (const double coordinate : center)
+            squared += coordinate * coordinate;
+        return 2.0 * (squares + weight * squared) - constant;
+    }
+};
+
+struct Box {
+    std::vector<double> low;
+    std::vector<double> high;
+    std::vector<double> center;       // where its bound is attained
+    Quadratic inside;                 // points that are in the cluster wherever its center lies in the box
+    double demand = 0.0;              // of these points
+    std::vector<std::int32_t> open;   // points that may be in or out
+    double multiplierLow = -infinity; // range of the multiplier of sizes in this box and all smaller ones
+    double multiplierHigh = infinity;
+    double bound = -infinity;
+    Fixed fixed;                     // points that divided boxes were decided on
+    std::int32_t branchPoint = none; // divide by whether this point is in the cluster, not by space
+    std::int64_t number = 0;
+
+    explicit Box(std::size_t d) : low(d), high(d), center(d), inside(d) {}
+    std::size_t bytes() const {
+        return sizeof(Box) + 4 * low.size() * sizeof(double) +
+               (open.size() + fixed.in.size() + fixed.out.size()) * sizeof(std::int32_t);
+    }
+};
+
+struct IsWorse {
+    bool operator()(const std::unique_ptr<Box>& a, const std::unique_ptr<Box>& b) const {
+        return a->bound != b->bound ? a->bound > b->bound : a->number > b->number;
+    }
+};
+
+class BoxSearch {
+public:
+    BoxSearch(const ClusterPoints& points, std::span<const double> duals, const BoxLimits& limits)
+        : points_(points), duals_(duals), limits_(limits), deadline_(limits.deadline),
+          isOpen_(points.size(), 0), isTaken_(points.size(), 0), shift_(points.size(), 0.0),
+          reduced_(points.size(), 0.0), cliqueIsListed_(points.cliques().size(), 0),
+          clique_(points.cliques().size(), 0.0), incumbent_(std::min(0.0, limits.incumbent)),
+          leastMultiplier_(points.sizeMin() > 0.0 ? -infinity : 0.0),
+          mostMultiplier_(std::isfinite(points.sizeMax()) ? infinity : 0.0) {
+        // A sum of n terms is off by less than n roundings of the sum of their magnitudes; a dozen more
+        // operations lie between the data and the terms.
+        rounding_ = static_cast<double>(points.size() + 16) * std::numeric_limits<double>::epsilon();
+    }
+
+    BoxBound run();
+
+private:
+    std::unique_ptr<Box> root() const;
+    void addChildren(const Box& box);
+    void addWithFixed(const Box& box, bool isIn);
+    void addChild(std::unique_ptr<Box> child, std::span<const std::int32_t> candidates, double parentBound);
+    bool classify(Box& box, std::span<const std::int32_t> candidates);
+    void boundMultiplier(Box& box);
+    double crossing(std::span<const double> ranges, double demand, bool skipsConflicts, bool isLast);
+    void boundBox(Box& box);
+    double greedyValue(const Box& box, std::span<const double> center, double& multiplier);
+    double ascendOnConflicts();
+    double lowerBound(const Box& box, double multiplier, double conflictTotal, std::vector<double>& center);
+    double valueAt(const Box& box, std::span<const double> center);
+    void offer(const Box& box, double value, std::span<const double> center);
+    std::int32_t pointToBranchOn() const;
+    bool hasOpenConflict(std::size_t i) const;
+    bool isWorthless(double bound) const { return bound >= incumbent_ - limits_.tolerance; }
+
+    const ClusterPoints& points_;
+    std::span<const double> duals_;
+    const BoxLimits& limits_;
+    PolledDeadline deadline_;
+    // Scratch of the box at hand: its open points with their ranges.
+    std::vector<std::int32_t> open_;
+    std::vector<double> low_;
+    std::vector<double> high_;
+    std::vector<std::int32_t> order_;
+    std::vector<std::int32_t> cliques_; // with at least two open points
+    std::vector<char> isOpen_;
+    std::vector<char> isTaken_;
+    std::vector<double> shift_;   // what multipliers add to the reduced distance of a point
+    std::vector<double> reduced_; // reduced distances at the center at hand
+    std::vector<char> cliqueIsListed_;
+    std::vector<double> clique_; // multipliers
+    double multiplier_ = 0.0;    // of sizes
+    double rounding_;
+    double incumbent_;
+    double leastMultiplier_;
+    double mostMultiplier_;
+    std::vector<std::int32_t> all_; // points that a cluster may hold to its advantage
+    double closed_ = 0.0;           // least bound of a closed box, and of clusters without points
+    std::int64_t nBoxes_ = 0;
+    std::size_t nBytes_ = 0;
+    std::priority_queue<std::unique_ptr<Box>, std::vector<std::unique_ptr<Box>>, IsWorse> queue_;
+    std::vector<double> gathered_;
+    ColumnSet columns_;
+};
+
+BoxBound BoxSearch::run() {
+    double total = 0.0;
+    for (std::size_t i = 0; i != points_.size(); ++i) {
+        total += duals_[i];
+        if (duals_[i] > 0.0 || points_.sizeMin() > 0.0)
+            all_.push_back(static_cast<std::int32_t>(i));
+    }
+    if (!all_.empty())
+        addChild(root(), all_, -infinity);
+    bool finished = true;
+    while (!queue_.empty()) {
+        const Box& top = *queue_.top();
+        if (limits_.poll && nBoxes_ % 64 == 0)
+            limits_.poll();
+        const bool isOver = nBoxes_ >= limits_.boxes || nBytes_ > limits_.bytes || deadline_.isPast();
+        if (isOver || isWorthless(top.bound)) {
+            finished = !isOver || isWorthless(top.bound);
+            closed_ = std::min(closed_, top.bound);
+            break;
+        }
+        // The queue hands out constant references only.
+        const std::unique_ptr<Box> box = std::move(const_cast<std::unique_ptr<Box>&>(queue_.top()));
+        queue_.pop();
+        nBytes_ -= box->bytes();
+        addChildren(*box);
+    }
+    // Whether a point is in or out is decided with a few roundings of its dual.
+    return {closed_ - 16.0 * std::numeric_limits<double>::epsilon() * total,
+            incumbent_,
+            finished,
+            nBoxes_,
+            std::move(gathered_),
+            std::move(columns_)};
+}
+
+std::unique_ptr<Box> BoxSearch::root() const {
+    // The center of a cluster is a mean, so it lies among the points.
+    const std::size_t d = points_.nFeatures();
+    auto box = std::make_unique<Box>(d);
+    std::ranges::fill(box->low, infinity);
+    std::ranges::fill(box->high, -infinity);
+    for (std::size_t i = 0; i != points_.size(); ++i)
+        for (std::size_t a = 0; a != d; ++a) {
+            box->low[a] = std::min(box->low[a], points_.point(i)[a]);
+            box->high[a] = std::max(box->high[a], points_.point(i)[a]);
+        }
+    for (std::size_t a = 0; a != d; ++a)
+        box->center[a] = 0.5 * (box->low[a] + box->high[a]);
+    box->multiplierLow = leastMultiplier_;
+    box->multiplierHigh = mostMultiplier_;
+    return box;
+}
+
+void BoxSearch::addChildren(const Box& box) {
+    if (box.branchPoint != none) {
+        addWithFixed(box, false);
+        addWithFixed(box, true);
+        return;
+    }
+    std::size_t axis = 0;
+    for (std::size_t a = 1; a != box.low.size(); ++a)
+        if (box.high[a] - box.low[a] > box.high[axis] - box.low[axis])
+            axis = a;
+    const double middle = 0.5 * (box.low[axis] + box.high[axis]);
+    if (!(box.low[axis] < middle && middle < box.high[axis])) {
+        closed_ = std::min(closed_, box.bound); // too small to be divided
+        return;
+    }
+    auto left = std::make_unique<Box>(box);
+    left->high[axis] = middle;
+    addChild(std::move(left), box.open, box.bound);
+    auto right = std::make_unique<Box>(box);
+    right->low[axis] = middle;
+    addChild(std::move(right), box.open, box.bound);
+}
+
+// Adds the box with one more point in, or out. Another set of points has another range of multipliers, on
+// which the decisions about the rest rest: they are made anew.
+void BoxSearch::addWithFixed(const Box& box, bool isIn) {
+    auto child = std::make_unique<Box>(box);
+    (isIn ? child->fixed.in : child->fixed.out).push_back(box.branchPoint);
+    child->inside = Quadratic(points_.nFeatures());
+    child->demand = 0.0;
+    child->multiplierLow = leastMultiplier_;
+    child->multiplierHigh = mostMultiplier_;
+    std::vector<char> isFixed(points_.size(), 0);
+    for (const std::int32_t i : child->fixed.out)
+        isFixed[at(i)] = 1;
+    for (const std::int32_t i : child->fixed.in) {
+        child->inside.add(points_, at(i), 1.0, -duals_[at(i)]);
+        child->demand += points_.demand(at(i));
+        isFixed[at(i)] = 1;
+        for (const std::int32_t j : points_.conflicts(at(i)))
+            isFixed[at(j)] = 1;
+    }
+    std::vector<std::int32_t> rest;
+    std::ranges::copy_if(all_, std::back_inserter(rest), [&](std::int32_t i) { return isFixed[at(i)] == 0; });
+    addChild(std::move(child), rest, box.bound);
+}
+
+void BoxSearch::addChild(std::unique_ptr<Box> child, std::span<const std::int32_t> candidates,
+                         double parentBound) {
+    child->number = ++nBoxes_;
+    child->bound = parentBound;
+    child->branchPoint = none;
+    for (std::size_t a = 0; a != child->low.size(); ++a)
+        child->center[a] = std::clamp(child->center[a], child->low[a], child->high[a]);
+    if (classify(*child, candidates))
+        boundBox(*child);
+    else
+        child->bound = infinity;
+    for (const std::int32_t i : open_)
+        isOpen_[at(i)] = 0;
+    if (isWorthless(child->bound)) {
+        closed_ = std::min(closed_, child->bound);
+        return;
+    }
+    child->open = open_;
+    nBytes_ += child->bytes();
+    queue_.push(std::move(child));
+}
+
+// Sorts the candidates into those that are in, out, or open; returns false when no cluster fits the box.
+bool BoxSearch::classify(Box& box, std::span<const std::int32_t> candidates) {
+    open_.clear();
+    low_.clear();
+    high_.clear();
+    const std::size_t d = points_.nFeatures();
+    const double least = box.multiplierLow;
+    for (const std::int32_t i : candidates) {
+        const double* x = points_.point(at(i));
+        double nearest = 0.0;
+        double farthest = 0.0;
+        for (std::size_t a = 0; a != d; ++a) {
+            const double below = box.low[a] - x[a];
+            const double above = x[a] - box.high[a];
+            const double near = std::max(std::max(below, above), 0.0);
+            const double far = std::max(-below, -above);
+            nearest += near * near;
+            farthest += far * far;
+        }
+        const double low = points_.weight(at(i)) * nearest - duals_[at(i)];
+        if (points_.demand(at(i)) > 0.0 ? low + least * points_.demand(at(i)) >= 0.0 : low >= 0.0)
+            continue;
+        open_.push_back(i);
+        low_.push_back(low);
+        high_.push_back(points_.weight(at(i)) * farthest - duals_[at(i)]);
+    }
+    for (const std::int32_t i : open_)
+        isOpen_[at(i)] = 1;
+    if (points_.hasSizes())
+        boundMultiplier(box);
+    const double lowest = box.multiplierLow;
+    const double highest = box.multiplierHigh;
+    double available = box.demand;
+    // Points that are out first: their conflicts then bind nobody.
+    if (points_.hasSizes() && lowest > least)
+        for (std::size_t p = 0; p != open_.size(); ++p)
+            if (low_[p] + lowest * points_.demand(at(open_[p])) >= 0.0)
+                isOpen_[at(open_[p])] = 0;
+    std::size_t kept = 0;
+    for (std::size_t p = 0; p != open_.size(); ++p) {
+        const std::size_t i = at(open_[p]);
+        if (isOpen_[i] == 0)
+            continue;
+        available += points_.demand(i);
+        const double shift =
+            points_.hasSizes() && points_.demand(i) > 0.0 ? highest * points_.demand(i) : 0.0;
+        if (high_[p] + shift <= 0.0 && !hasOpenConflict(i)) {
+            box.inside.add(points_, i, 1.0, -duals_[i]);
+            box.demand += points_.demand(i);
+            isOpen_[i] = 0;
+            continue;
+        }
+        open_[kept] = open_[p];
+        low_[kept] = low_[p];
+        high_[kept] = high_[p];
+        ++kept;
+    }
+    open_.resize(kept);
+    low_.resize(kept);
+    high_.resize(kept);
+    return box.demand <= points_.sizeMax() && available >= points_.sizeMin();
+}
+
+bool BoxSearch::hasOpenConflict(std::size_t i) const {
+    if (!points_.hasConflicts())
+        return false;
+    return std::ranges::any_of(points_.conflicts(i), [this](std::int32_t j) { return isOpen_[at(j)] != 0; });
+}
+
+// Narrows the range in which the best multiplier of sizes lies for all centers in the box. Any choice in it
+// gives a valid bound; a narrow range decides more points.
+void BoxSearch::boundMultiplier(Box& box) {
+    const double highest = -crossing(low_, box.demand, false, false);
+    const double lowest = -crossing(high_, box.demand, true, true);
+    box.multiplierHigh = std::min(box.multiplierHigh, std::max(highest, box.multiplierLow));
+    box.multiplierLow = std::max(box.multiplierLow, std::min(lowest, box.multiplierHigh));
+}
+
+// The ratio at which a cluster is full when points join in the order of some reduced distances: negative when
+// `sizeMax` stops it, positive when `sizeMin` asks for more, else zero. `isLast`: infinite when it never is.
+double BoxSearch::crossing(std::span<const double> ranges, double demand, bool skipsConflicts, bool isLast) {
+    order_.resize(open_.size());
+    for (std::size_t p = 0; p != open_.size(); ++p)
+        order_[p] = static_cast<std::int32_t>(p);
+    const auto ratio = [&](std::int32_t p) { return points_.ratio(at(open_[at(p)]), ranges[at(p)]); };
+    std::ranges::sort(order_, {}, [&](std::int32_t p) { return std::pair(ratio(p), p); });
+    for (const std::int32_t p : order_) {
+        const std::size_t i = at(open_[at(p)]);
+        const double reached = ratio(p);
+        if (reached >= 0.0 && demand >= points_.sizeMin())
+            return 0.0;
+        if (skipsConflicts && hasOpenConflict(i))
+            continue;
+        demand += points_.demand(i);
+        if (reached < 0.0 && demand > points_.sizeMax())
+            return reached;
+        if (reached >= 0.0 && demand >= points_.sizeMin())
+            return reached;
+    }
+    return demand >= points_.sizeMin() || !isLast ? 0.0 : infinity;
+}
+
+void BoxSearch::boundBox(Box& box) {
+    const std::size_t d = points_.nFeatures();
+    std::vector<double> center(d);
+    if (points_.isFree()) {
+        box.bound = std::max(box.bound, lowerBound(box, 0.0, 0.0, center));
+        box.center = center;
+        if (!isWorthless(box.bound))
+            offer(box, valueAt(box, center), center);
+        return;
+    }
+    cliques_.clear();
+    for (const std::int32_t i : open_)
+        for (const std::int32_t c : points_.cliquesOf(at(i)))
+            if (cliqueIsListed_[at(c)] == 0) {
+                cliqueIsListed_[at(c)] = 1;
+                cliques_.push_back(c);
+            }
+    for (const std::int32_t c : cliques_)
+        cliqueIsListed_[at(c)] = 0;
+    std::erase_if(cliques_, [&](std::int32_t c) {
+        return std::ranges::count_if(points_.cliques()[at(c)],
+                                     [&](std::int32_t i) { return isOpen_[at(i)] != 0; }) < 2;
+    });
+    // Multipliers that are right at the old center first, then at the one that this bound leads to.
+    std::vector<double> place = box.center;
+    for (int round = 0; round != 2 && !isWorthless(box.bound); ++round) {
+        double multiplier = 0.0;
+        const double feasible = greedyValue(box, place, multiplier);
+        if (feasible < infinity)
+            offer(box, feasible, place);
+        multiplier_ = std::clamp(multiplier, box.multiplierLow, box.multiplierHigh);
+        const double conflictTotal = ascendOnConflicts();
+        double relaxed = box.inside.at(place) - conflictTotal;
+        if (points_.hasSizes())
+            relaxed +=
+                multiplier_ * (box.demand - (multiplier_ >= 0.0 ? points_.sizeMax() : points_.sizeMin()));
+        for (const std::int32_t i : open_)
+            relaxed += std::min(0.0, reduced_[at(i)] + shift_[at(i)]);
+        const double bound = lowerBound(box, multiplier_, conflictTotal, center);
+        if (bound > box.bound || round == 0)
+            box.center = center;
+        box.bound = std::max(box.bound, bound);
+        if (isWorthless(box.bound))
+            return;
+        if (round == 0) {
+            // What smaller boxes cannot close: the distance of relaxation and feasible set at this center.
+            const double integrality = feasible - relaxed;
+            if (integrality > limits_.tolerance &&
+                (integrality > 0.5 * (feasible - bound) ||
+                 (!isWorthless(relaxed) && relaxed - bound < incumbent_ - relaxed)))
+                box.branchPoint = pointToBranchOn();
+        }
+        place = center;
+    }
+}
+
+// The value of a cluster at this center, filled greedily, and the multiplier of sizes at which it is full.
+double BoxSearch::greedyValue(const Box& box, std::span<const double> center, double& multiplier) {
+    order_ = open_;
+    for (const std::int32_t i : open_) {
+        reduced_[at(i)] = points_.reducedDistance(at(i), center, duals_);
+        isTaken_[at(i)] = 0;
+    }
+    std::ranges::sort(order_, {},
+                      [&](std::int32_t i) { return std::pair(points_.ratio(at(i), reduced_[at(i)]), i); });
+    double demand = box.demand;
+    double value = box.inside.at(center);
+    double last = -infinity;
+    bool isFull = false;
+    for (const std::int32_t i : order_) {
+        const double ratio = points_.ratio(at(i), reduced_[at(i)]);
+        if (ratio >= 0.0 && demand >= points_.sizeMin())
+            break;
+        if (points_.hasConflicts() && std::ranges::any_of(points_.conflicts(at(i)), [&](std::int32_t j) {
+                return isOpen_[at(j)] != 0 && isTaken_[at(j)] != 0;
+            }))
+            continue;
+        const bool fits = demand + points_.demand(at(i)) <= points_.sizeMax();
+        if (!fits && !isFull) {
+            // Between the last point that fits and the first that does not, where the cluster is full
+            // exactly.
+            multiplier = demand >= points_.sizeMax() && std::isfinite(last) ? -0.5 * (last + ratio) : -ratio;
+            isFull = true;
+        }
+        if (!fits)
+            continue;
+        isTaken_[at(i)] = 1;
+        demand += points_.demand(at(i));
+        value += reduced_[at(i)];
+        if (!isFull && ratio > 0.0)
+            multiplier = -ratio;
+        last = ratio;
+    }
+    return demand >= points_.sizeMin() ? value : infinity;
+}
+
+// Chooses the multipliers of conflicts at the reduced distances at hand: of each clique only the best point
+// may count. Midway between the two best points both are decided in the largest box. Returns the sum.
+double BoxSearch::ascendOnConflicts() {
+    for (const std::int32_t i : open_)
+        shift_[at(i)] =
+            points_.hasSizes() && points_.demand(at(i)) > 0.0 ? multiplier_ * points_.demand(at(i)) : 0.0;
+    for (const std::int32_t c : cliques_)
+        clique_[at(c)] = 0.0;
+    for (int round = 0; round != conflictRounds; ++round)
+        for (const std::int32_t c : cliques_) {
+            double best = infinity;
+            double second = infinity;
+            for (const std::int32_t i : points_.cliques()[at(c)]) {
+                if (isOpen_[at(i)] == 0)
+                    continue;
+                const double value = reduced_[at(i)] + shift_[at(i)] - clique_[at(c)];
+                second = std::min(second, std::max(best, value));
+                best = std::min(best, value);
+            }
+            const double chosen = second < 0.0 ? -0.5 * (best + second) : 0.0;
+            for (const std::int32_t i : points_.cliques()[at(c)])
+                if (isOpen_[at(i)] != 0)
+                    shift_[at(i)] += chosen - clique_[at(c)];
+            clique_[at(c)] = chosen;
+        }
+    double total = 0.0;
+    for (const std::int32_t c : cliques_)
+        total += clique_[at(c)];
+    return total;
+}
+
+// The bound of a box at the multipliers at hand, less a margin for rounding; `center` is where it is
+// attained.
+double BoxSearch::lowerBound(const Box& box, double multiplier, double conflictTotal,
+                             std::vector<double>& center) {
+    Quadratic sum = box.inside;
+    const bool isFree = points_.isFree();
+    double magnitude = conflictTotal;
+    for (std::size_t p = 0; p != open_.size(); ++p) {
+        const std::size_t i = at(open_[p]);
+        const double shift = isFree ? 0.0 : shift_[i];
+        const double low = low_[p] + shift;
+        const double high = high_[p] + shift;
+        if (low >= 0.0)
+            continue;
+        magnitude += 2.0 * std::abs(shift);
+        if (high <= 0.0) {
+            sum.add(points_, i, 1.0, shift - duals_[i]);
+            continue;
+        }
+        const double slope = -low / (high - low);
+        sum.add(points_, i, slope, slope * (shift - duals_[i]) + low * (1.0 - slope));
+        magnitude += duals_[i];
+    }
+    for (std::size_t a = 0; a != center.size(); ++a)
+        center[a] = std::clamp(sum.weight > 0.0 ? sum.moment[a] / sum.weight : box.center[a], box.low[a],
+                               box.high[a]);
+    double bound = sum.at(center) - conflictTotal;
+    if (multiplier != 0.0) {
+        const double limit = multiplier > 0.0 ? points_.sizeMax() : points_.sizeMin();
+        bound += multiplier * (box.demand - limit);
+        magnitude += std::abs(multiplier) * (box.demand + limit);
+    }
+    return bound - rounding_ * (sum.magnitude(center) + magnitude);
+}
+
+double BoxSearch::valueAt(const Box& box, std::span<const double> center) {
+    double value = box.inside.at(center);
+    for (const std::int32_t i : open_)
+        value += std::min(0.0, points_.reducedDistance(at(i), center, duals_));
+    return value;
+}
+
+void BoxSearch::offer(const Box& box, double value, std::span<const double> center) {
+    const bool isBest = value < incumbent_;
+    incumbent_ = std::min(incumbent_, value);
+    if (!isBest && value >= limits_.gatherBelow)
+        return;
+    if (!box.fixed.isEmpty()) {
+        if (isBest || columns_.cost.size() < limits_.mostGathered) {
+            // A descent from the center would not find a cluster with points that were fixed.
+            std::vector<double> reduced;
+            std::vector<std::int32_t> members;
+            chooseMembers(points_, duals_, center, box.fixed, reduced, members);
+            addColumn(points_, duals_, members, 0.0, columns_);
+        }
+    } else if (isBest || gathered_.size() < limits_.mostGathered * center.size()) {
+        gathered_.insert(gathered_.end(), center.begin(), center.end());
+    }
+}
+
+// A point that the relaxation and the greedy cluster treat differently, one with many conflicts first; else
+// the point that the relaxation is least sure of, which it may hold in part.
+std::int32_t BoxSearch::pointToBranchOn() const {
+    std::int32_t chosen = none;
+    std::pair<std::size_t, double> most{0, -infinity};
+    for (const std::int32_t i : open_) {
+        const double shifted = reduced_[at(i)] + shift_[at(i)];
+        const bool differs = (shifted <= 0.0) != (isTaken_[at(i)] != 0);
+        const auto nOpen = static_cast<std::size_t>(std::ranges::count_if(
+            points_.conflicts(at(i)), [&](std::int32_t j) { return isOpen_[at(j)] != 0; }));
+        const std::pair<std::size_t, double> weight{differs ? nOpen + 1 : 0, -std::abs(shifted)};
+        if (weight > most) {
+            most = weight;
+            chosen = i;
+        }
+    }
+    return chosen;
+}
+
+} // namespace
+
+BoxBound searchBoxes(const ClusterPoints& points, std::span<const double> duals, const BoxLimits& limits) {
+    return BoxSearch(points, duals, limits).run();
+}
+
+} // namespace konstrain::exact

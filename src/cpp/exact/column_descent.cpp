@@ -1,0 +1,185 @@
+#include "column_descent.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_set>
+
+#include "infinity.h"
+
+namespace konstrain::exact {
+
+namespace {
+
+// A descent from a row ends after about ten steps; a longer one is cut off, its columns are found elsewhere.
+constexpr std::size_t mostSteps = 60;
+
+// Random-looking number of a point; the key of a set is the exclusive or over its members (splitmix64).
+std::uint64_t keyOf(std::int32_t point) {
+    std::uint64_t z = (static_cast<std::uint64_t>(point) + 1) * 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+std::uint64_t keyOf(std::span<const std::int32_t> members) {
+    std::uint64_t key = 0;
+    for (const std::int32_t i : members)
+        key ^= keyOf(i);
+    return key;
+}
+
+std::size_t at(std::int32_t i) {
+    return static_cast<std::size_t>(i);
+}
+
+// Moves a center to the mean of the members; leaves it where they have no weight.
+void moveToMean(const ClusterPoints& points, std::span<const std::int32_t> members,
+                std::span<double> center) {
+    double total = 0.0;
+    for (const std::int32_t i : members)
+        total += points.weight(at(i));
+    if (total <= 0.0)
+        return;
+    std::ranges::fill(center, 0.0);
+    for (const std::int32_t i : members)
+        for (std::size_t a = 0; a != points.nFeatures(); ++a)
+            center[a] += points.weight(at(i)) * points.point(at(i))[a];
+    for (double& coordinate : center)
+        coordinate /= total;
+}
+
+// Takes candidates in order of their ratio while they fit; returns the demand taken.
+double takeGreedily(const ClusterPoints& points, std::span<const double> reduced,
+                    std::vector<std::int32_t>& candidates, double demand, double until,
+                    std::vector<std::int32_t>& members, std::vector<char>& isMember) {
+    std::ranges::sort(candidates, {},
+                      [&](std::int32_t i) { return std::pair(points.ratio(at(i), reduced[at(i)]), i); });
+    for (const std::int32_t i : candidates) {
+        if (demand >= until)
+            break;
+        if (demand + points.demand(at(i)) > points.sizeMax() ||
+            std::ranges::any_of(points.conflicts(at(i)),
+                                [&](std::int32_t j) { return isMember[at(j)] != 0; }))
+            continue;
+        isMember[at(i)] = 1;
+        members.push_back(i);
+        demand += points.demand(at(i));
+    }
+    return demand;
+}
+
+} // namespace
+
+void chooseMembers(const ClusterPoints& points, std::span<const double> duals, std::span<const double> center,
+                   const Fixed& fixed, std::vector<double>& reduced, std::vector<std::int32_t>& members) {
+    const std::size_t n = points.size();
+    reduced.resize(n);
+    members.clear();
+    for (std::size_t i = 0; i != n; ++i)
+        reduced[i] = points.reducedDistance(i, center, duals);
+    for (std::size_t i = 0; i != n; ++i)
+        if (reduced[i] < 0.0)
+            members.push_back(static_cast<std::int32_t>(i));
+    if (points.isFree())
+        return;
+    std::vector<char> isMember(n, 0);
+    std::vector<std::int32_t> candidates = std::move(members);
+    members = fixed.in;
+    double demand = 0.0;
+    for (const std::int32_t i : fixed.in) {
+        isMember[at(i)] = 1;
+        demand += points.demand(at(i));
+    }
+    const auto isFixed = [&](std::int32_t i) {
+        return isMember[at(i)] != 0 || std::ranges::find(fixed.out, i) != fixed.out.end();
+    };
+    std::erase_if(candidates, isFixed);
+    if (!points.hasSizes()) {
+        // Without sizes only points in conflict need a choice.
+        const auto needChoice = std::ranges::partition(
+            candidates, [&](std::int32_t i) { return points.conflicts(at(i)).empty(); });
+        members.insert(members.end(), candidates.begin(), needChoice.begin());
+        candidates.erase(candidates.begin(), needChoice.begin());
+    }
+    demand = takeGreedily(points, reduced, candidates, demand, infinity, members, isMember);
+    if (demand < points.sizeMin()) {
+        candidates.clear();
+        for (std::size_t i = 0; i != n; ++i)
+            if (reduced[i] >= 0.0 && !isFixed(static_cast<std::int32_t>(i)))
+                candidates.push_back(static_cast<std::int32_t>(i));
+        demand = takeGreedily(points, reduced, candidates, demand, points.sizeMin(), members, isMember);
+    }
+    if (demand < points.sizeMin())
+        members.clear();
+    std::ranges::sort(members);
+}
+
+void addColumn(const ClusterPoints& points, std::span<const double> duals,
+               std::span<const std::int32_t> members, double threshold, ColumnSet& columns) {
+    std::vector<double> center(points.nFeatures(), 0.0);
+    moveToMean(points, members, center);
+    double cost = 0.0;
+    double reduced = 0.0;
+    for (const std::int32_t i : members) {
+        const double g = points.reducedDistance(at(i), center, duals);
+        reduced += g;
+        cost += g + duals[at(i)];
+    }
+    if (members.empty() || reduced >= threshold)
+        return;
+    columns.members.insert(columns.members.end(), members.begin(), members.end());
+    columns.start.push_back(static_cast<std::int64_t>(columns.members.size()));
+    columns.cost.push_back(cost);
+    columns.reduced.push_back(reduced);
+    columns.centers.insert(columns.centers.end(), center.begin(), center.end());
+}
+
+ColumnSet descendToColumns(const ClusterPoints& points, std::span<const double> duals,
+                           std::span<const double> starts, double threshold, std::size_t most) {
+    const std::size_t d = points.nFeatures();
+    ColumnSet found;
+    std::unordered_set<std::uint64_t> passed;
+    std::vector<double> center(d);
+    std::vector<double> reduced;
+    std::vector<std::int32_t> members;
+    std::vector<std::uint64_t> path;
+    for (std::size_t s = 0; s != starts.size() / d; ++s) {
+        std::ranges::copy(starts.subspan(s * d, d), center.begin());
+        bool isKnown = false;
+        path.clear();
+        while (path.size() != mostSteps) {
+            chooseMembers(points, duals, center, {}, reduced, members);
+            if (members.empty())
+                break;
+            const std::uint64_t key = keyOf(members);
+            moveToMean(points, members, center);
+            // Choices under sizes and conflicts are greedy, so a descent may go round in circles.
+            if (std::ranges::find(path, key) != path.end())
+                break;
+            path.push_back(key);
+            // Descents that meet end at the same cluster.
+            isKnown = !passed.insert(key).second;
+            if (isKnown)
+                break;
+        }
+        if (!isKnown)
+            addColumn(points, duals, members, threshold, found);
+    }
+    std::vector<std::size_t> order(found.cost.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t j) { return std::pair(found.reduced[j], j); });
+    order.resize(std::min(order.size(), most));
+    ColumnSet sorted;
+    for (const std::size_t j : order) {
+        sorted.members.insert(sorted.members.end(), found.members.begin() + found.start[j],
+                              found.members.begin() + found.start[j + 1]);
+        sorted.start.push_back(static_cast<std::int64_t>(sorted.members.size()));
+        sorted.cost.push_back(found.cost[j]);
+        sorted.reduced.push_back(found.reduced[j]);
+        const auto from = found.centers.begin() + static_cast<std::ptrdiff_t>(j * d);
+        sorted.centers.insert(sorted.centers.end(), from, from + static_cast<std::ptrdiff_t>(d));
+    }
+    return sorted;
+}
+
+} // namespace konstrain::exact

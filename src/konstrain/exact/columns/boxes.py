@@ -1,0 +1,548 @@
+"""Column generation for few features: a proximal master, and pricing by branch and bound over boxes of space.
+
+For any duals lambda >= 0 of the points, every clustering into at most k clusters costs at least
+
+    sum(lambda) + k min(0, v),    v = min over clusters S of cost(S) - lambda(S),
+
+for each point is in a cluster, and each cluster costs at least lambda(S) + v. The duals come from the proximal master
+(`konstrain.exact.columns.proximal`), the bound on v from boxes that may hold the center of S (`box_search.cpp`).
+Neither the master nor the clusters that it knows need to be exact: the bound holds for the duals as they are.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+from sklearn.cluster import KMeans
+
+from konstrain import _core
+from konstrain._highs import BinaryProgram, solve_binary
+from konstrain._tolerances import PRICING_RELATIVE, SUM_RELATIVE
+from konstrain.constraints.problem import Problem
+from konstrain.exact.columns.proximal import Columns, MasterPoint, solve_master
+from konstrain.exact.sdp.model import rounding_guard
+from konstrain.exact.sdp.spectral import one_blas_thread_always
+from konstrain.gap import relative_gap
+from konstrain.stop import UNLIMITED, Budget
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+# Bytes of memory for open boxes; a search that needs more ends with the bound reached.
+MEMORY: Final = 2**29
+
+
+@dataclass(frozen=True)
+class BoxParams:
+    """Tunable numbers of column generation over boxes.
+
+    Parameters
+    ----------
+    first_duals : tuple of float
+        Shares of the way from the cost of a point to that in the next cluster, tried for the first duals; more shares
+        find a better start and take longer.
+    first_scales : tuple of float
+        Factors of the first duals at which further columns are generated; more give a better first model.
+    steps : tuple of float
+        Shares of the way from the best duals to those of the master at which bounds are computed.
+    first_penalty : float
+        First weight of the quadratic term; a larger one takes shorter steps.
+    last_penalty : float
+        Least weight; a smaller one solves the relaxation further.
+    success : float
+        Share of the gain that the master promises from which on the weight falls; a larger one is more careful.
+    per_round : int
+        Most columns added per descent; more make the master better and slower.
+    columns_per_point : int
+        Columns per point above which those of high reduced cost are dropped; more: a better and slower master.
+    most_starts : int
+        Centers of known columns that descents start from; more find more columns.
+    accuracy : float
+        Tolerances of master and pricing relative to the gap that is left; smaller: fewer and longer iterations.
+    integer_columns : int
+        Most columns of the integer master; more find better labels and take longer.
+    integer_seconds : float
+        Most seconds of the integer master.
+    """
+
+    first_duals: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
+    first_scales: tuple[float, ...] = (0.35, 0.6, 0.8, 1.25, 1.6, 2.2)
+    steps: tuple[float, ...] = (1.0, 0.5)
+    first_penalty: float = 1.0
+    last_penalty: float = 1e-5
+    success: float = 0.1
+    per_round: int = 600
+    columns_per_point: int = 8
+    most_starts: int = 1000
+    accuracy: float = 0.05
+    integer_columns: int = 3000
+    integer_seconds: float = 10.0
+
+
+PARAMS = BoxParams()
+
+
+class BoxStep(NamedTuple):
+    """State after one iteration: value of the master, lower bound, number of columns and of boxes."""
+
+    master_value: float
+    lower_bound: float
+    n_columns: int
+    n_boxes: int
+
+
+class _Trial(NamedTuple):
+    """Duals with their bound, in the scale of the points; `is_proved`: not only an estimate."""
+
+    duals: Vector
+    sigma: float
+    value: float
+    is_proved: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Blocks of a problem as points: centered, scaled, blocks at one place merged, in the order of a main axis.
+
+    Parameters
+    ----------
+    x, weight, demand : ndarray
+        Position, weight and demand of each point.
+    of_block : ndarray of int
+        The point of each block.
+    size_min, size_max : float
+        Bounds on the demand of a cluster, the widest ones if they differ.
+    indptr, indices : ndarray
+        Conflicts in compressed rows.
+    scale : float
+        Squared distances are divided by it: a power of two, so that nothing is rounded.
+    """
+
+    x: Vector
+    weight: Vector
+    demand: Vector
+    of_block: Indices
+    size_min: float
+    size_max: float
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    scale: float
+
+    @classmethod
+    def of(cls, problem: Problem, cost: float) -> "Points":
+        """Make the points of a problem whose clusters have about this cost."""
+        mean = np.asarray(problem.mean, dtype=np.float64)
+        # Any fixed shift changes no distance, and its rounding is relative to the shifted values.
+        shifted = mean - np.average(mean, axis=0)
+        halvings = round(math.log2(cost) / 2) if cost > 0 else 0
+        x = np.ldexp(shifted, -halvings)
+        low, high = problem.widened_bounds
+        size_min, size_max = float(low.min()), float(high.max())
+        size_max = size_max if size_max < problem.demand.sum() else np.inf
+        has_conflicts = np.zeros(problem.n_blocks, dtype=bool)
+        first = second = np.zeros(0, dtype=np.intp)
+        if problem.conflicts is not None:
+            first, second = (ends.astype(np.intp) for ends in problem.conflicts.edges[:2])
+            has_conflicts[first] = has_conflicts[second] = True
+        # Blocks at one place may share a cluster in an optimum, unless sizes or conflicts forbid it.
+        alone = np.arange(problem.n_blocks) + 1 if size_min > 0 or np.isfinite(size_max) else None
+        marks = np.where(has_conflicts, np.arange(problem.n_blocks) + 1, 0) if alone is None else alone
+        _, chosen, of_block = np.unique(np.column_stack([x, marks]), axis=0, return_index=True, return_inverse=True)
+        of_block = of_block.ravel()
+        axes = np.linalg.eigh(np.cov(x[chosen], rowvar=False).reshape(x.shape[1], -1))[1]
+        order = np.argsort(x[chosen] @ axes[:, -1], kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        of_block = rank[of_block]
+        n = order.size
+        a, b = of_block[first], of_block[second]
+        graph = csr_array((np.ones(2 * a.size), (np.append(a, b), np.append(b, a))), shape=(n, n))
+        graph.sort_indices()
+        return cls(
+            x=np.ascontiguousarray(x[chosen[order]]),
+            weight=_sums(of_block, problem.weight, n),
+            demand=_sums(of_block, problem.demand, n),
+            of_block=of_block,
+            size_min=size_min,
+            size_max=size_max,
+            indptr=graph.indptr.astype(np.int64),
+            indices=graph.indices.astype(np.int32),
+            scale=math.ldexp(1.0, 2 * halvings),
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return self.weight.size
+
+    def kernel(self) -> "_core.ClusterPoints":
+        """Return the points for the kernels."""
+        return _core.ClusterPoints(
+            self.x, self.weight, self.demand, self.size_min, self.size_max, self.indptr, self.indices
+        )
+
+
+class BoxColumnBound:
+    """Lower bound on the cost of constrained clusterings, for few features and any number of clusters.
+
+    Covers must-links, cannot-links, and bounds on sizes or demand that are the same for all clusters. A run that ends
+    early can be continued: duals, columns and bound are kept.
+
+    Parameters
+    ----------
+    problem : Problem
+        Blocks with means, conflicts and bounds on sizes.
+    labels : ndarray of int32, shape (n_samples,), or None
+        A good clustering, to start from.
+    parent : BoxColumnBound or None
+        Bound of the same rows with fewer links, whose duals and columns to start from instead.
+
+    Examples
+    --------
+    >>> problem = Problem.build([[0.0], [1.0], [5.0], [6.0]], 2, cannot_link=[(2, 3)])
+    >>> bound = BoxColumnBound(problem, np.array([0, 0, 0, 1]))
+    >>> bound.run(14.0), round(bound.lower_bound, 6)
+    ('closed', 14.0)
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        labels: NDArray[np.int32] | None = None,
+        parent: "BoxColumnBound | None" = None,
+    ) -> None:
+        assert problem.scatter is not None
+        self.problem = problem
+        self.constant = math.fsum(problem.scatter)
+        self._guard = self._rounding()
+        self.lower_bound = max(0.0, self.constant - self._guard)
+        self.n_boxes = 0
+        self.trace: list[BoxStep] = []
+        self.use: Vector | None = None
+        self._labels, self._parent = labels, parent
+        cost = self._start_cost() / problem.n_clusters
+        self.points = Points.of(problem, cost)
+        self.columns = Columns(self.points.size, self.points.x.shape[1])
+        self._kernel = self.points.kernel()
+        self._best: _Trial | None = None
+        self._penalty = PARAMS.first_penalty
+        self._left = cost / self.points.scale * problem.n_clusters  # estimate of what the bound may still gain
+        self._is_trivial = cost <= 0.0
+
+    def run(
+        self,
+        upper_bound: float = np.inf,
+        gap: float = PRICING_RELATIVE,
+        budget: Budget = UNLIMITED,
+        report: Callable[[float], bool] | None = None,
+    ) -> str:
+        """Raise the lower bound; return why it ended.
+
+        Parameters
+        ----------
+        upper_bound : float
+            Cost of a known clustering, which need not be one of this problem.
+        gap : float
+            Relative distance of the bounds that counts as closed.
+        budget : Budget
+            When to end at the latest.
+        report : callable, optional
+            Called with the lower bound after each iteration; returning True ends the run.
+
+        Returns
+        -------
+        str
+            "closed": the bound has reached the upper bound, up to the gap. "optimal": the linear relaxation is
+            solved, but lies below. "limit": time ran out, or boxes became too many.
+        """
+        if self._is_trivial:
+            return "closed" if relative_gap(self.lower_bound, upper_bound) <= gap else "optimal"
+        with one_blas_thread_always():
+            return self._run(upper_bound, gap, budget, report)
+
+    def chosen_centers(self, upper_bound: float, budget: Budget) -> Vector | None:
+        """Return the centers of k known columns that cover all points at least cost, by HiGHS; None: not found."""
+        best, k = self._best, self.problem.n_clusters
+        if best is None or len(self.columns) < k:
+            return None
+        # Fixing by reduced cost: a clustering with a column costs at least the bound plus its reduced cost.
+        reduced = self.columns.cost - self.columns.sums(best.duals) + best.sigma
+        slack = (upper_bound - self.constant) / self.points.scale - best.value
+        numbers = np.argsort(reduced, kind="stable")[: PARAMS.integer_columns]
+        numbers = numbers[reduced[numbers] <= slack]
+        if numbers.size < k:
+            return None
+        covers = self.columns.matrix()[numbers].T
+        n = self.points.size
+        program = BinaryProgram(
+            cost=self.columns.cost[numbers],
+            rows=csr_array(vstack([covers, np.ones((1, numbers.size))])),
+            row_low=np.append(np.ones(n), -np.inf),
+            row_high=np.append(np.full(n, np.inf), float(k)),
+            integer=np.ones(numbers.size, dtype=bool),
+        )
+        solution = solve_binary(program, budget=Budget(min(PARAMS.integer_seconds, budget.remaining())))
+        if solution.x is None or np.count_nonzero(solution.x > 0.5) != k:
+            return None
+        mean = np.asarray(self.problem.mean, dtype=np.float64)
+        centers = self.columns.centers[numbers[solution.x > 0.5]] * math.sqrt(self.points.scale)
+        return np.asarray(centers + np.average(mean, axis=0))
+
+    def branching_pair(self) -> tuple[int, int] | None:
+        """Return two blocks that the master puts together only in part (Ryan and Foster), or None.
+
+        Among all such pairs the one whose separation would cost most.
+        """
+        if self.use is None:
+            return None
+        used = np.flatnonzero(self.use > 1e-4)
+        covers = self.columns.matrix()[used]
+        together = csr_array(covers.T @ (covers * self.use[used, None])).tocoo()
+        is_pair = together.row < together.col
+        first, second, share = together.row[is_pair], together.col[is_pair], together.data[is_pair]
+        x, weight = self.points.x, np.maximum(self.points.weight, np.finfo(float).tiny)
+        squared = ((x[first] - x[second]) ** 2).sum(axis=1)
+        squared *= weight[first] * weight[second] / (weight[first] + weight[second])
+        score = np.minimum(share, 1.0 - share) * np.sqrt(squared)
+        if not score.size or np.minimum(share, 1.0 - share)[best := int(score.argmax())] < 0.01:
+            return None
+        block = np.zeros(self.points.size, dtype=np.intp)
+        block[self.points.of_block[::-1]] = np.arange(self.problem.n_blocks)[::-1]
+        return int(block[first[best]]), int(block[second[best]])
+
+    def _run(self, upper_bound: float, gap: float, budget: Budget, report: Callable[[float], bool] | None) -> str:
+        upper = (upper_bound - self.constant) / self.points.scale
+        if self._best is None:
+            self._start(budget)
+        while True:
+            best = self._best
+            assert best is not None
+            if relative_gap(self.lower_bound, upper_bound) <= gap:
+                return "closed"
+            if budget.expired():
+                return "limit"
+            model = self._solve_master(best)
+            promise = model.value - best.value
+            self._left = max(promise, 0.2 * gap * model.value)
+            self._improve(best, model, promise, budget)
+            self.trace.append(BoxStep(self._unscaled(model.value), self.lower_bound, len(self.columns), self.n_boxes))
+            if report is not None and report(self.lower_bound):
+                return "limit"
+            assert self._best is not None
+            # Where the relaxation lies clearly below the upper bound, branching gains more than its last digits.
+            size = upper if np.isfinite(upper) else max(self._best.value, 1e-300)
+            is_below = size - model.value > 0.5 * (size - self._best.value)
+            goal = max(0.2 * gap * size, PARAMS.accuracy * (size - self._best.value) if is_below else 0.0)
+            if min(promise, model.value - self._best.value) < goal:
+                if self._penalty <= 4 * PARAMS.last_penalty:
+                    return "closed" if relative_gap(self.lower_bound, upper_bound) <= gap else "optimal"
+                self._penalty = max(0.1 * self._penalty, PARAMS.last_penalty)
+            self._drop_columns(model)
+
+    def _solve_master(self, best: _Trial) -> MasterPoint:
+        k = self.problem.n_clusters
+        tolerance = min(1e-2, max(1e-7, PARAMS.accuracy * self._left / k))
+        penalty = self._penalty * self.points.size / k
+        model = solve_master(self.columns, k, best.duals, best.sigma, penalty, tolerance)
+        self.use = model.use
+        return model
+
+    def _improve(self, old: _Trial, model: MasterPoint, promise: float, budget: Budget) -> None:
+        """Bound and generate columns at duals between the best ones and those of the master."""
+        reduced = self.columns.cost - self.columns.sums(model.duals) + model.sigma
+        low = np.argsort(reduced, kind="stable")[: PARAMS.most_starts]
+        starts = self._starts(self.columns.centers[low[reduced[low] < 0.1 * model.sigma]])
+        first: float | None = None
+        for step in PARAMS.steps:
+            duals = old.duals + step * (model.duals - old.duals)
+            sigma = old.sigma + step * (model.sigma - old.sigma)
+            trial = self._price(duals, starts, sigma, PARAMS.per_round, budget)
+            first = trial.value if first is None else first
+            self._take(trial)
+        assert self._best is not None
+        assert first is not None
+        if self._best.value - old.value >= PARAMS.success * promise:
+            self._penalty = max(0.5 * self._penalty, PARAMS.last_penalty)
+        elif first < old.value - promise:
+            self._penalty *= 2.0
+
+    def _price(self, duals: Vector, starts: Vector, sigma: float, most: int, budget: Budget) -> _Trial:
+        """Add columns below sigma at these duals; bound the rest where descents promise a better bound."""
+        k, total = self.problem.n_clusters, math.fsum(duals)
+        least = self._descend(duals, starts, -sigma, most)
+        value = total + k * least
+        if self._best is not None and value <= self._best.value:
+            return _Trial(duals, -least, value, False)
+        tolerance = 2.0 * PARAMS.accuracy * self._left / k
+        bound, least, _, n_boxes, centers, clusters = self._kernel.bound_reduced_cost(
+            duals,
+            least * (1 + PRICING_RELATIVE),
+            tolerance,
+            min(-sigma, least),
+            10 * PARAMS.most_starts,
+            10**12,
+            MEMORY,
+            budget.remaining(),
+        )
+        self.n_boxes += n_boxes
+        start, members, cost, _, means = clusters
+        self.columns.add(start, members, cost, means)
+        if centers.size:
+            self._descend(duals, centers.reshape(-1, self.points.x.shape[1]), -sigma, most)
+        # Sums of n duals and k times the bound, each rounded once more.
+        value = total + k * bound
+        value -= 8 * SUM_RELATIVE * (total - k * bound)
+        return _Trial(duals, -least, value, True)
+
+    def _descend(self, duals: Vector, starts: Vector, threshold: float, most: int) -> float:
+        """Add the columns that descents find below the threshold; return the least reduced cost, at most 0."""
+        start, members, cost, reduced, centers = self._kernel.descend(duals, starts, 0.0, most)
+        count = int(np.searchsorted(reduced, threshold))
+        d = self.points.x.shape[1]
+        self.columns.add(start[: count + 1], members[: start[count]], cost[:count], centers[: count * d])
+        return float(reduced[0]) if reduced.size else 0.0
+
+    def _take(self, trial: _Trial) -> None:
+        """Keep proved duals that are better than the best."""
+        if trial.is_proved and (self._best is None or trial.value > self._best.value):
+            self._best = trial
+            self.lower_bound = max(self.lower_bound, self._unscaled(trial.value))
+
+    def _unscaled(self, value: float) -> float:
+        return value * self.points.scale + self.constant - self._guard
+
+    def _rounding(self) -> float:
+        """Return what rounding in means, scatter and sums may add to the cost of any clustering."""
+        problem = self.problem
+        mean, weight = np.asarray(problem.mean, dtype=np.float64), problem.weight
+        shifted = mean - np.average(mean, axis=0)
+        spread = float(weight @ (shifted**2).sum(axis=1))
+        total = spread + self.constant
+        return rounding_guard(problem, np.flatnonzero(weight > 0), spread, total) + 8 * SUM_RELATIVE * total
+
+    def _starts(self, centers: Vector) -> Vector:
+        return np.ascontiguousarray(np.concatenate([self.points.x, centers]))
+
+    def _drop_columns(self, model: MasterPoint) -> None:
+        """Drop columns of high reduced cost at the best duals and at those of the master."""
+        most = PARAMS.columns_per_point * self.points.size
+        if len(self.columns) <= most:
+            return
+        assert self._best is not None
+        known = (self._best.duals, self._best.sigma), (model.duals, model.sigma)
+        reduced = np.minimum(*(self.columns.cost - self.columns.sums(duals) + sigma for duals, sigma in known))
+        kept = 3 * most // 4
+        self.columns.keep(reduced <= np.partition(reduced, kept)[kept])
+        self.use = None
+
+    def _start_cost(self) -> float:
+        """Return the cost of a clustering, without the scatter of blocks, that sets the scale."""
+        if self._parent is not None:
+            return self._parent.points.scale * self.problem.n_clusters
+        mean, weight = np.asarray(self.problem.mean, dtype=np.float64), self.problem.weight
+        if self._labels is None:
+            found = KMeans(min(self.problem.n_clusters, len(np.unique(mean, axis=0))), n_init=1, random_state=0)
+            self._block_labels = found.fit(mean, sample_weight=weight).labels_
+        else:
+            self._block_labels = self._labels[self.problem.first_rows]
+        total = 0.0
+        for label in np.unique(self._block_labels):
+            inside = self._block_labels == label
+            if weight[inside].sum() > 0:
+                center = np.average(mean[inside], axis=0, weights=weight[inside])
+                total += float(weight[inside] @ ((mean[inside] - center) ** 2).sum(axis=1))
+        return total
+
+    def _start(self, budget: Budget) -> None:
+        """Find first duals and columns: those of the parent, or from a clustering."""
+        starts = self._starts(np.zeros((0, self.points.x.shape[1])))
+        if self._parent is not None:
+            duals = self._inherit(self._parent)
+            self._penalty = self._parent._penalty
+            self._take(self._price(duals, starts, 0.0, PARAMS.per_round, budget))
+            self._parent = None
+            return
+        labels = np.zeros(self.points.size, dtype=np.intp)
+        labels[self.points.of_block] = self._block_labels
+        labels = np.unique(labels, return_inverse=True)[1]
+        n, n_labels = labels.size, int(labels.max()) + 1
+        weight = np.maximum(np.bincount(labels, self.points.weight), np.finfo(float).tiny)
+        centers = np.array([np.bincount(labels, self.points.weight * a) for a in self.points.x.T]).T / weight[:, None]
+        if self._labels is not None:
+            self._add_sets([np.flatnonzero(labels == j) for j in range(n_labels)])
+        squared = ((self.points.x[:, None, :] - centers) ** 2).sum(axis=2) * self.points.weight[:, None]
+        own = squared[np.arange(n), labels]
+        squared[np.arange(n), labels] = np.inf
+        surplus = np.maximum(squared.min(axis=1), own) - own
+        surplus[~np.isfinite(surplus)] = own[~np.isfinite(surplus)]
+        per_cluster = np.maximum(np.bincount(labels, surplus), np.finfo(float).tiny)
+        starts = self._starts(centers)
+        for share in PARAMS.first_duals:
+            moved = np.minimum(0.95, 2.0 * share * np.median(per_cluster) / per_cluster)
+            trial = self._price(own + moved[labels] * surplus, starts, 0.0, starts.shape[0], budget)
+            self._take(trial)
+        assert self._best is not None
+        for factor in PARAMS.first_scales:
+            self._descend(self._best.duals * factor, starts, 0.0, starts.shape[0])
+
+    def _add_sets(self, sets: list[Indices]) -> None:
+        """Add clusters as columns, given as ascending points."""
+        start = np.concatenate([[0], np.cumsum([s.size for s in sets])])
+        members = np.concatenate(sets).astype(np.int32)
+        costs, centers = _costs(self.points, start, members)
+        self.columns.add(start, members, costs, centers)
+
+    def _inherit(self, parent: "BoxColumnBound") -> Vector:
+        """Take over the columns of a parent that fit, and return its duals for the points of this problem."""
+        assert parent._best is not None
+        assert parent.problem.scatter is not None
+        assert self.problem.scatter is not None
+        # Blocks of the parent lie in blocks of this problem; a merged block needs less, by the scatter it adds.
+        into = self.points.of_block[self.problem.block_of[parent.problem.first_rows]]
+        own = parent.points.weight[parent.points.of_block]
+        share = np.where(own > 0, parent.problem.weight / np.maximum(own, np.finfo(float).tiny), 1.0)
+        duals = _sums(into, share * parent._best.duals[parent.points.of_block], self.points.size)
+        scatter = _sums(self.points.of_block, self.problem.scatter, self.points.size)
+        scatter -= _sums(into, parent.problem.scatter, self.points.size)
+        duals = np.maximum(duals - scatter / self.points.scale, 0.0)
+        n_blocks = np.bincount(into, minlength=self.points.size)
+        ones = np.ones(into.size)
+        moved = csr_array((ones, (parent.points.of_block, into)), shape=(parent.points.size, self.points.size))
+        counts = csr_array(parent.columns.matrix() @ moved)
+        counts.sort_indices()
+        is_whole = counts.data == n_blocks[counts.indices]
+        fits = np.diff(np.concatenate([[0], np.cumsum(is_whole)])[counts.indptr]) == np.diff(counts.indptr)
+        inside = csr_array((np.ones(counts.indices.size), counts.indices, counts.indptr), shape=counts.shape)
+        first = np.repeat(np.arange(self.points.size), np.diff(self.points.indptr))
+        by_point = inside.tocsc()
+        for a, b in zip(first.tolist(), self.points.indices.tolist(), strict=True):
+            if a < b:
+                fits[np.intersect1d(_rows_of(by_point, a), _rows_of(by_point, b), assume_unique=True)] = False
+        kept = inside[np.flatnonzero(fits)]
+        start, members = kept.indptr.astype(np.int64), kept.indices.astype(np.int32)
+        costs, centers = _costs(self.points, start, members)
+        self.columns.add(start, members, costs, centers)
+        return duals
+
+
+def _sums(numbers: Indices, values: Vector, size: int) -> Vector:
+    return np.asarray(np.bincount(numbers, values, size), dtype=np.float64)
+
+
+def _rows_of(matrix: "csr_array", column: int) -> Indices:
+    return np.asarray(matrix.indices[matrix.indptr[column] : matrix.indptr[column + 1]])
+
+
+def _costs(points: Points, start: NDArray[np.int64], members: NDArray[np.int32]) -> tuple[Vector, Vector]:
+    """Return the cost and the center of each cluster."""
+    if start.size == 1:
+        return np.zeros(0), np.zeros((0, points.x.shape[1]))
+    weight = points.weight[members]
+    total = np.add.reduceat(weight, start[:-1])
+    moment = np.add.reduceat(weight[:, None] * points.x[members], start[:-1], axis=0)
+    centers = moment / np.maximum(total, np.finfo(float).tiny)[:, None]
+    gaps = points.x[members] - np.repeat(centers, np.diff(start), axis=0)
+    return np.add.reduceat(weight * (gaps**2).sum(axis=1), start[:-1]), centers
