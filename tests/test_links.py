@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array
 
+from effort import examples
 from konstrain import _core
 from konstrain.links import LinkGraph
 
@@ -12,7 +13,7 @@ from konstrain.links import LinkGraph
 @pytest.mark.parametrize("weighted", [False, True])
 def test_from_edges_equals_the_sum_of_sparse_matrices(weighted):
     rng = np.random.default_rng(0)
-    for _ in range(300):
+    for _ in range(examples(300)):
         n = int(rng.integers(1, 10))
         u, v = rng.integers(0, n, (2, rng.integers(0, 30)))
         u, v = u[u != v], v[u != v]

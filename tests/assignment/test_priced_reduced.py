@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain.assignment import milp, priced
 from konstrain.assignment.priced import PricedSearch, reduced
 from konstrain.assignment.priced.reduced import OpenBlocks
@@ -47,7 +48,7 @@ def searched(problem):
 def test_no_better_labels_have_a_fixed_block_elsewhere(kind, seed):
     n_fixed = 0
     rng = np.random.default_rng(seed)
-    for _ in range(30):
+    for _ in range(examples(30)):
         problem = coupled_problem(rng, int(rng.integers(6, 10)), int(rng.integers(2, 4)), kind)
         best = best_cost(problem)
         if not np.isfinite(best):
@@ -62,14 +63,14 @@ def test_no_better_labels_have_a_fixed_block_elsewhere(kind, seed):
         else:
             found = search.cost
         assert min(found, search.cost) == pytest.approx(best, abs=cost_tolerance(problem))
-    assert n_fixed > 20
+    assert n_fixed > examples(20)
 
 
 @pytest.mark.engine
 @pytest.mark.parametrize("kind", ["free", "links", "demand"])
 def test_the_answer_is_that_of_the_whole(kind, seed):
     rng = np.random.default_rng(seed)
-    for _ in range(15):
+    for _ in range(examples(15)):
         problem = coupled_problem(rng, int(rng.integers(30, 60)), int(rng.integers(2, 5)), kind)
         answer = priced.solve(problem)
         check_assignment(problem, answer)

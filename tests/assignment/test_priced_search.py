@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from effort import examples
 from konstrain.assignment import AssignmentProblem, Rules, linked, milp, priced
 from konstrain.assignment.linked import solve_linked
 from konstrain.assignment.priced import PricedSearch, bound_at, duals_of, reduced
@@ -315,7 +316,7 @@ def linked_and_sized(rng, kind):
 @pytest.mark.parametrize("kind", ["hard", "soft", "demand"])
 def test_answers_from_any_duals_equal_the_referee(kind, seed):
     rng = np.random.default_rng(seed)
-    for _ in range(25):
+    for _ in range(examples(25)):
         problem = linked_and_sized(rng, kind)
         start = rng.normal(scale=0.2, size=problem.n_clusters) if rng.integers(2) else None
         answer = priced.solve(problem, warm=only_prices(start))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
+from effort import examples
 from konstrain.baselines import CKSC
 from konstrain.baselines.cksc import learn_weights
 
@@ -23,7 +24,7 @@ def best_by_faces(A, t):
     return least
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(examples(20)))
 def test_weights_are_optimal_by_enumeration_of_faces(seed):
     rng = np.random.default_rng(seed)
     A, t = rng.normal(size=(12, 5)), rng.normal(size=12)

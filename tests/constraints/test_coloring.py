@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import InfeasibleError, Problem, _core, check
 from konstrain.links import LinkGraph
 from naive_constraints import is_colorable
@@ -184,7 +185,7 @@ def test_more_labels_than_clusters_need_no_pairs_of_all_labels():
 @pytest.mark.engine
 def test_greedy_cliques_are_cliques_and_find_planted_ones():
     rng = np.random.default_rng(9)
-    for _ in range(200):
+    for _ in range(examples(200)):
         n, edges = random_graph(rng)
         clique = _core.greedy_clique(*compressed(n, edges), 1.0).tolist()
         assert clique == sorted(clique)

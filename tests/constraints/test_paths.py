@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import InfeasibleError, Problem, check
 from konstrain.constraints import MustLinkPath
 from naive_constraints import apart, blocks_of, distance, neighbours_of, random_arguments
@@ -78,7 +79,7 @@ def test_repeated_pairs_do_not_lengthen_the_path():
 def test_paths_are_valid_and_shortest_on_random_inputs():
     rng = np.random.default_rng(2)
     seen = 0
-    for _ in range(500):
+    for _ in range(examples(500)):
         n = int(rng.integers(2, 16))
         arguments = random_arguments(rng, n)
         ties, block_of = neighbours_of(n, **arguments), blocks_of(n, **arguments)
@@ -91,7 +92,7 @@ def test_paths_are_valid_and_shortest_on_random_inputs():
             assert all(b in ties[a] for a, b in zip(witness.rows, witness.rows[1:], strict=False))
             assert [hop.rows for hop in witness.hops] == list(zip(witness.rows, witness.rows[1:], strict=False))
             assert len(witness.hops) == distance(ties, *witness.pair)
-    assert seen > 500
+    assert seen > examples(500)
 
 
 def test_the_error_survives_pickling():

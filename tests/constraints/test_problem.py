@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 
+from effort import examples
 from konstrain import InfeasibleError, Problem
 from naive_constraints import apart, blocks_of, random_arguments
 
@@ -31,7 +32,7 @@ def conflict_pairs(problem):
 def test_blocks_and_conflicts_equal_the_naive_ones_on_random_inputs():
     rng = np.random.default_rng(0)
     built = 0
-    for _ in range(600):
+    for _ in range(examples(600)):
         n = int(rng.integers(1, 14))
         arguments = random_arguments(rng, n)
         block_of = blocks_of(n, **arguments)
@@ -45,7 +46,7 @@ def test_blocks_and_conflicts_equal_the_naive_ones_on_random_inputs():
         assert conflict_pairs(problem) == edges
         for block in range(problem.n_blocks):
             assert problem.rows_of(block).tolist() == [row for row in range(n) if block_of[row] == block]
-    assert built > 150
+    assert built > examples(150)
 
 
 @pytest.mark.engine
@@ -151,7 +152,7 @@ def test_pickling_keeps_everything():
 def test_soft_links_cost_what_the_broken_ones_add_up_to():
     rng = np.random.default_rng(5)
     seen = 0
-    for _ in range(400):
+    for _ in range(examples(400)):
         n, k = int(rng.integers(2, 8)), int(rng.integers(2, 4))
         arguments = random_arguments(rng, n, soft=True)
         problem = try_build(n, k, nonempty=False, **arguments)
@@ -167,7 +168,7 @@ def test_soft_links_cost_what_the_broken_ones_add_up_to():
                 continue
             np.testing.assert_allclose(cost + 2.5 * problem.constant_penalty, 2.5 * expected, atol=1e-12)
             seen += 1
-    assert seen > 1000
+    assert seen > examples(1000)
 
 
 def naive_penalty(rows, arguments):

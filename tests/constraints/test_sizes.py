@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import InfeasibleError, Problem, check
 from oracles import all_labelings
 
@@ -68,7 +69,7 @@ def test_what_is_refused_is_impossible_and_what_is_proved_is_possible():
     """Findings never refuse a feasible problem, and `feasible` is True only when labels exist."""
     rng = np.random.default_rng(1)
     verdicts = []
-    for _ in range(500):
+    for _ in range(examples(500)):
         n, k = int(rng.integers(1, 8)), int(rng.integers(1, 4))
         demand = rng.choice([np.ones(n), rng.integers(0, 4, n), rng.random(n) * 3])
         low = rng.integers(0, 3, k) * rng.choice([0, 1])
@@ -86,7 +87,7 @@ def test_what_is_refused_is_impossible_and_what_is_proved_is_possible():
         verdicts.append(verdict)
         if verdict is not None:
             assert verdict == exists(n, k, **arguments)
-    assert min(verdicts.count(True), verdicts.count(False)) > 50
+    assert min(verdicts.count(True), verdicts.count(False)) > examples(50)
 
 
 def exists(n, k, *, demand, size_min, size_max, groups, cannot_link, nonempty):

@@ -1,4 +1,4 @@
-"""A cluster of two processes for the tests of a module; each test connects to it itself."""
+"""A cluster of two processes for all tests; each test connects to it itself."""
 
 import dask
 import pytest
@@ -8,7 +8,7 @@ from distributed import LocalCluster
 dask.config.set({"distributed.scheduler.no-workers-timeout": "120s"})
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cluster():
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
         yield cluster

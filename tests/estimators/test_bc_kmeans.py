@@ -6,6 +6,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from checks import check_fit
+from effort import examples
 from konstrain import BCKMeans, InfeasibleError, Problem
 from konstrain._highs import BinaryProgram, LinearProgram
 from konstrain.assignment.milp import whole_model
@@ -42,7 +43,7 @@ def relaxed_with_gammas(problem, Y, V, rho_plus, rho_minus):
     return answer.value
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(examples(30)))
 def test_s_step_without_gammas_equals_the_printed_program(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(9, 2))

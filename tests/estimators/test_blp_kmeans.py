@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, load_wine
 
 from checks import check_fit
+from effort import examples
 from konstrain import BLPKMeans, Problem
 from konstrain.assignment import milp
 from konstrain.datasets import sample_babaki
@@ -56,7 +57,7 @@ def test_run_equals_the_whole_program_in_highs_step_by_step(load, seed, monkeypa
 def test_first_step_equals_enumeration_of_all_rows():
     """Blocks cost the sum over their rows, weighted: the mean of a block would give another answer."""
     rng = np.random.default_rng(7)
-    for _ in range(30):
+    for _ in range(examples(30)):
         X, centers, weight = rng.normal(size=(6, 2)), rng.normal(size=(3, 2)), rng.uniform(0.5, 2, 6)
         links = {"must_link": [(0, 1), (1, 2)], "cannot_link": [(0, 3), (3, 4)]}
         model = BLPKMeans(3, init=centers, max_iter=1)

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, load_wine
 
 from checks import check_fit
+from effort import examples
 from konstrain import InfeasibleError, MatchingKMeans, Problem
 from konstrain.datasets import sample_babaki
 from konstrain.kmeans.start import plus_plus
@@ -53,7 +54,7 @@ def test_overlapping_sets_keep_the_cost_from_rising_too(seed, steps):
     assert model.n_violations_ == 0
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(examples(20)))
 def test_one_step_equals_brute_force_matching_of_each_set(seed):
     """Free rows to the nearest center, each set to the cheapest of all ways to take distinct centers."""
     rng = np.random.default_rng(seed)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import ConstrainedKMeans
 from konstrain.constraints import Problem
 from konstrain.exact import (
@@ -140,7 +141,7 @@ def branch_and_bound(tiny, upper_bound=np.inf):
     return best, nodes
 
 
-@pytest.mark.parametrize("block", range(20))
+@pytest.mark.parametrize("block", range(examples(20)))
 def test_bound_and_infeasibility_agree_with_enumeration(block):
     for seed in range(20 * block, 20 * block + 20):
         tiny = Tiny.draw(seed)
@@ -162,7 +163,7 @@ def test_bound_and_infeasibility_agree_with_enumeration(block):
         assert best == pytest.approx(optimum, rel=1e-8, abs=1e-15), seed
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(examples(4)))
 def test_both_ways_to_keep_duals_from_jumping_prove_the_same(block):
     n_compared = 0
     for seed in range(10 * block, 10 * block + 10):

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain.exact.columns.master import ColumnPool, Master, exact_cover, integer_master, togetherness
 from konstrain.stop import Budget
 
@@ -35,7 +36,7 @@ def best_cover(pool, n_blocks, n_clusters):
 
 
 def test_duals_are_feasible_and_prove_the_value():
-    for seed in range(60):
+    for seed in range(examples(60)):
         pool = random_pool(seed, 6, 20)
         solution = Master(pool, 6, 3, scale=10.0).solve(FOREVER)
         if solution is None:
@@ -90,7 +91,7 @@ def test_no_time_means_no_solution():
 
 
 def test_trimming_covers_each_block_once():
-    for seed in range(60):
+    for seed in range(examples(60)):
         pool = random_pool(seed, 7, 30)
         solution = Master(pool, 7, 4).solve(FOREVER)
         if solution is None:
@@ -104,7 +105,7 @@ def test_trimming_covers_each_block_once():
 
 
 def test_integer_master_finds_the_best_cover():
-    for seed in range(60):
+    for seed in range(examples(60)):
         pool = random_pool(seed, 6, 14)
         best = best_cover(pool, 6, 3)
         found = integer_master(pool, 6, 3, scale=10.0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import _core
 from konstrain.constraints import Problem
 from konstrain.exact.columns.cluster_constraints import ClusterRules
@@ -95,7 +96,7 @@ class Case:
         return best
 
 
-@pytest.mark.parametrize("block", range(20))
+@pytest.mark.parametrize("block", range(examples(20)))
 def test_exact_pricer_finds_the_minimum_over_all_sets(block):
     for seed in range(30 * block, 30 * block + 30):
         case = Case.draw(seed)
@@ -116,7 +117,7 @@ def test_exact_pricer_finds_the_minimum_over_all_sets(block):
 
 
 def test_bound_holds_wherever_the_search_is_cut_off():
-    for seed in range(300):
+    for seed in range(examples(300)):
         case = Case.draw(seed)
         best = case.enumerate()
         _, bound, _, n_nodes = case.kernel.price_exactly(case.profit, 0.0, seed % 6, NO_LIMIT, np.inf, case.costless)
@@ -126,7 +127,7 @@ def test_bound_holds_wherever_the_search_is_cut_off():
 
 def test_local_pricing_finds_allowed_sets_and_mostly_the_best():
     hits = total = 0
-    for seed in range(300):
+    for seed in range(examples(300)):
         case = Case.draw(seed)
         best = case.enumerate()
         starts = [[b] for b in range(case.weight.size)]

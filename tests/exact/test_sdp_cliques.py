@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain.constraints.problem import Problem
 from konstrain.exact.sdp.cuts import Cuts
 from konstrain.exact.sdp.model import SdpModel, merge_matrix, place_after_merge
@@ -21,7 +22,7 @@ def matrix_of(weight: np.ndarray, labels: np.ndarray, clusters: list[int], size:
     return np.where(inside, np.sqrt(np.outer(weight, weight)) / size, 0.0)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(examples(20)))
 def test_every_clustering_satisfies_every_clique_before_and_after_a_merge(seed):
     rng = np.random.default_rng(seed)
     m, n_same = int(rng.integers(6, 12)), int(rng.integers(1, 3))

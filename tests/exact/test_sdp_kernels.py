@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
+from effort import examples
 from konstrain import _core
 from konstrain.exact.sdp.spectral import SpectralProjection, deflate, shares_at_total, smallest_sum
 
@@ -49,7 +50,7 @@ def star_rows(stars, weight, forbidden):
 
 def test_every_clustering_satisfies_every_star():
     rng = np.random.default_rng(0)
-    for _ in range(50):
+    for _ in range(examples(50)):
         m, k = int(rng.integers(7, 12)), int(rng.integers(2, 5))
         weight = rng.random(m) * 3 + 0.1
         matrices = dense_rows(_core.sdp_cut_rows(random_stars(rng, m, 100), weight, NOTHING), m)
@@ -73,7 +74,7 @@ def separate(Y, weight, known=None, most=10**6, stars_below=-1.0):
 
 def test_separation_finds_every_violated_pair_and_triangle():
     rng = np.random.default_rng(1)
-    for _ in range(20):
+    for _ in range(examples(20)):
         m = 9
         weight = rng.random(m) + 0.2
         Z = rng.random((m, m))
@@ -151,7 +152,7 @@ def test_projection_with_many_sweeps_is_the_nearest_point():
 def test_dual_matrix_bounds_every_clustering(has_limits):
     rng = np.random.default_rng(4)
     m, k = 9, 3
-    for _ in range(100):
+    for _ in range(examples(100)):
         weight, _, _ = random_polyhedron(rng, m)
         Y = clustering_matrix(rng, weight, k)
         forbidden = np.flatnonzero(np.tril(Y == 0, -1) & (rng.random((m, m)) < 0.2)).astype(np.int32)
@@ -168,7 +169,7 @@ def test_dual_matrix_bounds_every_clustering(has_limits):
 
 def test_shares_add_up():
     rng = np.random.default_rng(5)
-    for _ in range(200):
+    for _ in range(examples(200)):
         values = np.sort(rng.normal(size=rng.integers(1, 12)) * rng.choice([0.1, 1.0, 10.0]))
         total = int(rng.integers(1, values.size + 1))
         shares, theta = shares_at_total(values, total)

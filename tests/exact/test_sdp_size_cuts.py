@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
+from effort import examples
 from konstrain import ConstrainedKMeans, certify
 from konstrain.constraints.problem import Problem
 from konstrain.exact.sdp import size_cuts
@@ -78,7 +79,7 @@ def test_no_clustering_keeps_more_than_is_said_at_any_charge(sizes):
 
 def test_cuts_with_charges_hold_for_every_clustering_of_these_sizes_also_after_merges():
     rng = np.random.default_rng(3)
-    for _ in range(60):
+    for _ in range(examples(60)):
         m, k = int(rng.integers(6, 12)), int(rng.integers(2, 5))
         weight = rng.integers(1, 4, m).astype(float)
         labels, _, Y = clustering(rng, weight, k)
@@ -158,7 +159,7 @@ def values(cuts, Y):
 
 def test_every_clustering_satisfies_every_part_before_and_after_a_merge():
     rng = np.random.default_rng(1)
-    for _ in range(100):
+    for _ in range(examples(100)):
         m, k = int(rng.integers(6, 12)), int(rng.integers(2, 5))
         weight = rng.random(m) * 2 + 0.5
         labels, sizes, Y = clustering(rng, weight, k)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain.constraints.problem import Problem
 from konstrain.exact.sdp.bound import PARAMS, SdpBound
 from konstrain.exact.sdp.model import SdpModel
@@ -51,7 +52,7 @@ def test_clusters_apart_are_proved_at_the_first_look():
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(examples(30)))
 def test_no_labels_lead_above_the_optimum(seed):
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(5, 8)), int(rng.integers(2, 4))

@@ -14,6 +14,8 @@ pytestmark = pytest.mark.published
 UNLIKE = ("iris", "wine")
 # Of these, too small or with too many classes for links to decide much, the readings differ by less than 0.3.
 ALIKE = ("movement_libras", "soybean", "zoo")
+# Seconds each; the others take less than one.
+LARGE = ("led7digit", "movement_libras", "vehicle")
 
 
 def table_3(name):
@@ -41,7 +43,10 @@ def mean_accuracies(dataset, reading):
     return np.mean(scores, axis=1)
 
 
-@pytest.mark.parametrize("name", sorted(set(DATA) - set(UNLIKE)))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in LARGE else ()) for name in sorted(set(DATA) - set(UNLIKE))],
+)
 def test_table_3_fits_pairs_drawn_from_all_rows(name, data_folder):
     dataset = load(name, data=data_folder / "sets")
     pairs, objects = (np.abs(mean_accuracies(dataset, r) - table_3(name)) for r in ("pairs", "objects"))
