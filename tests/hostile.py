@@ -3,8 +3,11 @@
 What a file means is known before it is written: nothing here reads a table, a link or a label back through konstrain.
 """
 
+import copy
 import io
+import json
 import os
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -280,3 +283,80 @@ def as_option(name):
 def snapshot(folder: Path):
     """All files with their contents, but for pipes."""
     return {path.name: path.read_bytes() if path.is_file() else None for path in folder.iterdir()}
+
+
+# What stands where it does not belong: of another type, empty, huge, negative, no number.
+WRONG = (None, True, 0, -1, -2.5, 10**400, float("nan"), float("inf"), "", "x", [], [1], [[[]]], {}, {"x": 1})
+
+
+def _paths(values, path=()):
+    """Yield where each value stands in nested lists and dictionaries."""
+    inner = values.items() if isinstance(values, dict) else enumerate(values) if isinstance(values, list) else ()
+    for key, value in inner:
+        yield (*path, key)
+        yield from _paths(value, (*path, key))
+
+
+def tampered(rng, values):
+    """Return a copy of nested lists and dictionaries in which one value is missing or wrong, and what was done."""
+    paths = list(_paths(values))
+    *path, key = paths[rng.integers(len(paths))]
+    edited = copy.deepcopy(values)
+    parent = edited
+    for step in path:
+        parent = parent[step]
+    if rng.random() < 0.25:
+        del parent[key]
+        return edited, f"without {(*path, key)}"
+    parent[key] = WRONG[rng.integers(len(WRONG))]
+    return edited, f"{(*path, key)} = {parent[key]!r:.20}"
+
+
+ARRAYS = {
+    "not a number": lambda array: array * np.nan,
+    "infinite": lambda array: array + np.inf,
+    "huge": lambda array: np.full(array.shape, 1e308),
+    "negative": lambda array: -array - 1,
+    "empty": lambda array: array[:0],
+    "longer": lambda array: np.concatenate([array, array[-1:]]),
+    "shorter": lambda array: array[:-1],
+    "narrower": lambda array: array[..., :-1],
+    "flat": lambda array: array.ravel(),
+    "deeper": lambda array: array[..., None],
+    "text": lambda array: array.astype(str),
+    "whole": lambda array: array.astype(np.int8),
+    "complex": lambda array: array.astype(complex),
+    "half": lambda array: array.astype(np.float16),
+}
+
+
+def tampered_archive(rng, data):
+    """Return the bytes of a .skops file with one thing changed in its records, its arrays or its bytes, and what."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    arrays = [name for name in files if name.endswith(".npy")]
+    how = rng.choice(["records", "array", "file", "cut", "bytes"], p=[0.4, 0.4, 0.1, 0.05, 0.05])
+    if how == "cut":
+        return data[: rng.integers(len(data))], how
+    if how == "bytes":
+        place = rng.integers(len(data))
+        return data[:place] + bytes([data[place] ^ 255]) + data[place + 1 :], f"byte {place}"
+    if how == "records":
+        records, how = tampered(rng, json.loads(files["schema.json"]))
+        files["schema.json"] = json.dumps(records).encode()
+    elif how == "file":
+        name = rng.choice(list(files))
+        files[name] = files[name][: rng.integers(len(files[name]))]
+        how = f"{name} cut"
+    else:
+        name, how = rng.choice(arrays), rng.choice(list(ARRAYS))
+        array = np.load(io.BytesIO(files[name]), allow_pickle=True)
+        written = io.BytesIO()
+        if array.ndim and array.dtype != object:
+            np.save(written, ARRAYS[how](array) if array.dtype.kind in "fiub" else array[:-1])
+        files[name], how = written.getvalue(), f"{name} {how}"
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return written.getvalue(), how

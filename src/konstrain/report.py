@@ -221,12 +221,12 @@ class Report:
                 change = "0.01" if is_share else "1 unit"
                 word = "less" if rule.side == "min" else "more"
                 notes[rule.cluster] = f"held by its {rule.side}: {change} {word} would save up to {rule.price:.4g}"
-        columns = {"": held.values, "min": held.low, "max": held.high}
-        given = {name: values for name, values in columns.items() if values is not None}
-        yield f"cluster {held.about}".ljust(17) + "".join(f"{name:>10}" for name in list(given)[1:])
+        width = max(10, len(held.about) + 1)
+        bounds = {name: values for name, values in (("min", held.low), ("max", held.high)) if values is not None}
+        yield f"cluster{held.about:>{width}}" + "".join(f"{name:>10}" for name in bounds)
         for j in range(self.n_clusters):
-            cells = "".join(f"{values[j]:>10.4g}" for values in given.values())
-            yield f"{j:>7}{cells}  {notes.get(j, '')}".rstrip()
+            cells = "".join(f"{values[j]:>10.4g}" for values in bounds.values())
+            yield f"{j:>7}{held.values[j]:>{width}.4g}{cells}  {notes.get(j, '')}".rstrip()
 
     def _link_line(self) -> str:
         broken = self.violations

@@ -353,7 +353,7 @@ def test_fit_keeps_several_demands(customers):
         (("--category", "sex", "--share-min", "X=0.3"), "--share-min names 'X', but no row of sex has it"),
         (("--share-tolerance", "0.1"), "--share-tolerance is about groups of rows: give category"),
         (("--category", "sex", "--share-min", "F=0.9"), "--share-min"),
-        (("--demand", "revenue,clients", "--size-max", "130"), "has 1 sizes for 2 columns of --demand"),
+        (("--demand", "revenue,clients", "--size-max", "130"), "has 1 size for 2 columns of --demand"),
     ],
 )
 def test_shares_and_demands_that_cannot_be_are_told_in_one_line(customers, options, words):

@@ -140,7 +140,7 @@ def test_joined_files_hold_every_cell_as_it_stood_and_the_results_behind(tmp_pat
     found = {"label": np.array([1, 0]), "distance": np.array([0.5, 0.25])}
     write_joined_file(tmp_path / "out.csv", Source(file), found, np.array([True, False, True]))
     assert (tmp_path / "out.csv").read_text() == (
-        'x,label,note,konstrain_label,distance\n01,7,"a,b",1,0.5\n2.50,8,"",,\n3,9,c,0,0.25\n'
+        'x,label,note,konstrain_label,distance\n01,7,"a,b",1,0.5\n2.50,8,,,\n3,9,c,0,0.25\n'
     )
     np.save(tmp_path / "rows.npy", np.array([[1.0, 2.0], [3.0, 4.0]]))
     write_joined_file(tmp_path / "out.json", Source(tmp_path / "rows.npy"), found)

@@ -115,6 +115,8 @@ def test_more_columns_are_shown_by_main_components_and_sparse_rows_like_dense_on
 def test_distances_on_paper_are_distances_in_the_data_unless_one_direction_would_vanish(ax):
     assert plot_clusters(SQUARE, LABELS, ax=ax).get_aspect() == 1
     assert plot_clusters(SQUARE * [100, 1], LABELS).get_aspect() == "auto"
+    valley = pl.DataFrame(SQUARE * [1, 100], schema=["east (km)", "north (km)"])
+    assert plot_clusters(valley, LABELS).get_aspect() == 1
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from konstrain import FileError
+from hostile import tampered
+from konstrain import FileError, InfeasibleError, UndecidedError
 from konstrain._studio.data import read_rows
+from konstrain._studio.fitting import Fitter
 from konstrain._studio.session import Answer, Link, Removal, Session, Setting, Settings, read_session
 
 SETTINGS = Settings(2, ("column 0", "column 1"))
@@ -130,3 +132,30 @@ def test_damaged_sessions_are_refused_with_one_line(text, words):
     with pytest.raises(FileError, match=words) as raised:
         read_session(text, make().rows, "s.json")
     assert "\n" not in str(raised.value)
+
+
+def test_a_session_with_anything_changed_is_refused_or_can_be_gone_on_with(seed):
+    session = make([Link((0, 5), "apart", 0.25), Link((1, 2), "together")])
+    session.do(Answer(((0, 1), (2, 4)), "together", "apart"))
+    session.do(Removal(((1, 2),)))
+    session.do(Setting(Settings(2, ("column 0",), (1.0, 2.0), 4.0, standardize=True, random_state=7, metric="itml")))
+    session.do(Answer(((2, 3),), "unsure"))
+    session.undo()
+    values, rng, n_refused = json.loads(session.to_json()), np.random.default_rng(seed), 0
+    for _ in range(300):
+        edited, how = tampered(rng, values)
+        try:
+            read, _ = read_session(json.dumps(edited), session.rows, "s.json")
+        except FileError as error:
+            n_refused += 1
+            if "\n" in str(error) or not str(error).startswith("s.json"):
+                raise
+            continue
+        again, _ = read_session(read.to_json(), session.rows, "s.json")
+        assert (again.state, again.done, again.undone) == (read.state, read.done, read.undone), how
+        if read.settings != session.settings or read.state != session.state:
+            try:
+                Fitter(read.rows).preview(read.state, None)
+            except (InfeasibleError, UndecidedError, ValueError):
+                continue  # the page shows these beside the links
+    assert n_refused > 150

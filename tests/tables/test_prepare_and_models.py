@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import sys
 
 import joblib
@@ -10,7 +11,8 @@ import pytest
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from konstrain import ConstrainedKMeans, FileError
+from hostile import tampered_archive
+from konstrain import ConstrainedKMeans, FileError, InfeasibleError
 from konstrain.metrics import mean_silhouette
 from konstrain.tables import Columns, plan_columns, prepare
 from konstrain.tables.columns import Missing, complete_rows
@@ -344,3 +346,53 @@ def test_work_per_column_is_a_few_calls():
     finally:
         sys.setprofile(None)
     assert calls < 50 * 2_000
+
+
+ROWS = 24
+SEX = np.array(list("FM" * (ROWS // 2)))
+# Parameters of a model, and what its rows bring.
+MODELS = {
+    "plain": ({}, {}),
+    "sizes": ({"size_min": 4, "size_max": [9, 9, 20]}, {}),
+    "links": ({"violation_cost": 1.0}, {"must_link": [(0, 1, 0.9), (2, 3, 0.5)], "cannot_link": [(4, 5)]}),
+    "demand": ({"size_max": [100.0, 90.0, 80.0]}, {"demand": np.arange(1.0, ROWS + 1) / 2}),
+    "shares": ({"share_min": {"F": 0.2}}, {"category": SEX}),
+    "resources": ({"size_max": [[15.0, 20.0]] * 3}, {"demand": np.column_stack([np.ones(ROWS), 1.0 + (SEX == "F")])}),
+    "table": ({}, {}),
+}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_model_with_anything_changed_is_damaged_or_labels_rows_soundly(tmp_path, kind, seed):
+    pytest.importorskip("skops")
+    path, rng = tmp_path / "m.skops", np.random.default_rng([seed, len(kind)])
+    columns = mixed(ROWS)
+    if kind != "table":
+        columns = Columns(columns.X, columns.numbers, {})
+    params, given = MODELS[kind]
+    plan = plan_columns(columns)
+    done = prepare(columns, plan)
+    fitted = ConstrainedKMeans(3, random_state=0, **params).fit(done.X, **given)
+    pipeline = Pipeline([("prepare", fitted_transformer(columns, plan)), ("cluster", fitted)])
+    save_model(path, SavedModel(pipeline, plan, done.features, "constrained-kmeans"))
+    data, n_read = path.read_bytes(), 0
+    for _ in range(30):
+        content, how = tampered_archive(rng, data)
+        path.write_bytes(content)
+        try:
+            model = load_model(path)
+            rows = model.rows_of(columns)
+            assert not any(model.unseen(columns).values()) or kind == "table", how
+            labels = model.estimator.predict(rows, **given)
+        except InfeasibleError:
+            continue  # fewer clusters, or narrower bounds
+        except FileError as error:
+            if re.search("is damaged|is no model|which no model needs", str(error)) is None:
+                raise
+            continue
+        n_read += 1
+        assert np.isfinite(rows).all(), how
+        assert labels.shape == (ROWS,), how
+        assert set(labels) <= set(range(len(model.estimator.cluster_centers_))), how
+    assert n_read < 30

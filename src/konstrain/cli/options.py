@@ -13,6 +13,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from konstrain._messages import counted
+
 TABLE = "Table"
 
 
@@ -371,7 +373,7 @@ def sizes_in(
     if n_demands > 1:
         if len(sizes) != n_demands:
             raise ValueError(
-                f"{option} has {len(sizes)} sizes for {n_demands} columns of --demand; give one for each"
+                f"{option} has {counted(len(sizes), 'size')} for {n_demands} columns of --demand; give one for each"
             )
         # As many clusters as demands: only a row for each cluster says that these are not sizes of clusters.
         return [sizes] * n_clusters if n_clusters == n_demands else sizes

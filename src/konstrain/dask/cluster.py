@@ -224,8 +224,10 @@ class Partitions:
 
 
 def _killed_message(error: Any, partition: int | None) -> str:
+    # The scheduler counts for each task the workers that ended while they had it, running or waiting.
     which = "a partition" if partition is None else f"partition {partition}"
     return (
-        f"{which} of X ended {error.allowed_failures + 1} workers in a row, most likely for want of memory; "
-        "cut X into smaller partitions (X.rechunk or X.repartition), or give workers a larger memory_limit"
+        f"{error.allowed_failures + 1} workers in a row ended with {which} of X, most likely for want of memory: it, "
+        "or another one that they had, is too large; cut X into smaller partitions (X.rechunk or X.repartition), or "
+        "give workers a larger memory_limit"
     )

@@ -207,6 +207,9 @@ def _print(contents: bytes) -> None:
 def _as_text(frame: "pl.DataFrame", dialect: Dialect, delimiter: str | None = None) -> bytes:
     import polars as pl
 
+    if frame.width > 1:
+        # Empty cells as nothing at all, as they mostly come; Polars would put quotes there.
+        frame = frame.with_columns(pl.col(pl.String).replace("", None))
     if dialect.decimal != STANDARD.decimal:
         floats = pl.col(pl.Float32, pl.Float64).cast(pl.String)
         frame = frame.with_columns(floats.str.replace(".", dialect.decimal, literal=True))

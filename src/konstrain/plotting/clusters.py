@@ -19,15 +19,13 @@ from konstrain.plotting._style import (
     marker,
     remove_frame,
 )
-from konstrain.plotting.projection import project
+from konstrain.plotting.projection import Projection, project
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Clusters up to which their names stand in the picture; more would hide the rows.
 NAMED_CLUSTERS: Final = 30
-# Directions whose extents differ by more are not drawn to the same scale: one of them would be a line.
-LARGEST_STRETCH: Final = 8.0
 
 
 def plot_clusters(
@@ -82,7 +80,7 @@ def plot_clusters(
     _draw_links(ax, plane.rows, "must-link", must, apart, max_links)
     _draw_links(ax, plane.rows, "cannot-link", cannot, together, max_links)
     _name_clusters(ax, plane.rows, codes, names, plane.centers)
-    _finish(ax, plane.rows, plane.names)
+    _finish(ax, plane)
     return ax
 
 
@@ -179,14 +177,12 @@ def _name_clusters(
         as_written(text)
 
 
-def _finish(ax: "Axes", rows: NDArray[Any], names: tuple[str, str]) -> None:
-    as_written(ax.set_xlabel(names[0]), ax.set_ylabel(names[1]))
+def _finish(ax: "Axes", plane: Projection) -> None:
+    as_written(ax.set_xlabel(plane.names[0]), ax.set_ylabel(plane.names[1]))
     remove_frame(ax)
-    if not names[1]:
+    if not plane.names[1]:
         ax.set_yticks([])
-    extent = np.ptp(rows, axis=0)
-    if extent.all() and extent.max() <= LARGEST_STRETCH * extent.min():
-        # Distances on paper are distances in the data.
+    if plane.has_one_scale:
         ax.set_aspect("equal", adjustable="datalim")
     handles, words = ax.get_legend_handles_labels()
     linked = {word: handle for handle, word in zip(handles, words, strict=True) if "-link" in word}

@@ -1,7 +1,7 @@
 """Rows on a plane: as they are when they have two columns, on their two main components otherwise."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,11 @@ from sklearn.decomposition import PCA
 from sklearn.utils import check_array
 
 from konstrain._messages import are_degrees
+
+# How names of columns in kilometres end.
+KILOMETRES: Final = "(km)"
+# Directions whose extents differ by more are not drawn to the same scale: one of them would be a line.
+LARGEST_STRETCH: Final = 8.0
 
 
 class Projection(NamedTuple):
@@ -32,6 +37,16 @@ class Projection(NamedTuple):
     rows: NDArray[Any]
     centers: NDArray[Any] | None
     names: tuple[str, str]
+
+    @property
+    def has_one_scale(self) -> bool:
+        """Whether both directions are drawn to one scale: distances on paper are then distances in the data.
+
+        A map has one always.
+        """
+        extent = np.ptp(self.rows, axis=0)
+        is_map = all(name.endswith(KILOMETRES) for name in self.names)
+        return is_map or bool(extent.all() and extent.max() <= LARGEST_STRETCH * extent.min())
 
 
 def project(X: Any, centers: Any = None, *, names: Sequence[str] | None = None) -> Projection:

@@ -134,7 +134,8 @@ def complete_rows(
         for name, rows in needed.items():
             if rows.any():
                 row = int(np.flatnonzero(rows)[0])
-                raise FileError(f"{source}, row {row}, column {name!r} has no value; fill it in or remove the row")
+                place = f"{source}, row {row}, column {name!r}"
+                raise FileError(f"{place} has no value; fill it in, or leave such rows out with --missing drop")
         return None
     incomplete = np.zeros(len(columns), dtype=np.bool_)
     for rows in (*gaps.values(), *needed.values()):

@@ -151,10 +151,14 @@ def _scatter(contents: PageContents) -> Iterator[str]:
     shown = np.arange(len(contents.X))
     if shown.size > MOST_DOTS:
         shown = np.sort(np.random.default_rng(0).choice(shown, MOST_DOTS, replace=False))
-    low, high = plane.rows.min(axis=0), plane.rows.max(axis=0)
-    wide = np.where(high > low, high - low, 1.0)
-    places = MARGIN + (plane.rows - low) / wide * (np.array([WIDTH, HEIGHT]) - 2 * MARGIN)
-    yield f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT + 24:g}" width="{WIDTH:g}" role="img" aria-label="rows by cluster">'
+    low, extent = plane.rows.min(axis=0), np.ptp(plane.rows, axis=0)
+    paper = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
+    scale = np.divide(paper, extent, out=np.full(2, np.inf), where=extent > 0)
+    scale = np.full(2, scale.min()) if plane.has_one_scale else scale
+    # Where all rows are at one place, any scale will do.
+    scale[np.isinf(scale)] = 1.0
+    places = MARGIN + (plane.rows - low) * scale + (paper - extent * scale) / 2
+    yield f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT + 48:g}" width="{WIDTH:g}" role="img" aria-label="rows by cluster">'
     for row, (x, y) in zip(shown.tolist(), places[shown].tolist(), strict=True):
         label = int(contents.labels[row])
         name = escape(contents.name_of(row))
@@ -163,8 +167,11 @@ def _scatter(contents: PageContents) -> Iterator[str]:
             f"<title>{name}: cluster {label}</title></circle>"
         )
     yield from _names_of_clusters(places, contents.labels)
-    names = escape(f"→ {plane.names[0]}" + (f"   ↑ {plane.names[1]}" if plane.names[1] else ""))
-    yield f'<text class="axis" x="{MARGIN:g}" y="{HEIGHT + 16:g}">{names}</text></svg>'
+    # A line each: they are long at times.
+    for line, (arrow, name) in enumerate(zip("→↑", plane.names, strict=True)):
+        if name:
+            yield f'<text class="axis" x="{MARGIN:g}" y="{HEIGHT + 20 + 22 * line:g}">{arrow} {escape(name)}</text>'
+    yield "</svg>"
     if shown.size < len(contents.X):
         yield f'<p class="faint">{shown.size:,} of {len(contents.X):,} rows, drawn at random</p>'
 

@@ -111,6 +111,8 @@ class _Features:
             return "unknown"
         if self.kind == Kind.CATEGORY:
             return f"{mean:.0%}"
+        if self.kind == Kind.PLACE:
+            return f"{mean:.4f}"  # ten metres
         return day_of(mean) if self.kind == Kind.DATE else number_text(mean)
 
 
