@@ -46,38 +46,21 @@ PARAMS = StudioParams()
 
 @dataclass(frozen=True, eq=False)
 class StudioData:
-    """Rows, as they were given.
+    """Rows, as they were given."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The features, neither standardised nor left out.
-    features : tuple of str
-        Their names.
-    names : RowNames
-        What rows are called.
-    shown : mapping of str to sequence
-        The columns of the table as people know them, those that are no features too: a cell for each row.
-    categories : mapping of str to str
-        The features that are 0 or 1, one for each value of a text, and the column of the text. Standardising leaves
-        them as they are.
-    demand, sample_weight : ndarray of shape (n_samples,) or None
-        What rows count towards sizes and in the cost.
-    title : str
-        What the data is called.
-    folder : Path or None
-        Where files that cells name are looked for.
-    """
-
-    X: NDArray[Any]
-    features: tuple[str, ...]
-    names: RowNames
+    X: NDArray[Any]  # (n_samples, n_features): the features, neither standardised nor left out.
+    features: tuple[str, ...]  # Their names.
+    names: RowNames  # What rows are called.
+    # The columns of the table as people know them, those that are no features too: a cell for each row.
     shown: Mapping[str, Any] = field(default_factory=dict)
+    # The features that are 0 or 1, one for each value of a text, and the column of the text. Standardising leaves
+    # them as they are.
     categories: Mapping[str, str] = field(default_factory=dict)
+    # (n_samples,): what rows count towards sizes and in the cost.
     demand: NDArray[Any] | None = None
     sample_weight: NDArray[Any] | None = None
-    title: str = "rows"
-    folder: Path | None = None
+    title: str = "rows"  # What the data is called.
+    folder: Path | None = None  # Where files that cells name are looked for.
 
     @property
     def n_samples(self) -> int:

@@ -30,31 +30,16 @@ Size = float | tuple[float, ...] | None
 
 @dataclass(frozen=True)
 class Settings:
-    """How to cluster.
+    """How to cluster."""
 
-    Parameters
-    ----------
-    n_clusters : int
-        Number of clusters.
-    features : tuple of str
-        The columns to cluster by.
-    size_min, size_max : float, tuple of float or None
-        Bounds on sizes, one for all or one per cluster.
-    standardize : bool
-        Whether each feature gets mean 0 and variance 1.
-    random_state : int
-        Seed of all randomness.
-    metric : {"learned", "itml"} or None
-        How distances are measured, as in `ConstrainedKMeans`.
-    """
-
-    n_clusters: int
-    features: tuple[str, ...]
+    n_clusters: int  # Number of clusters.
+    features: tuple[str, ...]  # The columns to cluster by.
+    # Bounds on sizes, one for all or one per cluster.
     size_min: Size = None
     size_max: Size = None
-    standardize: bool = False
-    random_state: int = 0
-    metric: str | None = None
+    standardize: bool = False  # Whether each feature gets mean 0 and variance 1.
+    random_state: int = 0  # Seed of all randomness.
+    metric: str | None = None  # How distances are measured, as in `ConstrainedKMeans`.
 
 
 @dataclass(frozen=True)
@@ -124,23 +109,12 @@ def _table(links: list[Link]) -> NDArray[Any]:
 
 @dataclass
 class Session:
-    """Actions on some rows, with what was given at the start.
+    """Actions on some rows, with what was given at the start."""
 
-    Parameters
-    ----------
-    rows : StudioData
-        The data.
-    settings : Settings
-        The settings at the start.
-    given : tuple of Link
-        The links at the start.
-    done, undone : list of Action
-        What a person did, and what they took back, last taken back last.
-    """
-
-    rows: StudioData
-    settings: Settings
-    given: tuple[Link, ...] = ()
+    rows: StudioData  # The data.
+    settings: Settings  # The settings at the start.
+    given: tuple[Link, ...] = ()  # The links at the start.
+    # What a person did, and what they took back, last taken back last.
     done: list[Action] = field(default_factory=list)
     undone: list[Action] = field(default_factory=list)
 

@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Gap, Json, PartOptions, Quiet, spread
+from konstrain.cli.options import (
+    OUTPUT,
+    ConstraintOptions,
+    DataOptions,
+    Gap,
+    Json,
+    PartOptions,
+    Quiet,
+    option,
+    spread,
+)
 from konstrain.cli.running import NOT_PROVED, guarded, interrupts, print_result, progress, rows_named
 
 if TYPE_CHECKING:
@@ -31,10 +41,7 @@ def certify(
     gap: Gap = 1e-6,
     time_limit: Annotated[float, typer.Option(min=0, help="Seconds to search for a proof.")] = 60.0,
     better: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write better labels, should any be found: .csv, .parquet, .arrow, .json.", rich_help_panel=OUTPUT
-        ),
+        Path | None, option(OUTPUT, "Write better labels, should any be found: .csv, .parquet, .arrow, .json.")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from konstrain.cli.options import OUTPUT, Clusters, ConstraintOptions, DataOptions, Json, Quiet, spread
+from konstrain.cli.options import OUTPUT, Clusters, ConstraintOptions, DataOptions, Json, Quiet, option, spread
 from konstrain.cli.running import INFEASIBLE, NOT_PROVED, guarded, print_result, rows_named, with_row_numbers
 
 
@@ -17,10 +17,7 @@ def check(
     k: Clusters,
     constraints: ConstraintOptions,
     time_limit: Annotated[float, typer.Option(min=0, help="Seconds for the hard cases.")] = 5.0,
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw what clashes, if anything does: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
-    ] = None,
+    plot: Annotated[Path | None, option(OUTPUT, "Draw what clashes, if anything does: .png, .svg or .pdf.")] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

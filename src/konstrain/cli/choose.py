@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from konstrain._messages import enumerated
-from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Json, Quiet, Seed, spread
+from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Json, Quiet, Seed, option, spread
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
 
 
@@ -34,10 +34,7 @@ def choose(
     ] = None,
     by: Annotated[By, typer.Option(help="What to choose by.")] = By.SILHOUETTE,
     seed: Seed = 0,
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw the scores: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
-    ] = None,
+    plot: Annotated[Path | None, option(OUTPUT, "Draw the scores: .png, .svg or .pdf.")] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -68,6 +68,13 @@ def _demand(names: Sequence[str], column: Callable[[str], Any]) -> Any:
     return column(names[0]) if names else None
 
 
+def link_files(options: ConstraintOptions) -> list[tuple[Path, str | None]]:
+    """Return the files of links, each with the kind of all its links if they are of one."""
+    files: list[tuple[Path, str | None]] = [(path, "must_link") for path in options.must_link]
+    files += [(path, "cannot_link") for path in options.cannot_link]
+    return [*files, *((path, None) for path in options.links)]
+
+
 def read_links(
     table: Table,
     options: ConstraintOptions,
@@ -77,9 +84,7 @@ def read_links(
     quiet: bool,
 ) -> dict[str, Any]:
     """Return the links of all files and groups by kind, between the rows that are kept; None where there are none."""
-    files: list[tuple[Path, str | None]] = [(path, "must_link") for path in options.must_link]
-    files += [(path, "cannot_link") for path in options.cannot_link]
-    files += [(path, None) for path in options.links]
+    files = link_files(options)
     read = [read_links_file(path, table.rows, kind=kind, encoding=encoding) for path, kind in files]
     for (path, _), links in zip(files, read, strict=True):
         for doubt in links.doubts:

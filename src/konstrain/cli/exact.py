@@ -20,6 +20,7 @@ from konstrain.cli.options import (
     Quiet,
     Seed,
     WithoutShares,
+    option,
     spread,
 )
 from konstrain.cli.running import NOT_PROVED, guarded
@@ -49,9 +50,7 @@ def exact(
     join: Join = False,
     dialect: DialectOption = None,
     plot: Picture = None,
-    plot_bounds: Annotated[
-        Path | None, typer.Option(help="Draw how the bounds met: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
-    ] = None,
+    plot_bounds: Annotated[Path | None, option(OUTPUT, "Draw how the bounds met: .png, .svg or .pdf.")] = None,
     report: Page = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -19,6 +19,7 @@ from konstrain.cli.options import (
     Quiet,
     Save,
     Seed,
+    option,
     spread,
 )
 from konstrain.cli.running import NOT_PROVED, guarded, interrupts, note, progress
@@ -54,16 +55,10 @@ class FolderOptions:
 
     scheduler: Annotated[
         str | None,
-        typer.Option(
-            help="Dask scheduler for a folder of Parquet: tcp://host:8786. (default: this machine's cores)",
-            rich_help_panel=MANY,
-        ),
+        option(MANY, "Dask scheduler for a folder of Parquet: tcp://host:8786. (default: this machine's cores)"),
     ] = None
     force: Annotated[
-        bool,
-        typer.Option(
-            "--force", help="Replace labels that an earlier run wrote to the output folder.", rich_help_panel=MANY
-        ),
+        bool, option(MANY, "Replace labels that an earlier run wrote to the output folder.", "--force")
     ] = False
 
 

@@ -5,15 +5,16 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from konstrain._messages import counted, enumerated
-from konstrain.cli.constraints import together
+from konstrain.cli.constraints import GivenBounds, link_files, read_bounds, together
 from konstrain.cli.fit import FolderOptions, ResultOptions, SearchOptions
-from konstrain.cli.options import ConstraintOptions, DataOptions, names_in, shares_in, sizes_in
+from konstrain.cli.options import ConstraintOptions, DataOptions, names_in
 from konstrain.cli.running import interrupts, note, print_result, progress
 from konstrain.cli.startup import seconds_since_start
 from konstrain.constraints.arguments import ConstraintArguments
@@ -63,20 +64,27 @@ class FolderFit:
             self.data.data,
             self._request(),
             weight=self.constraints.weight,
-            demand=self._demands,
-            category=self._categories,
+            demand=self._asked.demands,
+            category=self._asked.categories,
         )
-        inputs: list[str | Path] = [self.data.data, *folder.files, *(path for path, _ in self._link_files())]
+        inputs: list[str | Path] = [
+            self.data.data,
+            *folder.files,
+            *(path for path, _ in link_files(self.constraints)),
+        ]
         if self.output is not None:
             refuse_taken(self.output, force=self.options.force, inputs=inputs)
-        bounds, names = self._bounds(), self._names_in_links()
+        if not self._asked.categories:
+            shares = {name: value for name, value in self._asked.bounds.items() if name.startswith("share")}
+            ConstraintArguments(**shares).refuse_shares()
+        names = self._names_in_links()
         with self._client() as client, readable_faults(client):
             folder.refuse_bad_ids(client)
             links = self._links(client, folder, names)
             with progress(f"{folder.n_samples:,} rows ...", quiet=self.quiet) as show:
                 model = ConstrainedKMeans(
                     self.n_clusters,
-                    **bounds,
+                    **self._asked.bounds,
                     n_init="auto" if self.search.n_init is None else self.search.n_init,
                     random_state=self.search.seed,
                     time_limit=self.search.time_limit,
@@ -94,39 +102,21 @@ class FolderFit:
                 interrupts.wrote(self.output)
         self._report(model, folder)
 
+    @cached_property
+    def _asked(self) -> GivenBounds:
+        return read_bounds(self.constraints, self.n_clusters)
+
     def _request(self) -> Request:
-        numeric = [name for name in (*self._demands, self.constraints.weight) if name is not None]
+        numeric = [name for name in (*self._asked.demands, self.constraints.weight) if name is not None]
         columns = names_in("--columns", self.data.columns) or None
-        return Request(columns, self.data.id, names_in("--ignore", self.data.ignore), numeric, self._categories)
-
-    @property
-    def _demands(self) -> list[str]:
-        return names_in("--demand", self.constraints.demand)
-
-    @property
-    def _categories(self) -> list[str]:
-        return names_in("--category", self.constraints.category)
-
-    def _bounds(self) -> dict[str, Any]:
-        asked, k = self.constraints, self.n_clusters
-        shares: dict[str, Any] = {
-            "share_min": shares_in("--share-min", asked.share_min, self._categories),
-            "share_max": shares_in("--share-max", asked.share_max, self._categories),
-            "share_tolerance": asked.share_tolerance,
-        }
-        if not self._categories:
-            ConstraintArguments(**shares).refuse_shares()
-        return {
-            "size_min": sizes_in("--size-min", asked.size_min, k, len(self._demands)),
-            "size_max": sizes_in("--size-max", asked.size_max, k, len(self._demands)),
-            **shares,
-        }
+        return Request(columns, self.data.id, names_in("--ignore", self.data.ignore), numeric, self._asked.categories)
 
     @contextmanager
     def _client(self) -> Iterator[Any]:
         import distributed
 
         from konstrain.dask.cluster import client_for
+        from konstrain.dask.parquet import first_line
 
         # Messages of Dask and its event loop are for programmers, not for users of a command.
         logging.disable()
@@ -137,22 +127,16 @@ class FolderFit:
         try:
             client = distributed.Client(self.options.scheduler, timeout=SECONDS_TO_CONNECT)
         except (OSError, ValueError) as error:
-            raise FileError(f"cannot reach a scheduler at {self.options.scheduler}: {_first_line(error)}") from None
+            raise FileError(f"cannot reach a scheduler at {self.options.scheduler}: {first_line(error)}") from None
         with client:
             yield client
 
-    def _link_files(self) -> list[tuple[Path, str | None]]:
-        """Files of links, each with the kind of all its links if they are of one."""
-        files: list[tuple[Path, str | None]] = [(path, "must_link") for path in self.constraints.must_link]
-        files += [(path, "cannot_link") for path in self.constraints.cannot_link]
-        return [*files, *((path, None) for path in self.constraints.links)]
-
     def _names_in_links(self) -> list[str]:
         """Return everything in the files of links that could be the name of a row."""
-        return sorted({name for path, _ in self._link_files() for name in _names_in(path)})
+        return sorted({name for path, _ in link_files(self.constraints) for name in _names_in(path)})
 
     def _links(self, client: Any, folder: Any, names: list[str]) -> dict[str, Any]:
-        every = self._link_files()
+        every = link_files(self.constraints)
         if not every:
             return {}
         rows = RowNames(folder.n_samples)
@@ -181,9 +165,10 @@ class FolderFit:
             "files": list(interrupts.written),
         }
         wrote = f"; wrote {enumerated(interrupts.written)}" if interrupts.written else ""
+        ranges = _size_range(sizes, self._asked.demands) + _share_ranges(model.cluster_shares_)
         text = (
             f"{folder.n_samples:,} rows in {counted(self.n_clusters, 'cluster')}\n"
-            f"SSE {model.inertia_:.6g}; {_size_range(sizes, self._demands)}{_share_ranges(model.cluster_shares_)}; "
+            f"SSE {model.inertia_:.6g}; {ranges}; "
             f"{counted(model.n_violations_, 'broken link')}\n"
             f"constrained-kmeans, {model.n_iter_} iterations, {seconds:.1f} s{wrote}"
         )
@@ -239,10 +224,6 @@ def _names_in(path: Path) -> Iterator[str]:
         for fields in csv.reader(text.splitlines(), delimiter=delimiter):
             for name in fields:
                 yield from {name, name.strip()}
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def refuse_options_in_memory(

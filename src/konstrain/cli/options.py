@@ -15,7 +15,12 @@ import typer
 
 from konstrain._messages import counted
 
-TABLE = "Table"
+DATA, TABLE, CONSTRAINTS, OUTPUT, PROOF = "Data", "Table", "Constraints", "Output", "Proofs of many rows"
+
+
+def option(panel: str, text: str, *names: str, **more: Any) -> Any:
+    """Return an option that stands in a panel of the help, with this text."""
+    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
 
 
 class Prepare(StrEnum):
@@ -42,48 +47,29 @@ class Decimal(StrEnum):
 
 PrepareOption = Annotated[
     Prepare,
-    typer.Option(
-        help="auto: text with few values as 0/1 columns, dates as days, numbers on one scale where they need it, "
+    option(
+        TABLE,
+        "auto: text with few values as 0/1 columns, dates as days, numbers on one scale where they need it, "
         "identifiers left out; none: numbers as they stand, all else refused.",
-        rich_help_panel=TABLE,
     ),
 ]
 Standardize = Annotated[
     bool | None,
-    typer.Option(
+    option(
+        TABLE,
+        "Give each number mean 0 and variance 1, or leave it. (default: as --prepare finds)",
         "--standardize/--no-standardize",
-        help="Give each number mean 0 and variance 1, or leave it. (default: as --prepare finds)",
-        rich_help_panel=TABLE,
     ),
 ]
-Categorical = Annotated[
-    str | None, typer.Option(help="Columns to take as categories, numbers too.", rich_help_panel=TABLE)
-]
-MissingOption = Annotated[
-    MissingChoice,
-    typer.Option(help="Rows with empty cells: refuse, leave out, or fill in.", rich_help_panel=TABLE),
-]
-DecimalOption = Annotated[
-    Decimal | None, typer.Option(help="The sign before decimals in CSV. (default: found out)", rich_help_panel=TABLE)
-]
-NoValue = Annotated[
-    str | None,
-    typer.Option("--na", help="Words that mean that a value is missing: k.A.,unknown", rich_help_panel=TABLE),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(help="How text is written: latin1, cp1252, utf-16. (default: utf-8)", rich_help_panel=TABLE),
-]
+Categorical = Annotated[str | None, option(TABLE, "Columns to take as categories, numbers too.")]
+MissingOption = Annotated[MissingChoice, option(TABLE, "Rows with empty cells: refuse, leave out, or fill in.")]
+DecimalOption = Annotated[Decimal | None, option(TABLE, "The sign before decimals in CSV. (default: found out)")]
+NoValue = Annotated[str | None, option(TABLE, "Words that mean that a value is missing: k.A.,unknown", "--na")]
+Encoding = Annotated[str | None, option(TABLE, "How text is written: latin1, cp1252, utf-16. (default: utf-8)")]
 Geo = Annotated[
     str | None,
-    typer.Option(
-        help="Columns of latitude and longitude in degrees, to cluster by alone: distances in kilometres.",
-        rich_help_panel=TABLE,
-    ),
+    option(TABLE, "Columns of latitude and longitude in degrees, to cluster by alone: distances in kilometres."),
 ]
-
-
-DATA, CONSTRAINTS, OUTPUT, PROOF = "Data", "Constraints", "Output", "Proofs of many rows"
 
 
 @dataclass(frozen=True)
@@ -96,17 +82,11 @@ class DataOptions:
             help="Rows to cluster: .csv, .tsv, .xlsx, .parquet, .arrow, .json or .npy; - is standard input."
         ),
     ]
-    columns: Annotated[
-        str | None, typer.Option(help="Features, separated by commas. (default: all others)", rich_help_panel=DATA)
-    ] = None
-    id: Annotated[
-        str | None,
-        typer.Option(help="Column with the names of rows. (default: row numbers from 0)", rich_help_panel=DATA),
-    ] = None
-    ignore: Annotated[str | None, typer.Option(help="Columns to leave out.", rich_help_panel=DATA)] = None
+    columns: Annotated[str | None, option(DATA, "Features, separated by commas. (default: all others)")] = None
+    id: Annotated[str | None, option(DATA, "Column with the names of rows. (default: row numbers from 0)")] = None
+    ignore: Annotated[str | None, option(DATA, "Columns to leave out.")] = None
     label: Annotated[
-        str | None,
-        typer.Option(help="Column with true classes: left out, and compared with the result.", rich_help_panel=DATA),
+        str | None, option(DATA, "Column with true classes: left out, and compared with the result.")
     ] = None
     prepare: PrepareOption = Prepare.AUTO
     standardize: Standardize = None
@@ -123,90 +103,66 @@ class ConstraintOptions:
     """What the clustering must keep."""
 
     must_link: Annotated[
-        list[Path],
-        typer.Option(help="File of pairs that belong together: a,b[,confidence].", rich_help_panel=CONSTRAINTS),
+        list[Path], option(CONSTRAINTS, "File of pairs that belong together: a,b[,confidence].")
     ] = ()  # type: ignore[assignment]
-    cannot_link: Annotated[
-        list[Path],
-        typer.Option(help="File of pairs that do not belong together.", rich_help_panel=CONSTRAINTS),
-    ] = ()  # type: ignore[assignment]
+    cannot_link: Annotated[list[Path], option(CONSTRAINTS, "File of pairs that do not belong together.")] = ()  # type: ignore[assignment]
     links: Annotated[
         list[Path],
-        typer.Option(
+        option(
+            CONSTRAINTS,
+            "File of both kinds: lines 'ML i j' and 'CL i j', or a,b,answer as from 'suggest'.",
             "--links",
             "--answers",
-            help="File of both kinds: lines 'ML i j' and 'CL i j', or a,b,answer as from 'suggest'.",
-            rich_help_panel=CONSTRAINTS,
         ),
     ] = ()  # type: ignore[assignment]
-    group: Annotated[
-        str | None,
-        typer.Option(help="Column of groups: rows of one group stay together.", rich_help_panel=CONSTRAINTS),
-    ] = None
+    group: Annotated[str | None, option(CONSTRAINTS, "Column of groups: rows of one group stay together.")] = None
     size_min: Annotated[
         str | None,
-        typer.Option(
-            help="Least size of a cluster, or one per cluster: 30,40,50; of several demands one for each.",
-            rich_help_panel=CONSTRAINTS,
+        option(
+            CONSTRAINTS, "Least size of a cluster, or one per cluster: 30,40,50; of several demands one for each."
         ),
     ] = None
     size_max: Annotated[
         str | None,
-        typer.Option(
-            help="Largest size of a cluster, or one per cluster; of several demands one for each.",
-            rich_help_panel=CONSTRAINTS,
-        ),
+        option(CONSTRAINTS, "Largest size of a cluster, or one per cluster; of several demands one for each."),
     ] = None
     demand: Annotated[
         str | None,
-        typer.Option(
-            help="Column with what a row counts towards a size, or several: revenue,clients. (default: 1)",
-            rich_help_panel=CONSTRAINTS,
+        option(
+            CONSTRAINTS, "Column with what a row counts towards a size, or several: revenue,clients. (default: 1)"
         ),
     ] = None
-    category: Annotated[
-        str | None,
-        typer.Option(help="Column of groups whose shares are bounded, or several.", rich_help_panel=CONSTRAINTS),
-    ] = None
+    category: Annotated[str | None, option(CONSTRAINTS, "Column of groups whose shares are bounded, or several.")] = (
+        None
+    )
     share_min: Annotated[
         list[str],
-        typer.Option(
-            help="Least share of a group in each cluster: F=0.4; of several columns sex:F=0.4; 0.1: of every group.",
-            rich_help_panel=CONSTRAINTS,
+        option(
+            CONSTRAINTS,
+            "Least share of a group in each cluster: F=0.4; of several columns sex:F=0.4; 0.1: of every group.",
         ),
     ] = ()  # type: ignore[assignment]
-    share_max: Annotated[
-        list[str],
-        typer.Option(help="Largest share of a group in each cluster: F=0.6.", rich_help_panel=CONSTRAINTS),
-    ] = ()  # type: ignore[assignment]
+    share_max: Annotated[list[str], option(CONSTRAINTS, "Largest share of a group in each cluster: F=0.6.")] = ()  # type: ignore[assignment]
     share_tolerance: Annotated[
         float | None,
-        typer.Option(
-            help="With t, every share is between (1 - t) r and r / (1 - t), r its share in all rows.",
-            rich_help_panel=CONSTRAINTS,
-        ),
+        option(CONSTRAINTS, "With t, every share is between (1 - t) r and r / (1 - t), r its share in all rows."),
     ] = None
-    weight: Annotated[
-        str | None,
-        typer.Option(help="Column with what a row counts in the cost. (default: 1)", rich_help_panel=CONSTRAINTS),
-    ] = None
+    weight: Annotated[str | None, option(CONSTRAINTS, "Column with what a row counts in the cost. (default: 1)")] = (
+        None
+    )
 
 
 @dataclass(frozen=True)
 class PartOptions:
     """How parts of the rows are bounded, where there are too many to bound them together."""
 
-    part_size: Annotated[
-        int | None,
-        typer.Option(min=2, help="Rows in a part. (default: chosen by the first parts)", rich_help_panel=PROOF),
-    ] = None
-    jobs: Annotated[
-        int, typer.Option(help="Parts bounded together; -1: as many as there are cores.", rich_help_panel=PROOF)
-    ] = 1
-    resume: Annotated[
-        Path | None,
-        typer.Option(help="File that keeps finished parts, and gives back those it has.", rich_help_panel=PROOF),
-    ] = None
+    part_size: Annotated[int | None, option(PROOF, "Rows in a part. (default: chosen by the first parts)", min=2)] = (
+        None
+    )
+    jobs: Annotated[int, option(PROOF, "Parts bounded together; -1: as many as there are cores.")] = 1
+    resume: Annotated[Path | None, option(PROOF, "File that keeps finished parts, and gives back those it has.")] = (
+        None
+    )
 
     def files(self) -> list[Path]:
         """Return the file of finished parts, if there is one: nothing else may be written there."""
@@ -231,42 +187,33 @@ class DialectChoice(StrEnum):
 
 Clusters = Annotated[int, typer.Option("-k", "--clusters", min=1, help="Number of clusters.", show_default=False)]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all randomness: one seed, one answer.")]
-Json = Annotated[bool, typer.Option("--json", help="Print a summary as JSON.", rich_help_panel=OUTPUT)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.", rich_help_panel=OUTPUT)]
+Json = Annotated[bool, option(OUTPUT, "Print a summary as JSON.", "--json")]
+Quiet = Annotated[bool, option(OUTPUT, "No progress, no notes.", "--quiet", "-q")]
 Out = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        OUTPUT,
+        "Write labels and distances: .csv, .tsv, .xlsx, .parquet, .arrow, .json; - prints them.",
         "-o",
         "--output",
-        help="Write labels and distances: .csv, .tsv, .xlsx, .parquet, .arrow, .json; - prints them.",
-        rich_help_panel=OUTPUT,
     ),
 ]
-Picture = Annotated[Path | None, typer.Option(help="Draw the clusters: .png, .svg or .pdf.", rich_help_panel=OUTPUT)]
+Picture = Annotated[Path | None, option(OUTPUT, "Draw the clusters: .png, .svg or .pdf.")]
 Join = Annotated[
-    bool,
-    typer.Option(
-        "--join", help="Write the columns of the table too, label and distance behind them.", rich_help_panel=OUTPUT
-    ),
+    bool, option(OUTPUT, "Write the columns of the table too, label and distance behind them.", "--join")
 ]
 DialectOption = Annotated[
     DialectChoice | None,
-    typer.Option(
-        "--dialect",
-        help="CSV as in DATA (delimiter, decimal sign, encoding), or with commas, decimal points and UTF-8. "
+    option(
+        OUTPUT,
+        "CSV as in DATA (delimiter, decimal sign, encoding), or with commas, decimal points and UTF-8. "
         "(default: same with --join, else standard)",
-        rich_help_panel=OUTPUT,
+        "--dialect",
     ),
 ]
-Page = Annotated[
-    Path | None,
-    typer.Option(help="Write a page about the clusters that any browser shows: .html.", rich_help_panel=OUTPUT),
-]
+Page = Annotated[Path | None, option(OUTPUT, "Write a page about the clusters that any browser shows: .html.")]
 Save = Annotated[
-    Path | None,
-    typer.Option(
-        help="Keep the model for 'konstrain predict': .skops (safe to open) or .joblib.", rich_help_panel=OUTPUT
-    ),
+    Path | None, option(OUTPUT, "Keep the model for 'konstrain predict': .skops (safe to open) or .joblib.")
 ]
 
 
@@ -414,16 +361,10 @@ class NewRows:
     """A file of new rows."""
 
     data: Annotated[Path, typer.Argument(help="New rows, with the columns that the model was fitted on.")]
-    id: Annotated[
-        str | None,
-        typer.Option(help="Column with the names of rows. (default: as for the fit)", rich_help_panel=DATA),
-    ] = None
+    id: Annotated[str | None, option(DATA, "Column with the names of rows. (default: as for the fit)")] = None
     missing: Annotated[
         MissingChoice | None,
-        typer.Option(
-            help="Rows with empty cells: refuse, leave out, or fill in. (default: as for the fit)",
-            rich_help_panel=TABLE,
-        ),
+        option(TABLE, "Rows with empty cells: refuse, leave out, or fill in. (default: as for the fit)"),
     ] = None
     na: NoValue = None
     decimal: DecimalOption = None

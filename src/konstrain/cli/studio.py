@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from konstrain.cli.options import OUTPUT, DataOptions, Quiet, Seed, WithoutShares, spread
+from konstrain.cli.options import OUTPUT, DataOptions, Quiet, Seed, WithoutShares, option, spread
 from konstrain.cli.running import guarded, note
 
 if TYPE_CHECKING:
@@ -27,10 +27,7 @@ def studio(
     k: Annotated[int, typer.Option("-k", "--clusters", min=1, help="Number of clusters to begin with.")] = 3,
     session: Annotated[
         Path | None,
-        typer.Option(
-            help="File to keep the session in; goes on with it if it is there. (default: DATA.studio.json)",
-            rich_help_panel=OUTPUT,
-        ),
+        option(OUTPUT, "File to keep the session in; goes on with it if it is there. (default: DATA.studio.json)"),
     ] = None,
     seed: Seed = 0,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to serve on; 0: a free one.")] = 0,

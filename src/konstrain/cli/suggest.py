@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from konstrain.cli.options import OUTPUT, DataOptions, Json, Quiet, Seed, WithoutShares, spread
+from konstrain.cli.options import OUTPUT, DataOptions, Json, Quiet, Seed, WithoutShares, option, spread
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
 
 # The list of questions is CSV text for an editor or a spreadsheet.
@@ -42,8 +42,7 @@ def suggest(
     constraints: WithoutShares,
     ask: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 10,
     k: Annotated[
-        int | None,
-        typer.Option("-k", "--clusters", min=1, help="Number of clusters. (default: found by asking)"),
+        int | None, typer.Option("-k", "--clusters", min=1, help="Number of clusters. (default: found by asking)")
     ] = None,
     strategy: Annotated[Strategy, typer.Option(help="How they are chosen.")] = Strategy.UNCERTAINTY,
     noise: Annotated[
@@ -54,18 +53,11 @@ def suggest(
     ] = None,
     seed: Seed = 0,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Write a,b,answer to fill in and give back as --answers.", rich_help_panel=OUTPUT
-        ),
+        Path | None, option(OUTPUT, "Write a,b,answer to fill in and give back as --answers.", "-o", "--output")
     ] = None,
     append: Annotated[
         bool,
-        typer.Option(
-            "--append",
-            help="Add to the file of -o: its answers count, the new questions come below them.",
-            rich_help_panel=OUTPUT,
-        ),
+        option(OUTPUT, "Add to the file of -o: its answers count, the new questions come below them.", "--append"),
     ] = False,
     json: Json = False,
     quiet: Quiet = False,

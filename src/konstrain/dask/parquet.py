@@ -191,7 +191,7 @@ def _files_at(address: str) -> list[str]:
         pattern = f"{place.rstrip('/')}/*.parquet" if files.isdir(place) else place
         found = [files.unstrip_protocol(file) for file in sorted(files.glob(pattern))]
     except Exception as error:  # every file system has errors of its own
-        raise FileError(f"cannot read {address}: {_first_line(error)}") from None
+        raise FileError(f"cannot read {address}: {first_line(error)}") from None
     if not found:
         raise FileError(f"no Parquet file is called {address}, or is in it")
     return found
@@ -210,11 +210,12 @@ def _file_system(address: str) -> tuple[Any, str]:
         missing = package if package not in ("", "fsspec") else error.name or "another package"
         raise FileError(f"{address} needs {missing}: pip install {missing}") from None
     except ValueError as error:
-        raise FileError(f"cannot read {address}: {_first_line(error)}") from None
+        raise FileError(f"cannot read {address}: {first_line(error)}") from None
     return files, str(place)
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error reports, or its kind."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 

@@ -1,7 +1,7 @@
 """What workers run: one partition of the rows in, something small out. Nothing here depends on Dask."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,30 +15,19 @@ Reals = NDArray[np.float64]
 MAX_NUMBERS = 8_000_000
 # Rows whose costs in all clusters are in memory at a time; larger: fewer calls, and costs that leave the cache.
 CHUNK = 1 << 12
-# Widths at which rows near a tie are counted, as shares of the widest: how fast sums change with duals, near and far.
-BANDS: Final = (1.0, 1 / 4, 1 / 16, 1 / 64)
-
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionRows:
-    """One partition as the kernels take it.
+    """One partition as the kernels take it."""
 
-    Parameters
-    ----------
-    values : ndarray of float64 or float32, shape (n_rows, n_features), C-contiguous
-        The rows.
-    weight, demand : ndarray of float64, shape (n_rows,), or None
-        What each row counts in costs, and towards the size of its cluster; None: 1 each.
-    held : ndarray of float64 or uint8, shape (n_rows, n_held), or None
-        What each row holds of several resources, and for each group whose share is bounded whether it is of that
-        group; None: nothing of the kind is bounded.
-    """
-
-    values: NDArray[Any]
+    values: NDArray[Any]  # (n_rows, n_features): the rows.
+    # (n_rows,): what each row counts in costs, and towards the size of its cluster; None: 1 each.
     weight: Reals | None = None
     demand: Reals | None = None
+    # (n_rows, n_held): what each row holds of several resources, and for each group whose share is bounded whether it
+    # is of that group; None: nothing of the kind is bounded.
     held: NDArray[Any] | None = None
 
     def __len__(self) -> int:
@@ -86,17 +75,11 @@ class PartitionRows:
 
 @dataclass(frozen=True, eq=False)
 class RuleTerms:
-    """The terms of the rules, without rows and bounds: all that a worker needs of `konstrain.assignment.Rules`.
+    """The terms of the rules, without rows and bounds: all that a worker needs of `konstrain.assignment.Rules`."""
 
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_rules, n_amounts)
-        Weights of a row's amounts (`PartitionRows.amounts`) in each bounded sum.
-    units : ndarray of float64, shape (n_rules,)
-        What a row adds to each of them on average: in these units gaps of rows and changes of duals are compared.
-    """
-
-    weights: Reals
+    weights: Reals  # (n_rules, n_amounts): weights of a row's amounts (`PartitionRows.amounts`) in each bounded sum.
+    # (n_rules,): what a row adds to each of them on average: in these units gaps of rows and changes of duals are
+    # compared.
     units: Reals
 
     def of(self, rows: PartitionRows, part: slice = slice(None)) -> Reals:
@@ -117,30 +100,14 @@ class RuleTerms:
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """What a pass over all rows computes; the same for every partition.
+    """What a pass over all rows computes; the same for every partition."""
 
-    Parameters
-    ----------
-    centers : ndarray of float64, shape (n_clusters, n_features)
-        Centers of the clusters.
-    duals : ndarray of float64, shape (n_clusters, n_rules)
-        Dual price of each rule in each cluster.
-    rules : RuleTerms
-        The rules that have duals; without any, every row goes to its nearest center.
-    near_gap : float
-        Rows that prefer their cluster by no more than this, per unit, are sent; negative: none.
-    near_share : float
-        Share of a partition's rows that is sent at most.
-    width : float
-        Gap per unit up to which rows are kept by `keep`, and counted in `Sums.slopes`; 0: none is.
-    """
-
-    centers: Reals
-    duals: Reals
-    rules: RuleTerms
-    near_gap: float = -1.0
-    near_share: float = 1.0
-    width: float = 0.0
+    centers: Reals  # (n_clusters, n_features): centers of the clusters.
+    duals: Reals  # (n_clusters, n_rules): dual price of each rule in each cluster.
+    rules: RuleTerms  # The rules that have duals; without any, every row goes to its nearest center.
+    near_gap: float = -1.0  # Rows that prefer their cluster by no more than this, per unit, are sent; negative: none.
+    near_share: float = 1.0  # Share of a partition's rows that is sent at most.
+    width: float = 0.0  # Gap per unit up to which rows are kept by `keep`.
 
     @classmethod
     def nearest(cls, centers: Reals) -> "Scan":
@@ -238,56 +205,15 @@ def amounts_in(
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes:
-    """How fast sums change with duals, by pairs of clusters and by band.
-
-    Parameters
-    ----------
-    codes : ndarray of int64, shape (n_pairs,), ascending
-        Cluster, second-best cluster and band of each pair, as one number.
-    products : ndarray of float64, shape (n_pairs, n_rules, n_rules)
-        Over the rows between the two clusters with gaps within the band: sums of products of what a row adds to two
-        rules, per unit that it adds.
-    """
-
-    codes: NDArray[np.int64]
-    products: Reals
-
-    @classmethod
-    def joined(cls, parts: "list[Slopes]") -> "Slopes":
-        """Add up the pairs of several partitions."""
-        codes, where = np.unique(np.concatenate([part.codes for part in parts]), return_inverse=True)
-        products = np.zeros((codes.size, *parts[0].products.shape[1:]))
-        np.add.at(products, where, np.concatenate([part.products for part in parts]))
-        return cls(codes, products)
-
-
-@dataclass(frozen=True, eq=False)
 class Sums:
-    """What a pass returns of a partition, or of several: small, however many rows they hold.
+    """What a pass returns of a partition, or of several: small, however many rows they hold."""
 
-    Parameters
-    ----------
-    totals : Totals
-        What clusters hold.
-    cost : float
-        Weighted squared distances of all rows to the centers of their clusters.
-    digest : int
-        A sum over rows and their labels by which two labelings of all rows are distinguished; see `digest_of`.
-    near : Near
-        Rows near a tie.
-    reach : float
-        Every row that is not among these has at least this gap per unit.
-    slopes : Slopes
-        How fast sums change with duals.
-    """
-
-    totals: Totals
-    cost: float
+    totals: Totals  # What clusters hold.
+    cost: float  # Weighted squared distances of all rows to the centers of their clusters.
+    # A sum over rows and their labels by which two labelings of all rows are distinguished; see `digest_of`.
     digest: int
-    near: Near
-    reach: float
-    slopes: Slopes
+    near: Near  # Rows near a tie.
+    reach: float  # Every row that is not among these has at least this gap per unit.
 
     @classmethod
     def joined(cls, parts: "list[Sums]") -> "Sums":
@@ -301,7 +227,6 @@ class Sums:
             digest=sum(part.digest for part in parts) % 2**64,
             near=Near.joined([part.near for part in parts]),
             reach=min(part.reach for part in parts),
-            slopes=Slopes.joined([part.slopes for part in parts]),
         )
 
 
@@ -347,22 +272,13 @@ def sum_up(scan: Scan, rows: PartitionRows, place: Place) -> Sums:
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """A partition reduced to what similar duals can change: sums of the rows that stay, and the rows that may move.
+    """A partition reduced to what similar duals can change: sums of rows that stay, and the rows that may move."""
 
-    Parameters
-    ----------
-    far : Sums
-        Of the rows with gaps above `far.reach`.
-    rows, numbers
-        All other rows, but for tied ones, and their numbers.
-    duals : ndarray of float64, shape (n_clusters, n_rules)
-        The duals at which it is so.
-    """
-
-    far: Sums
+    far: Sums  # Of the rows with gaps above `far.reach`.
+    # All other rows, but for tied ones, and their numbers.
     rows: PartitionRows
     numbers: NDArray[np.int64]
-    duals: Reals
+    duals: Reals  # (n_clusters, n_rules): the duals at which it is so.
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self.rows.__sizeof__() + self.numbers.nbytes + self.far.totals.sums.nbytes
@@ -376,7 +292,7 @@ def keep(scan: Scan, rows: PartitionRows, place: Place) -> Kept:
     kept = np.flatnonzero((gaps <= scan.width) & np.isfinite(gaps))
     left_out = np.concatenate([place.tied, kept])
     gaps[left_out] = np.inf
-    only_sums = replace(scan, near_gap=-1.0, width=0.0)
+    only_sums = replace(scan, near_gap=-1.0)
     far = _added_up(only_sums, rows, numbers, labels, gaps, left_out, 0)
     return Kept(far, rows.at(kept), numbers[kept], scan.duals)
 
@@ -411,7 +327,6 @@ def _added_up(
         digest=digest % 2**64,
         near=Near(numbers[near], rows.at(near), labels[near], gaps[near]),
         reach=reach,
-        slopes=_slopes(rows, scan, labels, gaps),
     )
 
 
@@ -422,36 +337,6 @@ def _nearest_to_a_tie(gaps: Reals, gap: float, most: int) -> tuple[NDArray[np.in
         is_near[:] = False
         is_near[np.argpartition(gaps, most)[:most]] = True
     return np.flatnonzero(is_near), float(gaps[~is_near].min(initial=np.inf))
-
-
-def _slopes(rows: PartitionRows, scan: Scan, labels: NDArray[np.int32], gaps: Reals) -> Slopes:
-    """Add up, for each of the bands, products of what rows near a tie add, by their two cheapest clusters."""
-    k, n_rules = scan.duals.shape
-    near = np.flatnonzero((gaps <= scan.width) & np.isfinite(gaps)) if scan.width > 0 and k > 1 else _NO_ROWS
-    if not near.size:
-        return Slopes(_NO_ROWS, np.zeros((0, n_rules, n_rules)))
-    some = rows.at(near)
-    pairs = labels[near].astype(np.int64) * k + _second_best(some, scan, labels[near])
-    added = scan.rules.of(some)
-    products = (added / scan.rules.scale(added)[:, None])[:, :, None] * added[:, None, :]
-    found = []
-    for band, share in enumerate(BANDS):
-        inside = gaps[near] <= share * scan.width
-        found.append(Slopes(pairs[inside] * len(BANDS) + band, products[inside]))
-    return Slopes.joined(found)
-
-
-def _second_best(rows: PartitionRows, scan: Scan, labels: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the cheapest cluster of each row but its own."""
-    second = np.empty(len(rows), dtype=np.int64)
-    for begin in range(0, len(rows), CHUNK):
-        part = slice(begin, min(begin + CHUNK, len(rows)))
-        weight = None if rows.weight is None else rows.weight[part]
-        costs = distances.block_costs(rows.values[part], weight, scan.centers)
-        costs += scan.rules.of(rows, part) @ scan.duals.T
-        costs[np.arange(len(costs)), labels[part]] = np.inf
-        second[part] = costs.argmin(axis=1)
-    return second
 
 
 def digest_of(numbers: NDArray[np.int64], labels: NDArray[np.int32]) -> int:
@@ -479,23 +364,14 @@ def _scrambled(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """Labels of all rows in few numbers: the cheapest cluster at these duals, but for some rows.
+    """Labels of all rows in few numbers: the cheapest cluster at these duals, but for some rows."""
 
-    Parameters
-    ----------
-    centers, duals, rules
-        As in `Scan`.
-    numbers : ndarray of int64
-        Rows with other labels, or where rounding could decide, ascending.
-    labels : ndarray of int32
-        The labels of these.
-    """
-
+    # As in `Scan`.
     centers: Reals
     duals: Reals
     rules: RuleTerms
-    numbers: NDArray[np.int64]
-    labels: NDArray[np.int32]
+    numbers: NDArray[np.int64]  # Rows with other labels, or where rounding could decide, ascending.
+    labels: NDArray[np.int32]  # The labels of these.
 
     def of(self, rows: PartitionRows, first_row: int) -> NDArray[np.int32]:
         """Return the labels of one partition."""
@@ -512,21 +388,11 @@ def labels_of(rows: PartitionRows, labelling: Labelling, place: Place) -> NDArra
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Which rows become candidates in a round of k-means||: more likely the further they are from those drawn.
+    """Which rows become candidates in a round of k-means||: more likely the further they are from those drawn."""
 
-    Parameters
-    ----------
-    candidates : ndarray of float64, shape (n_candidates, n_features)
-        Those drawn so far.
-    per_cost : float
-        Probability of a row to be drawn, for each unit of its weighted squared distance to them.
-    seed : int
-        Of this round.
-    """
-
-    candidates: Reals
-    per_cost: float
-    seed: int
+    candidates: Reals  # (n_candidates, n_features): those drawn so far.
+    per_cost: float  # Probability of a row to be drawn, for each unit of its weighted squared distance to them.
+    seed: int  # Of this round.
 
 
 def draw_candidates(draw: Draw, rows: PartitionRows, place: Place) -> Reals:

@@ -41,25 +41,14 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Tied:
-    """Rows with links, gathered once: blocks and conflicts as in memory.
+    """Rows with links, gathered once: blocks and conflicts as in memory."""
 
-    Parameters
-    ----------
-    problem : Problem
-        Of these rows alone, without sizes.
-    numbers : ndarray of int64
-        Which rows these are, ascending.
-    must_link, cannot_link : ndarray of float64, shape (n_pairs, 3)
-        The links by place among these rows, each with its confidence.
-    held : ndarray of shape (n_rows, n_held), or None
-        What these rows hold, as in `PartitionRows`.
-    """
-
-    problem: Problem
-    numbers: NDArray[np.int64]
+    problem: Problem  # Of these rows alone, without sizes.
+    numbers: NDArray[np.int64]  # Which rows these are, ascending.
+    # (n_pairs, 3): the links by place among these rows, each with its confidence.
     must_link: Reals
     cannot_link: Reals
-    held: NDArray[Any] | None = None
+    held: NDArray[Any] | None = None  # (n_rows, n_held): what these rows hold, as in `PartitionRows`.
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,24 +102,12 @@ class Overview:
 
 @dataclass(frozen=True, eq=False)
 class RemoteRules:
-    """Rules over rows that are elsewhere.
+    """Rules over rows that are elsewhere."""
 
-    Parameters
-    ----------
-    rules : Rules
-        Weights of the amounts, and bounds as sums are compared with them; no blocks.
-    units : ndarray of float64, shape (n_rules,)
-        What a row adds to each rule on average.
-    least : float
-        How many units a row adds at least, if it adds any.
-    is_size : bool
-        Whether the only rule bounds sizes: engines for sizes then apply.
-    """
-
-    rules: Rules
-    units: Reals
-    least: float
-    is_size: bool
+    rules: Rules  # Weights of the amounts, and bounds as sums are compared with them; no blocks.
+    units: Reals  # (n_rules,): what a row adds to each rule on average.
+    least: float  # How many units a row adds at least, if it adds any.
+    is_size: bool  # Whether the only rule bounds sizes: engines for sizes then apply.
 
     @property
     def terms(self) -> RuleTerms:

@@ -16,39 +16,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RowSource:
-    """Rows as they were given: one lazy partition each, not read yet.
+    """Rows as they were given: one lazy partition each, not read yet."""
 
-    Parameters
-    ----------
-    pieces : list of tuples
-        Of each partition the lazy block of rows, and what makes up its weights and demands.
-    features : tuple of str or None
-        Names of the columns, where they have names.
-    n_features : int
-        Number of columns.
-    dtype : numpy dtype
-        float32 or float64.
-    n_rows : tuple of float
-        Rows of each partition, NaN where not known.
-    labels : list or None
-        Of each partition what makes up its partial labels; None: no row has one.
-    resources : tuple of str
-        Names of the resources, where demand is of several.
-    category : list or None
-        Of each partition what makes up the groups of its rows; None: shares are of no concern.
-    groups : tuple of Group
-        Which groups there are, once that was determined.
-    """
-
+    # Of each partition the lazy block of rows, and what makes up its weights and demands.
     pieces: list[tuple[Any, Any, Any]]
-    features: tuple[str, ...] | None
-    n_features: int
-    dtype: Any
-    n_rows: tuple[float, ...]
-    labels: list[Any] | None = None
-    resources: tuple[str, ...] = ()
+    features: tuple[str, ...] | None  # Names of the columns, where they have names.
+    n_features: int  # Number of columns.
+    dtype: Any  # float32 or float64.
+    n_rows: tuple[float, ...]  # Rows of each partition, NaN where not known.
+    labels: list[Any] | None = None  # Of each partition what makes up its partial labels; None: no row has one.
+    resources: tuple[str, ...] = ()  # Names of the resources, where demand is of several.
+    # Of each partition what makes up the groups of its rows; None: shares are of no concern.
     category: list[Any] | None = None
-    groups: "tuple[Group, ...]" = ()
+    groups: "tuple[Group, ...]" = ()  # Which groups there are, once that was determined.
 
     @classmethod
     def of(

@@ -22,24 +22,15 @@ from konstrain.stop import Budget
 
 @dataclass(frozen=True)
 class StartParams:
-    """How a start is searched.
+    """How a start is searched."""
 
-    Parameters
-    ----------
-    share : float
-        Share of all rows that is in the sample; larger: better starts, and more work on the client.
-    least_rows : int
-        Least rows of the sample.
-    many_clusters : int
-        From this many clusters on k-means|| draws centers from all rows; larger: more clusters are searched in a
-        sample, which has to be large for them.
-    time_share : float
-        Share of the time limit for the search; larger: better starts, and less time for passes over all rows.
-    """
-
+    # Share of all rows that is in the sample; larger: better starts, and more work on the client.
     share: float = 1 / 20
-    least_rows: int = 20_000
+    least_rows: int = 20_000  # Least rows of the sample.
+    # From this many clusters on k-means|| draws centers from all rows; larger: more clusters are searched in a
+    # sample, which has to be large for them.
     many_clusters: int = 1_000
+    # Share of the time limit for the search; larger: better starts, and less time for passes over all rows.
     time_share: float = 0.3
 
 

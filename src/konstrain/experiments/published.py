@@ -83,34 +83,20 @@ class Column:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A published table and how ours is made.
+    """A published table and how ours is made."""
 
-    Parameters
-    ----------
-    title : str
-        The paper's number and what it shows.
-    by : tuple of str
-        Fields of cases; each combination is one line.
-    columns : tuple of Column
-        Columns with published numbers become three: published, ours, and ours less published.
-    published : mapping
-        ``(values of by) -> heading -> Published``.
-    total : {"mean", "sum"} or None
-        A last line for each combination of the fields but the first: over all lines that have our number.
-    printed_totals : mapping
-        The paper's own last line, ``(values of by but the first) -> heading -> Published``, shown where ours is over
-        all published lines. Where it is not given, the published numbers are summed up as ours are.
-    where : tuple of (field, value)
-        Which cases it is about; all by default.
-    """
-
-    title: str
-    by: tuple[str, ...]
+    title: str  # The paper's number and what it shows.
+    by: tuple[str, ...]  # Fields of cases; each combination is one line.
+    # Columns with published numbers become three: published, ours, and ours less published.
     columns: tuple[Column, ...]
+    # ``(values of by) -> heading -> Published``.
     published: Mapping[Group, Mapping[str, Published]] = field(default_factory=dict)
+    # A last line for each combination of the fields but the first: over all lines that have our number.
     total: str | None = None
+    # The paper's own last line, ``(values of by but the first) -> heading -> Published``, shown where ours is over
+    # all published lines. Where it is not given, the published numbers are summed up as ours are.
     printed_totals: Mapping[Group, Mapping[str, Published]] = field(default_factory=dict)
-    where: tuple[tuple[str, Any], ...] = ()
+    where: tuple[tuple[str, Any], ...] = ()  # Which cases it is about; all by default.
 
 
 @dataclass(frozen=True)

@@ -22,15 +22,6 @@ if TYPE_CHECKING:
 class Columns:
     """Columns of numbers and of text, one value per row each.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_numbers)
-        The numbers; NaN where one is missing.
-    numbers : tuple of str
-        The names of its columns.
-    texts : mapping of str to ndarray of object
-        The columns of text; None where a value is missing.
-
     Examples
     --------
     >>> columns = Columns(np.array([[1.0], [np.nan]]), ("age",), {"plan": np.array(["gold", None], dtype=object)})
@@ -38,9 +29,9 @@ class Columns:
     ([False, True], [False, True])
     """
 
-    X: NDArray[Any]
-    numbers: tuple[str, ...]
-    texts: Mapping[str, NDArray[Any]]
+    X: NDArray[Any]  # (n_rows, n_numbers): the numbers; NaN where one is missing.
+    numbers: tuple[str, ...]  # The names of its columns.
+    texts: Mapping[str, NDArray[Any]]  # The columns of text; None where a value is missing.
 
     def __len__(self) -> int:
         return len(self.X)

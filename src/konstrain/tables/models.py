@@ -41,30 +41,14 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """What labels new rows as a fit did.
+    """What labels new rows as a fit did."""
 
-    Parameters
-    ----------
-    pipeline : Pipeline
-        Step ``prepare`` makes rows of columns, step ``cluster`` is the fitted method.
-    plan : TablePlan
-        The columns it takes.
-    features : tuple of str
-        What the columns of the rows are called.
-    method : str
-        The method, as ``konstrain methods`` lists it.
-    missing : Missing
-        What the fit did about values that were missing.
-    reading : Reading
-        How the table of the fit was read.
-    """
-
-    pipeline: Pipeline
-    plan: TablePlan
-    features: tuple[str, ...]
-    method: str
-    missing: Missing = Missing.ERROR
-    reading: Reading = Reading()
+    pipeline: Pipeline  # Step ``prepare`` makes rows of columns, step ``cluster`` is the fitted method.
+    plan: TablePlan  # The columns it takes.
+    features: tuple[str, ...]  # What the columns of the rows are called.
+    method: str  # The method, as ``konstrain methods`` lists it.
+    missing: Missing = Missing.ERROR  # What the fit did about values that were missing.
+    reading: Reading = Reading()  # How the table of the fit was read.
 
     @property
     def estimator(self) -> Any:

@@ -69,37 +69,19 @@ svg { display: block; max-width: 100%; height: auto; } .axis { fill: var(--faint
 
 @dataclass(frozen=True, eq=False)
 class PageContents:
-    """What a page tells.
+    """What a page tells."""
 
-    Parameters
-    ----------
-    title : str
-        What the table is called.
-    report : Report
-        Sizes, cost, constraints.
-    profiles : sequence of ClusterProfile
-        What the clusters are like.
-    X, labels : ndarray
-        The rows as they were clustered, and their clusters.
-    silhouette : float or None
-        How well rows sit in their clusters.
-    facts : sequence of str
-        Further lines: the method, what was done to the columns, what a search for a proof did not see.
-    name_of : callable
-        What a row is called.
-    features : sequence of str
-        What the columns of `X` are called.
-    """
-
-    title: str
-    report: Report
-    profiles: Sequence[ClusterProfile]
+    title: str  # What the table is called.
+    report: Report  # Sizes, cost, constraints.
+    profiles: Sequence[ClusterProfile]  # What the clusters are like.
+    # The rows as they were clustered, and their clusters.
     X: NDArray[Any]
     labels: NDArray[Any]
-    silhouette: float | None
+    silhouette: float | None  # How well rows sit in their clusters.
+    # Further lines: the method, what was done to the columns, what a search for a proof did not see.
     facts: Sequence[str] = ()
-    name_of: Callable[[int], str] = str
-    features: Sequence[str] | None = None
+    name_of: Callable[[int], str] = str  # What a row is called.
+    features: Sequence[str] | None = None  # What the columns of `X` are called.
 
 
 def page_of(contents: PageContents) -> str:
