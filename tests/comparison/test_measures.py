@@ -90,4 +90,4 @@ def test_shares_are_compared_with_the_least_one_asked_for(labels, room):
     """Groups a, b, a, b: a cluster of one group alone has none of the other."""
     instance = Instance([[0.0], [1.0], [5.0], [6.0]], 2, None, {"category": ["a", "b", "a", "b"], "share_min": 0.4})
     outcome = FitOutcome(instance, SimpleNamespace(labels_=labels), Taken(0.5, 0.5, 80.0))
-    assert measure(outcome, ["share_room"])["share_room"] == pytest.approx(room)
+    assert measure(outcome, ["share_slack"])["share_slack"] == pytest.approx(room)

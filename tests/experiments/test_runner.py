@@ -129,7 +129,7 @@ def test_failures_are_rows_with_a_reason(tmp_path):
 
 def test_work_over_its_wall_limit_is_ended_and_the_next_piece_gets_done():
     with Sandbox() as box:
-        assert box.run(time.sleep, 600.0, wall_limit=0.5).reason == "TimeLimit: no answer within 0.5 s"
+        assert box.run(time.sleep, 600.0, wall_limit=0.5).reason == "TimeLimit: no result within 0.5 s"
         assert box.run(len, "abc", wall_limit=60.0).value == 3
 
 

@@ -44,7 +44,7 @@ bool allDistinct(std::vector<std::int32_t> values) {
 bool isDisjointCliques(std::span<const std::int64_t> indptr, std::span<const std::int32_t> indices) {
     for (std::size_t node = 0; node + 1 < indptr.size(); ++node) {
         const auto neighbours = rowOf(indptr, indices, node);
-        // Comparing with the smallest neighbour is enough: it stands for the whole clique.
+        // Comparing with the smallest neighbour is enough: all of a clique share it.
         if (!neighbours.empty() &&
             !sameClosedNeighbours(neighbours, static_cast<std::int32_t>(node),
                                   rowOf(indptr, indices, static_cast<std::size_t>(neighbours.front())),

@@ -40,7 +40,7 @@ GreedyPass greedyPass(std::span<const double> costs, std::size_t nClusters,
         for (auto at = links.indptr[row]; at != links.indptr[row + 1]; ++at) {
             const auto entry = static_cast<std::size_t>(at);
             const std::int32_t theirs = labels[static_cast<std::size_t>(links.indices[entry])];
-            // A price of being apart and a bonus for being together differ by a constant.
+            // A penalty of being apart and a bonus for being together differ by a constant.
             if (theirs >= 0)
                 totals[static_cast<std::size_t>(theirs)] += links.weights[entry];
         }
@@ -73,14 +73,14 @@ std::int64_t pricedGreedyPass(std::span<const double> costs, std::size_t nCluste
             if (theirs < 0)
                 continue;
             const auto link = static_cast<std::size_t>(links.links[entry]);
-            const auto price = rowOf(links.prices, nClusters, link);
+            const auto penalty = rowOf(links.penalties, nClusters, link);
             const auto shared = static_cast<std::size_t>(theirs);
             if (!links.isMust[link]) {
-                totals[shared] += price[shared];
+                totals[shared] += penalty[shared];
                 continue;
             }
             for (std::size_t h = 0; h != nClusters; ++h)
-                totals[h] += h == shared ? 0.0 : price[h] + price[shared];
+                totals[h] += h == shared ? 0.0 : penalty[h] + penalty[shared];
         }
         const std::int32_t label = cheapest(totals, labels[row]);
         nChanged += label != labels[row];

@@ -8,14 +8,14 @@
 
 namespace konstrain::baselines {
 
-// Links whose price depends on the cluster: row e of the row-major matrix `prices` holds what link e costs. A
-// cannot-link within cluster h costs prices[e][h]; a must-link between g and h costs prices[e][g] +
-// prices[e][h].
+// Links whose penalty depends on the cluster: row e of the row-major matrix `penalties` holds what link e
+// costs. A cannot-link within cluster h costs penalties[e][h]; a must-link between g and h costs
+// penalties[e][g] + penalties[e][h].
 struct PricedLinks {
     std::span<const std::int64_t> indptr;
     std::span<const std::int32_t> indices;
     std::span<const std::int32_t> links; // number of the link behind each entry of `indices`
-    std::span<const double> prices;
+    std::span<const double> penalties;
     std::span<const std::uint8_t> isMust;
 };
 
@@ -33,7 +33,7 @@ GreedyPass greedyPass(std::span<const double> costs, std::size_t nClusters,
                       std::span<const std::int32_t> order, const linked::LinkView& links, bool stopWhenStuck,
                       std::span<std::int32_t> labels);
 
-// The same for links whose price depends on the cluster; nothing is forbidden. Returns how many labels
+// The same for links whose penalty depends on the cluster; nothing is forbidden. Returns how many labels
 // changed.
 std::int64_t pricedGreedyPass(std::span<const double> costs, std::size_t nClusters,
                               std::span<const std::int32_t> order, const PricedLinks& links,

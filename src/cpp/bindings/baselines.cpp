@@ -30,18 +30,18 @@ void bindGreedyPasses(nb::module_& m) {
     m.def(
         "priced_greedy_pass",
         [](Matrix<double> costs, Vector<std::int32_t> order, Vector<std::int64_t> indptr,
-           Vector<std::int32_t> indices, Vector<std::int32_t> links, Matrix<double> prices,
+           Vector<std::int32_t> indices, Vector<std::int32_t> links, Matrix<double> penalties,
            Vector<std::uint8_t> isMust, OutVector<std::int32_t> labels) {
             nb::gil_scoped_release release;
             return konstrain::baselines::pricedGreedyPass(
                 view<double>(costs), costs.shape(1), view<std::int32_t>(order),
                 {view<std::int64_t>(indptr), view<std::int32_t>(indices), view<std::int32_t>(links),
-                 view<double>(prices), view<std::uint8_t>(isMust)},
+                 view<double>(penalties), view<std::uint8_t>(isMust)},
                 fill(labels));
         },
         "costs"_a.noconvert(), "order"_a.noconvert(), "indptr"_a.noconvert(), "indices"_a.noconvert(),
-        "links"_a.noconvert(), "prices"_a.noconvert(), "is_must"_a.noconvert(), "labels"_a.noconvert(),
-        "Like greedy_pass, for links whose price depends on the cluster: number of changes.");
+        "links"_a.noconvert(), "penalties"_a.noconvert(), "is_must"_a.noconvert(), "labels"_a.noconvert(),
+        "Like greedy_pass, for links whose penalty depends on the cluster: number of changes.");
 }
 
 void bindQuantization(nb::module_& m) {

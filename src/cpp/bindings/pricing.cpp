@@ -9,7 +9,7 @@ namespace {
 // Capacities as rows of amounts with their limits, pair budgets as stacked square matrices with theirs.
 konstrain::exact::ClusterRules clusterRules(const Matrix<double>& amounts, const Vector<double>& amountLimits,
                                             const Matrix<double>& counts, const Vector<double>& countLimits,
-                                            const nb::object& question) {
+                                            const nb::object& mayJoin) {
     const std::size_t n = amounts.shape(1);
     std::vector<konstrain::exact::Capacity> capacities;
     for (std::size_t i = 0; i != amountLimits.size(); ++i)
@@ -20,10 +20,10 @@ konstrain::exact::ClusterRules clusterRules(const Matrix<double>& amounts, const
         budgets.push_back(
             {{counts.data() + i * n * n, counts.data() + (i + 1) * n * n}, countLimits.data()[i]});
     konstrain::exact::ClusterRules::Question ask;
-    if (!question.is_none())
-        ask = [question](std::span<const std::int32_t> members, std::int32_t block) {
+    if (!mayJoin.is_none())
+        ask = [mayJoin](std::span<const std::int32_t> members, std::int32_t block) {
             nb::gil_scoped_acquire acquire;
-            return nb::cast<bool>(question(copyVector<std::int32_t>(members), block));
+            return nb::cast<bool>(mayJoin(copyVector<std::int32_t>(members), block));
         };
     return {n, std::move(capacities), std::move(budgets), std::move(ask)};
 }
@@ -49,14 +49,14 @@ void bindPricing(nb::module_& m) {
             "__init__",
             [](PricingBlocks* self, Matrix<double> means, Vector<double> weight, Vector<std::int64_t> indptr,
                Vector<std::int32_t> indices, Matrix<double> amounts, Vector<double> amountLimits,
-               Matrix<double> counts, Vector<double> countLimits, nb::object question) {
+               Matrix<double> counts, Vector<double> countLimits, nb::object mayJoin) {
                 new (self) PricingBlocks(view<double>(means), means.shape(1), view<double>(weight),
                                          view<std::int64_t>(indptr), view<std::int32_t>(indices),
-                                         clusterRules(amounts, amountLimits, counts, countLimits, question));
+                                         clusterRules(amounts, amountLimits, counts, countLimits, mayJoin));
             },
             "means"_a.noconvert(), "weight"_a.noconvert(), "indptr"_a.noconvert(), "indices"_a.noconvert(),
             "amounts"_a.noconvert(), "amount_limits"_a.noconvert(), "counts"_a.noconvert(),
-            "count_limits"_a.noconvert(), "question"_a.none())
+            "count_limits"_a.noconvert(), "may_join"_a.none())
         .def(
             "price_locally",
             [](const PricingBlocks& self, Vector<double> profit,

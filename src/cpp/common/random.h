@@ -8,7 +8,7 @@
 namespace konstrain {
 
 // The distributions and std::shuffle differ between standard libraries; the same seed should give the same
-// answer everywhere.
+// result everywhere.
 using Random = std::mt19937_64;
 
 inline std::size_t drawBelow(std::size_t n, Random& random) {

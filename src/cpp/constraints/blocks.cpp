@@ -44,6 +44,9 @@ std::int32_t countCodes(std::span<const std::int32_t> codes) {
 
 } // namespace
 
+// Union-find: rows of one block have one root, which is its first row because `unite` keeps the smaller
+// number. So one pass in the order of the rows meets every root before the others of its block and numbers
+// blocks by their first rows, whatever the order of the pairs.
 std::int32_t mergeBlocks(std::span<const std::int32_t> pairs, std::span<const std::int32_t> groups,
                          std::span<const std::int32_t> labels, std::span<std::int32_t> blockOf) {
     const auto nRows = static_cast<std::int32_t>(blockOf.size());
@@ -108,6 +111,8 @@ std::vector<HalfEdge> sortedBy(const std::vector<HalfEdge>& halves, std::size_t 
 
 } // namespace
 
+// Radix sort by the two ends, least significant first: two stable counting sorts, O(nodes + edges). Repeated
+// edges are then neighbours, in the order in which they were given, so that their weights are added in it.
 LinkArrays buildLinks(std::size_t nNodes, std::span<const std::int32_t> first,
                       std::span<const std::int32_t> second, std::span<const double> weights) {
     assert(first.size() == second.size() && (weights.empty() || weights.size() == first.size()));

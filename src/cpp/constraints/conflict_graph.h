@@ -26,7 +26,7 @@ struct ConflictView {
     }
 };
 
-// A graph of its own, cut out of another one; `nodes` says which nodes of the other these are.
+// A graph of its own, cut out of another one; `nodes` are their numbers in the other.
 struct Induced {
     std::vector<std::int64_t> indptr;
     std::vector<Node> indices;

@@ -38,7 +38,7 @@ private:
     ConflictView graph_;
     std::int32_t nColors_;
     std::int64_t violated_ = 0;
-    Random random_{0}; // a fixed seed: the same graph gets the same answer on every machine
+    Random random_{0}; // a fixed seed: the same graph gets the same verdict on every machine
     std::vector<std::int32_t> color_;
     std::vector<std::int32_t> count_;     // per node and colour: how many neighbours have it
     std::vector<std::int64_t> forbidden_; // per node and colour: until which move

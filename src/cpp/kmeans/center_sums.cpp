@@ -60,9 +60,9 @@ void PartialSums::addTo(ClusterSums total) const {
         total.weight[j] += weight_.data()[j];
 }
 
-// A chunk clears and adds k x d sums beside the rows it reads: with 16 rows per cluster that is a sixteenth
-// of its work. The size depends on the data alone, so the order of additions, and with it every bit of the
-// sums, is the same for any number of threads.
+// A chunk clears and adds k x d sums in addition to the rows it reads: with 16 rows per cluster that is a
+// sixteenth of its work. The size depends on the data alone, so the order of additions, and with it every bit
+// of the sums, is the same for any number of threads.
 template <typename Value> Chunks chunksToSum(const DenseRows<Value>& rows, std::size_t nClusters) {
     return {rows.nRows, std::max(rowsPerChunk, 16 * nClusters)};
 }

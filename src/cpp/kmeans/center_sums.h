@@ -34,8 +34,8 @@ private:
     AlignedDoubles weight_;
 };
 
-// How rows are cut when each chunk has sums of its own: clearing and adding those must stay cheap beside the
-// rows.
+// How rows are cut when each chunk has sums of its own: clearing and adding those must stay cheap compared
+// with the rows.
 template <typename Value> Chunks chunksToSum(const DenseRows<Value>& rows, std::size_t nClusters);
 template <typename Value, typename Index>
 Chunks chunksToSum(const SparseRows<Value, Index>& rows, std::size_t nClusters);

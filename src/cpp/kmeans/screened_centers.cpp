@@ -88,7 +88,7 @@ template <typename Value> double ScreenedCenters::shift(const Value* row, float*
 // largest offset plus |x| |c| by Cauchy and Schwarz; the shift to the middle is rounded in double precision.
 double ScreenedCenters::error(double square) const {
     const double length = std::sqrt(square);
-    // d products and sums, and a dozen operations beside them: of the parts of a score, of the offset, and of
+    // d products and sums, and a dozen more operations: of the parts of a score, of the offset, and of
     // what the score is compared with.
     const double roundings = static_cast<double>(nColumns()) + 12.0;
     return roundings * (floatRounding * (largestOffset_ + length * longest_) +

@@ -22,7 +22,8 @@ ANSWERS = (TOGETHER, APART, UNSURE)
 METRICS = (None, "learned", "itml")
 # What numpy's generators take as a seed.
 LARGEST_SEED: Final = 2**32 - 1
-FORMAT, VERSION = "konstrain studio session", 1
+FORMAT = "konstrain studio session"
+VERSION: Final = 1
 
 Pair = tuple[int, int]
 Size = float | tuple[float, ...] | None

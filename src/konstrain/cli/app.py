@@ -40,7 +40,7 @@ def methods(json: Json = False) -> None:
 
 
 def print_version(asked: bool) -> None:
-    """Answer `konstrain --version` in one line."""
+    """Print the version in one line for `konstrain --version`."""
     if asked:
         print(f"konstrain {version_of('konstrain')}")
         raise typer.Exit

@@ -97,8 +97,8 @@ def kept_columns(
 ) -> tuple[Columns, NDArray[np.bool_] | None]:
     """Return the columns of the rows that count, and which these are."""
     columns = Columns(table.X, table.features, table.texts)
-    beside = {name: table.extra[name] for name in numeric}
-    kept = complete_rows(source, columns, plan.names, beside, missing)
+    further = {name: table.extra[name] for name in numeric}
+    kept = complete_rows(source, columns, plan.names, further, missing)
     if kept is None:
         filled = filled_words(columns, plan.names)
         if filled:

@@ -124,12 +124,12 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
-# All notes beside the result, printed or not: the page repeats them.
+# All notes on the result, printed or not: the page repeats them.
 notes: list[str] = []
 
 
 def note(message: str, *, quiet: bool = False) -> None:
-    """Print a note beside the result."""
+    """Print a note on the result."""
     notes.append(message)
     if not quiet:
         say(f"note: {one_line(message)}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from konstrain._studio.session import Settings
     from konstrain.cli.given import Given
 
-# Beside the data: data.csv is worked on in data.studio.json.
+# Next to the data: data.csv is worked on in data.studio.json.
 SESSION_ENDING = ".studio.json"
 
 

@@ -57,7 +57,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
     """K-means under links, sizes and demands on a Dask array or dataframe: exact, with the rows where they are.
 
     The same parameters, steps and proofs as `konstrain.ConstrainedKMeans`. Workers keep the rows; each step
-    sends them centers and dual prices, and receives sums, sizes and the rows near a tie. So links and sizes hold over
+    sends them centers and duals, and receives sums, sizes and the rows near a tie. So links and sizes hold over
     all rows, and from the same centers the labels are those of a fit in memory. The run starts from the best
     clustering of a sample, which is searched on the client; no local search follows it. `local_search` and `n_jobs`
     are about the sample.
@@ -171,7 +171,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         centers = first_centers(self, partitions, sample, problem, seeds[1], budget)
         steps = RemoteSteps(
             problem,
-            violation_cost=self._price(partitions, problem, centers),
+            violation_cost=self._violation_cost_of(partitions, problem, centers),
             budget=budget,
             n_threads=default_threads(),
             step_work=stop.PARAMS.step_work,
@@ -188,7 +188,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             )
         return steps, steps.place_weightless(prove_last_step(loop, best))
 
-    def _price(self, partitions: Partitions, problem: RemoteProblem, centers: Reals) -> float | None:
+    def _violation_cost_of(self, partitions: Partitions, problem: RemoteProblem, centers: Reals) -> float | None:
         """What breaking a soft link of confidence 1 costs: the mean of all costs at the start, unless it is given."""
         if not problem.has_soft_links:
             return None
@@ -278,24 +278,24 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
         with client_for(self.client) as client, Partitions(client, with_groups(client, source)) as partitions:
             constraints = replace(constraints, nonempty=False)
             problem = build_problem(partitions, overview_of(partitions, 1), self.n_clusters, constraints)
-            answer = self._assigned(partitions, problem, centers)
-            if not answer.proven:
+            solution = self._assigned(partitions, problem, centers)
+            if not solution.proven:
                 warn_caller(
                     "the assignment of the new rows was not proved optimal: labels are feasible, and cost at most "
-                    f"{answer.gap:.2g} of their cost too much; raise time_limit",
+                    f"{solution.gap:.2g} of their cost too much; raise time_limit",
                     NotProvenWarning,
                 )
-            return _labels_of(partitions, cast("RemoteLabels", answer.labels))
+            return _labels_of(partitions, cast("RemoteLabels", solution.labels))
 
     def _assigned(self, partitions: Partitions, problem: RemoteProblem, centers: Reals) -> Assignment:
-        price = None
+        cost = None
         if problem.has_soft_links:
-            price = self.violation_cost_ if self.violation_cost == "auto" else float(self.violation_cost)
-            price = self._price(partitions, problem, centers) if price is None else price
+            cost = self.violation_cost_ if self.violation_cost == "auto" else float(self.violation_cost)
+            cost = self._violation_cost_of(partitions, problem, centers) if cost is None else cost
         seed = draw_seeds(check_random_state(self.random_state), 1)[0]
         steps = RemoteSteps(
             problem,
-            violation_cost=price,
+            violation_cost=cost,
             budget=proof_budget(cast("Any", problem), Budget(self.time_limit))
             if problem.resources is not None
             else Budget(self.time_limit),

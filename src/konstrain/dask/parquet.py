@@ -1,4 +1,4 @@
-"""Folders of Parquet: read in pieces that fit a worker, labels written beside and then moved, whole or not at all.
+"""Folders of Parquet: read in pieces that fit a worker, labels written to a temporary folder that is then renamed.
 
 Folders are of this machine, or of any file system that fsspec knows, by their addresses: ``s3://bucket/rows``.
 """
@@ -333,7 +333,7 @@ def _rows_of_codes(piece: Piece, first_row: int, column: str, codes: NDArray[np.
 
 @contextmanager
 def folder_in_making(target: Path, *, force: bool, inputs: Sequence[str | Path] = ()) -> Iterator[Path]:
-    """Yield a folder beside the target that takes its place in the end, or is gone if something went wrong."""
+    """Yield a folder next to the target that takes its place in the end, or is gone if something went wrong."""
     refuse_taken(target, force=force, inputs=inputs)
     # Of a link what it points to is written, as of files.
     place = Path(os.path.realpath(target))

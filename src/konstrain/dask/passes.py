@@ -103,7 +103,7 @@ class Scan:
     """What a pass over all rows computes; the same for every partition."""
 
     centers: Reals  # (n_clusters, n_features): centers of the clusters.
-    duals: Reals  # (n_clusters, n_rules): dual price of each rule in each cluster.
+    duals: Reals  # (n_clusters, n_rules): dual of each rule in each cluster.
     rules: RuleTerms  # The rules that have duals; without any, every row goes to its nearest center.
     near_gap: float = -1.0  # Rows that prefer their cluster by no more than this, per unit, are sent; negative: none.
     near_share: float = 1.0  # Share of a partition's rows that is sent at most.

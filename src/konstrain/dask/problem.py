@@ -120,7 +120,7 @@ class RemoteRules:
         return values
 
     def over(self, amounts: Reals, others: Reals) -> dict[str, Any]:
-        """Return bounds for rows of these amounts beside what others hold, as arguments of a problem."""
+        """Return bounds for rows of these amounts, less what others hold, as arguments of a problem."""
         weights, held = self.rules.weights, self.values(others)
         low, high = self.rules.low - held, self.rules.high - held
         if self.is_size:

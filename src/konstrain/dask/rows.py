@@ -51,8 +51,8 @@ class RowSource:
                 "konstrain.ConstrainedKMeans for rows in memory"
             )
         dtype = np.dtype(np.float32 if all(kind == np.float32 for kind in dtypes) else np.float64)
-        beside = {"sample_weight": _as_numbers(sample_weight), "demand": _as_numbers(demand)}
-        parts = [_cut_like(X, len(values), name, given) or [None] * len(values) for name, given in beside.items()]
+        amounts = {"sample_weight": _as_numbers(sample_weight), "demand": _as_numbers(demand)}
+        parts = [_cut_like(X, len(values), name, given) or [None] * len(values) for name, given in amounts.items()]
         known = _cut_like(X, len(values), "y", labels)
         return cls(
             list(zip(values, *parts, strict=True)),

@@ -90,7 +90,7 @@ class RemoteLabels:
 
 @dataclass(frozen=True, eq=False)
 class _Reduced:
-    """What is solved here, and its solution: rows near a tie and the tied blocks, beside all other rows.
+    """What is solved here, and its solution: rows near a tie and the tied blocks, all other rows staying.
 
     `far_cost` is the cost of the others; `duals` are those of the solution.
     """

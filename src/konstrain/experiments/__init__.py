@@ -1,4 +1,4 @@
-"""The papers' experiments beside ours: declared in a file each, run row by row, reported beside what was published.
+"""The papers' experiments: declared in a file each, run row by row, reported together with what was published.
 
 >>> list_experiments()[0].name
 'baumann2020'

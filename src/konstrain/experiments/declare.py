@@ -1,4 +1,4 @@
-"""How an experiment is written down: problems, contenders, measures, and the published numbers beside them."""
+"""How an experiment is written down: problems, contenders, measures, and the published numbers."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -88,9 +88,9 @@ def as_table(lines: Sequence[Sequence[str]]) -> str:
 
 
 def _claims(experiment: Experiment, records: Sequence[Record]) -> str:
-    answers = {True: "yes", False: "no", None: "not judged"}
+    words = {True: "yes", False: "no", None: "not judged"}
     verdicts = [(claim.text, claim.judge(records)) for claim in experiment.claims]
-    rows = [[text, verdict.found, answers[verdict.holds]] for text, verdict in verdicts]
+    rows = [[text, verdict.found, words[verdict.holds]] for text, verdict in verdicts]
     return as_table([["claim", "found", "holds"], *rows])
 
 

@@ -69,7 +69,7 @@ class Sandbox:
             self.close()
             raise
         self.close()
-        return WorkResult(reason=f"TimeLimit: no answer within {wall_limit:g} s")
+        return WorkResult(reason=f"TimeLimit: no result within {wall_limit:g} s")
 
     def interrupt(self) -> None:
         """End the process from another thread than the one that waits; that one gets the reason."""

@@ -89,7 +89,7 @@ def _total(table: PaperTable, rest: Group, heading: str, lines: dict[Group, dict
     total = _summed_up(table.total or "sum", cells)
     n_published = sum(group[1:] == rest and heading in line for group, line in table.published.items())
     printed = table.printed_totals.get(rest, {}).get(heading)
-    # The paper's own total is over all its lines, so it stands beside ours only where ours is too.
+    # The paper's own total is over all its lines, so it is shown with ours only where ours is too.
     is_whole = sum(cell.ours is not None for cell in cells) == n_published
     return replace(total, published=printed) if printed is not None and is_whole else total
 

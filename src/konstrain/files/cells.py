@@ -64,7 +64,7 @@ def shown(value: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...").replace("\\\\x", "\\x")
 
 
-# What people put between thousands beside a point or a comma: blanks of several kinds, apostrophes.
+# What people put between thousands other than a point or a comma: blanks of several kinds, apostrophes.
 _GAPS = " \u00a0\u202f'’"
 
 

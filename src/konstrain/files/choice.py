@@ -1,4 +1,4 @@
-"""Which columns of a file play which part: features, ids, numbers and names beside them."""
+"""Which columns of a file play which part: features, ids, further numbers and names."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence

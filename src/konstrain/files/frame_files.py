@@ -65,7 +65,7 @@ def read_frame(path: Source, request: Request) -> tuple[Choice, "pl.DataFrame"]:
             _refuse_nested(path, choice, schema)
             # By place: a column called * or ^.*$ would stand for others too.
             place = {name: i for i, name in enumerate(schema)}
-            # Where nothing is asked for but how many rows there are, any column tells that.
+            # Where nothing is asked for but how many rows there are, any column will do.
             return choice, read([place[name] for name in choice.all] or list(range(len(schema)))[:1])
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
             # Polars speaks of its own insides here; what is to be done is the same in all cases.

@@ -145,7 +145,7 @@ def write_joined_file(
     na : collection of str
         Words that stand for no value in the table.
     dialect : Dialect, optional
-        How CSV is written; `dialect_of` tells how the table is.
+        How CSV is written; `dialect_of` returns how the table is.
     """
     import polars as pl
 

@@ -98,7 +98,7 @@ def _parent_as_written(path: Path, target: Path) -> Path:
 
 @contextmanager
 def _temporary_beside(target: Path) -> Iterator[Path]:
-    """Make an empty file beside `target`, with its permissions or those of a new file; it is gone in the end."""
+    """Make an empty file next to `target`, with its permissions or those of a new file; it is gone in the end."""
     temporary = target.with_name(f".{target.stem[:40]}-{secrets.token_hex(4)}{target.suffix[:20]}")
     with _interrupts_held():
         try:
@@ -168,7 +168,7 @@ def refuse_unwritable_table(path: str | Path) -> None:
 
 
 def write_frame(path: str | Path, frame: "pl.DataFrame", dialect: Dialect = STANDARD) -> None:
-    """Write a table whole or not at all; the name tells the format, ``-`` is CSV on standard output.
+    """Write a table whole or not at all; the format follows from the name, ``-`` is CSV on standard output.
 
     Parameters
     ----------

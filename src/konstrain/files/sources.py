@@ -41,7 +41,7 @@ def refuse_other_than_text(path: object, beginning: bytes) -> None:
         if beginning.startswith(sign):
             raise FileError(f"{path} {words}")
     if b"\0" in beginning:
-        # Without a mark at its beginning: every other byte of Western text is zero, and which one tells the order.
+        # Without a mark at its beginning: every other byte of Western text is zero, and which one depends on the order.
         order = "utf-16le" if beginning[1:2] == b"\0" else "utf-16be"
         raise FileError(f"{path} is UTF-16 text or no text at all; {TO_UTF8.format(order)}")
 
@@ -109,7 +109,7 @@ def refuse_device(path: Path, instead: str = "what it gives to a file first") ->
 
 
 def marked_encoding(beginning: bytes) -> str | None:
-    """Return the encoding that a mark at the beginning of a file tells: nothing is guessed."""
+    """Return the encoding by the mark at the beginning of a file: nothing is guessed."""
     is_utf16 = beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     is_utf32 = beginning.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE))
     return "utf-16" if is_utf16 and not is_utf32 else None
@@ -148,7 +148,7 @@ class Source:
     file : Path
         Where the bytes are: `path`, or a temporary file that is gone with this object.
     suffix : str
-        The ending that tells the format.
+        The ending, by which the format is known.
     encoding : str
         How the text of a CSV file is written, a mark at its beginning included.
     """

@@ -152,7 +152,7 @@ def read_table(
         The sign before decimals in a CSV file, the other one stands between thousands; default: found out where all
         numbers of the first rows fit one way only.
     na : collection of str
-        Words that stand for no value, beside empty cells and ``NA``, ``NaN``, ``null`` and the like.
+        Words that mean no value, in addition to empty cells and ``NA``, ``NaN``, ``null`` and the like.
     usual_id : str, optional
         The column with the names of the rows, if the table has it and `id` names no other.
 

@@ -1,4 +1,4 @@
-"""What all plots share: axes, colours that differ for colour-blind eyes and in grey print, and marks beside them."""
+"""What all plots share: axes, colours that differ for colour-blind eyes and in grey print, and marks."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final

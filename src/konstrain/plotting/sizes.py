@@ -1,4 +1,4 @@
-"""Sizes of clusters and shares of groups beside the bounds on them."""
+"""Sizes of clusters and shares of groups with the bounds on them."""
 
 from typing import TYPE_CHECKING, Any, Final
 

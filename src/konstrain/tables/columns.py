@@ -100,7 +100,7 @@ class Missing(StrEnum):
 
 
 def complete_rows(
-    source: object, columns: Columns, names: Sequence[str], beside: Mapping[str, NDArray[Any]], missing: Missing
+    source: object, columns: Columns, names: Sequence[str], further: Mapping[str, NDArray[Any]], missing: Missing
 ) -> NDArray[np.bool_] | None:
     """Mark the rows to keep, or None for all; raises where values are missing and none may be.
 
@@ -112,7 +112,7 @@ def complete_rows(
         The table.
     names : sequence of str
         The columns to cluster by.
-    beside : mapping of str to ndarray
+    further : mapping of str to ndarray
         Further columns of numbers, such as demands, for which no median can stand.
     missing : Missing
         What to do.
@@ -120,7 +120,7 @@ def complete_rows(
     gaps = {name: columns.missing(name) for name in names if columns.n_missing(name)}
     if gaps and missing == Missing.ERROR:
         raise FileError(_words(source, gaps, len(columns)))
-    needed = {name: np.isnan(values) for name, values in beside.items()}
+    needed = {name: np.isnan(values) for name, values in further.items()}
     if missing != Missing.DROP:
         for name, rows in needed.items():
             if rows.any():

@@ -26,7 +26,7 @@ HEIGHT: Final = 420.0
 MARGIN: Final = 14.0
 # Numbers of more clusters would hide the rows.
 MOST_NAMED: Final = 30
-# The longest bar of a difference stands for this many standard deviations or more.
+# The longest bar of a difference means this many standard deviations or more.
 LONGEST_BAR: Final = 3.0
 
 
@@ -69,7 +69,7 @@ svg { display: block; max-width: 100%; height: auto; } .axis { fill: var(--faint
 
 @dataclass(frozen=True, eq=False)
 class PageContents:
-    """What a page tells."""
+    """What a page shows."""
 
     title: str  # What the table is called.
     report: Report  # Sizes, cost, constraints.

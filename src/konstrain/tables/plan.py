@@ -44,7 +44,7 @@ class PlanParams:
 
 
 PARAMS = PlanParams()
-# Words beside numbers that a message names at most as words for no value.
+# Words in columns of numbers that a message names at most as words for no value.
 NAMED_WORDS: Final = 3
 
 
@@ -197,7 +197,7 @@ def plan_columns(
         Columns that are features because someone said so, though they may be identifiers.
     standardize : bool, optional
         Whether numbers get mean 0 and variance 1; default: if their spreads differ by more than a factor of 100, or
-        if there are categories or dates beside them, which have no unit in common with them.
+        if there are categories or dates as well, which have no unit in common with them.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def _spreads(columns: Columns, plan: TablePlan) -> dict[str, float]:
 
 def _why_scaled(plan: TablePlan, spreads: dict[str, float]) -> str:
     """Return why numbers are to be scaled; nothing if they need not be."""
-    beside = [*plan.of_kind(Kind.CATEGORY), *plan.of_kind(Kind.DATE)]
+    others = [*plan.of_kind(Kind.CATEGORY), *plan.of_kind(Kind.DATE)]
     scaled, advice = "each number gets mean 0 and variance 1", "--no-standardize leaves them"
     if spreads:
         small, large = min(spreads, key=spreads.__getitem__), max(spreads, key=spreads.__getitem__)
@@ -252,8 +252,8 @@ def _why_scaled(plan: TablePlan, spreads: dict[str, float]) -> str:
                 f"{spreads[small]:.3g})"
             )
             return Advised(f"{why}: {scaled}", advice)
-    if beside and (spreads or plan.of_kind(Kind.DATE)):
-        return Advised(f"numbers stand beside text or dates: {scaled}", advice)
+    if others and (spreads or plan.of_kind(Kind.DATE)):
+        return Advised(f"there are numbers and text or dates: {scaled}", advice)
     return ""
 
 

@@ -172,7 +172,7 @@ double matchClique(const Potts& potts, std::span<std::int32_t> colours) {
     return assignRows({potts.cost(0).data(), potts.nNodes() * potts.nColours()}, potts.nColours(), colours);
 }
 
-// The node whose fixing tells most: most neighbours, then the largest regret.
+// The node to branch on: most neighbours, then the largest regret.
 std::size_t branchingNode(const Potts& potts) {
     std::size_t chosen = 0;
     double chosenRegret = -1.0;

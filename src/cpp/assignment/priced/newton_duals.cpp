@@ -304,7 +304,7 @@ bool NewtonDuals::direct(std::span<const double> duals, const Shares& shares) {
     for (std::size_t x = 0; x != n; ++x) {
         for (std::size_t y = 0; y <= x; ++y)
             matrix_[x * n + y] = curvature(active_[x], active_[y]);
-        // Where hardly a row is in reach the derivative says nothing: the step ends at its longest.
+        // Where hardly a row is in reach the derivative is no guide: the step ends at its longest.
         matrix_[x * n + x] += tolerances::ridge * (steepest + 1.0 / temperature_) +
                               std::abs(wanted_[x]) / (params.longestStep * temperature_);
     }

@@ -26,7 +26,8 @@ struct Params {
     std::size_t kickCandidates = 16;
     // Passes of the polish; larger: lower costs, slower.
     int maxPasses = 12;
-    // Cost of any move beside its reduced cost, in mean gaps; larger: fewer moves, each with more effect.
+    // Cost of any move in addition to its reduced cost, in mean gaps; larger: fewer moves, each with more
+    // effect.
     double moveCost = 1e-2;
 };
 constexpr Params params;
@@ -203,6 +204,8 @@ std::vector<std::size_t> RuleRepair::nearest(std::size_t from, std::size_t to) c
     return first;
 }
 
+// Pairs reach what no single move does: with integral amounts every single move may overshoot a bound that an
+// exchange keeps. O(pairedRows^2) per pair of clusters, over the rows that lose least by the move.
 // The two rows of least score that change places between two clusters, or go the same way. `score` is given
 // the rise in reduced cost, the rise in cost and the change of the violation.
 template <typename Score>

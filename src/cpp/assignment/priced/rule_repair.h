@@ -95,7 +95,7 @@ private:
     std::vector<double> values_;  // nClusters x nRules
     std::vector<double> violation_;
     double total_ = 0.0;     // of all violations
-    double leastCost_ = 0.0; // of any move, beside its reduced cost: none is worth any number of others
+    double leastCost_ = 0.0; // of any move, added to its reduced cost: none is worth any number of others
     std::size_t step_ = 0;
     std::size_t nKicks_ = 0;
     Random random_{0};

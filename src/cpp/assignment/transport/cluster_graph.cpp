@@ -19,7 +19,7 @@ std::size_t columnsBelow(const double* costs, std::size_t nColumns, double base,
     constexpr std::size_t step = laneCount * 8;
     for (std::size_t begin = 0; begin < nColumns; begin += step) {
         const std::size_t end = std::min(nColumns, begin + step);
-        // Hits are rare: a loop without branches tells whether this stretch has any.
+        // Hits are rare: a loop without branches finds whether this stretch has any.
         std::int64_t any = 0;
         for (std::size_t j = begin; j < end; ++j)
             any |= costs[j] - base < limits[j] ? 1 : 0;
@@ -73,7 +73,8 @@ void ClusterGraph::offer(std::size_t arc, double key, std::int32_t row) {
     ArcRow* list = entries_.data() + arc * listLength_;
     auto& length = length_[arc];
     if (static_cast<std::size_t>(length) == listLength_) {
-        // Full: the most expensive row stays out, and the list no longer knows rows as expensive as that one.
+        // Full: the most expensive row stays out, and the list no longer holds all rows as expensive as that
+        // one.
         complete_[arc] = std::max(key, list[0].key);
         if (key >= list[0].key)
             return;

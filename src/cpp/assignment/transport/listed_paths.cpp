@@ -291,6 +291,9 @@ std::int64_t ListedPaths::mostAlong(std::size_t target, std::size_t& source) con
     return onPath_[source] != 0 ? 0 : std::min(amount, excess_[source]);
 }
 
+// All arcs of the path have reduced cost zero after `raiseDuals`, so every row stays in a cluster of least
+// reduced cost. Equal rows have equal costs: as many as fit move at once, and the sums stay those of a
+// cheapest path.
 bool ListedPaths::moveAlongPath(std::size_t target) {
     std::size_t source = 0;
     const std::int64_t amount = mostAlong(target, source);

@@ -18,7 +18,7 @@ struct ListedOptions {
 };
 
 // As `solveTransport`, for many clusters: duals by Newton steps over short lists of clusters per row, then
-// cheapest paths on these lists. Asks for the costs of all rows about once and keeps only the lists.
+// cheapest paths on these lists. Reads the costs of all rows about once and keeps only the lists.
 TransportResult solveListedTransport(CostSource& source, std::span<const std::int64_t> lower,
                                      std::span<const std::int64_t> upper, std::span<double> duals,
                                      std::span<std::int32_t> labels, const ListedOptions& options);

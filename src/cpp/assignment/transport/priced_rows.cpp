@@ -64,7 +64,8 @@ PricedSums priceTail(RowsView rows, const double* offsets, RowsOut out) {
     return sums;
 }
 
-// Rows that may be read by full chunks: all but those whose last chunk would leave the matrix.
+// Kernels read rows in full vectors, past their ends: the next row's values meet an infinite offset and never
+// win. Rows that may be read by full chunks: all but those whose last chunk would leave the matrix.
 std::size_t rowsWithRoom(std::size_t nRows, std::size_t nColumns) {
     const std::size_t overhang = paddedToLanes(nColumns) - nColumns;
     const std::size_t reserved = (overhang + nColumns - 1) / nColumns;

@@ -36,6 +36,8 @@ std::int64_t inUnits(double share) {
 
 } // namespace
 
+// Open addressing with Fibonacci hashing: at most half of the slots are in use, so a search ends after two on
+// average. Sums are whole numbers, which makes the table's contents independent of the order of additions.
 std::size_t PairSums::slotOf(std::uint64_t key) const {
     std::size_t slot = (key * 0x9E3779B97F4A7C15U) >> 20U;
     const std::size_t mask = keys_.size() - 1;
@@ -217,7 +219,7 @@ void SmoothedDuals::chooseActive(std::span<const double> duals) {
         active_[j] = isFull || isShort;
         wanted_[j] = isFull ? above : below;
         direction_[j] = active_[j] != 0 ? 0.0 : -duals[j];
-        // Where hardly a row is in reach the derivative says nothing: the step ends at its longest.
+        // Where hardly a row is in reach the derivative is no guide: the step ends at its longest.
         if (active_[j] != 0)
             degree_[j] += std::abs(wanted_[j]) / (params.longestStep * temperature_);
     }

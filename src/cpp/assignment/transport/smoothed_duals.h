@@ -53,7 +53,7 @@ public:
     ~SmoothedDuals();
 
     // Takes the shares at these duals and this temperature, which is `heat` times the first one; then
-    // `excess` says by how much the sizes of whole rows miss them.
+    // `excess` is by how much the sizes of whole rows miss them.
     void measure(std::span<const double> duals, double temperature, double heat);
     std::int64_t excess() const { return excess_; }
     // One Newton step from where the shares were measured.

@@ -105,7 +105,7 @@ def _judge(peer: str, least: int, records: Sequence[Record]) -> ClaimVerdict:
 
 
 def _judge_shares(records: Sequence[Record]) -> ClaimVerdict:
-    slacks = values_of(select(records, method=OURS), "share_room")
+    slacks = values_of(select(records, method=OURS), "share_slack")
     kept = [slack >= -SHARE_SUM for slack in slacks]
     return ClaimVerdict(f"{sum(kept)} of {len(kept)} runs", all(kept) if kept else None)
 
@@ -123,7 +123,7 @@ EXPERIMENT = Experiment(
     contenders=(
         Contender(OURS, "constrained-kmeans", params=(("n_init", N_STARTS), ("time_limit", None)), time_limit=600.0),
     ),
-    measures=("sse", "sizes", "share_room", *CLOCKED),
+    measures=("sse", "sizes", "share_slack", *CLOCKED),
     tables=(
         PaperTable(
             f"Sum of squares: best of {N_STARTS} starts (ours, best and worst of {N_SEEDS} seeds), of 100 (theirs)",
@@ -134,7 +134,7 @@ EXPERIMENT = Experiment(
                 Column(MPFC, MPFC, "sse", "min", 0),
                 Column(OURS, OURS, "sse", "min", 2),
                 Column("worst seed", OURS, "sse", "max", 2),
-                Column("slack of shares", OURS, "share_room", "min", 6),
+                Column("slack of shares", OURS, "share_slack", "min", 6),
                 Column("processor seconds", OURS, "cpu_seconds", "mean", 1),
             ),
             _published(),
