@@ -123,7 +123,7 @@ class CsvLayout:
                 schema=kinds,
                 glob=False,
                 null_values=list(self.na) or None,
-                # Rows of a chunk are parsed at once: smaller chunks bound what parsing needs in addition to the result.
+                # Rows of a chunk are parsed at once: smaller chunks bound the memory of parsing.
                 low_memory=True,
             )
         except pl.exceptions.PolarsError:

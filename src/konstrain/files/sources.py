@@ -41,7 +41,7 @@ def refuse_other_than_text(path: object, beginning: bytes) -> None:
         if beginning.startswith(sign):
             raise FileError(f"{path} {words}")
     if b"\0" in beginning:
-        # Without a mark at its beginning: every other byte of Western text is zero, and which one depends on the order.
+        # Without a mark at its beginning: every other byte of Western text is zero, by the order the first or second.
         order = "utf-16le" if beginning[1:2] == b"\0" else "utf-16be"
         raise FileError(f"{path} is UTF-16 text or no text at all; {TO_UTF8.format(order)}")
 
