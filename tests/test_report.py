@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 from effort import examples
-from konstrain import ConstrainedKMeans, InfeasibleError, describe
+from konstrain import ConstrainedKMeans, InfeasibleError, certify, describe
 from oracles import all_labelings
 
 IRIS = load_iris().data
@@ -224,3 +224,19 @@ def test_links_that_were_not_looked_at_are_not_more_than_none():
     assert "  (298 links may cost something and were not priced; no other does)" in silent
     some = replace(report, unpriced_links=298).to_text()
     assert "  (298 more may cost something; only the likeliest were priced)" in some
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_rows_of_great_weight_and_little_demand_are_described_without_overflow():
+    X = np.array([[0.0, 0.4], [0.0, 0.0], [0.9, 0.0], [0.2, 0.1], [0.5, 0.5], [0.1, 0.7]])
+    weight, demand = 1e300 * np.array([1.0, 4.0, 1.0, 4.0, 4.0, 4.0]), [1e15, 1.0, 4.0, 3.0, 1.0, 3.0]
+    links = [(5, 1), (4, 3), (4, 0), (0, 5)]
+    report = describe(
+        X, np.zeros(6, int), 1, size_min=5.5, size_max=1e300, must_link=links, sample_weight=weight, demand=demand
+    )
+    assert np.isfinite(report.sse)
+
+
+def test_a_proof_about_rows_without_weight_ends_at_nothing():
+    proof = certify([[1.0], [0.0], [0.0]], 1, sample_weight=[0.0, 0.0, 0.0], time_limit=5)
+    assert (proof.cost, proof.lower_bound, proof.is_optimal) == (0.0, 0.0, True)

@@ -252,7 +252,8 @@ def _kernel(problem: Problem, violation_cost: float | None, seed: int) -> tuple[
     """Return the kernel's search for a problem, and what was taken off the rows: their mean."""
     mean = problem.mean.toarray() if hasattr(problem.mean, "toarray") else problem.mean
     rows = np.ascontiguousarray(mean, dtype=np.float64)
-    offset = np.average(rows, axis=0, weights=problem.weight)
+    # Without any weight, as in proofs, all clusterings cost nothing.
+    offset = np.average(rows, axis=0, weights=problem.weight if problem.weight.any() else None)
     links, rules = problem.links_at(violation_cost), problem.rules
     rules = Rules.none(problem.n_blocks, problem.n_clusters) if rules is None else rules.tightened
     low, high = rules.widened

@@ -159,7 +159,7 @@ class FreeBlocks:
                 return start
             return newton_duals(self.problem.costs, self.rules, start, budget)[1]
         part, unit = self._in_units()
-        if not part.n_blocks:
+        if not part.n_blocks or not np.isfinite(part.costs).all():
             return np.zeros_like(start)
         try:
             answer = transport.solve(part, warm=only_prices(unit * start[:, 0]), budget=budget)
@@ -182,7 +182,8 @@ class FreeBlocks:
         counts = repeats.astype(np.int64)
         repeated = np.repeat(rows, counts)
         share = repeated.size * unit / total
-        costs = self.problem.costs[repeated] / np.repeat(added / unit, counts)[:, None]
+        with np.errstate(over="ignore"):
+            costs = self.problem.costs[repeated] / np.repeat(added / unit, counts)[:, None]
         low, high = np.maximum(self.rules.low[:, 0], 0.0), np.minimum(self.rules.high[:, 0], total)
         sizes = np.floor(low * share / unit), np.ceil(high * share / unit)
         return AssignmentProblem(costs, size_min=sizes[0], size_max=sizes[1]), unit
