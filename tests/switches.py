@@ -32,7 +32,7 @@ SEARCH = {
 SAME = {
     "konstrain.kmeans.linked_part.PARAMS.min_costs": (ALWAYS, NEVER),
     "konstrain.kmeans.linked_part.PARAMS.max_share": (-1.0, 2.0),
-    "konstrain.kmeans.linked_part.PARAMS.little_left": (-1.0, 2.0),
+    "konstrain.kmeans.linked_part.MOST_CANCELLED": (-1.0, 2.0),
     "konstrain.kmeans.sized_part.CHUNK": (1, NEVER),
     "konstrain.constraints.check._MAX_STEPS": (ALWAYS, NEVER),
 }
@@ -41,7 +41,6 @@ ENGINES = {
     "konstrain.assignment.linked.PARAMS.branchings": (1, 100_000),
     "konstrain.assignment.linked.PARAMS.few_branchings": (1, 100_000),
     "konstrain.assignment.linked.PARAMS.clique_branchings": (1, 100_000),
-    "konstrain.assignment.model.MOST_CUT_ROUNDS": (50, 100),
     "konstrain.assignment.priced.duals.PARAMS.counted_share": (0.0, 2.0),
     "konstrain.assignment.priced.duals.PARAMS.first_costs": (1, NEVER),
     "konstrain.assignment.priced.duals.PARAMS.units_per_block": (ALWAYS, 1000),

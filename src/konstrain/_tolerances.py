@@ -28,6 +28,9 @@ SINGLE_GUARD = 1e-6
 # "proved" answer be off in the seventh digit.
 HIGHS_FEASIBILITY = 1e-9
 
+# What is left of a sum after more than this share of it was taken off is computed anew: a digit is lost by then.
+MOST_CANCELLED = 0.9
+
 # Two runs whose objectives differ by less, relatively, found the same clustering: sums taken in another order differ
 # by about n * 1e-16, different partitions of real data by far more.
 SAME_OBJECTIVE = 1e-10

@@ -124,8 +124,8 @@ def sum_of_squares(X: Any, labels: Any, sample_weight: Any = None) -> float:
     return total
 
 
-# Rows of which silhouettes are taken at most: their distances to each other are all kept.
-SILHOUETTE_ROWS = 2_000
+# Rows that suffice to estimate what holds for all of them; larger: surer estimates, in quadratic time and memory.
+SAMPLE_ROWS = 2_000
 
 
 def mean_silhouette(X: Any, labels: Any, *, seed: int = 0) -> float | None:
@@ -154,8 +154,8 @@ def mean_silhouette(X: Any, labels: Any, *, seed: int = 0) -> float | None:
     """
     X = np.asarray(X, dtype=np.float64)
     labels = read_labels(labels, len(X))
-    if len(X) > SILHOUETTE_ROWS:
-        drawn = np.random.default_rng(seed).choice(len(X), SILHOUETTE_ROWS, replace=False)
+    if len(X) > SAMPLE_ROWS:
+        drawn = np.random.default_rng(seed).choice(len(X), SAMPLE_ROWS, replace=False)
         X, labels = X[drawn], labels[drawn]
     _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     if not 1 < sizes.size < len(X):

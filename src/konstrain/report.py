@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Unpack
+from typing import Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.restarts import PARAMS as RESTARTS
 from konstrain.kmeans.steps import Steps
 from konstrain.metrics import Violations, count_violations
 from konstrain.stop import Budget
@@ -32,15 +33,13 @@ class PriceParams:
 
     # Links whose price is computed, each by one more assignment of all blocks: more, longer reports.
     most_links: int = 30
-    # Links that are listed.
-    listed_links: int = 5
-    # Blocks x clusters beyond which no link is priced: one assignment then takes too long to repeat it.
-    most_costs: int = 5_000_000
     # Relative gap of an assignment up to which duals of resources and shares are reported: larger, rougher prices.
     small_gap: float = 1e-2
 
 
 PARAMS = PriceParams()
+# Links that a report lists.
+LISTED_LINKS: Final = 5
 # How rules about shares begin; all others are about resources.
 SHARE = "share of "
 # What the column of sizes is called, by what sizes count.
@@ -397,7 +396,8 @@ class _Prices:
             # What a link costs is less than what the gaps of two assignments may differ by.
             return [], len(self._asked.must_link) + len(self._asked.cannot_link)
         candidates = self._candidates() if self._answer is not None else []
-        if self._problem.n_blocks * self._k > PARAMS.most_costs:
+        # One assignment takes too long to repeat it.
+        if self._problem.n_blocks * self._k > RESTARTS.most_costs:
             return [], len(candidates)
         found, n_done = [], 0
         for kind, at in candidates[: PARAMS.most_links]:
@@ -410,7 +410,7 @@ class _Prices:
                 together = self._labels[first] == self._labels[second]
                 found.append(BindingLink(kind, (first, second), saving, bool(together != (kind == "must_link"))))
         found.sort(key=lambda link: -link.price)
-        return found[: PARAMS.listed_links], len(candidates) - n_done
+        return found[:LISTED_LINKS], len(candidates) - n_done
 
     def _candidates(self) -> list[tuple[str, int]]:
         """Links that may cost something, the likeliest first: their rows would rather be elsewhere.

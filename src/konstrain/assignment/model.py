@@ -14,9 +14,6 @@ from konstrain.assignment.rules import Rules
 from konstrain.links import Edges, LinkGraph
 from konstrain.stop import UNLIMITED, Budget
 
-# Rounds of cuts for sums that a solution breaks by less than HiGHS can see; a round or two is usual.
-MOST_CUT_ROUNDS = 100
-
 
 @dataclass(frozen=True, eq=False)
 class ModelAnswer:
@@ -92,7 +89,8 @@ class AssignmentModel:
         scale = self._scale(excess) or 1.0
         program = self._program(allowed, excess / scale, scale)
         x0 = None if start is None else self._encode(start, allowed, program.cost.size)
-        for _ in range(MOST_CUT_ROUNDS):
+        # Each round cuts off the labels of the last one, so that rounds end; one or two are usual.
+        while True:
             answer = solve_binary(program, budget=budget, start=x0)
             bound = float(self._least.sum() + scale * answer.bound)
             if answer.x is None:
@@ -102,7 +100,6 @@ class AssignmentModel:
             if cuts is None:
                 return ModelAnswer(labels, bound, answer.status)
             program = program.with_rows(*cuts.finish(program.cost.size))
-        return ModelAnswer(None, bound, "limit")
 
     @cached_property
     def _least(self) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,8 @@ from konstrain.constraints import Problem, pairs
 from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 
-# Share of each neighborhood whose mean starts a further run: the means of all its rows are the same in every run.
-RESTART_SHARE = 0.75
+# As documented: share of a neighborhood whose mean starts a further run; the mean of all its rows is always the same.
+RESTART_SHARE: Final = 0.75
 
 # Centers, and the label of each row, -1 where it is not known yet.
 Start = tuple[NDArray[np.float64], NDArray[np.int32]]

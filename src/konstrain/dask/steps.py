@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import stop
-from konstrain._tolerances import SINGLE_GUARD
+from konstrain._tolerances import MOST_CANCELLED, SINGLE_GUARD
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.assignment.priced import bound_at, duals_of
 from konstrain.assignment.problem import only_prices
@@ -38,7 +38,6 @@ from konstrain.dask.problem import RemoteProblem, RemoteRules
 from konstrain.dask.start import Sample
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans import distances, weightless
-from konstrain.kmeans.loop import MOST_CANCELLED
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.steps import Steps, centers_from
 from konstrain.links import LinkGraph

@@ -18,7 +18,8 @@ from sklearn.utils import check_random_state
 from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import Links, read_links
 from konstrain.estimators.link_metric import KINDS, LinkMetric
-from konstrain.metrics import are_apart
+from konstrain.kmeans.search import PARAMS as SEARCH
+from konstrain.metrics import SAMPLE_ROWS, are_apart
 from konstrain.stop import Budget
 
 # These have more parameters than few links can determine, and gain from what clusters say.
@@ -35,10 +36,6 @@ class MetricChoiceParams:
     few_links: int = 40
     # Standard errors, over links on which two clusterings differ, by which a metric must win; larger: fewer.
     margin: float = 1.5
-    # Rows that the choice is made on: the linked ones, and others up to this number.
-    max_rows: int = 2000
-    # Runs of each clustering on the way; larger: a surer comparison, slower.
-    n_runs: int = 4
     # Times that the metric is learned again from the clusters it led to; most converge after two.
     max_rounds: int = 3
 
@@ -170,11 +167,11 @@ class _LinkTable:
 
 def _fewer_rows(X: NDArray[Any], links: _LinkTable, rng: np.random.Generator) -> tuple[NDArray[Any], _LinkTable]:
     """The linked rows and enough others, with the links between them."""
-    if len(X) <= PARAMS.max_rows:
+    if len(X) <= SAMPLE_ROWS:
         return X, links
     linked = np.unique(links.pairs)
     others = np.setdiff1d(np.arange(len(X)), linked)
-    n_others = max(PARAMS.max_rows - linked.size, 0)
+    n_others = max(SAMPLE_ROWS - linked.size, 0)
     rows = np.sort(np.concatenate([linked, rng.choice(others, min(n_others, others.size), replace=False)]))
     pairs = np.searchsorted(rows, links.pairs).astype(np.int32)
     return np.ascontiguousarray(X[rows]), _LinkTable(pairs, links.confidence, links.is_must)
@@ -223,7 +220,7 @@ class _Quick:
             model.set_params(size_min=None, size_max=None, share_min=None, share_max=None, share_tolerance=None)
             beside = {}
         if labels is None:
-            model.set_params(init="k-means++", n_init=PARAMS.n_runs)
+            model.set_params(init="k-means++", n_init=SEARCH.n_starts)
         else:
             model.set_params(init=_means(X, labels, model.n_clusters), n_init=1)
         left = self._budget.remaining()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._tolerances import MOST_CANCELLED
 from konstrain.assignment import Assignment, AssignmentProblem
 from konstrain.constraints import Problem
 from konstrain.kmeans import distances
@@ -20,8 +21,6 @@ class LinkedPartParams:
     # Below this many costs, or above this share of linked blocks, one matrix for all blocks is as fast.
     min_costs: int = 100_000
     max_share: float = 0.5
-    # Sums follow moved blocks by addition and subtraction while more than this share of a cluster's weight stays.
-    little_left: float = 1e-3
 
 
 PARAMS = LinkedPartParams()
@@ -96,7 +95,7 @@ class PlacedBlocks:
         pull = (pull.toarray() if hasattr(pull, "toarray") else pull) * weight[:, None]
         lost = np.bincount(self.nearest[moved], weight, weights.size)
         # What is left of a cluster that loses nearly all its weight is rounding, or little more.
-        if ((lost > 0) & (weights - lost <= PARAMS.little_left * weights)).any():
+        if (lost > MOST_CANCELLED * weights).any():
             return False
         for sign, where in ((-1.0, self.nearest[moved]), (1.0, self.answer.labels[moved])):
             np.add.at(sums, where, sign * pull)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._tolerances import MOST_CANCELLED
 from konstrain.assignment import Assignment
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.result import Clustering, is_lower
@@ -136,10 +137,6 @@ def _next_step(
     if answer is None or answer.proven or labels is None:
         return answer
     return None if answer.cost > steps.cost_of(labels, centers) else answer
-
-
-# Where moving the centers saves more than this share of a step's cost, what is left of it is computed anew.
-MOST_CANCELLED = 0.9
 
 
 @dataclass(frozen=True, eq=False)

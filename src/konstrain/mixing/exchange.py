@@ -1,6 +1,5 @@
 """Blocks change places between groups while that brings the means of the groups nearer to each other."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,19 +9,10 @@ from scipy.sparse import block_diag, csr_array
 from konstrain._tolerances import GAIN_RELATIVE
 from konstrain.assignment.rules import Rules
 from konstrain.constraints import Problem
+from konstrain.metrics import SAMPLE_ROWS
 
-
-@dataclass(frozen=True)
-class ExchangeParams:
-    """How long blocks are exchanged."""
-
-    # Passes over all blocks at most; most searches end after three or four. Larger: rarely a better end.
-    max_sweeps: int = 30
-    # Partners tried for a block, drawn at random where there are more. Larger: better exchanges, quadratic work.
-    max_partners: int = 2_000
-
-
-PARAMS = ExchangeParams()
+# Passes over all blocks at most; most searches end after three or four. Larger: rarely a better end.
+MAX_SWEEPS = 30
 
 
 class Exchange:
@@ -83,7 +73,7 @@ class Exchange:
     def run(self, rng: np.random.Generator) -> float:
         """Let blocks change places until none gains by it; returns the variance between the groups."""
         n = self.labels.size
-        for _ in range(PARAMS.max_sweeps):
+        for _ in range(MAX_SWEEPS):
             # One after the other, not bool(any): every block has its turn.
             n_moved = sum([self._improve(int(block), rng) for block in rng.permutation(n)])
             if not n_moved:
@@ -93,7 +83,7 @@ class Exchange:
     def _improve(self, block: int, rng: np.random.Generator) -> bool:
         """Make the best change of one block, if any gains: with a partner, or to another group alone."""
         n = self.labels.size
-        partners = np.arange(n) if n <= PARAMS.max_partners else rng.choice(n, PARAMS.max_partners, replace=False)
+        partners = np.arange(n) if n <= SAMPLE_ROWS else rng.choice(n, SAMPLE_ROWS, replace=False)
         partners = partners[self.labels[partners] != self.labels[block]]
         gain, partner = self._best_partner(block, partners)
         alone, group = self._best_group(block)

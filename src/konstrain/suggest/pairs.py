@@ -14,6 +14,7 @@ from sklearn.utils import check_array, check_random_state
 
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.exceptions import InfeasibleError
+from konstrain.kmeans.search import PARAMS as SEARCH
 from konstrain.suggest.answers import Answers, refuse_bad_noise
 from konstrain.suggest.known import Known, Questions
 from konstrain.suggest.strategies import explore_consolidate, margin, min_max
@@ -26,9 +27,6 @@ STRATEGIES: dict[str, Callable[[Known, ConstrainedKMeans, Any], Questions]] = {
     "explore-consolidate": explore_consolidate,
     "min-max": min_max,
 }
-
-# Restarts of the clustering that answers are guessed from. Larger: better guesses, a longer wait for the person.
-N_INIT = 4
 
 
 def suggest_pairs(
@@ -104,7 +102,7 @@ def suggest_pairs(
         size_min=size_min,
         size_max=size_max,
         metric=metric,
-        n_init=N_INIT,
+        n_init=SEARCH.n_starts,
         local_search=False,
         random_state=rng.randint(np.iinfo(np.int32).max),
     )

@@ -21,13 +21,12 @@ from scipy.special import entr
 
 from konstrain import _core
 from konstrain.estimators import ConstrainedKMeans
+from konstrain.metrics import SAMPLE_ROWS
 from konstrain.suggest.known import Known, Questions
 from konstrain.suggest.strategies import medoid, squared_distances
 
 # As in the paper.
 N_TREES: Final = 50
-# Rows that each tree learns from: more only take longer, for the clusters have simple shapes.
-ROWS_PER_TREE = 2000
 
 
 def uncertainty(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
@@ -60,7 +59,8 @@ def leaves_of(X: NDArray[Any], labels: NDArray[np.int32], seed: int) -> NDArray[
     """The leaf that each tree of a forest that learned the labels puts each row in, a line per tree."""
     leaves = np.empty((N_TREES, len(X)), dtype=np.int32)
     rows = np.ascontiguousarray(X, dtype=np.float64)
-    n_drawn = min(len(X), ROWS_PER_TREE)
+    # A sample for each tree: more rows only take longer, for the clusters have simple shapes.
+    n_drawn = min(len(X), SAMPLE_ROWS)
     _core.grow_forest(rows, labels, int(labels.max()) + 1, n_drawn, seed, leaves)
     return leaves
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain.exact.sdp.model import SdpModel
-from konstrain.exact.sdp.size_cuts import PartRows, Parts
+from konstrain.exact.sdp.size_cuts import LEAST_VIOLATION, PartRows, Parts
 
 # Blocks of a star in the kernels: the center and up to five members.
 STAR_WIDTH: Final = 6
@@ -25,8 +25,6 @@ class CutParams:
 
     # Cuts per block and kind that one round adds, most violated first; more tighten faster and slow iterations.
     per_block: int = 20
-    # Least violation, relative to Z_ii; a larger one adds fewer cuts.
-    least_violation: float = 1e-3
 
 
 PARAMS = CutParams()
@@ -125,8 +123,8 @@ class Cuts:
             model.weight,
             self.stars,
             PARAMS.per_block * model.n_blocks,
-            PARAMS.least_violation,
-            PARAMS.least_violation,
+            LEAST_VIOLATION,
+            LEAST_VIOLATION,
             np.inf,
         )
         new = found.reshape(-1, STAR_WIDTH)

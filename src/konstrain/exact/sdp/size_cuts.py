@@ -55,8 +55,6 @@ class SizeCutParams:
 
     # Subsets that one round adds, most violated first; more tighten faster and slow iterations.
     per_round: int = 40
-    # Least violation, relative to the least size of a cluster, or in clusters; a larger one adds fewer cuts.
-    least_violation: float = 1e-3
     # Most clusters, and most cases of sizes that differ; with more, sizes bind less and cases take too long.
     most_clusters: int = 20
     most_cases: int = 5000
@@ -67,6 +65,8 @@ class SizeCutParams:
 
 
 PARAMS = SizeCutParams()
+# Least violation of a cut, relative to Z_ii, to the least size of a cluster, or in clusters; larger: fewer cuts.
+LEAST_VIOLATION = 1e-3
 
 
 def least_torn(inside: float, total: float, sizes: SizeBounds) -> float:
@@ -252,7 +252,7 @@ class Parts:
         # The length of the row says by how much Y would have to move.
         length = np.sqrt(np.maximum(parts._squared_length(model), np.finfo(float).tiny))
         order = np.argsort(-violation / length, kind="stable")[: PARAMS.per_round]
-        return parts.chosen(order[violation[order] > PARAMS.least_violation * model.least_size])
+        return parts.chosen(order[violation[order] > LEAST_VIOLATION * model.least_size])
 
     def excess(self, model: SdpModel, Y: NDArray[np.float64]) -> NDArray[np.float64]:
         """By how much Y violates each cut."""
@@ -424,13 +424,13 @@ class Cliques:
         for _ in range(PARAMS.most_members - 1):
             added = gain.argmax(axis=1)
             more = gain[every, added]
-            joins = np.flatnonzero(more > PARAMS.least_violation)
+            joins = np.flatnonzero(more > LEAST_VIOLATION)
             sums[joins] += more[joins]
             is_in[joins, added[joins]] = True
             gain[joins] -= shared[added[joins]]
             gain[joins, added[joins]] = -np.inf
         # Not from blocks that are hardly in these clusters: others find the same without them.
-        is_violated = (sums > self.count + PARAMS.least_violation) & (shared.diagonal() > PARAMS.least_violation)
+        is_violated = (sums > self.count + LEAST_VIOLATION) & (shared.diagonal() > LEAST_VIOLATION)
         found = is_in[is_violated]
         known = {clique.tobytes() for clique in self.is_in}
         new = [n for n, clique in enumerate(found) if clique.tobytes() not in known]
