@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.metrics import euclidean_distances
 
 from konstrain import stop
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
-from konstrain.kmeans.distances import nearest_pass, own_costs
+from konstrain.kmeans.distances import block_costs, nearest_pass, own_costs
 from konstrain.kmeans.loop import Loop, LoopFunction, lloyd, lloyd_with_momentum
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.start import Start, rows_of_means
@@ -281,7 +280,7 @@ def _relocated(steps: Steps, best: Clustering, rng: np.random.Generator) -> NDAr
 
 def _merging(centers: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what merging each cluster with its cheapest partner adds to the objective (Ward's distance)."""
-    apart = euclidean_distances(centers, squared=True)
+    apart = block_costs(centers, None, centers)
     ward = apart * (weight[:, None] * weight / np.maximum(weight[:, None] + weight, np.finfo(float).tiny))
     np.fill_diagonal(ward, np.inf)
     least: NDArray[np.float64] = ward.min(axis=1)

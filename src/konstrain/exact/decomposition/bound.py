@@ -129,7 +129,7 @@ def decomposition_bound(task: ProofTask, limits: PartsLimits, labels: NDArray[np
 
 
 @dataclass(eq=False)
-class _Trial:
+class _PartitionTrial:
     """One partition with the bounds of its parts."""
 
     partition: Partition
@@ -161,7 +161,7 @@ class _Search:
         self._began = time.perf_counter()
         self._labels = np.zeros(0, dtype=np.int32)
         self._cost = np.inf
-        self._trials: list[_Trial] = []
+        self._trials: list[_PartitionTrial] = []
         self._is_stopped = False
 
     def run(self, labels: NDArray[np.int32] | None) -> PartsResult:
@@ -227,7 +227,7 @@ class _Search:
         labels: NDArray[np.int32] = problem.expand(best.block_labels)
         return labels
 
-    def _improve_labels(self, trial: _Trial) -> None:
+    def _improve_labels(self, trial: _PartitionTrial) -> None:
         """Cluster the whole from the centers of parts with better clusterings."""
         for centers in trial.sums.better_centers()[: PARAMS.n_pilot]:
             if self._is_over():
@@ -238,7 +238,7 @@ class _Search:
 
     # ---- parts
 
-    def _bound_parts(self) -> _Trial:
+    def _bound_parts(self) -> _PartitionTrial:
         """Bound all parts, of the given size or of the size with the best expected bound within the limits."""
         if self._limits.part_size is not None:
             trial = self._partition(self._limits.part_size)
@@ -264,7 +264,7 @@ class _Search:
             if size >= n:
                 break
 
-    def _choose(self, trial: _Trial, sizes: Iterator[int]) -> _Trial:
+    def _choose(self, trial: _PartitionTrial, sizes: Iterator[int]) -> _PartitionTrial:
         """Try larger parts until the gap is reached or time is short; return the trial with the best expectation."""
         best = trial
         while not self._reaches_gap(trial) and self._affords_larger(trial):
@@ -275,7 +275,7 @@ class _Search:
             best = max(best, trial, key=self._expected_bound)
         return best
 
-    def _pilot(self, size: int) -> _Trial:
+    def _pilot(self, size: int) -> _PartitionTrial:
         """Bound a few parts; where they lead to better labels, make the partition again for those."""
         while True:
             trial, cost = self._partition(size), self._cost
@@ -284,7 +284,7 @@ class _Search:
             if self._is_over() or cost - self._cost <= trial.gap * cost:
                 return trial
 
-    def _finish(self, trial: _Trial) -> bool:
+    def _finish(self, trial: _PartitionTrial) -> bool:
         """Bound the other parts in rounds; return False once they miss the gap and larger parts are affordable."""
         # The pilot is a small sample, and a few parts may lose much: the estimate is repeated with twice the sample.
         n_wanted = PARAMS.n_pilot
@@ -296,39 +296,39 @@ class _Search:
         self._complete(trial)
         return True
 
-    def _complete(self, trial: _Trial) -> None:
+    def _complete(self, trial: _PartitionTrial) -> None:
         """Bound all other parts, then again those that a time limit cut short."""
         self._advance(trial, range(trial.n_parts))
         self._bound(trial, trial.sums.cut_short(), 1.0)
 
-    def _partition(self, size: int) -> _Trial:
+    def _partition(self, size: int) -> _PartitionTrial:
         labels = np.empty(self._reduced.n_blocks, dtype=np.int32)
         labels[self._of_block] = self._labels[self._task.problem.first_rows]
         gap = PARAMS.gap_share * self._target
         budget = self._limits.budget.part(PARAMS.time_share)
         partition = balanced_partition(self._reduced, labels, size, self._limits.seed, gap, budget)
-        self._trials.append(_Trial(partition, size, gap))
+        self._trials.append(_PartitionTrial(partition, size, gap))
         return self._trials[-1]
 
-    def _advance(self, trial: _Trial, parts: Iterable[int], share: float = 1.0) -> None:
+    def _advance(self, trial: _PartitionTrial, parts: Iterable[int], share: float = 1.0) -> None:
         """Bound parts that have no result yet, neither here nor in the file."""
         left = [part for part in parts if part not in trial.sums.results and not self._recall(trial, part)]
         self._bound(trial, left, share)
 
-    def _bound(self, trial: _Trial, parts: list[int], share: float) -> None:
+    def _bound(self, trial: _PartitionTrial, parts: list[int], share: float) -> None:
         for part, result in self._workers.run(self._tasks(trial, parts, share)):
             trial.sums.take(part, result)
             if self._file is not None:
                 self._file.put(trial.task(part).key, result)
             self._report(trial)
 
-    def _recall(self, trial: _Trial, part: int) -> bool:
+    def _recall(self, trial: _PartitionTrial, part: int) -> bool:
         result = None if self._file is None else self._file.get(trial.task(part).key)
         if result is not None:
             trial.sums.take(part, result)
         return result is not None
 
-    def _tasks(self, trial: _Trial, parts: list[int], share: float) -> Iterator[tuple[int, PartTask]]:
+    def _tasks(self, trial: _PartitionTrial, parts: list[int], share: float) -> Iterator[tuple[int, PartTask]]:
         # A pilot has time of its own; otherwise all parts that are not finished share the remaining time.
         n_left = len(parts) if share < 1 else trial.n_parts - trial.sums.n_finished
         for n_begun, part in enumerate(parts):
@@ -336,7 +336,7 @@ class _Search:
                 return
             yield part, trial.task(part, self._seconds(trial, n_left - n_begun, share), self._until)
 
-    def _seconds(self, trial: _Trial, n_left: int, share: float) -> float | None:
+    def _seconds(self, trial: _PartitionTrial, n_left: int, share: float) -> float | None:
         """Return the time limit of one of `n_left` parts.
 
         It lies half way between an equal share and the time that the other parts, by the mean so far, do not need.
@@ -359,40 +359,40 @@ class _Search:
         """Remaining seconds under a time limit, else the work for all parts."""
         return self._limits.budget.remaining() if self._limits.budget.is_timed else PARAMS.most_work
 
-    def _expense(self, trial: _Trial) -> float:
+    def _expense(self, trial: _PartitionTrial) -> float:
         """Return the seconds, or the work, of all parts, done or not."""
         per_part = (
             trial.sums.mean_elapsed / self._workers.count if self._limits.budget.is_timed else trial.sums.mean_work
         )
         return trial.n_parts * per_part
 
-    def _remaining_expense(self, trial: _Trial) -> float:
+    def _remaining_expense(self, trial: _PartitionTrial) -> float:
         """Return the seconds of the parts that are not done, or the work of all parts, those from a file included."""
         share_left = 1 - len(trial.sums.results) / trial.n_parts if self._limits.budget.is_timed else 1.0
         return share_left * self._expense(trial)
 
-    def _affords_larger(self, trial: _Trial) -> bool:
+    def _affords_larger(self, trial: _PartitionTrial) -> bool:
         # The work of one part grows with the cube of its size, and that of all parts with the square.
         return PARAMS.size_growth**2 * self._expense(trial) <= self._budget and not self._is_over()
 
-    def _expected_bound(self, trial: _Trial) -> float:
+    def _expected_bound(self, trial: _PartitionTrial) -> float:
         """Return the bound to expect within the budget, relative to the cost."""
         expense, budget = self._remaining_expense(trial), self._budget
         return (1 - self._projected_gap(trial)) * (1.0 if expense <= budget else budget / expense)
 
-    def _reaches_gap(self, trial: _Trial) -> bool:
+    def _reaches_gap(self, trial: _PartitionTrial) -> bool:
         """Return whether the upper end of the gap's confidence interval, and the expense, are within their limits."""
         most = self._projected_gap(trial) + self._projected_error(trial)
         return most <= self._target and self._remaining_expense(trial) <= self._budget
 
-    def _misses_gap(self, trial: _Trial) -> bool:
+    def _misses_gap(self, trial: _PartitionTrial) -> bool:
         """Return whether the lower end of the confidence interval of the gap is above the target."""
         return self._projected_gap(trial) - self._projected_error(trial) > self._target
 
-    def _projected_gap(self, trial: _Trial) -> float:
+    def _projected_gap(self, trial: _PartitionTrial) -> float:
         return relative_gap(self._estimate(trial).bound, self._cost)
 
-    def _projected_error(self, trial: _Trial) -> float:
+    def _projected_error(self, trial: _PartitionTrial) -> float:
         """Return half the confidence interval of the projected gap, by Student's distribution for small samples."""
         error = trial.sums.estimate().error
         if error == 0:
@@ -400,14 +400,14 @@ class _Search:
         factor = float(stdtrit(max(1, trial.sums.n_finished - 1), QUANTILE))
         return factor * error / max(self._cost, np.finfo(float).tiny)
 
-    def _estimate(self, trial: _Trial) -> Estimate:
+    def _estimate(self, trial: _PartitionTrial) -> Estimate:
         bound, error = trial.sums.estimate()
         return Estimate(bound + self._task.certain_penalty, error)
 
     def _is_over(self) -> bool:
         return self._is_stopped or self._limits.budget.expired()
 
-    def _report(self, trial: _Trial) -> None:
+    def _report(self, trial: _PartitionTrial) -> None:
         if self._limits.on_progress is None:
             return
         point = PartsPoint(
