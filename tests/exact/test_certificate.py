@@ -58,3 +58,13 @@ def test_many_features_leave_the_time_limit_as_it_is():
     # Making parts alike and looking for equal rows took 2.7 s, whatever the limit.
     assert time.process_time() - began < 2.0
     assert certificate.lower_bound <= certificate.cost
+
+
+def test_limits_of_distance_are_kept_by_the_bound():
+    X = np.array([[0.0], [0.1], [5.0], [5.2], [9.0]])
+    # Row 4 is more than 3 from every other row, so it has a cluster of its own.
+    limited = certify(X, 3, diameter_max=3.0)
+    assert limited.is_optimal
+    assert limited.best_labels[4] not in limited.best_labels[:4]
+    together = certify(X, 2, separation_min=4.0)
+    assert together.best_labels[2] == together.best_labels[4]
