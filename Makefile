@@ -16,10 +16,11 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(PYTEST) -m "not slow"
 
-# For the inner loop: no cluster, no browser, no pages, no papers, few examples of each property.
+# For the inner loop: no cluster, no browser, no pages, no papers, nothing exhaustive, few examples of each property.
+NOT_QUICK := dask studio experiments cli published mixing test_snippets.py test_public_api.py test_switches.py test_threads.py \
+	baselines/test_estimator_checks.py kmeans/test_watched_rows.py exact/test_decomposition.py exact/test_column_generation.py
 test-quick: $(VENV)/.installed
-	KONSTRAIN_EXAMPLES=4 $(PYTEST) -q -m "not slow" --ignore=tests/dask --ignore=tests/studio \
-	    --ignore=tests/experiments --ignore=tests/test_snippets.py --ignore=tests/cli --ignore=tests/published tests
+	KONSTRAIN_EXAMPLES=4 $(PYTEST) -q -m "not slow" $(NOT_QUICK:%=--ignore=tests/%) tests
 
 # Everything, with all examples of each property (tests/effort.py); other tests take a quarter of them.
 test-slow: $(VENV)/.installed
