@@ -74,7 +74,8 @@ REMOTE = {
     "konstrain.dask.steps.PARAMS.least_near": (20, NEVER),
     "konstrain.dask.steps.PARAMS.uneven": (1, 1000),
     "konstrain.dask.steps.PARAMS.kept_share": (0.001, 1.0),
-    "konstrain.dask.steps.PARAMS.trust": (0.0, 1e9),
+    "konstrain.dask.duals.PARAMS.trust": (0.0, 1e9),
+    "konstrain.dask.steps.PARAMS.widen_every": (1, 1000),
     "konstrain.dask.steps.PARAMS.margin": (0.0, 10.0),
     "konstrain.dask.steps.MOST_CANCELLED": (-1.0, 2.0),
 }

@@ -78,3 +78,7 @@ PRICE_ROUNDING = 1e-9
 
 # Affinities that differ by more than this, relative to the largest, are not symmetric: rounding leaves far less.
 SYMMETRIC = 1e-8
+
+# Added to the diagonal of how fast sums change with duals, as a share of its mean: all duals may shift together where
+# every size is fixed, and the system would be singular.
+SLOPE_RIDGE = 1e-6

@@ -1,7 +1,7 @@
 """What workers run: one partition of the rows in, something small out. Nothing here depends on Dask."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ Reals = NDArray[np.float64]
 MAX_NUMBERS = 8_000_000
 # Rows whose costs in all clusters are in memory at a time; larger: fewer calls, and costs that leave the cache.
 CHUNK = 1 << 12
+# Widths at which rows near a tie are counted, as shares of the widest: how fast sums change with duals, near and far.
+BANDS: Final = (1.0, 1 / 4, 1 / 16, 1 / 64)
+
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
@@ -107,7 +110,7 @@ class Scan:
     rules: RuleTerms  # The rules that have duals; without any, every row goes to its nearest center.
     near_gap: float = -1.0  # Rows that prefer their cluster by no more than this, per unit, are sent; negative: none.
     near_share: float = 1.0  # Share of a partition's rows that is sent at most.
-    width: float = 0.0  # Gap per unit up to which rows are kept by `keep`.
+    width: float = 0.0  # Gap per unit up to which rows are kept by `keep`, and counted in `Sums.slopes`; 0: none is.
 
     @classmethod
     def nearest(cls, centers: Reals) -> "Scan":
@@ -205,6 +208,24 @@ def amounts_in(
 
 
 @dataclass(frozen=True, eq=False)
+class Slopes:
+    """How fast sums change with duals, by pairs of clusters and by band."""
+
+    codes: NDArray[np.int64]  # (n_pairs,): cluster, second-best cluster and band of each pair, as one number.
+    # (n_pairs, n_rules, n_rules): over the rows between the two clusters with gaps within the band: sums of products
+    # of what a row adds to two rules, per unit that it adds.
+    products: Reals
+
+    @classmethod
+    def joined(cls, parts: "list[Slopes]") -> "Slopes":
+        """Add up the pairs of several partitions."""
+        codes, where = np.unique(np.concatenate([part.codes for part in parts]), return_inverse=True)
+        products = np.zeros((codes.size, *parts[0].products.shape[1:]))
+        np.add.at(products, where, np.concatenate([part.products for part in parts]))
+        return cls(codes, products)
+
+
+@dataclass(frozen=True, eq=False)
 class Sums:
     """What a pass returns of a partition, or of several: small, however many rows they hold."""
 
@@ -214,6 +235,7 @@ class Sums:
     digest: int
     near: Near  # Rows near a tie.
     reach: float  # Every row that is not among these has at least this gap per unit.
+    slopes: Slopes  # How fast sums change with duals.
 
     @classmethod
     def joined(cls, parts: "list[Sums]") -> "Sums":
@@ -227,6 +249,7 @@ class Sums:
             digest=sum(part.digest for part in parts) % 2**64,
             near=Near.joined([part.near for part in parts]),
             reach=min(part.reach for part in parts),
+            slopes=Slopes.joined([part.slopes for part in parts]),
         )
 
 
@@ -272,7 +295,7 @@ def sum_up(scan: Scan, rows: PartitionRows, place: Place) -> Sums:
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """A partition reduced to what similar duals can change: sums of rows that stay, and the rows that may move."""
+    """A partition reduced to what similar duals can change: sums of rows that stay, and rows that may move."""
 
     far: Sums  # Of the rows with gaps above `far.reach`.
     # All other rows, but for tied ones, and their numbers.
@@ -292,7 +315,7 @@ def keep(scan: Scan, rows: PartitionRows, place: Place) -> Kept:
     kept = np.flatnonzero((gaps <= scan.width) & np.isfinite(gaps))
     left_out = np.concatenate([place.tied, kept])
     gaps[left_out] = np.inf
-    only_sums = replace(scan, near_gap=-1.0)
+    only_sums = replace(scan, near_gap=-1.0, width=0.0)
     far = _added_up(only_sums, rows, numbers, labels, gaps, left_out, 0)
     return Kept(far, rows.at(kept), numbers[kept], scan.duals)
 
@@ -327,6 +350,7 @@ def _added_up(
         digest=digest % 2**64,
         near=Near(numbers[near], rows.at(near), labels[near], gaps[near]),
         reach=reach,
+        slopes=_slopes(rows, scan, labels, gaps),
     )
 
 
@@ -337,6 +361,36 @@ def _nearest_to_a_tie(gaps: Reals, gap: float, most: int) -> tuple[NDArray[np.in
         is_near[:] = False
         is_near[np.argpartition(gaps, most)[:most]] = True
     return np.flatnonzero(is_near), float(gaps[~is_near].min(initial=np.inf))
+
+
+def _slopes(rows: PartitionRows, scan: Scan, labels: NDArray[np.int32], gaps: Reals) -> Slopes:
+    """Add up, for each of the bands, products of what rows near a tie add, by their two cheapest clusters."""
+    k, n_rules = scan.duals.shape
+    near = np.flatnonzero((gaps <= scan.width) & np.isfinite(gaps)) if scan.width > 0 and k > 1 else _NO_ROWS
+    if not near.size:
+        return Slopes(_NO_ROWS, np.zeros((0, n_rules, n_rules)))
+    some = rows.at(near)
+    pairs = labels[near].astype(np.int64) * k + _second_best(some, scan, labels[near])
+    added = scan.rules.of(some)
+    products = (added / scan.rules.scale(added)[:, None])[:, :, None] * added[:, None, :]
+    found = []
+    for band, share in enumerate(BANDS):
+        inside = gaps[near] <= share * scan.width
+        found.append(Slopes(pairs[inside] * len(BANDS) + band, products[inside]))
+    return Slopes.joined(found)
+
+
+def _second_best(rows: PartitionRows, scan: Scan, labels: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the cheapest cluster of each row but its own."""
+    second = np.empty(len(rows), dtype=np.int64)
+    for begin in range(0, len(rows), CHUNK):
+        part = slice(begin, min(begin + CHUNK, len(rows)))
+        weight = None if rows.weight is None else rows.weight[part]
+        costs = distances.block_costs(rows.values[part], weight, scan.centers)
+        costs += scan.rules.of(rows, part) @ scan.duals.T
+        costs[np.arange(len(costs)), labels[part]] = np.inf
+        second[part] = costs.argmin(axis=1)
+    return second
 
 
 def digest_of(numbers: NDArray[np.int64], labels: NDArray[np.int32]) -> int:

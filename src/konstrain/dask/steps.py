@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from konstrain import stop
 from konstrain._tolerances import MOST_CANCELLED, SINGLE_GUARD
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
-from konstrain.assignment.priced import bound_at, duals_of
+from konstrain.assignment.priced import bound_at
 from konstrain.assignment.problem import only_prices
-from konstrain.dask import passes
+from konstrain.dask import duals, passes
 from konstrain.dask.cluster import Partitions
+from konstrain.dask.duals import DualSample, newton_duals
 from konstrain.dask.passes import (
     MAX_NUMBERS,
     Labelling,
@@ -32,7 +33,6 @@ from konstrain.dask.passes import (
     Totals,
     amounts_in,
     digest_of,
-    reduced_labels,
 )
 from konstrain.dask.problem import RemoteProblem, RemoteRules
 from konstrain.dask.start import Sample
@@ -58,8 +58,8 @@ class StepParams:
     # Share of all rows that workers keep for further passes; larger: fewer passes over all rows.
     kept_share: float = 0.1
     max_passes: int = 40  # Passes after which the best labels found are taken, unproved.
-    # How many times as far as the rows that are sent reach their duals are trusted; larger: longer steps.
-    trust: float = 2.0
+    # Passes after which twice as many rows are sent; larger: less work on the client, and more passes.
+    widen_every: int = 6
     # How much more than a proof needs is sent; larger: more rows, and fewer proofs that fail by little.
     margin: float = 1.25
 
@@ -113,48 +113,6 @@ class _Verdict:
     enough: float = 0.0
 
 
-@dataclass(eq=False)
-class DualSample:
-    """A sample of the rows, whose duals change from step to step much as those of all rows do."""
-
-    rows: PartitionRows  # The sample.
-    rules: RemoteRules  # The rules, with bounds times the share of the sample.
-
-    def __post_init__(self) -> None:
-        self._last: Reals | None = None
-
-    def follow(self, centers: Reals, duals: Reals | None) -> Reals:
-        """Return duals to begin a step with: the last step's, moved as the sample's are moved by the new centers.
-
-        Without duals of a last step, those of the sample.
-        """
-        before = self._last
-        self._last = self._solved(centers)
-        # The error of the sample's duals is in both: the difference is far better than either.
-        return self._last if before is None or duals is None else duals + (self._last - before)
-
-    def _solved(self, centers: Reals) -> Reals:
-        """Return the duals of the sample alone."""
-        costs = distances.block_costs(self.rows.values, self.rows.weight, centers)
-        bounds = self.rules.over(self.rows.amounts(), np.zeros((len(centers), self.rules.rules.weights.shape[1])))
-        if self.rules.is_size:
-            bounds = {"size_min": np.floor(bounds["size_min"]), "size_max": np.ceil(bounds["size_max"])}
-            bounds["demand"] = self.rows.demand
-        problem = AssignmentProblem(costs, **bounds)
-        if not (problem.has_sizes or problem.has_resources):
-            return np.zeros_like(self.rules.rules.low)  # a share of a bound may bind nothing
-        start = None if self._last is None else self.rules.for_engine(self._last)
-        return self.rules.from_engine(duals_of(problem, start))
-
-    def gap_of(self, share: float, centers: Reals, duals: Reals) -> float:
-        """Return the gap per unit that this share of the rows has at most."""
-        if share >= 1.0 or len(duals) == 1:
-            return np.inf
-        _, gaps = reduced_labels(self.rows, centers, duals, self.rules.terms)
-        gaps = gaps[np.isfinite(gaps)]
-        return float(np.quantile(gaps, share)) if gaps.size else np.inf
-
-
 class _View:
     """All rows at some duals: one pass over them, and for similar duals only over those that could change."""
 
@@ -174,6 +132,28 @@ class _View:
             self.n_passes += 1
         found: Sums = self._partitions.ask(passes.scan_kept, scan, budget, kept=self._kept)
         return found
+
+
+class _DualSearch:
+    """Better duals from pass to pass: the bound that duals prove rises, or the step is halved."""
+
+    def __init__(self, rules: RemoteRules, width: float) -> None:
+        self._rules = rules
+        self._width = width
+        self._best: tuple[float, Reals, Reals] | None = None
+
+    def next(self, at: Reals, found: Sums, tied: Reals) -> Reals:
+        """Return duals for the next pass; `tied` is what the tied blocks add to the values of the rules."""
+        if not 0.0 < self._width < np.inf:
+            return at
+        values = self._rules.values(found.totals.amounts) + tied
+        bound = found.cost + float((values * at).sum()) - self._rules.rules.paid_by_bounds(at)
+        if self._best is not None and bound < self._best[0]:
+            proved, best, aim = self._best
+            self._best = proved, best, (best + aim) / 2
+        else:
+            self._best = bound, at, newton_duals(at, found, values, self._width, self._rules)
+        return self._best[2]
 
 
 @dataclass(eq=False)
@@ -258,32 +238,26 @@ class RemoteSteps(Steps):
         warm = None if warm is None or warm.shape != rules.rules.low.shape else warm
         at = rules.rules.payable(guide.follow(centers, warm))
         width = guide.gap_of(PARAMS.kept_share, centers, at)
-        view, share, best, enough = _View(self.partitions), self._near_share, None, 0.0
-        for _ in range(PARAMS.max_passes):
+        view, search, best, enough = _View(self.partitions), _DualSearch(rules, width), None, 0.0
+        for n_done in range(PARAMS.max_passes):
+            share = min(1.0, self._near_share * 2 ** (n_done // PARAMS.widen_every))
             near_gap = max(guide.gap_of(share, centers, at), enough)
             scan = Scan(centers, at, rules.terms, near_gap, PARAMS.uneven * share, max(width, near_gap))
             before = view.n_passes
             found = view.at(scan, self._pass_budget)
             self.n_passes += view.n_passes - before
             reduced = self._solved(scan, found)
-            # Until a pass succeeds more and more rows are sent; with all of them here every solution is final.
-            doubled = min(1.0, 2 * share)
-            if reduced is None:
-                share = doubled
-                continue
-            verdict = self._judged(scan, reduced, found.reach)
-            step = self._assembled(scan, found, reduced, verdict)
-            if verdict.is_final:
-                return step
-            enough = verdict.enough
-            best = step if best is None or step.cost < best.cost else best
-            moved, trusted = rules.terms.span(reduced.duals - at), PARAMS.trust * found.reach
-            if moved > trusted:
-                # These duals suit the rows that were sent: beyond their reach the others count as well.
-                share, shortened = doubled, trusted / moved
-                at = rules.rules.payable(at + shortened * (reduced.duals - at))
-            else:
-                at = rules.rules.payable(reduced.duals)
+            if reduced is not None:
+                verdict = self._judged(scan, reduced, found.reach)
+                step = self._assembled(scan, found, reduced, verdict)
+                if verdict.is_final:
+                    return step
+                enough = verdict.enough
+                best = step if best is None or step.cost < best.cost else best
+                if rules.terms.span(reduced.duals - at) <= duals.PARAMS.trust * found.reach:
+                    at = rules.rules.payable(reduced.duals)
+                    continue
+            at = search.next(at, found, self._values_of_tied(scan))
         if best is None:
             raise UndecidedError(
                 f"no labels within the bounds were found in {PARAMS.max_passes} passes over all rows, most likely "
@@ -297,6 +271,12 @@ class RemoteSteps(Steps):
         n, k = self._asked.n_samples, self._asked.n_clusters
         wanted = min(PARAMS.near_share * n, MAX_NUMBERS / k)
         return min(1.0, max(PARAMS.least_near, wanted) / n)
+
+    def _values_of_tied(self, scan: Scan) -> Reals:
+        """Return what the tied blocks add to the rules of each cluster, if each took its cheapest."""
+        blocks = self._asked.blocks
+        costs = self._costs_of(blocks, scan.centers) + scan.rules.of(blocks) @ scan.duals.T
+        return self._rules.values(amounts_in(blocks, costs.argmin(axis=1).astype(np.int32), len(scan.centers)))
 
     def _solved(self, scan: Scan, found: Sums) -> _Reduced | None:
         """Place rows near a tie and tied blocks, all others staying; None when these leave too little capacity."""
