@@ -16,9 +16,11 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(PYTEST) -m "not slow"
 
-# For the inner loop: no cluster, no browser, no pages, no papers, nothing exhaustive, few examples of each property.
-NOT_QUICK := dask studio experiments cli published mixing test_snippets.py test_public_api.py test_switches.py test_threads.py \
-	baselines/test_estimator_checks.py kmeans/test_watched_rows.py exact/test_decomposition.py exact/test_column_generation.py
+# For the inner loop, what fits are made of: constraints, assignment, kmeans, estimators, files. No cluster, no browser, no
+# pages, no papers, no proofs, few examples of each property.
+NOT_QUICK := dask studio experiments cli published mixing exact baselines datasets suggest plotting tables choosing \
+	test_snippets.py test_public_api.py test_switches.py test_threads.py kmeans/test_watched_rows.py \
+	estimators/test_link_metric.py estimators/test_paper_methods.py estimators/test_soft_prices.py
 test-quick: $(VENV)/.installed
 	KONSTRAIN_EXAMPLES=4 $(PYTEST) -q -m "not slow" $(NOT_QUICK:%=--ignore=tests/%) tests
 
