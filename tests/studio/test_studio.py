@@ -234,7 +234,7 @@ def test_the_session_file_is_whole_after_every_answer_and_goes_on(open_studio, t
 
 
 def test_a_file_that_cannot_be_written_is_told_and_tried_again(open_studio, tmp_path, monkeypatch):
-    monkeypatch.setattr("konstrain._studio.session.PARAMS", StudioParams(retry_period=0.01))
+    monkeypatch.setattr("konstrain._studio.session.PARAMS", StudioParams(quick_limit=0.01))
     folder = tmp_path / "later"
     desk = open_studio(X, 3, session=folder / "s.json")
     saved, failed = threading.Event(), threading.Event()

@@ -29,14 +29,13 @@ class StudioParams:
     searched_rows: int = 20_000
     # Questions that one search returns. Larger: fewer searches, questions that use fewer of the answers.
     questions: int = 5
-    # Seconds for a preview, and for the costs of links and bounds. Larger: better previews, later.
+    # Seconds for a preview, for the costs of links and bounds, and until a session file that could not be written is
+    # tried again. Larger: better previews, later.
     quick_limit: float = 3.0
     # A row has a clear home when the next center is this many times as far as its own. Larger: fewer such rows.
     clear_ratio: float = 1.5
     # Megabytes that a search for a proof may take.
     proof_memory: float = 8_192.0
-    # Seconds until a session file that could not be written is tried again.
-    retry_period: float = 3.0
     # Bytes of a picture in a cell. Larger: pages that take longer to load.
     picture_bytes: int = 2_000_000
 

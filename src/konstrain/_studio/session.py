@@ -236,7 +236,7 @@ class Saver:
             if self._closing.is_set():
                 return
             if self.problem:
-                self._closing.wait(PARAMS.retry_period)
+                self._closing.wait(PARAMS.quick_limit)
                 self._wanted.set()
 
     def _try(self) -> None:
