@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from konstrain import ConstrainedKMeans
+from konstrain import ConstrainedKMeans, _core
 from konstrain.assignment import transport
 from konstrain.constraints import Problem
 from konstrain.datasets import load
@@ -92,7 +92,7 @@ FEW_CLUSTERS = {
 @pytest.mark.parametrize("room", [0.0, 0.2, 3.0], ids=["fixed", "tight", "loose"])
 @pytest.mark.parametrize("shift", [0.0, 0.05, 3.0], ids=["same centers", "near", "far"])
 def test_a_step_from_prices_is_the_engines_own(kind, weighted, room, shift):
-    """Labels and costs are those of a step from nothing, from prices that fit well or badly."""
+    """Costs, labels and sums of the one sweep are those of three, from prices that fit well or badly."""
     X, rng = FEW_CLUSTERS[kind](), np.random.default_rng(1)
     rows = X.toarray() if sparse.issparse(X) else X
     share = len(rows) / 7
@@ -110,7 +110,12 @@ def test_a_step_from_prices_is_the_engines_own(kind, weighted, room, shift):
         assert answer.proven
         np.testing.assert_allclose(answer.cost, expected.cost, rtol=1e-9)
         assert problem.assignment_problem(steps.costs(centers)).is_feasible(answer.labels)
-        answers.append((answer.labels, answer.prices))
+        assert steps._sums[0] is answer.labels, "the sweep has not summed the clusters up"
+        known = weights.get("sample_weight")
+        for mine, plain in zip(steps._sums[1:], distances.center_sums(X, known, answer.labels, 7), strict=True):
+            np.testing.assert_allclose(mine, plain, rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(steps._known[0], distances.block_costs(X, known, centers))
+        answers.append((answer.labels, answer.prices, *steps._sums[1:]))
     for one, two in zip(*answers, strict=True):
         np.testing.assert_array_equal(one, two)
 
@@ -342,6 +347,28 @@ def test_wrong_arrays_are_refused_by_name(name):
         )
 
 
+@pytest.mark.engine
+@pytest.mark.parametrize("kind", ["float64", "float32", "sparse"])
+@pytest.mark.parametrize("n_moved", [0, 1, 3, 7])
+def test_costs_at_centers_that_stay_are_not_computed_again(kind, n_moved, monkeypatch):
+    X, asked = FEW_CLUSTERS[kind](), []
+    kernel = distances.sized_step
+    monkeypatch.setattr(distances, "sized_step", lambda *a, **k: asked.append(k["moved"]) or kernel(*a, **k))
+    rows = X.toarray() if sparse.issparse(X) else X
+    sizes = {"size_min": len(rows) // 9, "size_max": len(rows) // 5}
+    steps = steps_of(X, 7, **sizes)
+    start = rows[:7].astype(np.float64)
+    warm = steps.step(start, None)
+    centers = start.copy()
+    centers[[5, 0, 2, 6, 1, 3, 4][:n_moved]] += 0.1
+    answer = steps.step(centers, warm)
+    assert [moved.tolist() for moved in asked] == [sorted([5, 0, 2, 6, 1, 3, 4][:n_moved])]
+    np.testing.assert_array_equal(steps._known[0], distances.block_costs(X, None, centers))
+    np.testing.assert_allclose(answer.cost, steps_of(X, 7, **sizes).step(centers, None).cost, rtol=1e-9)
+    for mine, plain in zip(steps._sums[1:], distances.center_sums(X, None, answer.labels, 7), strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("seed", [2, 3, 4])
 def test_a_step_whose_prices_hide_the_last_digits_is_solved_from_all_costs(seed):
     """Under equal sizes prices are known up to a common number; far from zero they round more than costs do."""
@@ -351,10 +378,26 @@ def test_a_step_whose_prices_hide_the_last_digits_is_solved_from_all_costs(seed)
     answer = steps.step(centers, None)
     cost, answer = answer.cost, replace(answer, prices=answer.prices + 1e6)
     for _ in range(4):
+        # The first two of these measure all rows; those after them leave out rows that will stay.
         answer = steps.step(centers, answer)
         assert answer.proven
         np.testing.assert_allclose(answer.cost, cost, rtol=1e-6)
         centers = centers + 1e-9
+
+
+def test_a_gap_above_rounding_is_not_closed_without_the_costs_of_all_rows(monkeypatch):
+    X = blobs(300, 3, 5)
+    part = SizedPart.of(Problem.build(X, 5, size_min=60, size_max=60), None)
+    labels, no_prices = np.repeat(np.arange(5, dtype=np.int32), 60), np.zeros(5)
+    sums = np.zeros((5, 3)), np.full(5, 60.0)
+    for bound, is_proven in ((1.0 - 1e-9, False), (1.0 - 1e-15, True)):
+        answer = (labels, no_prices, 1.0, bound, True)
+        monkeypatch.setattr(distances, "sized_step", lambda *_, answer=answer, **__: (answer, sums, False))
+        found, _, _ = part.step_from_prices(
+            X[:5].copy(), None, no_prices, np.empty((300, 5)), None, _core.WatchedRows(), UNLIMITED, 1
+        )
+        assert found.proven == is_proven
+        assert found.lower_bound == bound
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@
 #include "coloring.h"
 #include "deadline.h"
 #include "greedy_clique.h"
+#include "magnitude.h"
 #include "uncolorable.h"
 
 namespace {
@@ -156,9 +157,19 @@ void bindColoring(nb::module_& m) {
         "An uncolourable subset of uncolourable members, and whether it is proved to be irreducible.");
 }
 
+template <typename T> void bindMagnitude(nb::module_& m) {
+    m.def(
+        "largest_magnitude",
+        [](Vector<T> values) { return konstrain::constraints::largestMagnitude(view<T>(values)); },
+        "values"_a.noconvert(), nb::call_guard<nb::gil_scoped_release>(),
+        "The largest magnitude of all values; infinite or NaN as soon as one of them is.");
+}
+
 } // namespace
 
 void bindConstraints(nb::module_& m) {
+    bindMagnitude<double>(m);
+    bindMagnitude<float>(m);
     bindBlocks(m);
     bindColoring(m);
 }

@@ -43,6 +43,20 @@ void addEntries(const SparseRows<Value, Index>& rows, RowRange range, const doub
     }
 }
 
+// Adds a multiple of one row.
+template <typename Value>
+void addRow(const DenseRows<Value>& rows, std::size_t row, double factor, double* to) {
+    const Value* from = rows.values + row * rows.nColumns;
+    for (std::size_t f = 0; f != rows.nColumns; ++f)
+        to[f] += factor * static_cast<double>(from[f]);
+}
+
+template <typename Value, typename Index>
+void addRow(const SparseRows<Value, Index>& rows, std::size_t row, double factor, double* to) {
+    for (std::size_t e = rows.start(row); e != rows.start(row + 1); ++e)
+        to[static_cast<std::size_t>(rows.columns[e])] += factor * static_cast<double>(rows.values[e]);
+}
+
 } // namespace
 
 PartialSums::PartialSums(std::size_t nClusters, std::size_t nColumns)
@@ -107,11 +121,38 @@ void sumClusters(const Rows& rows, const double* weight, std::span<const std::in
     });
 }
 
+template <typename Rows>
+void moveRows(const Rows& rows, const double* weight, std::span<const std::int32_t> from,
+              std::span<const std::int32_t> to, std::size_t nThreads, ClusterSums total) {
+    assert(from.size() == rows.nRows && to.size() == rows.nRows);
+    std::size_t nMoved = 0;
+    for (std::size_t row = 0; row != rows.nRows; ++row)
+        nMoved += from[row] != to[row] ? 1U : 0U;
+    if (nMoved > rows.nRows / rowsPerChange) {
+        sumClusters(rows, weight, to, nThreads, total);
+        return;
+    }
+    for (std::size_t row = 0; nMoved != 0; ++row) {
+        if (from[row] == to[row])
+            continue;
+        --nMoved;
+        const double w = weight == nullptr ? 1.0 : weight[row];
+        const auto left = static_cast<std::size_t>(from[row]);
+        const auto joined = static_cast<std::size_t>(to[row]);
+        addRow(rows, row, -w, total.sums + left * total.nColumns);
+        addRow(rows, row, w, total.sums + joined * total.nColumns);
+        total.weight[left] -= w;
+        total.weight[joined] += w;
+    }
+}
+
 #define KONSTRAIN_INSTANTIATE(...)                                                                           \
     template Chunks chunksToSum(const __VA_ARGS__&, std::size_t);                                            \
     template void addRows(const __VA_ARGS__&, RowRange, const double*, const std::int32_t*, ClusterSums);    \
     template void sumClusters(const __VA_ARGS__&, const double*, std::span<const std::int32_t>, std::size_t, \
-                              ClusterSums);
+                              ClusterSums);                                                                  \
+    template void moveRows(const __VA_ARGS__&, const double*, std::span<const std::int32_t>,                 \
+                           std::span<const std::int32_t>, std::size_t, ClusterSums);
 KONSTRAIN_FOR_EACH_ROWS(KONSTRAIN_INSTANTIATE)
 #undef KONSTRAIN_INSTANTIATE
 

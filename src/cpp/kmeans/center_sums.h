@@ -51,4 +51,13 @@ template <typename Rows>
 void sumClusters(const Rows& rows, const double* weight, std::span<const std::int32_t> labels,
                  std::size_t nThreads, ClusterSums total);
 
+// Share of the rows, one in this many, up to which a change of labels is worth tracking row by row; larger:
+// more often all rows are summed up anew, which leaves no rounding behind.
+inline constexpr std::size_t rowsPerChange = 8;
+
+// Brings `total`, filled for the labels `from`, up to date with the labels `to`.
+template <typename Rows>
+void moveRows(const Rows& rows, const double* weight, std::span<const std::int32_t> from,
+              std::span<const std::int32_t> to, std::size_t nThreads, ClusterSums total);
+
 } // namespace konstrain::kmeans

@@ -105,6 +105,13 @@ public:
         : rows_(rows), weight_(weight), centers_(centers), costs_(costs), stride_(centers.nPoints()),
           doubles_(stepRows, rows.nColumns), buffer_(streams ? stepRows * stride_ : 0) {}
 
+    // `centers` are those of some `columns` of costs, which have `stride` of them; the others stay as they
+    // are.
+    CostWriter(const DenseRows<Value>& rows, const double* weight, const PackedPoints& centers,
+               std::span<const std::int32_t> columns, std::size_t stride, double* costs)
+        : rows_(rows), weight_(weight), centers_(centers), costs_(costs), columns_(columns), stride_(stride),
+          doubles_(stepRows, rows.nColumns), buffer_(stepRows * centers.nPoints()) {}
+
     void write(RowRange range) {
         for (std::size_t row = range.first; row < range.last; row += stepRows) {
             const RowRange step{row, std::min(range.last, row + stepRows)};
@@ -115,17 +122,27 @@ public:
             double* buffer = buffer_.data();
             costRows(doubles_.get(rows_, step), nRows, weight_ == nullptr ? nullptr : weight_ + row, centers_,
                      buffer == nullptr ? place : buffer);
-            if (buffer != nullptr)
+            if (!columns_.empty())
+                scatter(nRows, place);
+            else if (buffer != nullptr)
                 streamOut(buffer, nRows * stride_, place);
         }
         finishStreams();
     }
 
 private:
+    void scatter(std::size_t nRows, double* place) {
+        const double* from = buffer_.data();
+        for (std::size_t row = 0; row != nRows; ++row, place += stride_)
+            for (const std::int32_t column : columns_)
+                place[column] = *from++;
+    }
+
     const DenseRows<Value>& rows_;
     const double* weight_;
     const PackedPoints& centers_;
     double* costs_;
+    std::span<const std::int32_t> columns_; // none: all of them
     std::size_t stride_;
     RowsAsDoubles<Value> doubles_;
     AlignedDoubles buffer_; // none: costs stay in the caches
@@ -333,6 +350,87 @@ double labelAndSum(const SparseRows<Value, Index>& rows, const double* weight, c
     return inertia;
 }
 
+// Rows that are read again, for their cheapest cluster and its sums, while they are in a near cache.
+constexpr std::size_t pieceRows = rowsPerChunk / laneCount;
+
+std::vector<double> pointsAt(const Points& points, std::span<const std::int32_t> chosen) {
+    std::vector<double> values(chosen.size() * points.nColumns);
+    double* to = values.data();
+    for (const std::int32_t point : chosen)
+        to = std::copy_n(points.values + static_cast<std::size_t>(point) * points.nColumns, points.nColumns,
+                         to);
+    return values;
+}
+
+// What a chunk's rows add to the sums over all of them. One per worker.
+struct PricedChunk {
+    PricedChunk(std::span<const double> duals, std::size_t nColumns)
+        : pricer(duals), clusters(duals.size(), nColumns), sizes(duals.size()) {}
+
+    void clear() {
+        sums = {};
+        clusters.clear();
+        std::fill(sizes.begin(), sizes.end(), 0);
+    }
+
+    RowPricer pricer;
+    PricedSums sums;
+    PartialSums clusters;
+    std::vector<std::int64_t> sizes;
+};
+
+template <typename Value>
+PricedSums priceAndSum(const DenseRows<Value>& rows, const double* weight, const Points& centers,
+                       std::span<const double> duals, std::size_t nThreads, const PricedPass& out) {
+    const std::size_t k = duals.size();
+    const std::vector<double> moved = pointsAt(centers, out.columns);
+    const PackedPoints packed(moved.data(), out.columns.size(), centers.nColumns);
+    const Chunks chunks = chunksToSum(rows, k);
+    const std::size_t nWorkers = chunks.workers(nThreads);
+    const CostWriter<Value> writer =
+        out.columns.size() == k ? CostWriter<Value>(rows, weight, packed, false, out.costs.data())
+                                : CostWriter<Value>(rows, weight, packed, out.columns, k, out.costs.data());
+    std::vector writers(nWorkers, writer);
+    std::vector parts(nWorkers, PricedChunk(duals, rows.nColumns));
+    PricedSums total;
+    Turns turns;
+    forEachChunk(chunks, nWorkers, [&](std::size_t worker, std::size_t chunk) {
+        PricedChunk& part = parts[worker];
+        part.clear();
+        const RowRange range = chunks.rows(chunk);
+        for (std::size_t row = range.first; row < range.last; row += pieceRows) {
+            const RowRange piece{row, std::min(range.last, row + pieceRows)};
+            const std::size_t n = piece.last - row;
+            if (!out.columns.empty())
+                writers[worker].write(piece);
+            const PricedSums sums =
+                part.pricer.dual(out.costs.subspan(row * k, n * k), out.labels.subspan(row, n),
+                                 out.gaps.subspan(row, n), part.sizes);
+            part.sums.cost += sums.cost;
+            part.sums.priced += sums.priced;
+            addRows(rows, piece, weight, out.labels.data(), part.clusters.view());
+        }
+        turns.await(chunk);
+        total.cost += part.sums.cost;
+        total.priced += part.sums.priced;
+        part.clusters.addTo(out.clusters);
+        for (std::size_t j = 0; j != k; ++j)
+            out.sizes[j] += part.sizes[j];
+        turns.pass();
+    });
+    return total;
+}
+
+// Sums of sparse rows are a sweep of their own; see `labelAndSum`.
+template <typename Value, typename Index>
+PricedSums priceAndSum(const SparseRows<Value, Index>& rows, const double* weight, const Points& centers,
+                       std::span<const double> duals, std::size_t nThreads, const PricedPass& out) {
+    blockCosts(rows, weight, centers, nThreads, out.costs.data());
+    const PricedSums sums = priceRows(out.costs, duals, out.labels, out.gaps, out.sizes);
+    sumClusters(rows, weight, out.labels, nThreads, out.clusters);
+    return sums;
+}
+
 template <typename Value>
 void measureNearest(const DenseRows<Value>& rows, const Points& centers, std::size_t nThreads,
                     std::int32_t* labels, double* distances) {
@@ -536,6 +634,18 @@ double nearestPass(const Rows& rows, const double* weight, const Points& centers
 }
 
 template <typename Rows>
+PricedSums pricedPass(const Rows& rows, const double* weight, const Points& centers,
+                      std::span<const double> duals, std::size_t nThreads, const PricedPass& out) {
+    assert(rows.nColumns == centers.nColumns && centers.nRows > 0 && duals.size() == centers.nRows);
+    assert(out.labels.size() == rows.nRows && out.gaps.size() == rows.nRows);
+    assert(out.costs.size() == rows.nRows * centers.nRows && out.sizes.size() == centers.nRows);
+    std::ranges::fill(out.sizes, 0);
+    std::fill_n(out.clusters.sums, out.clusters.nClusters * out.clusters.nColumns, 0.0);
+    std::fill_n(out.clusters.weight, out.clusters.nClusters, 0.0);
+    return priceAndSum(rows, weight, centers, duals, nThreads, out);
+}
+
+template <typename Rows>
 void nearestDistances(const Rows& rows, const Points& centers, std::size_t nThreads,
                       std::span<std::int32_t> labels, std::span<double> distances) {
     assert(rows.nColumns == centers.nColumns && centers.nRows > 0);
@@ -555,6 +665,8 @@ void candidateDistances(const Rows& rows, const Points& points, std::size_t nThr
     template void blockCosts(const __VA_ARGS__&, const double*, const Points&, std::size_t, double*);        \
     template double nearestPass(const __VA_ARGS__&, const double*, const Points&, std::size_t,               \
                                 std::span<std::int32_t>, ClusterSums);                                       \
+    template PricedSums pricedPass(const __VA_ARGS__&, const double*, const Points&,                         \
+                                   std::span<const double>, std::size_t, const PricedPass&);                 \
     template void nearestDistances(const __VA_ARGS__&, const Points&, std::size_t, std::span<std::int32_t>,  \
                                    std::span<double>);                                                       \
     template void candidateDistances(const __VA_ARGS__&, const Points&, std::size_t, double*);

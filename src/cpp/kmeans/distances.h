@@ -7,6 +7,7 @@
 
 #include "center_sums.h"
 #include "cost_source.h"
+#include "priced_rows.h"
 #include "row_views.h"
 
 // The sweeps of a k-means loop over rows, which are dense or sparse and read as they are, float or double.
@@ -31,6 +32,24 @@ void blockCosts(const Rows& rows, const double* weight, const Points& centers, s
 template <typename Rows>
 double nearestPass(const Rows& rows, const double* weight, const Points& centers, std::size_t nThreads,
                    std::span<std::int32_t> labels, ClusterSums total);
+
+// Where `pricedPass` writes: `columns` of the costs as `blockCosts` does, which the others are from already;
+// labels, gaps and sizes as `priceRows` does, and the
+// sums of the clusters this makes.
+struct PricedPass {
+    std::span<double> costs;
+    std::span<const std::int32_t> columns; // ascending
+    std::span<std::int32_t> labels;
+    std::span<float> gaps;
+    std::span<std::int64_t> sizes;
+    ClusterSums clusters;
+};
+
+// Costs, cheapest clusters at duals and sums of these clusters in one sweep: dense rows come from memory
+// once. Equals `blockCosts`, `priceRows` and `sumClusters`, but for the order in which costs are added up.
+template <typename Rows>
+transport::PricedSums pricedPass(const Rows& rows, const double* weight, const Points& centers,
+                                 std::span<const double> duals, std::size_t nThreads, const PricedPass& out);
 
 // Label of the first nearest center of each row, and the squared distance to it.
 template <typename Rows>

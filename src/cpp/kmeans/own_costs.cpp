@@ -5,31 +5,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "block_means.h"
 #include "chunks.h"
-#include "hardware.h"
-#include "multiversion.h"
 
 namespace konstrain::kmeans {
 
 namespace {
-
-// Eight sums side by side: the compiler may not reorder one long sum, so it could not use vectors for it.
-KONSTRAIN_MULTIVERSION
-double squaredDistance(const double* a, const double* b, std::size_t n) {
-    double sums[laneCount] = {};
-    std::size_t i = 0;
-    for (; i + laneCount <= n; i += laneCount)
-        for (std::size_t lane = 0; lane != laneCount; ++lane) {
-            const double difference = a[i + lane] - b[i + lane];
-            sums[lane] += difference * difference;
-        }
-    double rest = 0.0;
-    for (; i != n; ++i)
-        rest += (a[i] - b[i]) * (a[i] - b[i]);
-    const double low = (sums[0] + sums[4]) + (sums[2] + sums[6]);
-    const double high = (sums[1] + sums[5]) + (sums[3] + sums[7]);
-    return (low + high) + rest;
-}
 
 // Squared distances of dense rows; `buffer_` holds a row of floats as doubles.
 template <typename Value> class DenseSquares {

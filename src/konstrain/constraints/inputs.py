@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
+from konstrain import _core
 from konstrain._messages import term
 from konstrain._sklearn import is_argument_of_fold
 
@@ -75,7 +76,8 @@ def usable_rows(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     values = X.data if is_sparse(X) else X
-    largest = _largest_magnitude(values)
+    # In the order in which they lie in memory, so that nothing is copied.
+    largest: float = _core.largest_magnitude(values.ravel(order="K"))
     if not math.isfinite(largest):
         _refuse_not_finite(X)
     if not largest <= largest_value(X.shape[0] * X.shape[1]):
@@ -98,17 +100,12 @@ def refuse_too_heavy(X: Any, sample_weight: NDArray[np.float64] | None) -> None:
     if X is None or sample_weight is None or (total := float(sample_weight.sum())) <= X.shape[0]:
         return
     values = X.data if is_sparse(X) else X
-    if not _largest_magnitude(values) <= largest_value(total * X.shape[1]):
+    if not _core.largest_magnitude(values.ravel(order="K")) <= largest_value(total * X.shape[1]):
         raise ValueError(
             f"{term('sample_weight')} adds up to {total:.3g}: squared distances of rows, times their weights, "
             "are too large to "
             "be summed; divide all weights by a number"
         )
-
-
-def _largest_magnitude(values: NDArray[Any]) -> float:
-    """Return the largest magnitude of all values, without a copy of them; NaN where one is NaN."""
-    return float(np.maximum(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
 def _row_with(X: Any, magnitude: float) -> int:

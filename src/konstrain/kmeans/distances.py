@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from konstrain import _core
+from konstrain._core import WatchedRows
 
 # The kernels are overloaded by what rows consist of; a type checker cannot follow that through `*rows`.
 _kernels: Any = _core
@@ -207,6 +208,89 @@ def sized_pass(
         list_length=list_length,
     )
     return answer
+
+
+def sized_step(
+    means: Any,
+    weight: Weight,
+    centers: NDArray[np.float64],
+    bounds: tuple[NDArray[np.int64], NDArray[np.int64]],
+    start: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    *,
+    moved: NDArray[np.int32] | None = None,
+    watched: WatchedRows | None = None,
+    time_limit: float = np.inf,
+    n_threads: int = 1,
+) -> tuple[tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool], tuple[NDArray[np.float64], ...], bool]:
+    """Do what `block_costs`, the engine for sizes and `center_sums` do, in one sweep from prices of a similar step.
+
+    Rows that `watched` says will stay where they are, are left out of it.
+
+    Parameters
+    ----------
+    means, weight, centers, n_threads
+        As in `block_costs`.
+    bounds, time_limit
+        As in `sized_pass`.
+    start : ndarray of float64, shape (n_clusters,)
+        Prices of the similar step.
+    costs : ndarray of float64, shape (n_blocks, n_clusters), C-contiguous
+        Where `block_costs` go.
+    moved : ndarray of int32, or None
+        The columns of costs that have to be computed, ascending: all others are there. None: all.
+    watched : WatchedRows or None
+        What steps before this one found out about the same rows, weights and number of clusters; brought up to date.
+        None: nothing.
+
+    Returns
+    -------
+    answer : tuple
+        What `sized_pass` returns.
+    sums, cluster_weight
+        As in `nearest_pass`, of these labels.
+    are_written : bool
+        Whether costs are those of the centers now; else they are as they were.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> means, one = np.array([[0.0], [1.0], [9.0]]), np.array([1, 1])
+    >>> answer, (sums, weight), are_written = sized_step(
+    ...     means, None, np.array([[0.0], [8.0]]), (one, 2 * one), np.zeros(2), np.empty((3, 2))
+    ... )
+    >>> answer[0].tolist(), sums.ravel().tolist(), weight.tolist()
+    ([0, 0, 1], [1.0, 9.0], [2.0, 1.0])
+    """
+    rows = _parts(means)
+    _check_points("centers", centers, means)
+    _check_weight(weight, means)
+    n_blocks, n_clusters = means.shape[0], centers.shape[0]
+    for name, bound in zip(("lower", "upper"), bounds, strict=True):
+        _check_array(name, bound, np.int64, (n_clusters,))
+    _check_array("start", start, np.float64, (n_clusters,))
+    _check_array("costs", costs, np.float64, (n_blocks, n_clusters))
+    moved = np.arange(n_clusters, dtype=np.int32) if moved is None else moved
+    _check_array("moved", moved, np.int32, moved.shape)
+    _check_range("moved", moved, n_clusters)
+    labels, prices = np.empty(n_blocks, dtype=np.int32), start.copy()
+    sums, cluster_weight = np.empty(centers.shape), np.empty(n_clusters)
+    cost, bound, finished, are_written = _kernels.sized_step(
+        *rows,
+        weight,
+        centers,
+        *bounds,
+        prices,
+        _threads(n_threads),
+        time_limit,
+        WatchedRows() if watched is None else watched,
+        costs,
+        moved,
+        labels,
+        sums,
+        cluster_weight,
+    )
+    return (labels, prices, cost, bound, finished), (sums, cluster_weight), are_written
 
 
 def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> NDArray[np.float64]:

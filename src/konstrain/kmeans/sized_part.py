@@ -1,11 +1,12 @@
-"""Steps under sizes alone with many clusters: lists of clusters per block, and no matrix of costs."""
+"""Steps under sizes alone: one sweep from the last step's prices; for many clusters lists, and no matrix of costs."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._tolerances import PROOF_RELATIVE
+from konstrain._core import WatchedRows
+from konstrain._tolerances import PROOF_RELATIVE, SUM_RELATIVE
 from konstrain.assignment import Assignment, transport
 from konstrain.constraints import Problem
 from konstrain.kmeans import distances
@@ -28,8 +29,8 @@ class SizedPart:
 
     @classmethod
     def of(cls, problem: Problem, violation_cost: float | None) -> "SizedPart | None":
-        """Take up a problem with sizes; None when something else matters, or a matrix of costs is faster."""
-        if not problem.has_bounds or not transport.uses_lists(problem.n_clusters):
+        """Take up a problem with sizes; None when something else matters."""
+        if not problem.has_bounds:
             return None
         # One number in the shape of all costs. Bounds are counted without costs, and nothing else gets this problem.
         costs = np.broadcast_to(np.zeros(1), (problem.n_blocks, problem.n_clusters))
@@ -38,12 +39,61 @@ class SizedPart:
             return None
         return cls(problem, violation_cost, transport.unit_of(sizes), transport.count_bounds(sizes))
 
+    @property
+    def uses_lists(self) -> bool:
+        """Whether lists are faster than a matrix of costs, as they are for many clusters."""
+        return transport.uses_lists(self.problem.n_clusters)
+
     def start_prices(self, warm: Assignment | None) -> NDArray[np.float64] | None:
         """Return the prices per block of a similar step; None unless there is a finite one for each cluster."""
         if warm is None or warm.prices is None or warm.prices.shape != self.bounds[0].shape:
             return None
         prices = np.ascontiguousarray(warm.prices, dtype=np.float64) * self.unit
         return prices if np.isfinite(prices).all() else None
+
+    def step_from_prices(
+        self,
+        centers: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        prices: NDArray[np.float64],
+        costs: NDArray[np.float64],
+        moved: NDArray[np.int32] | None,
+        watched: WatchedRows,
+        budget: Budget,
+        n_threads: int,
+    ) -> tuple[Assignment, Sums, bool]:
+        """Solve one step from prices per block of a similar one.
+
+        Returns whether columns of costs that moved were filled for it, too. They are not where few of the rows that
+        are watched may change their cluster.
+        """
+        answer, (sums, weights), are_written = distances.sized_step(
+            self.problem.mean,
+            weight,
+            centers,
+            self.bounds,
+            prices,
+            costs,
+            moved=moved,
+            watched=watched,
+            time_limit=budget.remaining(),
+            n_threads=n_threads,
+        )
+        if are_written:
+            judged = transport.judged(self.problem.assignment_problem(costs, self.violation_cost), answer)
+        else:
+            judged = self._judged_without_costs(answer)
+        return judged, (judged.labels, sums, weights), are_written
+
+    def _judged_without_costs(self, answer: transport.KernelAnswer) -> Assignment:
+        """Make an assignment of a kernel's answer, proved where cost and bound differ by rounding of their sum only.
+
+        What exceeds the least costs of the blocks does not follow from their sum: a gap above rounding stays open.
+        """
+        labels, prices, cost, bound, finished = answer
+        proven = finished and cost - bound <= SUM_RELATIVE * self.problem.n_blocks * abs(cost)
+        lower_bound = min(bound, cost) if np.isfinite(bound) else -np.inf
+        return Assignment(labels, cost, lower_bound, proven, transport.name, prices / self.unit)
 
     def step_by_lists(
         self,

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import stop
+from konstrain._core import WatchedRows
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
@@ -44,11 +45,34 @@ class Steps:
             if answer is not None:
                 return answer
         if self._sized is not None:
-            found = self._sized.step_by_lists(centers, self._weight, warm, self.budget, self.n_threads)
-            if found is not None:
-                answer, self._sums = found
+            answer = self._step_under_sizes(self._sized, centers, warm)
+            if answer is not None:
                 return answer
         return self.assign(self.costs(centers), warm)
+
+    def _step_under_sizes(
+        self, sized: SizedPart, centers: NDArray[np.float64], warm: Assignment | None
+    ) -> Assignment | None:
+        """Put blocks into clusters where sizes alone couple them; None: the engine has to start anew."""
+        if sized.uses_lists:
+            found = sized.step_by_lists(centers, self._weight, warm, self.budget, self.n_threads)
+            if found is None:
+                return None
+            answer, self._sums = found
+            return answer
+        prices = sized.start_prices(warm)
+        if prices is None:
+            return None
+        moved = None
+        if self._known is not None:
+            moved = np.flatnonzero((self._known[1] != centers).any(axis=1)).astype(np.int32)
+        # While costs are written nothing is known of them.
+        costs, before, self._known = self._cost_buffer, self._known, None
+        answer, self._sums, are_written = sized.step_from_prices(
+            centers, self._weight, prices, costs, moved, self._watched, self.budget, self.n_threads
+        )
+        self._known = (costs, centers.copy()) if are_written else before
+        return answer if answer.proven or self.budget.expired() else None
 
     def _step_without_matrix(self, centers: NDArray[np.float64]) -> Assignment | None:
         """Send every block to its nearest center, then put the linked ones right; None if a cluster ends empty."""
@@ -79,6 +103,10 @@ class Steps:
     @cached_property
     def _sized(self) -> SizedPart | None:
         return SizedPart.of(self.problem, self.violation_cost)
+
+    @cached_property
+    def _watched(self) -> WatchedRows:
+        return WatchedRows()
 
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost of each block in each cluster: its weight times the squared distance of its mean.

@@ -38,10 +38,9 @@ constexpr std::size_t mostTailRows = laneCount * 2;
 
 // The last rows of the matrix, copied so that reading past them is harmless. Missing rows repeat the first
 // one and are dropped.
-PricedSums priceTail(RowsView rows, const double* offsets, RowsOut out) {
+PricedSums priceTail(RowsView rows, const double* offsets, std::vector<double>& padded,
+                     std::vector<std::int64_t>& ignored, RowsOut out) {
     const std::size_t stride = paddedToLanes(rows.nColumns);
-    std::vector<double> padded(mostTailRows * stride, 0.0);
-    std::vector<std::int64_t> ignored(rows.nColumns);
     const std::size_t nSteps = (rows.nRows + 7) / 8;
     assert(nSteps * 8 <= mostTailRows);
     for (std::size_t row = 0; row != nSteps * 8; ++row)
@@ -74,26 +73,34 @@ std::size_t rowsWithRoom(std::size_t nRows, std::size_t nColumns) {
 
 } // namespace
 
-PricedSums priceRows(std::span<const double> costs, std::span<const double> duals,
-                     std::span<std::int32_t> labels, std::span<float> gaps, std::span<std::int64_t> sizes) {
-    const std::size_t k = duals.size();
-    assert(k > 0 && costs.size() == labels.size() * k && sizes.size() == k);
+RowPricer::RowPricer(std::span<const double> duals)
+    : nColumns_(duals.size()), offsets_(paddedToLanes(nColumns_), infinity),
+      padded_(mostTailRows * paddedToLanes(nColumns_), 0.0), ignored_(nColumns_) {
+    std::copy(duals.begin(), duals.end(), offsets_.begin());
+}
+
+PricedSums RowPricer::dual(std::span<const double> costs, std::span<std::int32_t> labels,
+                           std::span<float> gaps, std::span<std::int64_t> sizes) {
+    assert(nColumns_ > 0 && costs.size() == labels.size() * nColumns_ && sizes.size() == nColumns_);
     assert(gaps.empty() || gaps.size() == labels.size());
-    std::vector<double> offsets(paddedToLanes(k), infinity);
-    std::copy(duals.begin(), duals.end(), offsets.begin());
-    std::fill(sizes.begin(), sizes.end(), 0);
-    const std::size_t nFull = rowsWithRoom(labels.size(), k);
+    const std::size_t nFull = rowsWithRoom(labels.size(), nColumns_);
     float* gap = gaps.empty() ? nullptr : gaps.data();
-    PricedSums sums =
-        priceFullSteps({costs.data(), nFull, k, k}, offsets.data(), {labels.data(), gap, sizes.data()});
+    PricedSums sums = priceFullSteps({costs.data(), nFull, nColumns_, nColumns_}, offsets_.data(),
+                                     {labels.data(), gap, sizes.data()});
     if (nFull != labels.size()) {
-        const PricedSums tail =
-            priceTail({costs.data() + nFull * k, labels.size() - nFull, k, k}, offsets.data(),
-                      {labels.data() + nFull, gap == nullptr ? nullptr : gap + nFull, sizes.data()});
+        const PricedSums tail = priceTail(
+            {costs.data() + nFull * nColumns_, labels.size() - nFull, nColumns_, nColumns_}, offsets_.data(),
+            padded_, ignored_, {labels.data() + nFull, gap == nullptr ? nullptr : gap + nFull, sizes.data()});
         sums.cost += tail.cost;
         sums.priced += tail.priced;
     }
     return sums;
+}
+
+PricedSums priceRows(std::span<const double> costs, std::span<const double> duals,
+                     std::span<std::int32_t> labels, std::span<float> gaps, std::span<std::int64_t> sizes) {
+    std::fill(sizes.begin(), sizes.end(), 0);
+    return RowPricer(duals).dual(costs, labels, gaps, sizes);
 }
 
 } // namespace konstrain::transport

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 #include "cluster_graph.h"
 #include "core_rows.h"
@@ -36,7 +37,15 @@ public:
         : costs_(costs), lower_(lower), upper_(upper), labels_(labels), gaps_(labels.size()),
           sizes_(lower.size()), options_(options) {}
 
+    // A level whose rows are in their cheapest clusters already.
+    Level(std::span<const double> costs, std::span<const std::int64_t> lower,
+          std::span<const std::int64_t> upper, std::span<std::int32_t> labels, PricedRows priced,
+          const TransportOptions& options)
+        : costs_(costs), lower_(lower), upper_(upper), labels_(labels), gaps_(std::move(priced.gaps)),
+          sizes_(std::move(priced.sizes)), sums_(priced.sums), options_(options) {}
+
     TransportResult solve(std::span<double> duals);
+    TransportResult solveLabelled(std::span<double> duals) { return solveFrom(duals, spread(duals)); }
 
 private:
     std::size_t nRows() const { return labels_.size(); }
@@ -46,8 +55,10 @@ private:
     bool isLargeForSamples() const;
     void priceBySample(std::span<double> duals);
     std::int64_t label(std::span<const double> duals);
+    std::int64_t spread(std::span<const double> duals);
     std::size_t coreRows(std::int64_t excess) const;
     std::size_t listLength(std::size_t nCoreRows) const;
+    TransportResult solveFrom(std::span<double> duals, std::int64_t excess);
     TransportResult finish(std::span<double> duals, std::int64_t excess);
     FlowSearch::Status balance(const CoreRows& core, std::span<double> duals);
     TransportResult accept(const CoreRows& core, std::span<const std::int32_t> coreLabels,
@@ -125,10 +136,15 @@ void Level::priceBySample(std::span<double> duals) {
     Level(sample, bounds.lower, bounds.upper, labels, options).solve(duals);
 }
 
-// Gives each row its cheapest label at these duals; rows that cost the same elsewhere go to clusters with
-// remaining capacity. Returns by how much the sizes still miss their bounds.
+// Gives each row its cheapest label at these duals and returns by how much the sizes miss their bounds.
 std::int64_t Level::label(std::span<const double> duals) {
     sums_ = priceRows(costs_, duals, labels_, gaps_, sizes_);
+    return spread(duals);
+}
+
+// Lets rows that cost the same elsewhere go to clusters with remaining capacity; returns by how much the
+// sizes still miss.
+std::int64_t Level::spread(std::span<const double> duals) {
     if (totalExcess(duals, sizes_, lower_, upper_) == 0)
         return 0;
     std::vector<std::int64_t> excess(nClusters());
@@ -154,15 +170,17 @@ std::size_t Level::listLength(std::size_t nCoreRows) const {
     return std::clamp<std::size_t>(nCoreRows / nClusters() / params.rowsPerCluster, 1, params.listLength);
 }
 
-// Takes the duals of a sample where none are given, or those given leave a large excess, then solves the rest
-// by paths.
 TransportResult Level::solve(std::span<double> duals) {
     dropIdleDuals(duals, lower_, upper_, nRows());
     if (isLargeForSamples() && !options_.trustDuals) {
         priceBySample(duals);
         return finish(duals, label(duals));
     }
-    std::int64_t excess = label(duals);
+    return solveFrom(duals, label(duals));
+}
+
+// Takes the duals of a sample where the given ones leave a large excess, then solves the rest by paths.
+TransportResult Level::solveFrom(std::span<double> duals, std::int64_t excess) {
     if (isLargeForSamples() && static_cast<double>(excess) > usualExcess(nRows(), nClusters())) {
         priceBySample(duals);
         excess = label(duals);
@@ -259,6 +277,14 @@ TransportResult solveTransport(std::span<const double> costs, std::span<const st
     assert(!duals.empty() && lower.size() == duals.size() && upper.size() == duals.size());
     assert(costs.size() == labels.size() * duals.size());
     return Level(costs, lower, upper, labels, options).solve(duals);
+}
+
+TransportResult solveTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
+                               std::span<const std::int64_t> upper, std::span<double> duals,
+                               std::span<std::int32_t> labels, PricedRows priced, TransportOptions options) {
+    assert(priced.gaps.size() == labels.size() && priced.sizes.size() == duals.size());
+    options.trustDuals = true;
+    return Level(costs, lower, upper, labels, std::move(priced), options).solveLabelled(duals);
 }
 
 } // namespace konstrain::transport

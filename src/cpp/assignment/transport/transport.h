@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "deadline.h"
+#include "priced_rows.h"
 
 namespace konstrain::transport {
 
@@ -24,6 +26,13 @@ struct TransportResult {
     bool finished = true;
 };
 
+// What `priceRows` says about all rows, besides their labels.
+struct PricedRows {
+    std::vector<float> gaps;
+    std::vector<std::int64_t> sizes;
+    PricedSums sums;
+};
+
 // Labels of least total cost with between lower[j] and upper[j] rows in cluster j. Sums of bounds must allow
 // it. A lower bound below zero is one that other rows, which are not asked about, more than fill.
 //
@@ -33,5 +42,11 @@ struct TransportResult {
 TransportResult solveTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
                                std::span<const std::int64_t> upper, std::span<double> duals,
                                std::span<std::int32_t> labels, const TransportOptions& options);
+
+// The same from labels that `priceRows` gave at these duals, which `dropIdleDuals` has seen; they are
+// trusted, whatever the options say.
+TransportResult solveTransport(std::span<const double> costs, std::span<const std::int64_t> lower,
+                               std::span<const std::int64_t> upper, std::span<double> duals,
+                               std::span<std::int32_t> labels, PricedRows priced, TransportOptions options);
 
 } // namespace konstrain::transport
