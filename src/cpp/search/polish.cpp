@@ -36,7 +36,7 @@ public:
             }
             recount(problem_, state_);
             if (isFree)
-                settle();
+                markStable();
             const bool isLittle = static_cast<double>(nChanges) <
                                   context_.params.convergedShare * static_cast<double>(problem_.nBlocks);
             if (nChanges == 0 || (pass > 3 && isLittle))
@@ -84,7 +84,7 @@ private:
         isDirty_.assign(problem_.nClusters, 0);
         for (std::size_t j = 0; j != problem_.nClusters; ++j)
             if (!std::equal(state_.center(j, problem_), state_.center(j, problem_) + problem_.nFeatures,
-                            state_.settled.data() + j * problem_.nFeatures))
+                            state_.stable.data() + j * problem_.nFeatures))
                 activate(j);
         changed_.assign(problem_.nClusters, 0);
         std::size_t nMoved = 0, nTried = 0;
@@ -136,11 +136,11 @@ private:
         isDirty_[cluster] = 1;
     }
 
-    void settle() {
-        state_.settled = state_.centers;
+    void markStable() {
+        state_.stable = state_.centers;
         for (std::size_t j = 0; j != problem_.nClusters; ++j)
             if (changed_[j])
-                std::fill_n(state_.settled.data() + j * problem_.nFeatures, problem_.nFeatures,
+                std::fill_n(state_.stable.data() + j * problem_.nFeatures, problem_.nFeatures,
                             std::numeric_limits<double>::quiet_NaN());
     }
 

@@ -9,7 +9,7 @@ State::State(const Problem& problem)
     : labels(problem.nBlocks), centers(problem.nClusters * problem.nFeatures), weight(problem.nClusters),
       load(problem.nClusters * problem.nRules), count(problem.nClusters),
       duals(problem.nClusters * problem.nRules),
-      settled(problem.nClusters * problem.nFeatures, std::numeric_limits<double>::quiet_NaN()) {}
+      stable(problem.nClusters * problem.nFeatures, std::numeric_limits<double>::quiet_NaN()) {}
 
 void recountLoads(const Problem& problem, State& state) {
     std::ranges::fill(state.load, 0.0);

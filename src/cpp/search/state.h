@@ -19,7 +19,7 @@ struct State {
     std::vector<std::int64_t> count;  // nClusters: blocks
     std::vector<double> duals;        // nClusters x nRules
     // Without rules and links: centers at which no single move between clusters gained; NaN where unknown.
-    std::vector<double> settled; // nClusters x nFeatures
+    std::vector<double> stable; // nClusters x nFeatures
 
     State() = default;
     explicit State(const Problem& problem);

@@ -262,9 +262,7 @@ def sized_step(
     >>> answer[0].tolist(), sums.ravel().tolist(), weight.tolist()
     ([0, 0, 1], [1.0, 9.0], [2.0, 1.0])
     """
-    rows = _parts(means)
-    _check_points("centers", centers, means)
-    _check_weight(weight, means)
+    rows = _checked(means, weight, centers)
     n_blocks, n_clusters = means.shape[0], centers.shape[0]
     for name, bound in zip(("lower", "upper"), bounds, strict=True):
         _check_array(name, bound, np.int64, (n_clusters,))
