@@ -45,7 +45,7 @@ def both_ways(monkeypatch, X, centers, **constraints):
     for many in (1, 10**9):
         monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=many))
         steps = steps_of(X, len(centers), **constraints)
-        assert (steps._sized is not None) == (many == 1)
+        assert steps._sized.uses_lists == (many == 1)
         answers.append(steps.step(centers, None))
     return answers
 
@@ -199,7 +199,7 @@ def test_steps_on_both_sides_of_the_switch_equal_a_matching(kind, n_clusters):
     expected = costs.min(axis=1).sum() if kind == "never in the way" else cost_by_matching(costs, low, high)
     for n_threads in (1, 2):
         steps = Steps(Problem.build(X, n_clusters, size_min=low, size_max=high), n_threads=n_threads)
-        assert (steps._sized is not None) == (n_clusters == 200)
+        assert steps._sized.uses_lists == (n_clusters == 200)
         answer = steps.step(centers, None)
         sizes = np.bincount(answer.labels, minlength=n_clusters)
         assert (low <= sizes).all()
