@@ -23,7 +23,7 @@ def soft_problem(seed, n=60, k=4, n_links=180):
     ends = rng.integers(n, size=(n_links, 2))
     first, second = ends[ends[:, 0] != ends[:, 1]].T
     links = LinkGraph.from_edges(n, first, second, rng.choice([-1.0, 1.0], first.size) * rng.random(first.size))
-    return AssignmentProblem(rng.random((n, k)), links, None, np.full(k, 5.0), np.full(k, 18.0))
+    return AssignmentProblem(rng.random((n, k)), links, None, np.full(k, 5.0), np.full(k, 0.3 * n))
 
 
 @pytest.mark.parametrize("seed", range(8))
