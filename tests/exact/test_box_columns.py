@@ -8,8 +8,9 @@ import pytest
 
 from konstrain import ExactKMeans, InfeasibleError, _core, certify
 from konstrain.constraints import Problem
+from konstrain.exact import MaxSize
 from konstrain.exact.columns.boxes import BoxColumnBound
-from konstrain.exact.columns.proximal import Columns, solve_master
+from konstrain.exact.columns.proximal import ColumnSets, solve_master
 from konstrain.stop import Budget
 
 N_PROBLEMS = int(os.environ.get("KONSTRAIN_PROBLEMS", "45"))
@@ -187,7 +188,7 @@ def test_rounding_never_lifts_a_bound(offset):
 
 def test_the_master_respects_every_column_and_stays_near_its_center():
     rng = np.random.default_rng(0)
-    columns = Columns(6, 1)
+    columns = ColumnSets(6, 1)
     for size in (1, 2, 3):
         for _ in range(4):
             members = np.sort(rng.choice(6, size, replace=False)).astype(np.int32)
@@ -201,7 +202,7 @@ def test_the_master_respects_every_column_and_stays_near_its_center():
 
 
 def test_a_column_is_kept_once():
-    columns = Columns(4, 1)
+    columns = ColumnSets(4, 1)
     start, members = np.array([0, 2, 4]), np.array([0, 1, 0, 1], dtype=np.int32)
     assert columns.add(start, members, np.ones(2), np.zeros((2, 1))) == 1
     assert columns.add(start, members, np.ones(2), np.zeros((2, 1))) == 0
@@ -217,7 +218,7 @@ def test_banded_and_dense_masters_agree(monkeypatch):
     assert 3 * bound.columns.bandwidth < 80
     center = np.ones(80)
     banded = solve_master(bound.columns, 16, center, 1.0, 1.0, 1e-9)
-    monkeypatch.setattr(Columns, "bandwidth", 79)
+    monkeypatch.setattr(ColumnSets, "bandwidth", 79)
     dense = solve_master(bound.columns, 16, center, 1.0, 1.0, 1e-9)
     np.testing.assert_allclose(banded.duals, dense.duals, atol=1e-6)
 
@@ -244,3 +245,30 @@ def test_better_labels_come_back():
     proof = certify(X, 12, labels=start, bound="columns", gap=1e-4)
     assert not proof.is_optimal
     assert proof.best_cost == pytest.approx(bad.inertia_, rel=2e-4)
+
+
+def test_what_the_bound_cannot_see_is_said():
+    X = np.random.default_rng(8).normal(size=(12, 2))
+    proof = certify(X, 2, bound="columns", size_max=[5, 8])
+    assert proof.left_out == ("size_max of single clusters, but for the widest",)
+    assert proof.prover == "columns"
+    with pytest.raises(ValueError, match="does not cover constraints on single clusters"):
+        ExactKMeans(2, bound="columns").fit(X, cluster_constraints=[MaxSize(8)])
+    with pytest.raises(ValueError, match="hard links only"):
+        certify(X, 2, bound="columns", must_link=[(0, 1, 0.5)], violation_cost=1.0)
+
+
+def test_an_interrupt_keeps_the_bound(monkeypatch):
+    X = np.random.default_rng(9).normal(size=(40, 2))
+    calls = []
+
+    def interrupted(*given):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return solve_master(*given)
+
+    monkeypatch.setattr("konstrain.exact.columns.boxes.solve_master", interrupted)
+    proof = certify(X, 6, bound="columns", gap=1e-9)
+    assert len(calls) == 2
+    assert 0 < proof.lower_bound < proof.cost

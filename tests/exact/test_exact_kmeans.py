@@ -382,11 +382,13 @@ def test_better_clusterings_are_searched_for_ever_less_often_and_in_the_last_nod
     assert searched == [21, 20, 18, 14, 6, 0]
 
 
-@pytest.mark.parametrize("bound", ["column-generation", "sdp"])
+@pytest.mark.parametrize("bound", ["columns", "column-generation", "sdp"])
 def test_the_bound_that_proved_is_named(bound):
-    X = np.random.default_rng(0).normal(size=(20, 2))
-    assert ExactKMeans(3, bound=bound, random_state=0).fit(X).prover_ == bound
+    X = np.random.default_rng(0).normal(size=(20, 5))
+    assert ExactKMeans(3, bound=bound, random_state=0).fit(X[:, :2]).prover_ == bound
+    assert ExactKMeans(10, random_state=0).fit(X[:, :2]).prover_ == "columns"
     assert ExactKMeans(10, random_state=0).fit(X).prover_ == "column-generation"
+    assert ExactKMeans(2, random_state=0).fit(X).prover_ == "sdp"
 
 
 class Fixed(BaseEstimator):

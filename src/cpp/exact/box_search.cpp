@@ -64,7 +64,7 @@ struct Box {
     double multiplierLow = -infinity; // range of the multiplier of sizes in this box and all smaller ones
     double multiplierHigh = infinity;
     double bound = -infinity;
-    Fixed fixed;                     // points that divided boxes were decided on
+    Fixed fixed;                     // points that divided boxes were fixed on
     std::int32_t branchPoint = none; // divide by whether this point is in the cluster, not by space
     std::int64_t number = 0;
 
@@ -171,7 +171,7 @@ BoxBound BoxSearch::run() {
         nBytes_ -= box->bytes();
         addChildren(*box);
     }
-    // Whether a point is in or out is decided with a few roundings of its dual.
+    // Whether a point is in or out is found with a few roundings of its dual.
     return {closed_ - 16.0 * std::numeric_limits<double>::epsilon() * total,
             incumbent_,
             finished,
@@ -466,7 +466,7 @@ double BoxSearch::greedyValue(const Box& box, std::span<const double> center, do
 }
 
 // Chooses the multipliers of conflicts at the reduced distances at hand: of each clique only the best point
-// may count. Midway between the two best points both are decided in the largest box. Returns the sum.
+// may count. Midway between the two best points both are fixed in the largest box. Returns the sum.
 double BoxSearch::ascendOnConflicts() {
     for (const std::int32_t i : open_)
         shift_[at(i)] =

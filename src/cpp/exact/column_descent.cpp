@@ -10,9 +10,6 @@ namespace konstrain::exact {
 
 namespace {
 
-// A descent from a row ends after about ten steps; a longer one is cut off, its columns are found elsewhere.
-constexpr std::size_t mostSteps = 60;
-
 // Random-looking number of a point; the key of a set is the exclusive or over its members (splitmix64).
 std::uint64_t keyOf(std::int32_t point) {
     std::uint64_t z = (static_cast<std::uint64_t>(point) + 1) * 0x9e3779b97f4a7c15ULL;
@@ -147,7 +144,7 @@ ColumnSet descendToColumns(const ClusterPoints& points, std::span<const double> 
         std::ranges::copy(starts.subspan(s * d, d), center.begin());
         bool isKnown = false;
         path.clear();
-        while (path.size() != mostSteps) {
+        while (true) {
             chooseMembers(points, duals, center, {}, reduced, members);
             if (members.empty())
                 break;

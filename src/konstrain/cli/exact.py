@@ -30,6 +30,7 @@ class Bound(StrEnum):
     """Where the lower bound comes from."""
 
     AUTO = "auto"
+    COLUMNS = "columns"
     COLUMN_GENERATION = "column-generation"
     SDP = "sdp"
 

@@ -199,7 +199,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         ----------
         X : array-like of shape (n_samples, n_features)
             The rows the model was fitted on.
-        bound : {"auto", "column-generation", "sdp", "parts"}, default="auto"
+        bound : {"auto", "columns", "column-generation", "sdp", "parts"}, default="auto"
             Which lower bound to use; "parts" works for any number of rows. See `konstrain.certify`.
         gap : float, default=1e-6
             Relative gap at which to end.

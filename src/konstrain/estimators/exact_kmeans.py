@@ -32,18 +32,20 @@ from konstrain.stop import Budget
 class ExactKMeans(BaseConstrainedKMeans):
     """K-means solved to proved optimality, or to a proved gap.
 
-    Branch and bound over must-links and cannot-links with two bounds: column generation [1]_, which carries every
-    anti-monotone constraint on single clusters, and a semidefinite relaxation with star cuts, which closes most
-    instances of a few hundred blocks at the root. Any time: a limit or Ctrl-C returns the best clustering and the
-    bound reached.
+    Branch and bound over must-links and cannot-links with three bounds: column generation [1]_, which carries every
+    anti-monotone constraint on single clusters; column generation over boxes of space, for few features; and a
+    semidefinite relaxation with star cuts, which closes most instances of a few hundred blocks at the root. Any
+    time: a limit or Ctrl-C returns the best clustering and the bound reached.
 
     Parameters
     ----------
     size_min, size_max : float or array-like of shape (n_clusters,), optional
         Bounds on what a cluster holds: rows, or units of `demand`.
-    bound : {"auto", "column-generation", "sdp"}, default="auto"
-        Which lower bound to use. "auto": column generation for cluster constraints and for few blocks per cluster,
-        the semidefinite one otherwise, and when the former stalls.
+    bound : {"auto", "columns", "column-generation", "sdp"}, default="auto"
+        Which lower bound to use. "columns": column generation whose pricing divides space into boxes, for up to four
+        features, two under bounds on sizes, and thousands of rows. "column-generation": as in [1]_. "auto":
+        "columns" for such rows; [1]_ for cluster constraints and for few blocks per cluster; the semidefinite one
+        otherwise, and when [1]_ stalls.
     init : estimator or None, default=None
         A clusterer whose labels the search begins with, such as ``COPKMeans(5, on_failure="continue", n_init=500)``,
         where [1]_ begins. They may break links: column generation then takes the parts of their clusters that break
@@ -72,7 +74,7 @@ class ExactKMeans(BaseConstrainedKMeans):
     is_optimal_ : bool
         Whether the gap is at most the one asked for.
     prover_ : str
-        The bound behind `lower_bound_`: "column-generation" or "sdp", whichever "auto" took.
+        The bound behind `lower_bound_`: "columns", "column-generation" or "sdp", whichever "auto" took.
     n_nodes_ : int
         Number of nodes of the tree.
     trace_ : list of TracePoint

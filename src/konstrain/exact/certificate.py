@@ -16,7 +16,7 @@ from konstrain.constraints.problem import Problem
 from konstrain.exact.decomposition.bound import PARAMS as PARTS
 from konstrain.exact.decomposition.bound import PartsLimits, decomposition_bound
 from konstrain.exact.heuristic import find_clustering
-from konstrain.exact.solve import BOUNDS, Limits, solve
+from konstrain.exact.solve import BOUNDS, Limits, differing_sizes, is_for_boxes, solve
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
@@ -53,6 +53,8 @@ class Certificate:
         could be higher.
     metric : str or None
         The learned metric of all costs and bounds; None: squared Euclidean distances.
+    prover : str
+        The bound that was used: "columns", "column-generation", "sdp" or "parts".
 
     Examples
     --------
@@ -77,6 +79,7 @@ class Certificate:
     projected_gap_error: float | None = None
     left_out: tuple[str, ...] = ()
     metric: str | None = None
+    prover: str = ""
 
 
 @takes_constraints()
@@ -116,9 +119,10 @@ def certify(
     violation_cost : float, optional
         Penalty of a broken soft link of confidence 1; needed when there are soft links. A fitted
         `ConstrainedKMeans` has it in `violation_cost_`.
-    bound : {"auto", "column-generation", "sdp", "parts"}, default="auto"
+    bound : {"auto", "columns", "column-generation", "sdp", "parts"}, default="auto"
         Which bound to use; see `ExactKMeans`. "parts": the decomposition bound, a sum over parts that
-        resemble the whole, works for any number of rows; "auto" does so from 900 blocks on.
+        resemble the whole, works for any number of rows; "auto" does so from 900 blocks on, unless there are so few
+        features that "columns" is stronger.
     gap : float, default=1e-6
         Relative gap at which to end. By parts, sizes of parts are chosen to reach it, or 1e-3 if that is more.
     time_limit : float, optional
@@ -168,10 +172,13 @@ def certify(
         options |= {"n_jobs": n_jobs, "client": client, "resume": resume, "callback": callback}
         options |= {"partial_labels": partial_labels, "violation_cost": violation_cost}
         return _certificate_without_rules(task, given, Budget(time_limit), {**others, **options}, began)
-    if bound == "parts" or (bound == "auto" and problem.n_blocks >= PARTS.many_blocks):
+    wants_parts = client is not None or resume is not None or size is not None
+    if bound == "auto" and problem.n_blocks >= PARTS.many_blocks:
+        bound = "columns" if is_for_boxes(problem) and not wants_parts else "parts"
+    if bound == "parts":
         by_parts = PartsLimits(gap, Budget(time_limit), size, n_jobs, client, resume, random_state, callback)
         return _by_parts(task, by_parts, given, began)
-    if client is not None or resume is not None or size is not None:
+    if wants_parts:
         raise ValueError(
             f"{term('part_size')}, client and resume are for bound='parts'; {_why_not_parts(bound, problem)}"
         )
@@ -194,6 +201,11 @@ def _by_tree(task: ProofTask, limits: Limits, given: NDArray[np.int32] | None, b
         best_labels=tree.labels,
         n_nodes=tree.n_nodes,
         seconds=time.perf_counter() - began,
+        prover=tree.prover,
+        left_out=tuple(
+            f"{name} of single clusters, but for the widest"
+            for name in (differing_sizes(task.problem) if tree.prover == "columns" else ())
+        ),
     )
 
 
@@ -244,6 +256,7 @@ def _by_parts(task: ProofTask, limits: PartsLimits, given: NDArray[np.int32] | N
         best_labels=found.labels,
         n_nodes=found.n_done,
         seconds=time.perf_counter() - began,
+        prover="parts",
         n_parts=found.n_parts,
         part_size=found.part_size,
         left_out=found.left_out,
@@ -285,7 +298,7 @@ def _check_soft(problem: Problem, violation_cost: float | None, bound: str) -> N
         )
     if not (np.isfinite(violation_cost) and violation_cost >= 0):
         raise ValueError(f"{term('violation_cost')} must be finite and not negative, got {violation_cost!r}")
-    if bound == "column-generation":
+    if bound in ("columns", "column-generation"):
         raise ValueError("column generation bounds hard links only; take another bound, or leave the confidences out")
     if (problem.weight == 0).any():
         row = int(problem.first_rows[int(np.argmin(problem.weight))])

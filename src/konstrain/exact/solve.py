@@ -27,7 +27,12 @@ class SolveParams:
 
     # Blocks per cluster up to which column generation runs first; with more its pricer stalls.
     blocks_per_cluster: float = 7.0
-    # Clusters from which on its integer master searches for labels: k-means starts miss the optimum more often.
+    # Features up to which column generation over boxes runs, half as many under bounds on sizes; boxes grow in number
+    # with the power of the features, and sizes make more of them necessary.
+    few_features: int = 4
+    # Most blocks times blocks per cluster of that bound; with more, its master takes minutes per iteration.
+    most_pairs: float = 2.5e5
+    # Clusters from which on the paper's integer master searches for labels, as k-means starts miss more optima.
     many_clusters: int = 10
 
 
@@ -129,7 +134,13 @@ def _choose_root(
     first = tree.labels if start is None else start
     if limits.bound == "sdp" or problem.has_soft_links:
         return SemidefiniteNode.root(task), None
-    if limits.bound == "columns":
+    if limits.bound == "columns" and task.cluster_constraints:
+        raise ValueError(
+            "bound='columns' does not cover constraints on single clusters; take 'column-generation' or 'auto'"
+        )
+    if limits.bound == "columns" or (
+        limits.bound == "auto" and not task.cluster_constraints and is_for_boxes(problem)
+    ):
         return BoxNode.root(task, tree.labels), None
     if limits.bound == "column-generation" or task.cluster_constraints:
         return ColumnNode.root(task, limits.seed, first), None
@@ -142,6 +153,26 @@ def _choose_root(
     elif problem.n_clusters >= PARAMS.many_clusters and _is_for_columns(problem):
         _columns_for_labels(task, limits, tree)
     return SemidefiniteNode.root(task), None
+
+
+def is_for_boxes(problem: Problem) -> bool:
+    """Return whether column generation over boxes is the best bound: few features, not too many blocks."""
+    n, k = problem.n_blocks, problem.n_clusters
+    has_sizes = problem.size_max is not None or has_real_minimum(problem)
+    most_features = PARAMS.few_features // 2 if has_sizes else PARAMS.few_features
+    return (
+        not problem.has_soft_links
+        and problem.resources is None
+        and problem.mean.shape[1] <= most_features
+        and n * n <= PARAMS.most_pairs * k
+        and not differing_sizes(problem)
+    )
+
+
+def differing_sizes(problem: Problem) -> tuple[str, ...]:
+    """Return the names of the bounds on sizes that differ between clusters."""
+    bounds = {"size_min": problem.size_min, "size_max": problem.size_max}
+    return tuple(name for name, bound in bounds.items() if bound is not None and np.unique(bound).size > 1)
 
 
 def _is_for_columns(problem: Problem) -> bool:

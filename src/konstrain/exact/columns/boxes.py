@@ -10,7 +10,6 @@ Neither the master nor the clusters that it knows need to be exact: the bound ho
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -23,7 +22,8 @@ from konstrain import _core
 from konstrain._highs import BinaryProgram, solve_binary
 from konstrain._tolerances import PRICING_RELATIVE, SUM_RELATIVE
 from konstrain.constraints.problem import Problem
-from konstrain.exact.columns.proximal import Columns, MasterPoint, solve_master
+from konstrain.exact.columns import pricing
+from konstrain.exact.columns.proximal import ColumnSets, MasterPoint, solve_master
 from konstrain.exact.sdp.model import rounding_guard
 from konstrain.exact.sdp.spectral import one_blas_thread_always
 from konstrain.gap import relative_gap
@@ -48,53 +48,31 @@ class BoxParams:
         Factors of the first duals at which further columns are generated; more give a better first model.
     steps : tuple of float
         Shares of the way from the best duals to those of the master at which bounds are computed.
-    first_penalty : float
-        First weight of the quadratic term; a larger one takes shorter steps.
     last_penalty : float
         Least weight; a smaller one solves the relaxation further.
-    success : float
-        Share of the gain that the master promises from which on the weight falls; a larger one is more careful.
     per_round : int
-        Most columns added per descent; more make the master better and slower.
+        Most columns added per descent, and most known columns that descents start from; more make the master better
+        and slower.
     columns_per_point : int
         Columns per point above which those of high reduced cost are dropped; more: a better and slower master.
-    most_starts : int
-        Centers of known columns that descents start from; more find more columns.
     accuracy : float
-        Tolerances of master and pricing relative to the gap that is left; smaller: fewer and longer iterations.
-    integer_columns : int
-        Most columns of the integer master; more find better labels and take longer.
-    integer_seconds : float
-        Most seconds of the integer master.
+        Tolerances of master and pricing, and half the share of a promised gain that counts as success, relative to
+        the gap that is left; smaller: fewer and longer iterations.
     """
 
     first_duals: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
     first_scales: tuple[float, ...] = (0.35, 0.6, 0.8, 1.25, 1.6, 2.2)
     steps: tuple[float, ...] = (1.0, 0.5)
-    first_penalty: float = 1.0
     last_penalty: float = 1e-5
-    success: float = 0.1
     per_round: int = 600
     columns_per_point: int = 8
-    most_starts: int = 1000
     accuracy: float = 0.05
-    integer_columns: int = 3000
-    integer_seconds: float = 10.0
 
 
 PARAMS = BoxParams()
 
 
-class BoxStep(NamedTuple):
-    """State after one iteration: value of the master, lower bound, number of columns and of boxes."""
-
-    master_value: float
-    lower_bound: float
-    n_columns: int
-    n_boxes: int
-
-
-class _Trial(NamedTuple):
+class _PricedDuals(NamedTuple):
     """Duals with their bound, in the scale of the points; `is_proved`: not only an estimate."""
 
     duals: Vector
@@ -220,15 +198,14 @@ class BoxColumnBound:
         self._guard = self._rounding()
         self.lower_bound = max(0.0, self.constant - self._guard)
         self.n_boxes = 0
-        self.trace: list[BoxStep] = []
         self.use: Vector | None = None
         self._labels, self._parent = labels, parent
         cost = self._start_cost() / problem.n_clusters
         self.points = Points.of(problem, cost)
-        self.columns = Columns(self.points.size, self.points.x.shape[1])
+        self.columns = ColumnSets(self.points.size, self.points.x.shape[1])
         self._kernel = self.points.kernel()
-        self._best: _Trial | None = None
-        self._penalty = PARAMS.first_penalty
+        self._best: _PricedDuals | None = None
+        self._penalty = 1.0
         self._left = cost / self.points.scale * problem.n_clusters  # estimate of what the bound may still gain
         self._is_trivial = cost <= 0.0
 
@@ -237,7 +214,6 @@ class BoxColumnBound:
         upper_bound: float = np.inf,
         gap: float = PRICING_RELATIVE,
         budget: Budget = UNLIMITED,
-        report: Callable[[float], bool] | None = None,
     ) -> str:
         """Raise the lower bound; return why it ended.
 
@@ -249,8 +225,6 @@ class BoxColumnBound:
             Relative distance of the bounds that counts as closed.
         budget : Budget
             When to end at the latest.
-        report : callable, optional
-            Called with the lower bound after each iteration; returning True ends the run.
 
         Returns
         -------
@@ -261,7 +235,7 @@ class BoxColumnBound:
         if self._is_trivial:
             return "closed" if relative_gap(self.lower_bound, upper_bound) <= gap else "optimal"
         with one_blas_thread_always():
-            return self._run(upper_bound, gap, budget, report)
+            return self._run(upper_bound, gap, budget)
 
     def chosen_centers(self, upper_bound: float, budget: Budget) -> Vector | None:
         """Return the centers of k known columns that cover all points at least cost, by HiGHS; None: not found."""
@@ -271,8 +245,7 @@ class BoxColumnBound:
         # Fixing by reduced cost: a clustering with a column costs at least the bound plus its reduced cost.
         reduced = self.columns.cost - self.columns.sums(best.duals) + best.sigma
         slack = (upper_bound - self.constant) / self.points.scale - best.value
-        numbers = np.argsort(reduced, kind="stable")[: PARAMS.integer_columns]
-        numbers = numbers[reduced[numbers] <= slack]
+        numbers = np.flatnonzero(reduced <= slack)
         if numbers.size < k:
             return None
         covers = self.columns.matrix()[numbers].T
@@ -284,7 +257,7 @@ class BoxColumnBound:
             row_high=np.append(np.full(n, np.inf), float(k)),
             integer=np.ones(numbers.size, dtype=bool),
         )
-        solution = solve_binary(program, budget=Budget(min(PARAMS.integer_seconds, budget.remaining())))
+        solution = solve_binary(program, budget=Budget(min(pricing.PARAMS.integer_seconds, budget.remaining())))
         if solution.x is None or np.count_nonzero(solution.x > 0.5) != k:
             return None
         mean = np.asarray(self.problem.mean, dtype=np.float64)
@@ -313,7 +286,7 @@ class BoxColumnBound:
         block[self.points.of_block[::-1]] = np.arange(self.problem.n_blocks)[::-1]
         return int(block[first[best]]), int(block[second[best]])
 
-    def _run(self, upper_bound: float, gap: float, budget: Budget, report: Callable[[float], bool] | None) -> str:
+    def _run(self, upper_bound: float, gap: float, budget: Budget) -> str:
         upper = (upper_bound - self.constant) / self.points.scale
         if self._best is None:
             self._start(budget)
@@ -328,9 +301,6 @@ class BoxColumnBound:
             promise = model.value - best.value
             self._left = max(promise, 0.2 * gap * model.value)
             self._improve(best, model, promise, budget)
-            self.trace.append(BoxStep(self._unscaled(model.value), self.lower_bound, len(self.columns), self.n_boxes))
-            if report is not None and report(self.lower_bound):
-                return "limit"
             assert self._best is not None
             # Where the relaxation lies clearly below the upper bound, branching gains more than its last digits.
             size = upper if np.isfinite(upper) else max(self._best.value, 1e-300)
@@ -342,7 +312,7 @@ class BoxColumnBound:
                 self._penalty = max(0.1 * self._penalty, PARAMS.last_penalty)
             self._drop_columns(model)
 
-    def _solve_master(self, best: _Trial) -> MasterPoint:
+    def _solve_master(self, best: _PricedDuals) -> MasterPoint:
         k = self.problem.n_clusters
         tolerance = min(1e-2, max(1e-7, PARAMS.accuracy * self._left / k))
         penalty = self._penalty * self.points.size / k
@@ -350,10 +320,10 @@ class BoxColumnBound:
         self.use = model.use
         return model
 
-    def _improve(self, old: _Trial, model: MasterPoint, promise: float, budget: Budget) -> None:
+    def _improve(self, old: _PricedDuals, model: MasterPoint, promise: float, budget: Budget) -> None:
         """Bound and generate columns at duals between the best ones and those of the master."""
         reduced = self.columns.cost - self.columns.sums(model.duals) + model.sigma
-        low = np.argsort(reduced, kind="stable")[: PARAMS.most_starts]
+        low = np.argsort(reduced, kind="stable")[: PARAMS.per_round]
         starts = self._starts(self.columns.centers[low[reduced[low] < 0.1 * model.sigma]])
         first: float | None = None
         for step in PARAMS.steps:
@@ -364,25 +334,25 @@ class BoxColumnBound:
             self._take(trial)
         assert self._best is not None
         assert first is not None
-        if self._best.value - old.value >= PARAMS.success * promise:
+        if self._best.value - old.value >= 2.0 * PARAMS.accuracy * promise:
             self._penalty = max(0.5 * self._penalty, PARAMS.last_penalty)
         elif first < old.value - promise:
             self._penalty *= 2.0
 
-    def _price(self, duals: Vector, starts: Vector, sigma: float, most: int, budget: Budget) -> _Trial:
+    def _price(self, duals: Vector, starts: Vector, sigma: float, most: int, budget: Budget) -> _PricedDuals:
         """Add columns below sigma at these duals; bound the rest where descents promise a better bound."""
         k, total = self.problem.n_clusters, math.fsum(duals)
         least = self._descend(duals, starts, -sigma, most)
         value = total + k * least
         if self._best is not None and value <= self._best.value:
-            return _Trial(duals, -least, value, False)
+            return _PricedDuals(duals, -least, value, False)
         tolerance = 2.0 * PARAMS.accuracy * self._left / k
         bound, least, _, n_boxes, centers, clusters = self._kernel.bound_reduced_cost(
             duals,
             least * (1 + PRICING_RELATIVE),
             tolerance,
             min(-sigma, least),
-            10 * PARAMS.most_starts,
+            PARAMS.per_round,
             10**12,
             MEMORY,
             budget.remaining(),
@@ -395,7 +365,7 @@ class BoxColumnBound:
         # Sums of n duals and k times the bound, each rounded once more.
         value = total + k * bound
         value -= 8 * SUM_RELATIVE * (total - k * bound)
-        return _Trial(duals, -least, value, True)
+        return _PricedDuals(duals, -least, value, True)
 
     def _descend(self, duals: Vector, starts: Vector, threshold: float, most: int) -> float:
         """Add the columns that descents find below the threshold; return the least reduced cost, at most 0."""
@@ -405,7 +375,7 @@ class BoxColumnBound:
         self.columns.add(start[: count + 1], members[: start[count]], cost[:count], centers[: count * d])
         return float(reduced[0]) if reduced.size else 0.0
 
-    def _take(self, trial: _Trial) -> None:
+    def _take(self, trial: _PricedDuals) -> None:
         """Keep proved duals that are better than the best."""
         if trial.is_proved and (self._best is None or trial.value > self._best.value):
             self._best = trial

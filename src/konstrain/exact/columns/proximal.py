@@ -9,6 +9,7 @@ jump about while clusters are missing. The term keeps them near the center, so t
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,13 @@ from scipy.sparse import csr_array
 from konstrain import _core
 
 Vector = NDArray[np.float64]
-# Steps of the interior-point method after which the duals are taken as they are; any duals give a valid bound.
-MAX_STEPS = 60
-# Share of the way to the boundary that a step may go.
-TO_BOUNDARY = 0.99
+# As usual for this method: most steps, after which the duals are taken as they are, and the share of the way to the
+# boundary that a step may go.
+MAX_STEPS: Final = 60
+TO_BOUNDARY: Final = 0.99
 
 
-class Columns:
+class ColumnSets:
     """Different clusters in compressed rows: members ascend; costs and centers in the scale of the points.
 
     Parameters
@@ -95,13 +96,13 @@ class MasterPoint:
 
 
 def solve_master(
-    columns: Columns, n_clusters: int, center: Vector, sigma: float, penalty: float, tolerance: float
+    columns: ColumnSets, n_clusters: int, center: Vector, sigma: float, penalty: float, tolerance: float
 ) -> MasterPoint:
     """Solve the proximal master by Mehrotra's predictor and corrector.
 
     Parameters
     ----------
-    columns : Columns
+    columns : ColumnSets
         Known clusters.
     n_clusters : int
         Most clusters to choose.
@@ -177,7 +178,7 @@ def _longest(values: Vector, change: Vector) -> float:
 
 
 def _factorized(
-    columns: Columns, columns_of: csr_array, scale: Vector, diagonal: Vector
+    columns: ColumnSets, columns_of: csr_array, scale: Vector, diagonal: Vector
 ) -> Callable[[Vector], Vector] | None:
     """Return a solver of ``(B diag(scale) B' + diag(diagonal)) y = side``, B the covers with a last row of -1.
 
