@@ -41,7 +41,7 @@ def interrupt_once(folder, words, *arguments):
 
 
 def test_interrupted_exact_tells_its_bounds_and_writes_nothing(random_rows):
-    arguments = ("exact", "rows.csv", "-k", 8, "--size-min", 10, "--gap", 1e-9, "-o", "labels.csv")
+    arguments = ("exact", "rows.csv", "-k", 8, "--size-min", 10, "--bound", "sdp", "--gap", 1e-9, "-o", "labels.csv")
     code, shown = interrupt_once(random_rows, b"nodes", *arguments)
     assert code == 130
     assert "konstrain: interrupted; SSE " in shown
