@@ -1,11 +1,11 @@
 """Column generation over boxes: against enumeration of all clusters, dynamic programming, and exact fractions."""
 
-import os
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import ExactKMeans, InfeasibleError, _core, certify
 from konstrain.constraints import Problem
 from konstrain.exact import MaxSize
@@ -13,8 +13,8 @@ from konstrain.exact.columns.boxes import BoxColumnBound
 from konstrain.exact.columns.proximal import ColumnSets, solve_master
 from konstrain.stop import Budget
 
-N_PROBLEMS = int(os.environ.get("KONSTRAIN_PROBLEMS", "45"))
-KINDS = ("free", "weights", "duplicates", "must", "size_min", "size_max", "demand", "cannot", "mixed")
+N_PROBLEMS = examples(240)
+KINDS = ("free", "weights", "duplicates", "must", "size_min", "size_max", "demand", "cannot", "mixed", "weightless")
 
 
 class Tiny:
@@ -30,6 +30,10 @@ class Tiny:
             self.X = rng.integers(0, 2, (n, d)).astype(float)
         if self.kind in ("weights", "mixed"):
             self.given["sample_weight"] = rng.integers(1, 4, n).astype(float)
+        if self.kind == "weightless":
+            # Such rows cost nothing anywhere, but they count: many ties between what is in a cluster and what is out.
+            self.given["sample_weight"] = rng.choice([0.0, 0.0, 1.0, 2.0], n)
+            self.given |= {"size_min": n // self.k - 1, "size_max": n // self.k + 1}
         if self.kind in ("must", "mixed"):
             self.given["must_link"] = [(0, 1), (2, 3)]
         if self.kind in ("cannot", "mixed"):
@@ -101,6 +105,7 @@ def test_the_least_reduced_cost_equals_enumeration(seed):
         del tiny.given["must_link"]  # merged before they get here
         members, cost, fits = tiny.clusters()
     duals = np.random.default_rng(seed).random(9) * cost.max() / 4
+    duals[w == 0.0] = 0.0  # as in every good bound: ties between rows that may be in or out
     true = min(0.0, (cost - members @ duals)[fits].min(initial=0.0))
     points = kernel(
         tiny.X,
@@ -127,6 +132,17 @@ def test_the_least_reduced_cost_equals_enumeration(seed):
         assert fits[number]
         assert costs[j] == pytest.approx(cost[number], abs=1e-9)
         assert reduced[j] == pytest.approx(cost[number] - column @ duals, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_without_weight_fill_clusters_up(seed):
+    tiny = Tiny(0, n=6)
+    tiny.k, tiny.X = 2, np.random.default_rng(seed).normal(size=(6, 1))
+    weight = np.array([1.0, 0.0, 0.0, 2.0, 0.0, 1.0])
+    tiny.given = {"size_min": 3, "size_max": 4, "sample_weight": weight}
+    bound = BoxColumnBound(Problem.build(tiny.X, 2, **tiny.given))
+    bound.run()
+    assert bound.lower_bound <= tiny.optimum() * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("seed", range(N_PROBLEMS))

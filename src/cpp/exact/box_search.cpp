@@ -102,7 +102,7 @@ private:
     void addChildren(const Box& box);
     void addWithFixed(const Box& box, bool isIn);
     void addChild(std::unique_ptr<Box> child, std::span<const std::int32_t> candidates, double parentBound);
-    bool classify(Box& box, std::span<const std::int32_t> candidates);
+    void classify(Box& box, std::span<const std::int32_t> candidates);
     void boundMultiplier(Box& box);
     double crossing(std::span<const double> ranges, double demand, bool skipsConflicts, bool isLast);
     void boundBox(Box& box);
@@ -242,6 +242,13 @@ void BoxSearch::addWithFixed(const Box& box, bool isIn) {
     }
     std::vector<std::int32_t> rest;
     std::ranges::copy_if(all_, std::back_inserter(rest), [&](std::int32_t i) { return isFixed[at(i)] == 0; });
+    double available = child->demand;
+    for (const std::int32_t i : rest)
+        available += points_.demand(at(i));
+    // Demands add up to a rounding of their sum.
+    const double margin = rounding_ * available;
+    if (child->demand > points_.sizeMax() + margin || available < points_.sizeMin() - margin)
+        return; // no cluster has these points in and out
     addChild(std::move(child), rest, box.bound);
 }
 
@@ -252,10 +259,8 @@ void BoxSearch::addChild(std::unique_ptr<Box> child, std::span<const std::int32_
     child->branchPoint = none;
     for (std::size_t a = 0; a != child->low.size(); ++a)
         child->center[a] = std::clamp(child->center[a], child->low[a], child->high[a]);
-    if (classify(*child, candidates))
-        boundBox(*child);
-    else
-        child->bound = infinity;
+    classify(*child, candidates);
+    boundBox(*child);
     for (const std::int32_t i : open_)
         isOpen_[at(i)] = 0;
     if (isWorthless(child->bound)) {
@@ -267,8 +272,9 @@ void BoxSearch::addChild(std::unique_ptr<Box> child, std::span<const std::int32_
     queue_.push(std::move(child));
 }
 
-// Sorts the candidates into those that are in, out, or open; returns false when no cluster fits the box.
-bool BoxSearch::classify(Box& box, std::span<const std::int32_t> candidates) {
+// Sorts the candidates into those that are in, out, or open. In and out are so at the best multipliers of
+// sizes, not in every cluster: their demand says nothing about whether a cluster fits the box.
+void BoxSearch::classify(Box& box, std::span<const std::int32_t> candidates) {
     open_.clear();
     low_.clear();
     high_.clear();
@@ -299,7 +305,6 @@ bool BoxSearch::classify(Box& box, std::span<const std::int32_t> candidates) {
         boundMultiplier(box);
     const double lowest = box.multiplierLow;
     const double highest = box.multiplierHigh;
-    double available = box.demand;
     // Points that are out first: their conflicts then bind nobody.
     if (points_.hasSizes() && lowest > least)
         for (std::size_t p = 0; p != open_.size(); ++p)
@@ -310,7 +315,6 @@ bool BoxSearch::classify(Box& box, std::span<const std::int32_t> candidates) {
         const std::size_t i = at(open_[p]);
         if (isOpen_[i] == 0)
             continue;
-        available += points_.demand(i);
         const double shift =
             points_.hasSizes() && points_.demand(i) > 0.0 ? highest * points_.demand(i) : 0.0;
         if (high_[p] + shift <= 0.0 && !hasOpenConflict(i)) {
@@ -327,7 +331,6 @@ bool BoxSearch::classify(Box& box, std::span<const std::int32_t> candidates) {
     open_.resize(kept);
     low_.resize(kept);
     high_.resize(kept);
-    return box.demand <= points_.sizeMax() && available >= points_.sizeMin();
 }
 
 bool BoxSearch::hasOpenConflict(std::size_t i) const {
