@@ -182,7 +182,7 @@ class BoxColumnBound:
     --------
     >>> problem = Problem.build([[0.0], [1.0], [5.0], [6.0]], 2, cannot_link=[(2, 3)])
     >>> bound = BoxColumnBound(problem, np.array([0, 0, 0, 1]))
-    >>> bound.run(14.0), round(bound.lower_bound, 6)
+    >>> bound.run(14.0, gap=1e-6), round(bound.lower_bound, 3)
     ('closed', 14.0)
     """
 
