@@ -29,7 +29,7 @@ class LinkGraph:
     """
 
     indptr: NDArray[np.int64]  # (n_blocks + 1,): where each block's neighbours start in `indices`.
-    indices: NDArray[np.int32]  # Neighbours, sorted within a block; each edge stands in both of its ends' rows.
+    indices: NDArray[np.int32]  # Neighbours, sorted within a block; each edge is in both of its ends' rows.
     # Positive: what it costs when both ends share a cluster (infinite: never, a hard cannot-link). Negative: minus
     # what it costs when they do not share one (a soft must-link). None: all edges are hard cannot-links.
     weights: NDArray[np.float64] | None = None

@@ -53,7 +53,7 @@ class GreedyBlocks:
             )
 
     def dead_end(self, method: str, block: int, labels: NDArray[np.int32]) -> DeadEndError:
-        """Say what stands in the way of a block in each cluster."""
+        """Return what keeps a block out of each cluster."""
         block_of, rows = self.problem.block_of, self.problem.rows_of(block)
         both = np.concatenate([self.rows.cannot.rows, self.rows.cannot.rows[:, ::-1]])
         own, other = both[block_of[both[:, 0]] == block].T
@@ -88,7 +88,7 @@ class BaseGreedyClusterer(BaseCenterClusterer):
     Parameters
     ----------
     on_failure : {"raise", "continue"}, default="raise"
-        What happens when no cluster is left for a block: an error that says what stands in the way (when it
+        What happens when no cluster is left for a block: an error that says what is in the way (when it
         happens in all runs), or it goes to its nearest center, and the links that break are counted.
     n_init : int, default=1
         Number of runs from different seeds; the one with the fewest broken links, then the least inertia, is kept.

@@ -19,7 +19,7 @@ DATA, TABLE, CONSTRAINTS, OUTPUT, PROOF = "Data", "Table", "Constraints", "Outpu
 
 
 def option(panel: str, text: str, *names: str, **more: Any) -> Any:
-    """Return an option that stands in a panel of the help, with this text."""
+    """Return an option in a panel of the help, with this text."""
     return typer.Option(*names, help=text, rich_help_panel=panel, **more)
 
 
