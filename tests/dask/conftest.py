@@ -4,8 +4,15 @@ import dask
 import pytest
 from distributed import LocalCluster
 
-# A cluster that has lost its workers fails a test instead of letting it wait for ever.
-dask.config.set({"distributed.scheduler.no-workers-timeout": "120s"})
+# A cluster that has lost its workers fails a test instead of letting it wait for ever. The cluster stays while other
+# tests run: its workers do nothing then, not even look at themselves a hundred times a second.
+dask.config.set(
+    {
+        "distributed.scheduler.no-workers-timeout": "120s",
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "500ms",
+    }
+)
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import ConstrainedKMeans, InfeasibleError, certify
 from konstrain.constraints.problem import Problem
 from konstrain.exact.decomposition import bound as search
@@ -83,7 +84,7 @@ def tiny_problem(rng: np.random.Generator) -> tuple[np.ndarray, int, dict, float
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [24, pytest.param(500, marks=pytest.mark.slow)])
 def test_never_above_the_optimum_of_tiny_problems_with_any_constraints(count):
     rng = np.random.default_rng(count)
     n_tried = n_positive = 0
@@ -101,7 +102,7 @@ def test_never_above_the_optimum_of_tiny_problems_with_any_constraints(count):
     assert n_positive > count / 2
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(examples(12)))
 def test_never_above_the_optimum_on_a_line(seed):
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(100, 400)), int(rng.integers(2, 6))
@@ -129,6 +130,7 @@ def test_auto_takes_parts_for_many_rows_and_reaches_the_gap():
     assert proof.left_out == ()
 
 
+@pytest.mark.slow
 def test_larger_parts_are_chosen_where_small_ones_cannot_reach_the_gap(monkeypatch):
     monkeypatch.setattr(search, "PARAMS", TWO_SIZES)
     X = np.random.default_rng(0).uniform(size=(240, 2))
@@ -223,7 +225,7 @@ def test_partitions_leave_most_of_the_time_to_the_bounds(monkeypatch, limit):
 
 
 def test_any_number_of_workers_proves_the_same_bound_to_the_last_digit():
-    X = blobs(600)
+    X = blobs(300)
     bounds = {
         certify(X, 3, bound="parts", gap=0.01, cannot_link=[(0, 1), (1, 2)], n_jobs=n).lower_bound for n in (1, 2)
     }

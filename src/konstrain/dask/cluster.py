@@ -25,8 +25,12 @@ from konstrain.stop import UNLIMITED, Budget
 
 # What workers of our own cluster do first: neither they nor their event loops write to the screen.
 QUIET = "import logging; logging.disable()"
-# How long our own cluster may be without any worker: processes that died come back within seconds, or never.
-WITHOUT_WORKERS: Final = {"distributed.scheduler.no-workers-timeout": "5 minutes"}
+# Settings of our own cluster: how long it may be without any worker (processes that died come back within seconds, or
+# never), and no samples of what workers do, which nobody looks at.
+OWN_SETTINGS: Final = {
+    "distributed.scheduler.no-workers-timeout": "5 minutes",
+    "distributed.worker.profile.enabled": False,
+}
 # Older releases of distributed wait for workers for ever, and have no such error.
 _NoWorkerError = getattr(distributed.scheduler, "NoWorkerError", distributed.KilledWorker)
 
@@ -50,7 +54,7 @@ def client_for(given: Any) -> Iterator[Any]:
     # heartbeat that is under way when its worker closes is nothing wrong, and yet a traceback in the log.
     first = dask.config.get("distributed.worker.preload")
     with (
-        dask.config.set(WITHOUT_WORKERS),
+        dask.config.set(OWN_SETTINGS),
         distributed.LocalCluster(
             n_workers=default_threads(),
             threads_per_worker=1,
