@@ -24,7 +24,6 @@ SEARCH = {
     "konstrain.stop.PARAMS.step_work": (0.0, 1e9),
     "konstrain.stop.PARAMS.per_choice": (0.1, 1e9),
     "konstrain.stop.PARAMS.share": (0.01, 1.0),
-    "konstrain.kmeans.start.MANY_CLUSTERS": (1, NEVER),
     "konstrain.kmeans.restarts.PARAMS.most_costs": (ALWAYS, NEVER),
     "konstrain.kmeans.loop.MOST_CANCELLED": (-1.0, 2.0),
 }
@@ -33,7 +32,7 @@ SAME = {
     "konstrain.kmeans.linked_part.PARAMS.min_costs": (ALWAYS, NEVER),
     "konstrain.kmeans.linked_part.PARAMS.max_share": (-1.0, 2.0),
     "konstrain.kmeans.linked_part.MOST_CANCELLED": (-1.0, 2.0),
-    "konstrain.kmeans.sized_part.CHUNK": (1, NEVER),
+    "konstrain._memory.CELLS": (1, NEVER),
     "konstrain.constraints.check._MAX_STEPS": (ALWAYS, NEVER),
 }
 # Inside the assignment engines: labels may differ where several are best, costs may not.
@@ -62,8 +61,6 @@ PROOFS = {
     "konstrain.exact.solve.PARAMS.most_pairs": (0.0, 1e9),
     "konstrain.exact.columns.boxes.PARAMS.per_round": (5, 600),
     "konstrain.exact.columns.boxes.PARAMS.columns_per_point": (2, 8),
-    "konstrain.exact.sdp.spectral.PARAMS.follow_from": (4, NEVER),
-    "konstrain.exact.sdp.spectral.PARAMS.renew_every": (1, 1000),
     "konstrain.exact.sdp.bound.PARAMS.iterations": (5, 200),
 }
 # Over a cluster: from given centers labels are those of a fit in memory, whatever comes to the client and when.

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from konstrain._memory import SAMPLE_ROWS
 from konstrain.constraints.inputs import read_amounts, read_links, read_rows, refuse_hidden
 
 
@@ -122,10 +123,6 @@ def sum_of_squares(X: Any, labels: Any, sample_weight: Any = None) -> float:
         center = np.average(rows, axis=0, weights=weight[members])
         total += float(weight[members] @ ((rows - center) ** 2).sum(axis=1))
     return total
-
-
-# Rows that suffice to estimate what holds for all of them; larger: surer estimates, in quadratic time and memory.
-SAMPLE_ROWS = 2_000
 
 
 def mean_silhouette(X: Any, labels: Any, *, seed: int = 0) -> float | None:

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Cells of columns that are scaled or averaged at once. Larger: fewer calls for wide tables, more memory.
-CELLS = 1 << 18
+from konstrain._memory import chunks
 
 
 def standardized(X: NDArray[Any]) -> NDArray[Any]:
@@ -30,7 +29,7 @@ def standardized(X: NDArray[Any]) -> NDArray[Any]:
 def column_blocks(
     X: NDArray[Any], places: Sequence[int] | None = None
 ) -> Iterator[tuple[Sequence[int], NDArray[Any]]]:
-    """Yield columns of `X`, each as a row of a new array, as many at once as make up `CELLS` cells.
+    """Yield columns of `X`, each as a row of a new array, as many at once as fit into a little memory.
 
     Examples
     --------
@@ -38,9 +37,8 @@ def column_blocks(
     [(range(0, 2), [[0.0, 2.0], [7.0, 8.0]])]
     """
     places = range(X.shape[1]) if places is None else places
-    at_once = CELLS // max(1, len(X)) + 1
-    for begin in range(0, len(places), at_once):
-        some = places[begin : begin + at_once]
+    for part in chunks(len(places), len(X)):
+        some = places[part]
         yield some, np.ascontiguousarray(np.take(X, some, axis=1).T)
 
 

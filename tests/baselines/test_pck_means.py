@@ -1,18 +1,15 @@
 """PCK-Means: its price list, an objective that never rises, neighborhoods and what they entail."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from konstrain.baselines import MPCKMeans, PCKMeans
+from konstrain.baselines import MPCKMeans, PCKMeans, _neighborhoods
 from konstrain.baselines._base import LinkedRows, WeightedPairs
 from konstrain.baselines._neighborhoods import Neighborhoods
 from konstrain.baselines.pck_means import PenaltyLoop
-from konstrain.constraints import pairs
 from konstrain.datasets import sample_ganji
 
 
@@ -151,7 +148,7 @@ def test_too_few_neighborhoods_are_topped_up_with_a_row_apart_from_all():
 
 @pytest.mark.parametrize("method", [PCKMeans, MPCKMeans])
 def test_too_many_entailed_links_are_refused(method, monkeypatch):
-    monkeypatch.setattr(pairs, "PARAMS", replace(pairs.PARAMS, max_pairs=5))
+    monkeypatch.setattr(_neighborhoods, "MOST_NUMBERS", 5)
     X, chain = np.arange(8.0)[:, None], [(i, i + 1) for i in range(5)]
     with pytest.raises(ValueError, match="the links entail 15 links, more than the 5 that are handled"):
         method(2).fit(X, must_link=chain)

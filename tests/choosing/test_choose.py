@@ -18,7 +18,7 @@ def clouds(k, n=20, seed=0, spread=0.3):
 @pytest.mark.parametrize("by", ["silhouette", "gap", "stability"])
 @pytest.mark.parametrize("k", [3, 5])
 def test_clouds_far_apart_are_counted(monkeypatch, by, k):
-    monkeypatch.setattr(choosing, "PARAMS", choosing.ChoosingParams(n_references=4, n_pairs=3))
+    monkeypatch.setattr(choosing, "N_DRAWN", 4)
     choice = choose_n_clusters(clouds(k, n=8), 2, 7, by=by)
     assert choice.n_clusters == k
     assert [scored.n_clusters for scored in choice.scores] == [2, 3, 4, 5, 6, 7]
@@ -82,7 +82,7 @@ def test_the_numbers_under_shares_that_are_said_to_be_allowed_are_those_that_che
 
 @pytest.mark.parametrize("by", ["silhouette", "stability"])
 def test_sizes_of_several_demands_hold_for_any_number(monkeypatch, by):
-    monkeypatch.setattr(choosing, "PARAMS", choosing.ChoosingParams(n_pairs=2))
+    monkeypatch.setattr(choosing, "N_DRAWN", 2)
     X = clouds(3, n=4)
     demand = np.column_stack([np.ones(12), np.tile([1.0, 2.0, 3.0], 4)])
     # Two clusters, as many as demands: there a bound for each demand must not be taken for one of each cluster.

@@ -1,12 +1,10 @@
 """Distance limits as pairs."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from konstrain import pairs_beyond_diameter, pairs_within_separation
+from konstrain import _memory, pairs_beyond_diameter, pairs_within_separation
 from konstrain.constraints import pairs
 
 
@@ -21,7 +19,8 @@ def naive(X, wanted):
 @pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
 @pytest.mark.parametrize("chunk", [7, 4_000_000])
 def test_pairs_equal_the_naive_ones(n_features, kind, chunk, monkeypatch):
-    monkeypatch.setattr(pairs, "PARAMS", replace(pairs.PARAMS, chunk=chunk))
+    monkeypatch.setattr(pairs, "CELLS", chunk)
+    monkeypatch.setattr(_memory, "CELLS", chunk)
     rng = np.random.default_rng(n_features)
     for scale in (0.3, 1.0, 2.5):
         # Multiples of 1/8: distances are exact in float32 too, and the limit is met exactly.
@@ -54,7 +53,7 @@ def test_rows_near_the_middle_are_not_compared(monkeypatch):
 
 @pytest.mark.parametrize("n_features", [2, 20])
 def test_too_many_pairs_are_refused_with_their_number(n_features, monkeypatch):
-    monkeypatch.setattr(pairs, "PARAMS", replace(pairs.PARAMS, max_pairs=100))
+    monkeypatch.setattr(pairs, "MOST_NUMBERS", 100)
     X = np.random.default_rng(0).normal(size=(50, n_features))
     number = "is 1225" if n_features == 2 else "is at least"
     with pytest.raises(ValueError, match=f"diameter_max=0 implies too many links: their number {number}"):

@@ -1,7 +1,5 @@
 """Groups and labels written out as pairs imply the same as the groups and labels themselves."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -35,7 +33,7 @@ def test_no_groups_and_no_labels_are_no_pairs():
 
 
 def test_too_many_labels_are_refused_with_the_number_of_pairs(monkeypatch):
-    monkeypatch.setattr(pairs, "PARAMS", replace(pairs.PARAMS, max_pairs=5))
+    monkeypatch.setattr(pairs, "MOST_NUMBERS", 5)
     with pytest.raises(ValueError, match="4 labels make 6 cannot-links, more than the 5"):
         pairs_from_labels([0, 1, 2, 3])
     with pytest.raises(InfeasibleError, match="raise n_clusters to at least 2"):

@@ -209,7 +209,7 @@ def test_sparse_rows_are_searched_like_dense_ones(seed):
 
 
 def test_a_search_over_sparse_rows_that_are_too_many_is_refused(monkeypatch):
-    monkeypatch.setattr(search, "PARAMS", search.SearchParams(most_dense=10))
+    monkeypatch.setattr(search, "MOST_NUMBERS", 10)
     X = csr_array(np.eye(8))
     with pytest.raises(ValueError, match="local_search=True needs dense rows, and 8 x 8"):
         ConstrainedKMeans(2, local_search=True).fit(X)

@@ -1,10 +1,13 @@
 """Where runs begin when there are many clusters: k-means|| over blocks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from konstrain import ConstrainedKMeans
+from konstrain.assignment import transport
 from konstrain.constraints import Problem
 from konstrain.kmeans import start
 from konstrain.kmeans.distances import block_costs, nearest_distances
@@ -100,7 +103,7 @@ def test_the_number_of_threads_changes_no_draw():
 
 
 def test_an_explicit_number_of_draws_means_a_step_per_cluster(monkeypatch):
-    monkeypatch.setattr(start, "MANY_CLUSTERS", 1)
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=1))
     monkeypatch.setattr(start, "oversampled", None)
     X = blobs(10, 12)
     assert start.Start(X, "k-means++", n_trials=1).drawn(Problem.build(X, 10), 0, 1).shape == (10, 4)
@@ -110,7 +113,7 @@ def test_an_explicit_number_of_draws_means_a_step_per_cluster(monkeypatch):
 def test_the_number_of_clusters_decides(monkeypatch, many):
     asked = []
     oversampled = start.oversampled
-    monkeypatch.setattr(start, "MANY_CLUSTERS", many)
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=many))
     monkeypatch.setattr(start, "oversampled", lambda *a, **k: asked.append(1) or oversampled(*a, **k))
     ConstrainedKMeans(10, n_init=1, random_state=0).fit(blobs(10, 12))
     assert bool(asked) == (many == 10)

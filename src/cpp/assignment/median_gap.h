@@ -22,6 +22,10 @@ struct LeastTwo {
     double gap() const { return second - first; }
 };
 
+// Clusters whose reduced cost is higher by more temperatures than this take no share of a row; larger: shares
+// are more exact, and more of them are computed.
+inline constexpr double shareCutoff = 7.0;
+
 // Rows from which a quantile of gaps is estimated; larger: a better estimate of a number that only sets the
 // scale of a search.
 inline constexpr std::size_t quantileSample = 512;

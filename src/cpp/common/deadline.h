@@ -21,16 +21,17 @@ inline bool isPast(TimePoint end) {
     return end != TimePoint::max() && std::chrono::steady_clock::now() >= end;
 }
 
-// A deadline for loops of short steps. Reading the clock takes about as long as such a step, so only one call
-// in `callsPerReading` reads it; a larger interval saves little and overshoots by more steps.
+// Short steps of a loop between two readings of the clock, which take about as long as such a step; larger:
+// fewer readings, and an end that is later by more steps.
+inline constexpr unsigned callsPerReading = 16;
+
+// A deadline for loops of short steps.
 class PolledDeadline {
 public:
     explicit PolledDeadline(TimePoint end) : end_(end) {}
     bool isPast() { return nCalls_++ % callsPerReading == 0 && konstrain::isPast(end_); }
 
 private:
-    static constexpr unsigned callsPerReading = 16;
-
     TimePoint end_;
     unsigned nCalls_ = 0;
 };

@@ -54,16 +54,14 @@ public:
 
     // Alternates between the mean of the set and the blocks that pay at that mean.
     void alternate(std::int32_t first) {
-        // Rounds of the alternation, which converges in a few; larger: later ends where equal profits make it
-        // cycle.
-        constexpr int maxRounds = 20;
-        for (int round = 0; round != maxRounds && !members_.empty(); ++round) {
+        // After the first round the value falls in every one: no set comes twice, and few rounds are made.
+        for (int round = 0; !members_.empty(); ++round) {
             const Column before = members();
             const double old = value();
             rebuild(round == 0 ? first : -1);
             if (members() == before)
                 return;
-            if (round > 0 && value() >= old) {
+            if (round > 0 && !(value() < old)) {
                 reset(before);
                 return;
             }

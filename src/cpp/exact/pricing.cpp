@@ -27,8 +27,6 @@ namespace {
 constexpr double slack = tolerances::bound + 1.0;
 // Steps of the weight in the knapsack bound; larger: tighter bounds, slower nodes.
 constexpr std::size_t maxWeightSteps = 256;
-// Nodes between two readings of the clock and polls for signals; larger: fewer of them, later ends.
-constexpr std::int64_t nodesPerPoll = 64;
 
 struct Stop {};
 
@@ -92,7 +90,7 @@ struct Progress {
         ++nNodes;
         if (nNodes > limits.nodes || (firstFind >= 0 && nNodes > firstFind + limits.nodesAfterFind))
             throw Stop{};
-        if (nNodes % nodesPerPoll == 0) {
+        if (nNodes % callsPerReading == 0) {
             if (isPast(limits.deadline))
                 throw Stop{};
             if (limits.poll)

@@ -12,10 +12,6 @@ namespace konstrain::exact {
 
 namespace {
 
-// One sweep over the cuts in this many visits all of them, the others only those with a multiplier; larger:
-// faster sweeps, slower convergence.
-inline constexpr std::size_t fullSweepEvery = 3;
-
 struct Sums {
     double apart[laneCount] = {};
     double size[laneCount] = {};
@@ -117,15 +113,13 @@ void addCuts(const CutRows& cuts, std::span<const double> mu, double scale, std:
 // A_t throughout, so one multiplier changes in time linear in its entries. Rows of A are scaled to norm at
 // most 1 and clipping does not expand distances: a step of the slope itself never overshoots. Ascent in the
 // multiplier of each cut in turn: <A_t, clip(work)> - limit is the slope, 1 its Lipschitz constant.
-void sweep(const Polyhedron& polyhedron, bool onlyActive, std::span<double> mu, std::span<double> work) {
+void sweep(const Polyhedron& polyhedron, std::span<double> mu, std::span<double> work) {
     const CutRows& cuts = polyhedron.cuts;
     const std::size_t size = polyhedron.low.size();
     const std::int32_t* position = cuts.position.data();
     const double* coefficient = cuts.coefficient.data();
     double* values = work.data();
     for (std::size_t t = 0; t != cuts.count(); ++t) {
-        if (onlyActive && mu[t] == 0.0)
-            continue;
         const auto first = static_cast<std::size_t>(cuts.start[t]);
         const auto end = static_cast<std::size_t>(cuts.start[t + 1]);
         const std::size_t below = first + static_cast<std::size_t>(cuts.diagonals[t]);
@@ -165,9 +159,8 @@ StepSizes projectIterate(const Polyhedron& polyhedron, std::span<const double> c
     for (std::size_t i = 0; i != size; ++i)
         startRow(i + 1, direction[i], direction.data(), &u[i * size], &y[i * size], &work[i * size]);
     addCuts(polyhedron.cuts, mu, -1.0, work);
-    // Most cuts are slack and stay so: the next call tests them again.
     for (std::size_t round = 0; round != nSweeps; ++round)
-        sweep(polyhedron, round % fullSweepEvery != 0, mu, work);
+        sweep(polyhedron, mu, work);
     for (const std::int32_t position : polyhedron.forbidden)
         work[static_cast<std::size_t>(position)] = 0.0;
     Sums below;

@@ -31,11 +31,11 @@ constexpr double doubleRounding = std::numeric_limits<double>::epsilon() * 4;
 struct Params {
     // Centers kept for a row; larger: more distances in double precision per row.
     std::size_t maxKept = 24;
-    // Where more are within reach, those are kept up to the second-least score of the lane that comes here
-    // when lanes are sorted by it. At 6 of 16 these are about 22, never fewer than 14; larger: more.
-    std::int32_t limitingLane = 6;
 };
 constexpr Params params;
+// Where more are within reach, those are kept up to the second-least score of the lane that comes here when
+// lanes are sorted by it: about 22 of 24 centers, and never fewer than 14.
+constexpr auto limitingLane = static_cast<std::int32_t>(params.maxKept / 4);
 
 std::size_t roundUp(std::size_t count, std::size_t unit) {
     return (count + unit - 1) / unit * unit;
@@ -119,7 +119,7 @@ std::size_t ScreenedCenters::keepLeast(const float* scores, double reach, std::i
         count = scoresUpTo(scores, nScores(), limit, kept);
     if (count <= params.maxKept)
         return count;
-    limit = limitOfLanes(scores, nScores(), params.limitingLane);
+    limit = limitOfLanes(scores, nScores(), limitingLane);
     // Not a number, or infinite: nothing is known.
     return limit < infiniteScore ? scoresUpTo(scores, nScores(), limit, kept) : 0;
 }

@@ -48,7 +48,11 @@ double slackOf(const Problem& problem, const State& state, std::size_t at) {
     return 0.0;
 }
 
-// Sign steps of all duals at once (as in RPROP): each has a step of its own, which grows while its rule stays
+// Factors of RPROP (Riedmiller and Braun 1993).
+constexpr double stepGrowth = 1.2; // fact
+constexpr double stepShrink = 0.5; // fact
+
+// Sign steps of all duals at once, as in RPROP: each has a step of its own, which grows while its rule stays
 // broken on the same side and shrinks when the side changes.
 class DualSteps {
 public:
@@ -78,9 +82,9 @@ public:
             moved |=
                 isBroken || (std::abs(slack) > unit && std::abs(slack) > 0.01 * std::abs(problem.high[at]));
             if (slack * last_[at] > 0.0)
-                step_[at] *= context_.params.stepGrowth;
+                step_[at] *= stepGrowth;
             else if (slack * last_[at] < 0.0)
-                step_[at] *= context_.params.stepShrink;
+                step_[at] *= stepShrink;
             last_[at] = slack;
             const double before = state.duals[at], after = before + (slack > 0.0 ? step_[at] : -step_[at]);
             // Between two different bounds a dual stops at zero first: perhaps neither binds.

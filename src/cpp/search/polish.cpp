@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "repair_params.h"
+
 namespace konstrain::search {
 
 namespace {
@@ -211,7 +213,7 @@ private:
         const auto isBefore = [](const Candidate& x, const Candidate& y) {
             return x.rank < y.rank || (x.rank == y.rank && x.block < y.block);
         };
-        const std::size_t n = std::min(context_.params.swapCandidates, candidates.size());
+        const std::size_t n = std::min(repairParams.candidates, candidates.size());
         std::ranges::nth_element(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(n), isBefore);
         candidates.resize(n);
         std::ranges::sort(candidates, isBefore);

@@ -85,11 +85,9 @@ struct Params {
     // more follows later: more sweeps, better duals and shorter searches.
     int dualSweeps = 3;
     double manyViolations = 0.03;
-    // First step of a dual relative to the mean cost of a block. A step grows while its rule stays broken on
-    // the same side, and shrinks when the side changes.
+    // First step of a dual relative to the mean cost of a block: larger, duals that get far sooner, and
+    // swing.
     double firstStep = 0.02;
-    double stepGrowth = 1.3;
-    double stepShrink = 0.5;
     // A run ends early when its objective is above the best by the first share after 5 iterations, or by the
     // second before repair: larger shares, fewer runs, each seen through.
     double hopeless = 0.10;
@@ -97,20 +95,8 @@ struct Params {
     // Clusters, and blocks, of which the most promising is taken when a center is relocated: more of them,
     // less variety.
     int relocationTrials = 3;
-    // Blocks on each side of a pair of clusters among which polish seeks swaps; repair, for which feasibility
-    // matters more than time, takes four times as many.
-    std::size_t swapCandidates = 24;
-    // Passes of polish over all blocks.
-    int maxPasses = 12;
     // Longest chain of linked blocks that changes sides together.
     std::size_t longestChain = 60;
-    // Random moves out of violated clusters before repair gives up, and the rounds for which a block that was
-    // moved so stays: longer, larger steps away from where repair got stuck.
-    int maxKicks = 40;
-    int restAfterKick = 6;
-    // Share of the violation that a round of repair removes before all moves are rated anew: smaller, lower
-    // cost and more time.
-    double shareOfRound = 0.25;
     // Subgradient steps that raise the bound of the last step: more of them, smaller gaps.
     int boundSteps = 100;
     // Cost of a broken hard link while labels are chosen, in mean costs of a block.

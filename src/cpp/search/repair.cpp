@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "repair_params.h"
+
 namespace konstrain::search {
 
 namespace {
@@ -20,12 +22,12 @@ class Repair {
 public:
     Repair(Context& context, State& state, Random& random)
         : context_(context), problem_(context.problem), state_(state), random_(random),
-          violated_(problem_.nClusters), restsUntil_(problem_.nBlocks, -1), members_(problem_.nClusters) {}
+          violated_(problem_.nClusters), restsUntil_(problem_.nBlocks, 0), members_(problem_.nClusters) {}
 
     double run() {
         context_.work += context_.costs.refresh(state_.centers);
         double left = totalViolation(problem_, state_);
-        const int maxRounds = static_cast<int>(problem_.nBlocks) + 100;
+        const std::size_t maxRounds = problem_.nBlocks + 100;
         for (round_ = 0; round_ != maxRounds && left > 0.0 && !isTooLate(); ++round_) {
             for (std::size_t j = 0; j != problem_.nClusters; ++j)
                 violated_[j] = violation(problem_, state_, j);
@@ -87,7 +89,7 @@ private:
         moves_.clear();
         for (std::size_t block = 0; block != problem_.nBlocks; ++block) {
             const std::size_t from = state_.label(block);
-            if (!mayLeave(from) || restsUntil_[block] >= round_)
+            if (!mayLeave(from) || restsUntil_[block] > round_)
                 continue;
             const bool isHot = violated_[from] > 0.0 || (problem_.isLinked(block) &&
                                                          linkCost(problem_, state_, block, from).hard > 0.0);
@@ -117,18 +119,19 @@ private:
             violated_[from] = violation(problem_, state_, from);
             violated_[move.to] = violation(problem_, state_, move.to);
             gone += rated.removed;
-            if (gone >= context_.params.shareOfRound * total)
+            if (gone >= repairParams.shareOfRound * total)
                 break;
         }
         return true;
     }
 
-    // Blocks of a cluster that go to another at the least reduced cost, cheapest first.
+    // Blocks of a cluster that go to another at the least reduced cost, cheapest first: four times as many as
+    // elsewhere, because feasibility matters more than time.
     void rank(std::size_t from, std::size_t to, std::vector<Ranked>& ranked) const {
         ranked.clear();
         for (const std::size_t block : members_[from])
             ranked.push_back({changeOfCost(block, from, to), block});
-        const std::size_t n = std::min(4 * context_.params.swapCandidates, ranked.size());
+        const std::size_t n = std::min(4 * repairParams.candidates, ranked.size());
         std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(n), ranked.end());
         ranked.resize(n);
     }
@@ -187,7 +190,7 @@ private:
     void ratePairs(std::size_t from, std::size_t to, const std::vector<Ranked>& ranked) {
         if (problem_.nRules < 2 || !mayLeave(from, 2))
             return;
-        const std::size_t n = std::min(ranked.size(), context_.params.swapCandidates);
+        const std::size_t n = std::min(ranked.size(), repairParams.candidates);
         context_.work += 0.5 * static_cast<double>(n * n * problem_.nRules);
         for (std::size_t i = 0; i != n; ++i)
             for (std::size_t j = i + 1; j != n; ++j) {
@@ -218,7 +221,7 @@ private:
     }
 
     bool kick() {
-        if (++nKicks_ > context_.params.maxKicks)
+        if (++nKicks_ > repairParams.maxKicks)
             return false;
         std::vector<std::size_t> hot;
         for (std::size_t j = 0; j != problem_.nClusters; ++j)
@@ -226,7 +229,7 @@ private:
                 hot.push_back(j);
         const std::size_t cluster =
             hot.empty() ? drawBelow(problem_.nClusters, random_) : hot[drawBelow(hot.size(), random_)];
-        const std::size_t nMoves = 1 + drawBelow(2, random_) + static_cast<std::size_t>(nKicks_ / 10);
+        const std::size_t nMoves = 1 + drawBelow(2, random_) + nKicks_ / 10;
         for (std::size_t move = 0; move != nMoves; ++move) {
             if (!mayLeave(cluster) || drawBelow(2, random_) == 1)
                 pullInto(cluster);
@@ -246,7 +249,7 @@ private:
         }
         if (ranked.empty())
             return;
-        const std::size_t n = std::min(context_.params.swapCandidates, ranked.size());
+        const std::size_t n = std::min(repairParams.candidates, ranked.size());
         std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(n), ranked.end());
         put(ranked[drawBelow(n, random_)].block, cluster);
     }
@@ -274,7 +277,7 @@ private:
 
     void put(std::size_t block, std::size_t to) {
         moveBlock(problem_, state_, block, to);
-        restsUntil_[block] = round_ + context_.params.restAfterKick;
+        restsUntil_[block] = round_ + 1 + repairParams.restAfterKick;
     }
 
     Context& context_;
@@ -282,13 +285,13 @@ private:
     State& state_;
     Random& random_;
     std::vector<double> violated_;
-    std::vector<int> restsUntil_;
+    std::vector<std::size_t> restsUntil_;
     std::vector<std::vector<std::size_t>> members_;
     std::vector<Move> moves_;
     std::vector<Ranked> there_, back_;
     Two best_;
-    int round_ = 0;
-    int nKicks_ = 0;
+    std::size_t round_ = 0;
+    std::size_t nKicks_ = 0;
 };
 
 } // namespace

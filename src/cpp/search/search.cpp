@@ -5,6 +5,7 @@
 
 #include "polish.h"
 #include "repair.h"
+#include "repair_params.h"
 
 namespace konstrain::search {
 
@@ -148,7 +149,7 @@ void Search::finish(State& state, int nIterations, const RunLimits& limits) {
     double left = totalViolation(problem_, state);
     if (left > 0.0)
         left = repair(context_, state, random_);
-    const int nPasses = std::clamp(limits.maxIterations - nIterations, 0, context_.params.maxPasses);
+    const int nPasses = std::clamp(limits.maxIterations - nIterations, 0, repairParams.maxPasses);
     const int nMade = polish(context_, state, nPasses);
     if (left > 0.0)
         left = repair(context_, state, random_);

@@ -33,7 +33,8 @@ name = "transport"
 class TransportParams:
     """When blocks have short lists of clusters instead of a row of costs."""
 
-    # Fewest clusters for lists; larger: the matrix serves more clusters. At 20,000 x 200 both take as long.
+    # Fewest clusters for lists, and for starts from a sample of the blocks; larger: the matrix serves more clusters,
+    # slower starts. At 20,000 x 200 both take as long.
     many_clusters: int = 200
     list_length: int = 24  # Clusters on a list; larger: every pass takes longer, and lists are made anew less often.
 

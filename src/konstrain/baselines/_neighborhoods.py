@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._memory import MOST_NUMBERS
 from konstrain.baselines._base import LinkedRows, WeightedPairs
-from konstrain.constraints import Problem, pairs
+from konstrain.constraints import Problem
 from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 
@@ -46,7 +47,7 @@ class Neighborhoods:
         first, second, _ = LinkGraph.from_edges(self.problem.n_blocks, *across[~contradicts].T).edges
         sizes = np.diff(self.problem.block_indptr)
         n_pairs = int((sizes * (sizes - 1) // 2).sum() + (sizes[first] * sizes[second]).sum())
-        most = pairs.PARAMS.max_pairs
+        most = MOST_NUMBERS
         if n_pairs > most:
             raise ValueError(
                 f"the links entail {n_pairs} links, more than the {most} that are handled; use closure=False"

@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
+from konstrain._memory import chunks
 from konstrain._sklearn import Interval, StrOptions
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
 from konstrain.baselines._neighborhoods import Neighborhoods
 from konstrain.estimators._conventions import ACCEPTED, estimator, weight_of
-
-# Rows or links compared at a time; larger takes more memory.
-CHUNK = 256
 
 
 @estimator
@@ -247,8 +245,8 @@ class MetricLoop:
         """Price of each broken link in each cluster; that of a must-link is the sum over its rows' two clusters."""
         prices = np.empty((len(self.pairs), len(weights)))
         distinct = weights[:1] if self.shared else weights
-        for begin in range(0, len(prices), CHUNK):
-            prices[begin : begin + CHUNK] = self._squares(slice(begin, begin + CHUNK)) @ distinct.T
+        for part in chunks(len(prices), self.X.shape[1]):
+            prices[part] = self._squares(part) @ distinct.T
         prices = np.where(self.is_must[:, None], 0.5 * prices, (farthest * weights).sum(axis=1) - prices)
         prices *= self.prices[:, None]
         return prices
@@ -276,8 +274,8 @@ class MetricLoop:
     ) -> None:
         first, second = labels[self.pairs].T
         broken = np.flatnonzero((first != second) == self.is_must)
-        for begin in range(0, broken.size, CHUNK):
-            part = broken[begin : begin + CHUNK]
+        for some in chunks(broken.size, self.X.shape[1]):
+            part = broken[some]
             price, must = self.prices[part, None], self.is_must[part]
             squares = price * self._squares(part)
             np.add.at(scatter, first[part[must]], 0.5 * squares[must])
@@ -332,11 +330,11 @@ def farthest_pair(points: NDArray[np.float64]) -> tuple[int, int]:
     order = np.argsort(-radius, kind="stable")
     centered, radius = centered[order], radius[order]
     best, pair = 0.0, (0, 0)
-    for begin in range(0, len(points), CHUNK):
+    for ours in chunks(len(points), len(points)):
+        begin = ours.start
         end = int(np.searchsorted(-radius, radius[begin] - best, side="right"))
         if end <= begin:
             break
-        ours = slice(begin, begin + CHUNK)
         squared = radius[ours, None] ** 2 + radius[begin:end] ** 2 - 2.0 * (centered[ours] @ centered[begin:end].T)
         i, j = np.unravel_index(squared.argmax(), squared.shape)
         if squared[i, j] > best**2:

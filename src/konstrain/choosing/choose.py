@@ -27,18 +27,8 @@ from konstrain.constraints.inputs import refuse_hidden
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.metrics import mean_silhouette
 
-
-@dataclass(frozen=True)
-class ChoosingParams:
-    """How scores are estimated."""
-
-    # Uniform reference sets for the gap. Larger: a smaller error of the gap, more fits.
-    n_references: int = 10
-    # Pairs of samples for stability. Larger: a smaller error of the agreement, more fits.
-    n_pairs: int = 8
-
-
-PARAMS = ChoosingParams()
+# Uniform reference sets for the gap, pairs of samples for stability. Larger: a smaller error of the score, more fits.
+N_DRAWN = 10
 # Share of the rows in each sample (Ben-Hur et al. 2002).
 SAMPLE: Final = 0.8
 # Largest number of clusters tried by default, as documented.
@@ -203,9 +193,9 @@ def _gap(
     rng = np.random.default_rng([seed, k])
     low, high = X.min(axis=0), X.max(axis=0)
     sizes = {name: value for name, value in constraints.items() if name not in ("must_link", "cannot_link")}
-    drawn = [_log(_fit(rng.uniform(low, high, X.shape), k, sizes, seed).inertia_) for _ in range(PARAMS.n_references)]
+    drawn = [_log(_fit(rng.uniform(low, high, X.shape), k, sizes, seed).inertia_) for _ in range(N_DRAWN)]
     # The error of the simulation is part of the rule's standard error.
-    error = float(np.std(drawn)) * np.sqrt(1 + 1 / PARAMS.n_references)
+    error = float(np.std(drawn)) * np.sqrt(1 + 1 / N_DRAWN)
     return float(np.mean(drawn)) - _log(fitted.inertia_), float(error)
 
 
@@ -222,7 +212,7 @@ def _stability(
     rng = np.random.default_rng([seed, k])
     n_part = max(k + 1, round(SAMPLE * len(X)))
     scores = []
-    for _ in range(PARAMS.n_pairs):
+    for _ in range(N_DRAWN):
         labels = []
         for _ in range(2):
             rows = np.sort(rng.choice(len(X), min(n_part, len(X)), replace=False))
@@ -231,7 +221,7 @@ def _stability(
             labels.append(found)
         shared = (labels[0] >= 0) & (labels[1] >= 0)
         scores.append(adjusted_rand_score(labels[0][shared], labels[1][shared]))
-    return float(np.mean(scores)), float(np.std(scores) / np.sqrt(PARAMS.n_pairs))
+    return float(np.mean(scores)), float(np.std(scores) / np.sqrt(N_DRAWN))
 
 
 def _of_rows(constraints: Mapping[str, Any], rows: NDArray[np.int64], n_samples: int) -> dict[str, Any]:

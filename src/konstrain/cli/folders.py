@@ -21,12 +21,10 @@ from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, read_links_file
 from konstrain.files.choice import Request
-from konstrain.files.sources import address_of, read_text
+from konstrain.files.sources import WAIT, address_of, read_text
 
 # What may stand between the names in a file of links.
 DELIMITERS = ",;\t "
-# Seconds to wait for a scheduler at an address; larger: slower networks, and later messages.
-SECONDS_TO_CONNECT = 5
 # What makes a name a pattern of names.
 PATTERN = "*?["
 
@@ -125,7 +123,7 @@ class FolderFit:
                 yield client
             return
         try:
-            client = distributed.Client(self.options.scheduler, timeout=SECONDS_TO_CONNECT)
+            client = distributed.Client(self.options.scheduler, timeout=WAIT)
         except (OSError, ValueError) as error:
             raise FileError(f"cannot reach a scheduler at {self.options.scheduler}: {first_line(error)}") from None
         with client:

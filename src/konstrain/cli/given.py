@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._memory import chunks
 from konstrain._messages import Advised, as_typed, counted
 from konstrain.cli.constraints import read_bounds, read_links
 from konstrain.cli.options import ConstraintOptions, DataOptions, NewRows, names_in
@@ -24,9 +25,6 @@ from konstrain.tables.columns import Columns, Missing
 
 if TYPE_CHECKING:
     from konstrain.tables.models import SavedModel
-
-# Rows whose distances are computed at once.
-CHUNK = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,8 +177,7 @@ def without_rules(given: Given, verb: str) -> dict[str, Any]:
 def distances_to_centers(X: NDArray[Any], labels: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.float64]:
     """Distance of each row to the center of its cluster, without a copy of all rows."""
     found = np.empty(len(X))
-    for begin in range(0, len(X), CHUNK):
-        part = slice(begin, begin + CHUNK)
+    for part in chunks(*X.shape):
         found[part] = np.linalg.norm(X[part] - centers[labels[part]], axis=1)
     return found
 

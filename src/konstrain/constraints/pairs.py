@@ -1,29 +1,17 @@
 """Groups, labels and distance limits written out as pairs of rows."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy  # which imports its `spatial` when it is first asked for: few problems have distance limits
 from numpy.typing import NDArray
 
+from konstrain._memory import CELLS, MOST_NUMBERS, chunks
 from konstrain.constraints.inputs import Membership, is_sparse, read_limit, read_membership, read_rows
 
-
-@dataclass(frozen=True)
-class PairParams:
-    """Settings of the search for pairs."""
-
-    # Most pairs; beyond, their graph takes more than a gigabyte, and the limit that implies them is mostly a mistake.
-    max_pairs: int = 50_000_000
-    # Most features for a tree of rows; in more dimensions it visits nearly every row anyway.
-    tree_dimensions: int = 16
-    # Distances computed at a time, 32 MB of doubles; larger takes more memory.
-    chunk: int = 4_000_000
-
-
-PARAMS = PairParams()
+# Most features for a tree of rows; in more dimensions it visits nearly every row anyway.
+TREE_DIMENSIONS = 16
 
 
 def pairs_from_groups(groups: Any) -> NDArray[np.int32]:
@@ -77,9 +65,9 @@ def pairs_from_labels(labels: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]
 def representatives(labels: Membership, n_labels: int) -> NDArray[np.int32]:
     """Return the first rows of each two of the first `n_labels` labels."""
     count = n_labels * (n_labels - 1) // 2
-    if count > PARAMS.max_pairs:
+    if count > MOST_NUMBERS:
         raise ValueError(
-            f"{n_labels} labels make {count} cannot-links, more than the {PARAMS.max_pairs} that are handled"
+            f"{n_labels} labels make {count} cannot-links, more than the {MOST_NUMBERS} that are handled"
         )
     first = labels.first_rows()[:n_labels].astype(np.int32)
     a, b = np.triu_indices(first.size, 1)
@@ -115,7 +103,7 @@ def pairs_beyond_diameter(X: Any, diameter_max: float) -> NDArray[np.int32]:
     """
     limit = _limit("diameter_max", diameter_max)
     n_samples, X = _rows(X)
-    if not is_sparse(X) and X.shape[1] <= PARAMS.tree_dimensions:
+    if not is_sparse(X) and X.shape[1] <= TREE_DIMENSIONS:
         tree = scipy.spatial.KDTree(X)
         within = (int(tree.count_neighbors(tree, limit)) - n_samples) // 2
         _refuse_too_many("diameter_max", limit, n_samples * (n_samples - 1) // 2 - within, "is")
@@ -150,11 +138,10 @@ def pairs_within_separation(X: Any, separation_min: float) -> NDArray[np.int32]:
     """
     limit = _limit("separation_min", separation_min)
     n_samples, X = _rows(X)
-    if not is_sparse(X) and X.shape[1] <= PARAMS.tree_dimensions:
+    if not is_sparse(X) and X.shape[1] <= TREE_DIMENSIONS:
         return _close_pairs_by_tree(X, limit)
-    step = max(1, PARAMS.chunk // n_samples)
     every = np.arange(n_samples)
-    blocks = ((every[start : start + step], every[start:]) for start in range(0, n_samples, step))
+    blocks = ((every[part], every[part.start :]) for part in chunks(n_samples, n_samples))
     return _pairs_among(X, blocks, "separation_min", limit, lambda distances: distances < limit)
 
 
@@ -222,7 +209,7 @@ def _blocks_of_pairs(
         end = int(np.searchsorted(falling, reach[order[start]] - limit, side="left"))
         if end <= start + 1:
             return
-        step = max(1, PARAMS.chunk // (end - start))
+        step = max(1, CELLS // (end - start))
         yield order[start : start + step], order[start:end]
         start += step
 
@@ -246,10 +233,10 @@ def _distances(X: Any, rows: NDArray[np.intp], others: NDArray[np.intp]) -> NDAr
 
 
 def _refuse_too_many(name: str, limit: float, count: int, verb: str) -> None:
-    most = PARAMS.max_pairs
-    if count > most:
+    if count > MOST_NUMBERS:
         raise ValueError(
-            f"{name}={limit:g} implies too many links: their number {verb} {count}, at most {most} are handled"
+            f"{name}={limit:g} implies too many links: their number {verb} {count}, "
+            f"at most {MOST_NUMBERS} are handled"
         )
 
 

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from konstrain._memory import SAMPLE_ROWS
 from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import Links, read_links
 from konstrain.estimators.link_metric import KINDS, LinkMetric
 from konstrain.kmeans.search import PARAMS as SEARCH
-from konstrain.metrics import SAMPLE_ROWS, are_apart
+from konstrain.metrics import are_apart
 from konstrain.stop import Budget
 
 # These have more parameters than few links can determine, and gain from what clusters say.

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._memory import CELLS
 from konstrain._messages import Advised, as_typed, counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import (
@@ -35,8 +36,8 @@ from konstrain.files.frame_files import features_of
 from konstrain.files.sources import FROM_LATIN1, Source, refuse_other_than_text
 
 DELIMITERS = ",;\t"
-# Rows, and cells of them, that tell columns of numbers from columns of text; also lines of a header in quotes.
-SAMPLED_ROWS, SAMPLED_CELLS = 100, 1_000_000
+# Rows that tell columns of numbers from columns of text; also lines of a header in quotes.
+SAMPLED_ROWS = 100
 # Polars takes some time and memory for each column, Python for each cell: with more columns the latter is quicker.
 MOST_COLUMNS = 2_000
 # Bytes that are no text, as Python reads them.
@@ -79,7 +80,7 @@ class CsvLayout:
             raise FileError(f"{path}, line 1: more than one column has no name; name them")
         names = [name.strip() or f"column_{i + 1}" for i, name in enumerate(written)]
         _refuse_bad_names(path, names)
-        n_sampled = min(SAMPLED_ROWS, SAMPLED_CELLS // len(names) + 1)
+        n_sampled = min(SAMPLED_ROWS, CELLS // len(names) + 1)
         no_values = frozenset(na)
         sample = [*([] if has_header else [header]), *islice(rows, n_sampled)]
         sample = [_without(no_values, row) for row in sample]

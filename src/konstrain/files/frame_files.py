@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._memory import MOST_NUMBERS
 from konstrain._messages import counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import name_of_number
@@ -46,8 +47,6 @@ _ARROW_FILE = b"ARROW1"
 # Of a spreadsheet: the sheets in the archive, and the cells of a sheet that hold something, with column and row.
 _SHEET = re.compile(r"worksheets/[^/]+\.xml$", re.IGNORECASE)
 _FILLED_CELL = re.compile(rb"""<(?:\w+:)?c\s(?:[^>]*?\s)?r=["']([A-Za-z]{1,3})([0-9]{1,7})["'][^>]*(?<!/)>""")
-# Empty cells between filled ones for which a reader may ask memory: a gigabyte or two.
-MOST_EMPTY_CELLS = 50_000_000
 _KINDS = {".parquet": "a Parquet", ".xlsx": "an Excel", ".json": "a JSON"}
 
 
@@ -146,7 +145,7 @@ def _refuse_far_cells(path: Source) -> None:
         for name in filter(_SHEET.search, archive.namelist()):
             with archive.open(name) as sheet:
                 n_filled, n_rows, n_columns = _extent(sheet)
-            if n_rows * n_columns - n_filled > MOST_EMPTY_CELLS:
+            if n_rows * n_columns - n_filled > MOST_NUMBERS:
                 raise FileError(
                     f"{path}: {counted(n_filled, 'cell')} of a sheet are spread over {n_rows} rows and {n_columns} "
                     "columns; delete those far from the table"

@@ -18,7 +18,7 @@ from konstrain.exceptions import FileError
 
 TO_UTF8 = "save the file as UTF-8, or say how it is written: --encoding {}"
 FROM_LATIN1 = TO_UTF8.format("latin1")
-# Seconds in which someone must begin to write into a pipe that is read.
+# Seconds to wait for the other side of a pipe or of a connection; larger: slower ones, and later messages.
 WAIT = 5.0
 # How files begin that are no text in UTF-8, longest first, and what to do about each.
 _BEGINNINGS = (

@@ -14,6 +14,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from konstrain import _core, stop
+from konstrain._memory import MOST_NUMBERS
 from konstrain._tolerances import PROOF_RELATIVE
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Rules
@@ -43,8 +44,6 @@ class SearchParams:
     least_gain: float = 1e-6
     # Blocks x clusters x features beyond which a run of Lloyd's loop with exact steps is all that is affordable.
     most_cells: float = 5e7
-    # Entries of sparse rows that are made dense.
-    most_dense: int = 50_000_000
     # Exact last steps, each of which found better labels, before the search ends unproved.
     exact_steps: int = 10
     # Runs of one search where many are asked for; the searches are independent and may go to several workers.
@@ -67,15 +66,15 @@ def suits(problem: Problem, start: Start, local_search: bool | str) -> bool:
     n_entries = problem.n_blocks * problem.mean.shape[1]
     is_dense = isinstance(problem.mean, np.ndarray)
     if local_search != "auto":
-        if not is_dense and n_entries > PARAMS.most_dense:
+        if not is_dense and n_entries > MOST_NUMBERS:
             raise ValueError(
                 f"local_search=True needs dense rows, and {problem.n_blocks} x {problem.mean.shape[1]} sparse ones "
-                f"are more than {PARAMS.most_dense} numbers; leave local_search out, or reduce the features"
+                f"are more than {MOST_NUMBERS} numbers; leave local_search out, or reduce the features"
             )
         return True
     if start.is_given and not is_hard(problem):
         return False  # users of scikit-learn's KMeans expect Lloyd's own run from given centers
-    if not is_dense and n_entries > PARAMS.most_dense:
+    if not is_dense and n_entries > MOST_NUMBERS:
         return False
     if is_hard(problem):
         return True

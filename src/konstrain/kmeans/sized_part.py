@@ -6,14 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._core import WatchedRows
+from konstrain._memory import chunks
 from konstrain._tolerances import PROOF_RELATIVE, SUM_RELATIVE
 from konstrain.assignment import Assignment, transport
 from konstrain.constraints import Problem
 from konstrain.kmeans import distances
 from konstrain.stop import Budget
 
-# Blocks of which all costs are there at a time.
-CHUNK = 1024
 # Labels with the sums and weights of the clusters they make.
 Sums = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]
 
@@ -161,7 +160,7 @@ class SizedPart:
         """
         n_blocks, lower = self.problem.n_blocks, self.bounds[0]
         least, sizes = np.empty(n_blocks), np.zeros(lower.size, dtype=np.int64)
-        for at in (slice(i, i + CHUNK) for i in range(0, n_blocks, CHUNK)):
+        for at in chunks(n_blocks, lower.size):
             if budget.expired():
                 return None
             some = None if weight is None else weight[at]

@@ -12,13 +12,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain.assignment import transport
 from konstrain.constraints import Problem
 from konstrain.kmeans.distances import candidate_distances, nearest_distances
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import UNLIMITED, Budget
 
-# Clusters from which k-means++ draws from the blocks that k-means|| has chosen; larger: slower starts.
-MANY_CLUSTERS = 200
 # Rounds of k-means||, each of about as many draws as there are clusters: the paper finds these enough.
 ROUNDS: Final = 5
 
@@ -53,7 +52,7 @@ class Start:
         if self.rule == "random":
             return rows_of_means(problem, random_blocks(problem, rng))
         # An explicit number of trials disables k-means||.
-        if problem.n_clusters >= MANY_CLUSTERS and self.n_trials is None:
+        if transport.uses_lists(problem.n_clusters) and self.n_trials is None:
             return rows_of_means(problem, oversampled(problem, rng, n_threads=n_threads, budget=budget))
         return rows_of_means(
             problem, plus_plus(problem, rng, n_trials=self.n_trials, n_threads=n_threads, budget=budget)

@@ -10,6 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from konstrain import _core
+from konstrain._memory import SAMPLE_ROWS
 from konstrain.constraints.inputs import Links
 
 # Percentiles of the distances between rows that must-links are to stay below and cannot-links above (Davis et al.).
@@ -27,8 +28,6 @@ class LinkMetricParams:
     prior_rows: int = 20
     # Least variance of a direction as a share of the largest; larger: directions without variance count less.
     least_variance: float = 1e-4
-    # Pairs of rows that percentiles are read from; larger: more exact, slower.
-    n_pairs: int = 5000
 
 
 PARAMS = LinkMetricParams()
@@ -162,7 +161,7 @@ def itml(evidence: Evidence, *, slack_price: float) -> NDArray[np.float64]:
 
 def _near_and_far(rows: NDArray[np.float64], metric: NDArray[np.float64]) -> NDArray[np.float64]:
     # Always the same pairs: the same rows and links give the same metric.
-    first, second = np.random.default_rng(0).integers(len(rows), size=(2, PARAMS.n_pairs))
+    first, second = np.random.default_rng(0).integers(len(rows), size=(2, SAMPLE_ROWS))
     differences = rows[first] - rows[second]
     squared = np.einsum("ij,ij->i", differences @ metric, differences)
     return np.percentile(squared[first != second], NEAR_AND_FAR) if (first != second).any() else np.zeros(2)

@@ -6,13 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array
 
+from konstrain._memory import SAMPLE_ROWS
 from konstrain._tolerances import GAIN_RELATIVE
 from konstrain.assignment.rules import Rules
 from konstrain.constraints import Problem
-from konstrain.metrics import SAMPLE_ROWS
-
-# Passes over all blocks at most; most searches end after three or four. Larger: rarely a better end.
-MAX_SWEEPS = 30
 
 
 class Exchange:
@@ -73,11 +70,10 @@ class Exchange:
     def run(self, rng: np.random.Generator) -> float:
         """Let blocks change places until none gains by it; returns the variance between the groups."""
         n = self.labels.size
-        for _ in range(MAX_SWEEPS):
+        n_moved = n
+        while n_moved:
             # One after the other, not bool(any): every block has its turn.
             n_moved = sum([self._improve(int(block), rng) for block in rng.permutation(n)])
-            if not n_moved:
-                break
         return self.between()
 
     def _improve(self, block: int, rng: np.random.Generator) -> bool:

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from konstrain import _core
+from konstrain._memory import SAMPLE_ROWS
 from konstrain.estimators import ConstrainedKMeans
-from konstrain.metrics import SAMPLE_ROWS
 from konstrain.suggest.known import Known, Questions
 from konstrain.suggest.strategies import medoid, squared_distances
 

@@ -5,6 +5,7 @@
 
 #include "cholesky.h"
 #include "infinity.h"
+#include "median_gap.h"
 #include "tolerances.h"
 
 namespace konstrain::priced {
@@ -12,19 +13,12 @@ namespace konstrain::priced {
 namespace {
 
 struct Params {
-    // Clusters whose reduced cost is higher by more temperatures than this take no share; larger: shares are
-    // more exact, and more of them are computed.
-    double cutoff = 9.0;
-    // Rows whose gap exceeds this many temperatures are left aside; larger: more rows per step.
-    double reach = 16.0;
     // Newton steps at one temperature, temperatures, and passes over all rows, at most; larger: better duals
     // in hard cases, and more time for hopeless ones.
     int maxRounds = 12;
     // Factor by which the temperature falls, a step that does not raise the dual is shortened, and the share
     // of rows is widened where they were too few; larger: more and safer steps.
     double cooling = 0.25;
-    // A step moves no dual by more temperatures than about this; larger: faster, and less safely.
-    double longestStep = 8.0;
     // Attempts to shorten a step; larger: a search that has converged ends later.
     int maxCuts = 4;
     // Rows of a sample, which gives the first duals where there are four times as many rows, and the fewest
@@ -35,6 +29,9 @@ struct Params {
     double nearPerExcess = 16.0;
 };
 constexpr Params params;
+
+// Temperatures above which a row has no share even after a step, which moves no dual by more than the cutoff.
+constexpr double reach = shareCutoff + shareCutoff;
 
 } // namespace
 
@@ -140,7 +137,7 @@ bool NewtonDuals::findNear(std::span<double> duals, const PricedLabels& rows, do
         for (std::size_t a = 0; a != problem_.nAmounts; ++a)
             sums[a] += problem_.amount(row)[a];
     }
-    return cool(duals, widest < infinity && widest > 0.0 ? widest / params.reach : medianGap(duals), 0);
+    return cool(duals, widest < infinity && widest > 0.0 ? widest / reach : medianGap(duals), 0);
 }
 
 // Steps at falling temperatures until `fewest` rows are left; false when those at the first temperature did
@@ -151,7 +148,7 @@ bool NewtonDuals::cool(std::span<double> duals, double temperature, std::size_t 
         if (!converge(duals))
             return level > 0;
         temperature_ *= params.cooling;
-        leaveAside(duals, params.reach * temperature_);
+        leaveAside(duals, reach * temperature_);
         if (near_.size() <= fewest)
             break;
     }
@@ -214,7 +211,7 @@ void NewtonDuals::measure(std::span<const double> duals, Shares& shares) {
 void NewtonDuals::measureRow(std::size_t row, Shares& shares) {
     const auto [least, second, best] = pricer_.priceRow(row, priced_.data());
     const double* amount = problem_.amount(row);
-    if (second - least > params.cutoff * temperature_) {
+    if (second - least > shareCutoff * temperature_) {
         shares.value += least;
         for (std::size_t a = 0; a != problem_.nAmounts; ++a)
             shares.sums[best * problem_.nAmounts + a] += amount[a];
@@ -223,7 +220,7 @@ void NewtonDuals::measureRow(std::size_t row, Shares& shares) {
     taking_.clear();
     double sum = 0.0;
     for (std::size_t j = 0; j != problem_.nClusters; ++j)
-        if (priced_[j] - least <= params.cutoff * temperature_) {
+        if (priced_[j] - least <= shareCutoff * temperature_) {
             taking_.emplace_back(j, std::exp((least - priced_[j]) / temperature_));
             sum += taking_.back().second;
         }
@@ -306,7 +303,7 @@ bool NewtonDuals::direct(std::span<const double> duals, const Shares& shares) {
             matrix_[x * n + y] = curvature(active_[x], active_[y]);
         // Where hardly a row is in reach the derivative is no guide: the step ends at its longest.
         matrix_[x * n + x] += tolerances::ridge * (steepest + 1.0 / temperature_) +
-                              std::abs(wanted_[x]) / (params.longestStep * temperature_);
+                              std::abs(wanted_[x]) / (shareCutoff * temperature_);
     }
     for (std::size_t g = 0; g != nDuals_; ++g)
         if (direction_[g] != 0.0)

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "infinity.h"
+#include "repair_params.h"
 #include "tolerances.h"
 
 namespace konstrain::priced {
@@ -14,18 +15,6 @@ namespace {
 struct Params {
     // Rows of least reduced cost that may move at first; larger: better repairs, slower.
     std::size_t nearRows = 1024;
-    // Rows on each side that are tried in pairs; larger: more pairs, quadratically.
-    std::size_t pairedRows = 48;
-    // Share of the violation after which candidates are collected anew; larger: fewer collections, staler.
-    double sweepShare = 0.25;
-    // Random moves in a row before repair gives up, and steps that their rows rest; larger: more labels are
-    // repaired, and hopeless ones take longer.
-    std::size_t maxKicks = 40;
-    std::size_t restSteps = 6;
-    // Cheapest moves that a random one is drawn from; larger: more variety, higher costs.
-    std::size_t kickCandidates = 16;
-    // Passes of the polish; larger: lower costs, slower.
-    int maxPasses = 12;
     // Cost of any move in addition to its reduced cost, in mean gaps; larger: fewer moves, each with more
     // effect.
     double moveCost = 1e-2;
@@ -145,7 +134,7 @@ bool RuleRepair::repair(TimePoint deadline) {
     for (step_ = 0; total_ > 0.0 && step_ != mostSteps && !isPast(deadline); ++step_) {
         if (moveSome() || movePair())
             continue;
-        if (++nKicks_ > params.maxKicks)
+        if (++nKicks_ > repairParams.maxKicks)
             return false;
         kick();
     }
@@ -170,12 +159,12 @@ bool RuleRepair::moveSome() {
     std::ranges::sort(found, [](const RowMove& a, const RowMove& b) {
         return a.score != b.score ? a.score < b.score : a.mover < b.mover;
     });
-    const double enough = (1.0 - params.sweepShare) * total_;
+    const double enough = (1.0 - repairParams.shareOfRound) * total_;
     for (const RowMove& next : found) {
         // Earlier moves may have changed the score: one that got worse by as much waits for the next
         // collection.
         if (label(next.mover) != next.to &&
-            scoreOf(next.mover, next.to) * (1.0 - params.sweepShare) <= next.score)
+            scoreOf(next.mover, next.to) * (1.0 - repairParams.shareOfRound) <= next.score)
             move(next.mover, next.to);
         if (total_ <= enough)
             break;
@@ -196,7 +185,7 @@ std::vector<std::size_t> RuleRepair::nearest(std::size_t from, std::size_t to) c
     for (const std::size_t m : members_[from])
         if (label(m) == from)
             order.emplace_back(reducedRise(m, to), m);
-    const std::size_t n = std::min(params.pairedRows, order.size());
+    const std::size_t n = std::min(repairParams.candidates, order.size());
     std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(n));
     std::vector<std::size_t> first;
     for (std::size_t i = 0; i != n; ++i)
@@ -205,7 +194,7 @@ std::vector<std::size_t> RuleRepair::nearest(std::size_t from, std::size_t to) c
 }
 
 // Pairs reach what no single move does: with integral amounts every single move may overshoot a bound that an
-// exchange keeps. O(pairedRows^2) per pair of clusters, over the rows that lose least by the move.
+// exchange keeps. O(candidates^2) per pair of clusters, over the rows that lose least by the move.
 // The two rows of least score that change places between two clusters, or go the same way. `score` is given
 // the rise in reduced cost, the rise in cost and the change of the violation.
 template <typename Score>
@@ -277,19 +266,19 @@ void RuleRepair::kick() {
                         cheapest.push_back({reducedRise(m, to), m, to});
         if (cheapest.empty())
             continue;
-        const std::size_t among = std::min(params.kickCandidates, cheapest.size());
+        const std::size_t among = std::min(repairParams.candidates, cheapest.size());
         std::ranges::partial_sort(cheapest, cheapest.begin() + static_cast<std::ptrdiff_t>(among), {},
                                   &RowMove::score);
         const RowMove& drawn = cheapest[drawBelow(among, random_)];
-        movers_[drawn.mover].restsUntil = step_ + params.restSteps;
+        movers_[drawn.mover].restsUntil = step_ + repairParams.restAfterKick;
         move(drawn.mover, drawn.to);
     }
 }
 
 void RuleRepair::polish(TimePoint deadline) {
-    step_ += params.restSteps;
+    step_ += repairParams.restAfterKick;
     isTouched_.assign(problem_.nClusters, 1);
-    for (int pass = 0; pass != params.maxPasses && !isPast(deadline); ++pass) {
+    for (int pass = 0; pass != repairParams.maxPasses && !isPast(deadline); ++pass) {
         const bool isMoved = polishMoves();
         if (!polishPairs() && !isMoved)
             break;

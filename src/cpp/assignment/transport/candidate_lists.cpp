@@ -18,13 +18,6 @@ namespace {
 const auto leastOfLanes = KONSTRAIN_PICK(leastOfLanes);
 const auto columnsUpTo = KONSTRAIN_PICK(columnsUpTo);
 
-struct Params {
-    // A list ends at the latest at the fourth-least cost of the lane that comes here when lanes are sorted by
-    // it. At 3 of 8 these are about 30 clusters; larger: longer lists.
-    std::size_t limitingLane = 3;
-};
-constexpr Params params;
-
 // Places past the last cluster never win.
 std::vector<double> paddedDuals(std::span<const double> duals) {
     std::vector<double> padded(paddedToLanes(duals.size()), infinity);
@@ -181,8 +174,11 @@ void CandidateLists::makeList(std::size_t row, const double* costs, const double
         double fourth[laneCount];
         leastOfLanes(costs, duals, nClusters(), least, fourth);
         std::sort(std::begin(fourth), std::end(fourth));
-        const double limit = std::min(fourth[params.limitingLane],
-                                      *std::min_element(std::begin(least), std::end(least)) + reach);
+        // The lane that comes here when lanes are sorted by their fourth-least cost has, with those before
+        // it, about 30 clusters up to that cost for a list of 24.
+        const std::size_t limitingLane = std::min(length_ / laneCount, laneCount - 1);
+        const double limit =
+            std::min(fourth[limitingLane], *std::min_element(std::begin(least), std::end(least)) + reach);
         // A lane with fewer clusters has no fourth; the places past the last cluster cost infinity, too.
         beyond_[row] = std::min(limit, std::numeric_limits<double>::max());
         count = columnsUpTo(costs, duals, nClusters(), beyond_[row], places.data());

@@ -16,8 +16,6 @@ namespace konstrain::transport {
 namespace {
 
 struct Params {
-    // Sampled rows per cluster below which no sample is taken; larger: fewer problems start with a sample.
-    std::size_t sampledPerCluster = 8;
     // How far lists reach, in median gaps; larger: longer lists, made anew less often.
     double reach = 3.0;
     // The first temperature, in median gaps, and the factor by which temperatures fall. A higher or more
@@ -284,7 +282,7 @@ bool findDuals(CostSource& source, ListedLevel& level, std::span<const std::int6
         if (level.heatFor(level.excessAt(duals)) <= params.hottest)
             return level.refineDuals(duals, false);
     }
-    if (source.nRows() / sampleRatio >= params.sampledPerCluster * source.nClusters())
+    if (source.nRows() / sampleRatio >= sampledPerCluster * source.nClusters())
         priceBySample(source, lower, upper, duals, options);
     dropIdleDuals(duals, lower, upper, source.nRows());
     return level.makeLists(duals, params.reach) && level.refineDuals(duals, false);

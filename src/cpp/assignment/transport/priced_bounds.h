@@ -31,6 +31,9 @@ inline constexpr std::size_t growthFactor = 4;
 // Rows per sampled row; larger: a sample is cheaper, and its duals are farther from those of all rows.
 inline constexpr std::size_t sampleRatio = 8;
 
+// Sampled rows per cluster below which no sample is taken; larger: fewer problems start with a sample.
+inline constexpr std::size_t sampledPerCluster = 8;
+
 // One row of each stretch of `ratio`, at a pseudo-random place in it, so that the sample
 // does not resonate with a period in the data.
 inline std::size_t sampledRow(std::size_t number, std::size_t ratio) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "flow_search.h"
+#include "median_gap.h"
 #include "tolerances.h"
 
 namespace konstrain::transport {
@@ -12,9 +13,6 @@ namespace konstrain::transport {
 namespace {
 
 struct Params {
-    // Clusters whose reduced cost is higher by more temperatures than this take no share; larger: shares are
-    // more exact, and more of them are computed.
-    double cutoff = 7.0;
     // Smallest product of two shares that couples two clusters; larger: sparser equations, rougher steps.
     double coupling = 0.03;
     // Rows per cluster that couplings are counted on at the first temperature; larger: better steps, slower.
@@ -152,7 +150,7 @@ void SmoothedDuals::measureRow(std::size_t row, std::span<const double> duals, W
     std::size_t count = 0;
     double sum = 0.0;
     for (std::size_t e = 0; e != length; ++e) {
-        if (priced[e] - least > params.cutoff * temperature_)
+        if (priced[e] - least > shareCutoff * temperature_)
             continue;
         const double share = std::exp((least - priced[e]) / temperature_);
         worker.near[count++] = {static_cast<std::size_t>(cluster[e]), share};

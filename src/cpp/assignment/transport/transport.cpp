@@ -17,8 +17,6 @@ namespace konstrain::transport {
 namespace {
 
 struct Params {
-    // Sampled rows per cluster below which no sample is taken; larger: fewer problems start with a sample.
-    std::size_t sampledPerCluster = 50;
     // Rows of the reduced problem per row in excess and per cluster; larger: it is solved more slowly and
     // proves too small less often.
     std::size_t rowsPerExcess = 3;
@@ -123,7 +121,7 @@ bool Level::isLargeForSamples() const {
     const std::size_t nSampled = nRows() / sampleRatio;
     if (options_.sampleRows != 0)
         return nSampled >= options_.sampleRows;
-    return nSampled >= params.sampledPerCluster * nClusters();
+    return nSampled >= sampledPerCluster * nClusters();
 }
 
 void Level::priceBySample(std::span<double> duals) {

@@ -25,7 +25,7 @@ from konstrain.constraints.problem import Problem
 from konstrain.exact.columns import pricing
 from konstrain.exact.columns.proximal import ColumnSets, MasterPoint, solve_master
 from konstrain.exact.sdp.model import rounding_guard
-from konstrain.exact.sdp.spectral import one_blas_thread_always
+from konstrain.exact.sdp.spectral import one_blas_thread
 from konstrain.gap import relative_gap
 from konstrain.stop import UNLIMITED, Budget
 
@@ -234,7 +234,7 @@ class BoxColumnBound:
         """
         if self._is_trivial:
             return "closed" if relative_gap(self.lower_bound, upper_bound) <= gap else "optimal"
-        with one_blas_thread_always():
+        with one_blas_thread():
             return self._run(upper_bound, gap, budget)
 
     def chosen_centers(self, upper_bound: float, budget: Budget) -> Vector | None:

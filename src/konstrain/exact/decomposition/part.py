@@ -16,7 +16,7 @@ from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.constraints.problem import Problem
 from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.sdp.bound import SdpBound
-from konstrain.exact.sdp.spectral import one_blas_thread_always
+from konstrain.exact.sdp.spectral import one_blas_thread
 from konstrain.stop import Budget
 
 # Part of every key: a change to the bounds of parts changes it, so that bounds kept in files are computed again.
@@ -79,7 +79,7 @@ class PartTask:
         began, clock = time.process_time(), time.perf_counter()
         budget = self._budget()
         # One thread, so that the last digits do not depend on the number of threads.
-        with one_blas_thread_always():
+        with one_blas_thread():
             best = self._improved(_Best(self.cost), budget, self.centers, 1)
             bound = SdpBound(self.problem, budget)
             if best.labels is not None:

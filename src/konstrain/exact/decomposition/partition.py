@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from konstrain import _core
 from konstrain._tolerances import SUM_RELATIVE
 from konstrain.constraints.problem import Problem
-from konstrain.exact.sdp.spectral import one_blas_thread_always
+from konstrain.exact.sdp.spectral import one_blas_thread
 from konstrain.kmeans.distances import center_sums, default_threads
 from konstrain.links import LinkGraph
 from konstrain.stop import UNLIMITED, Budget
@@ -164,7 +164,7 @@ class Partition:
             return self._scatter
         rows = np.asarray(self.problem.mean, dtype=np.float64)
         # One thread: small products gain nothing from more, and the last digits do not depend on their number.
-        with one_blas_thread_always():
+        with one_blas_thread():
             off_plane = [
                 _distance_to_planes(rows[blocks], self.problem.weight[blocks], self.problem.n_clusters - 1)
                 for blocks in self

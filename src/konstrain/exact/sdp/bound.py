@@ -56,23 +56,17 @@ class SdpParams:
     iterations: int = 30
     # Iterations between bounds and changes of rho; a larger number saves eigenvalues and ends later.
     check_every: int = 10
-    # Sweeps over the cuts in one projection; 1, 3 and 10 lead to the same number of iterations.
-    n_sweeps: int = 3
     # First rho at the multipliers of a clustering. Parts of 100 rows take up to 50 iterations with 0.3, 60 with 1.
     label_rho: float = 0.3
-    # Residuals within this factor of each other count as balanced; a larger one changes rho less often.
-    balance: float = 2.0
-    # Largest change of rho at a time. Iris with 3 clusters takes 600 iterations with 1.1 and 370 with 1.6; from 2 on
-    # the multipliers jump too far for 5 clusters.
+    # Largest change of rho at a time, and the factor within which residuals count as balanced. Iris with 3 clusters
+    # takes 600 iterations with 1.1 and 370 with 1.6; from 2 on the multipliers jump too far for 5 clusters.
     rho_step: float = 1.6
     # Most rounds of cuts in one run; more close the root more often, and take long where branching is faster.
     most_rounds: int = 60
     # A node has stalled when this number of rounds gains less than this share of the gap; larger rounds and smaller
-    # shares branch later. In children branching pays sooner.
+    # shares branch later.
     stall_rounds: int = 4
     stall_share: float = 0.05
-    child_stall_rounds: int = 3
-    child_stall_share: float = 0.10
     # The gap counts as real, not as slow convergence, when Y and Z differ by less, relatively.
     stall_apart: float = 2e-4
     # Exponent of the degree to which blocks share a cluster, in branching; a larger one counts fewer blocks as tied.
@@ -253,7 +247,7 @@ class SdpBound:
         first = self._n_iterations
         interrupted = False
         try:
-            with one_blas_thread(self.model.n_blocks):
+            with one_blas_thread():
                 status = self._rounds(run, max_rounds or PARAMS.most_rounds)
         except KeyboardInterrupt:
             status, interrupted = "limit", True
@@ -318,7 +312,7 @@ class SdpBound:
             model.high,
             model.cost,
             model.direction,
-            PARAMS.n_sweeps,
+            1,  # sweep over the cuts: 3 or 10 lead to the same number of iterations
             state.Y,
             state.Z,
             state.U,
@@ -329,13 +323,13 @@ class SdpBound:
         return self._step
 
     def _adapt_rho(self, step: Any) -> None:
-        """Balance relative residuals [3]_: rho follows the root of their ratio once that leaves a factor of two.
+        """Balance relative residuals [3]_: rho follows the root of their ratio once that leaves `rho_step`.
 
         It has no floor: many clusters need it small.
         """
         apart, size, moved, multiplier, _ = step
         primal, dual = apart / size, moved / max(multiplier, np.finfo(float).tiny)
-        if max(primal, dual) <= PARAMS.balance * min(primal, dual):
+        if max(primal, dual) <= PARAMS.rho_step * min(primal, dual):
             return
         ratio = primal / max(dual, np.finfo(float).tiny)
         self._rescale(float(np.clip(np.sqrt(ratio), 1 / PARAMS.rho_step, PARAMS.rho_step)))
@@ -385,8 +379,6 @@ class SdpBound:
 
     def _has_stalled(self, run: "_Run", bounds: list[float]) -> bool:
         rounds, share = PARAMS.stall_rounds, PARAMS.stall_share
-        if self.depth > 0:
-            rounds, share = PARAMS.child_stall_rounds, PARAMS.child_stall_share
         if len(bounds) <= rounds or not run.trace:
             return False
         last = run.trace[-1]
@@ -403,6 +395,7 @@ class SdpBound:
     def _renew_cuts(self, *, drop: bool) -> None:
         if drop:
             self._cuts = self._cuts.active(self.model)
+        self._spectral.forget()
         self._cuts, _ = self._cuts.separated(self.model, self._state.Y)
 
     @property

@@ -29,6 +29,7 @@ blocks merge, the shares of their rows average and the cut stays what it was.
 """
 
 import functools
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -55,8 +56,7 @@ class SizeCutParams:
 
     # Subsets that one round adds, most violated first; more tighten faster and slow iterations.
     per_round: int = 40
-    # Most clusters, and most cases of sizes that differ; with more, sizes bind less and cases take too long.
-    most_clusters: int = 20
+    # Most cases of clusters that are whole in a subset; with more clusters sizes bind less, and cases take too long.
     most_cases: int = 5000
     # Points of the table by which subsets are chosen; their limits are computed exactly.
     table_size: int = 513
@@ -243,7 +243,9 @@ class Parts:
 
     def violated(self, model: SdpModel, Y: NDArray[np.float64]) -> "Parts":
         """Return cuts that Y violates and that are not among these, the most violated ones."""
-        if model.least_size <= 0 or not np.isfinite(model.most_size) or model.n_clusters > PARAMS.most_clusters:
+        # All clusters but two are whole, each in one of four ways.
+        n_cases = math.comb(model.n_clusters + 1, 3)
+        if model.least_size <= 0 or not np.isfinite(model.most_size) or n_cases > PARAMS.most_cases:
             return Parts.none(model)
         known = set(self._names())
         parts = _grow(model, Y)

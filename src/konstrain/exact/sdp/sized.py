@@ -32,7 +32,6 @@ from scipy.linalg import blas
 from konstrain import _core
 from konstrain._tolerances import SDP_ROUNDING
 from konstrain.constraints.problem import Problem
-from konstrain.exact.sdp.bound import PARAMS as SDP
 from konstrain.exact.sdp.bound import SdpBound
 from konstrain.exact.sdp.cuts import Cuts
 from konstrain.exact.sdp.model import SdpModel, lower_norm, merge_matrix, place_after_merge, size_bounds, symmetric
@@ -46,8 +45,6 @@ class SizedParams:
 
     # Least ratio of the largest to the smallest size. Sizes 35 and 36 of Glass leave 3.9%, but 1.9% with one matrix.
     least_ratio: float = 1.25
-    # Ascents in the multipliers of the equations per iteration; more converge in fewer, longer iterations.
-    n_equation_sweeps: int = 2
     # Degree to which a block is in clusters of a size, below which its stars are left out; larger: fewer cuts.
     least_degree: float = 0.02
 
@@ -122,7 +119,7 @@ class _SameSize:
     def cut_step(self, model: SdpModel, E: NDArray[np.float64]) -> NDArray[np.float64]:
         """Project on the cuts, given the equations; return squared lengths as the kernel adds them up."""
         U = self.U - E
-        apart, size, moved, _, objective = self._sweep(model, SDP.n_sweeps, self.Z, U, np.zeros_like(U))
+        apart, size, moved, _, objective = self._sweep(model, 1, self.Z, U, np.zeros_like(U))
         self.U = U + E
         return np.array([apart**2, size**2, moved**2, lower_norm(self.U) ** 2, objective])
 
@@ -172,6 +169,7 @@ class _SameSize:
     def renew_cuts(self, model: SdpModel, *, drop: bool) -> None:
         if drop:
             self.cuts = self.cuts.active(model)
+        self.spectral.forget()
         self.cuts, _ = self.cuts.separated(model, self.Y, spared=PARAMS.least_degree / self.size)
 
     def rescale(self, factor: float) -> None:
@@ -240,14 +238,13 @@ class SizedBound(SdpBound):
         """Raise the dual in the multipliers of the equations, those of each size and those in common in turn."""
         given = [group.without_cuts(self.model) for group in self._groups]
         sizes = np.array([group.size for group in self._groups])
-        for _ in range(PARAMS.n_equation_sweeps):
-            held = np.zeros_like(root)
-            for group, work in zip(self._groups, given, strict=True):
-                inside = np.maximum(symmetric(work - group.equations(root, self._q)), 0.0)
-                group.p += group.step_of_equations(inside, root)
-                diagonal = work.diagonal() - group.p * root - group.size * (self._q - group.p / root)
-                held += group.size * np.clip(diagonal, 0.0, group.high)
-            self._q += (held - self.model.weight) / float(sizes @ sizes)
+        held = np.zeros_like(root)
+        for group, work in zip(self._groups, given, strict=True):
+            inside = np.maximum(symmetric(work - group.equations(root, self._q)), 0.0)
+            group.p += group.step_of_equations(inside, root)
+            diagonal = work.diagonal() - group.p * root - group.size * (self._q - group.p / root)
+            held += group.size * np.clip(diagonal, 0.0, group.high)
+        self._q += (held - self.model.weight) / float(sizes @ sizes)
 
     def _rescale(self, factor: float) -> None:
         self._rho *= factor

@@ -3,7 +3,7 @@
 Symmetric matrices are C-ordered with only the lower triangle filled; LAPACK sees the transpose, filled above.
 """
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -22,12 +22,6 @@ class SpectralParams:
     spare_pairs: int = 6
     # Degree of the filter polynomial; a larger one separates the top of the spectrum better and takes longer.
     degree: int = 5
-    # Iterations between full decompositions; a larger number is faster and less accurate.
-    renew_every: int = 30
-    # Size from which on eigenvectors are followed; smaller matrices are decomposed in full each time.
-    follow_from: int = 60
-    # Size from which on BLAS may use several threads.
-    threads_from: int = 1000
     # Growth of the spectrum downwards between full decompositions, as a share; larger: safer, slower filter.
     floor_margin: float = 0.2
 
@@ -41,18 +35,11 @@ def _threadpools() -> Any:
     return ThreadpoolController()
 
 
-def one_blas_thread(size: int) -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread for matrices of this size, where more threads mostly wait for each other.
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep BLAS to one thread, so that sums are taken in one order whatever the machine has.
 
-    On a machine with other work they wait very long: ten times as long was seen. Small products are not split anyway.
+    On a machine with other work several threads wait very long for each other: ten times as long was seen.
     """
-    if not PARAMS.follow_from <= size < PARAMS.threads_from:
-        return nullcontext()
-    return one_blas_thread_always()
-
-
-def one_blas_thread_always() -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread, so that sums are taken in one order whatever the machine has."""
     manager: AbstractContextManager[Any] = _threadpools().limit(limits=1, user_api="blas")
     return manager
 
@@ -93,7 +80,7 @@ class SpectralProjection:
     Matrices of successive iterations differ little, so the top eigenvectors are followed: a Chebyshev polynomial of
     the matrix, small on the rest of the spectrum, is applied to the last ones, and a Rayleigh-Ritz step makes them
     eigenvectors again. Errors are largest in directions whose share is near 0, where they matter least, and fade as
-    the iteration converges. A full decomposition starts the chase and renews it now and then.
+    the iteration converges. A full decomposition starts the chase, and renews it when the caller asks for that.
 
     Parameters
     ----------
@@ -104,13 +91,12 @@ class SpectralProjection:
     def __init__(self, trace: int) -> None:
         self.trace = trace
         self.rank = trace
-        self._age = 0
         self._vectors: Any = None
         self._floor = 0.0
         self._edge = 0.0
 
     def forget(self) -> None:
-        """Decompose in full next time: the matrix changes by more than an iteration's step."""
+        """Decompose in full next time: errors add up, and the matrix may change by more than an iteration's step."""
         self._vectors = None
 
     def rescale(self, factor: float) -> None:
@@ -119,7 +105,7 @@ class SpectralProjection:
 
     def factor(self, matrix: NDArray[np.float64], direction: NDArray[np.float64] | None) -> Any:
         """Return F with W = F F' for the lower triangle `matrix`, which is overwritten; no direction: any W u."""
-        if self._vectors is None or self._age >= PARAMS.renew_every or matrix.shape[0] < PARAMS.follow_from:
+        if self._vectors is None:
             return self._decompose(matrix, direction)
         if direction is not None:
             # u becomes an eigenvector in the part of the spectrum that the polynomial makes small.
@@ -128,7 +114,6 @@ class SpectralProjection:
         if vectors is None:
             # The matrix is shifted by now, which moves the eigenvalues and leaves the shares alone.
             return self._decompose(matrix, direction)
-        self._age += 1
         return self._take(values, vectors)
 
     def _decompose(self, matrix: NDArray[np.float64], direction: NDArray[np.float64] | None) -> Any:
@@ -140,7 +125,6 @@ class SpectralProjection:
         if info != 0:
             raise np.linalg.LinAlgError(f"dsyevd failed with info={info}")
         self._floor = float(values[first])
-        self._age = 0
         return self._take(values[first:], vectors[:, first:])
 
     def _take(self, values: Any, vectors: Any) -> Any:
