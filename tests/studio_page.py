@@ -103,6 +103,15 @@ class OpenPage:
         """What is written along the axes."""
         return self.page.evaluate(f"() => {_MODELS}.filter(m => m.type === 'LinearAxis').map(m => m.axis_label)")
 
+    def stretch(self) -> float:
+        """By how much a unit of the data is longer upwards than across on the screen."""
+        return self.page.evaluate(
+            f"""() => {{
+              const {{x_range, y_range, inner_width, inner_height}} = {_FIGURE}
+              return inner_height / (y_range.end - y_range.start) * (x_range.end - x_range.start) / inner_width
+            }}"""
+        )
+
     def ground(self) -> str:
         """The colour behind the rows."""
         return self.page.evaluate(f"() => {_FIGURE}.background_fill_color")

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 from effort import examples
-from konstrain import ConstrainedKMeans, InfeasibleError, certify, describe
+from konstrain import ConstrainedKMeans, InfeasibleError, certify, describe, report
 from oracles import all_labelings
 
 IRIS = load_iris().data
@@ -94,6 +94,27 @@ def test_binding_sizes_are_told_and_loose_ones_are_not():
     assert "held by its min: 1 row less would save up to" in str(tight)
     plain = ConstrainedKMeans(3, random_state=0).fit(IRIS)
     assert describe(IRIS, plain.labels_, 3, size_min=10, size_max=100).binding_sizes == ()
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"size_max": 2},
+        {"size_max": [[2, 9], [2, 9]], "demand": [[1, 1]] * 4},
+        {"category": [0, 1, 0, 1], "share_min": 0.5},
+    ],
+)
+def test_duals_of_rounding_are_no_prices(monkeypatch, bounds):
+    X, labels = [[0.0], [1.0], [2.0], [9.0]], [0, 0, 1, 1]
+    before = describe(X, labels, 2, **bounds)
+    solve = report.assign_by
+
+    def with_rounding(*given, **named):
+        found = solve(*given, **named)
+        return replace(found, prices=np.where(found.prices == 0, 1.1e-7, found.prices))
+
+    monkeypatch.setattr(report, "assign_by", with_rounding)
+    assert describe(X, labels, 2, **bounds) == before
 
 
 def test_the_cost_is_the_weighted_sum_of_squares():

@@ -131,10 +131,6 @@ class GrowingProgram:
         upper = np.full(n, np.inf) if most is None else most
         self._solver.addCols(n, cost, np.zeros(n), upper, rows.size, starts, rows, values)
 
-    def change_rows(self, rows: NDArray[np.int32], low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
-        """Give rows other bounds."""
-        self._solver.changeRowsBounds(rows.size, rows, low, high)
-
     def change_columns(self, columns: NDArray[np.int32], cost: NDArray[np.float64], reach: float) -> None:
         """Give columns other costs, and let them run from ``-reach`` to ``reach``."""
         within = np.full(columns.size, reach)

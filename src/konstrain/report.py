@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
 from konstrain._messages import counted
-from konstrain._tolerances import PRICE_ROUNDING
+from konstrain._tolerances import DUAL_ROUNDING, PRICE_ROUNDING
 from konstrain.assignment import Assignment, assign_by
 from konstrain.assignment.priced import bound_at
 from konstrain.constraints import Problem
@@ -203,8 +203,7 @@ class Report:
     def _size_lines(self) -> Iterator[str]:
         notes = dict.fromkeys(self.wrong_sizes, "out of bounds")
         for bound in self.binding_sizes:
-            change = f"1 {self.counts} {'less' if bound.side == 'min' else 'more'}"
-            notes.setdefault(bound.cluster, f"held by its {bound.side}: {change} would save up to {bound.price:.4g}")
+            notes.setdefault(bound.cluster, price_note(bound, f"1 {self.counts}"))
         columns = {_SIZE_TITLES[self.counts]: self.sizes, "min": self.size_min, "max": self.size_max}
         given = {name: values for name, values in columns.items() if values is not None}
         yield "cluster" + "".join(f"{name:>10}" for name in given)
@@ -213,13 +212,8 @@ class Report:
             yield f"{j:>7}{sizes}  {notes.get(j, '')}".rstrip()
 
     def _held_lines(self, held: HeldRule) -> Iterator[str]:
-        is_share = held.about.startswith(SHARE)
-        notes = {}
-        for rule in self.binding_rules:
-            if rule.about == held.about:
-                change = "0.01" if is_share else "1 unit"
-                word = "less" if rule.side == "min" else "more"
-                notes[rule.cluster] = f"held by its {rule.side}: {change} {word} would save up to {rule.price:.4g}"
+        unit = "0.01" if held.about.startswith(SHARE) else "1 unit"
+        notes = {rule.cluster: price_note(rule, unit) for rule in self.binding_rules if rule.about == held.about}
         width = max(10, len(held.about) + 1)
         bounds = {name: values for name, values in (("min", held.low), ("max", held.high)) if values is not None}
         yield f"cluster{held.about:>{width}}" + "".join(f"{name:>10}" for name in bounds)
@@ -315,6 +309,12 @@ def describe(
     )
 
 
+def price_note(bound: BindingSize | BindingRule, unit: str) -> str:
+    """Say what is saved where a bound gives way by a unit."""
+    change = f"{unit} {'less' if bound.side == 'min' else 'more'}"
+    return f"held by its {bound.side}: {change} would save up to {bound.price:.4g}"
+
+
 def bound_message(lower_bound: float, gap: float) -> str:
     """Say what is proved about the best clustering that exists."""
     if lower_bound == -np.inf:
@@ -362,16 +362,18 @@ class _Prices:
         if problem.resources is None or answer is None or answer.prices is None or answer.prices.ndim != 2:
             return []
         rows = np.bincount(problem.expand(answer.labels), minlength=self._k)
+        largest = np.abs(problem.resources.added).max(axis=0)
         found = []
         for r, name in enumerate(problem.rule_names):
             for j, price in enumerate(answer.prices[:, r].tolist()):
+                if self._is_rounding(price, largest[r]):
+                    continue
                 side = "max" if price > 0 else "min"
                 bounds = problem.resources.high if price > 0 else problem.resources.low
                 bound = float(bounds[j, r]) if name.share is None else name.share
                 # A share that gives way by 0.01 lets that share of the rows change sides.
                 saved = abs(price) * (1.0 if name.share is None else 0.01 * float(rows[j]))
-                if saved > PRICE_ROUNDING * abs(answer.cost):
-                    found.append(BindingRule(j, name.about, side, bound, saved))
+                found.append(BindingRule(j, name.about, side, bound, saved))
         return sorted(found, key=lambda rule: -rule.price)
 
     def sizes(self, sizes: NDArray[np.float64]) -> list[BindingSize]:
@@ -383,12 +385,17 @@ class _Prices:
         for j, price in enumerate(self._answer.prices.tolist()):
             # A cluster that would take more rows has a positive price, one that must be fed a negative one.
             bounds, side = (self._problem.size_max, "max") if price > 0 else (self._problem.size_min, "min")
-            if bounds is None or abs(price) * largest <= PRICE_ROUNDING * abs(self._answer.cost):
+            if bounds is None or self._is_rounding(price, largest):
                 continue
             # Blocks come whole: a cluster is held back as soon as the largest of them does not fit.
             if abs(sizes[j] - bounds[j]) < largest:
                 found.append(BindingSize(j, side, float(bounds[j]), abs(price)))
         return sorted(found, key=lambda bound: -bound.price)
+
+    def _is_rounding(self, dual: float, largest: float) -> bool:
+        """Return whether a dual is no price; `largest` is the largest amount of a block under its bound."""
+        assert self._answer is not None
+        return abs(dual) * largest <= DUAL_ROUNDING * abs(self._answer.cost) / self._problem.n_blocks
 
     def links(self) -> tuple[list[BindingLink], int]:
         """The most expensive links, and how many that may cost something were not priced."""

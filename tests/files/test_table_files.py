@@ -554,6 +554,23 @@ def test_words_for_no_value_leave_numbers(tmp_path, ending):
     assert table.texts["plan"].tolist() == ["a", None, "b", None]
 
 
+def test_words_for_no_value_take_one_pass_however_many_columns_there_are(tmp_path, monkeypatch):
+    passes = []
+    plain = pl.DataFrame.with_columns
+    monkeypatch.setattr(pl.DataFrame, "with_columns", lambda *a, **named: passes.append(1) or plain(*a, **named))
+    n_passes = []
+    for n_columns in (2, 40):
+        # Patterns as names stand for themselves.
+        names = ["*", "^.*$", *(f"c{j}" for j in range(n_columns))]
+        pl.DataFrame({name: ["1", "k.A.", "2"] for name in names}).write_parquet(tmp_path / "rows.parquet")
+        passes.clear()
+        table = read_table(tmp_path / "rows.parquet", mixed=True, na=["k.A."])
+        n_passes.append(len(passes))
+        assert table.features == tuple(names)
+        np.testing.assert_array_equal(table.X, np.repeat([[1], [np.nan], [2]], len(names), axis=1))
+    assert n_passes[0] == n_passes[1]
+
+
 def test_a_cell_in_the_last_corner_of_a_sheet_is_refused_before_memory_is_asked_for(tmp_path):
     with xlsxwriter.Workbook(tmp_path / "corner.xlsx") as book:
         sheet = book.add_worksheet()

@@ -316,3 +316,36 @@ def test_the_page_fits_its_window_in_light_and_dark_and_follows_changes_of_both(
         assert page.page.locator(".plot").bounding_box()["width"] > 400
         ground = page.page.locator(".plot").evaluate("node => getComputedStyle(node).backgroundColor")
         assert ground == ("rgb(22, 27, 34)" if scheme == "dark" else "rgb(255, 255, 255)")
+
+
+def test_places_are_drawn_to_one_scale_in_every_window_and_other_columns_fill_it(open_page):
+    rng = np.random.default_rng(0)
+    east, north = rng.uniform(0, 9, 40), rng.uniform(0, 3, 40)
+    desk = konstrain.studio(pd.DataFrame({"east": east, "north": north, "euro": 1000 * east}), 2)
+    page = open_page(desk.show(open_browser=False))
+    page.turn_to("settings")
+    page.page.locator("#axis-x").select_option("east")
+    page.page.locator("#axis-y").select_option("north")
+    page.wait_for(lambda: page.axis_names() == ["east", "north"])
+
+    def is_map() -> bool:
+        return abs(page.stretch() - 1) < 1e-3
+
+    page.wait_for(is_map)
+    for width, height in ((800, 800), (1280, 500), (400, 800)):
+        page.page.set_viewport_size({"width": width, "height": height})
+        page.wait_for(is_map)
+        frame = page.page.locator(".plot").bounding_box()
+        for row in range(40):
+            x, y = page.place_of(row)
+            assert frame["x"] < x < frame["x"] + frame["width"]
+            assert frame["y"] < y < frame["y"] + frame["height"]
+    # A zoom by the wheel keeps it, and so does another window after that.
+    page.frames_of("wheel", 4)
+    page.wait_for(is_map)
+    page.page.set_viewport_size({"width": 1000, "height": 800})
+    page.wait_for(is_map)
+    # Columns of different units have scales of their own.
+    page.page.locator("#axis-y").select_option("euro")
+    page.wait_for(lambda: page.stretch() < 0.01)
+    desk.close()

@@ -41,7 +41,7 @@ def python_lines(studio: Studio) -> str:
     if settings.standardize:
         lines += _scaling(studio, settings)
     for name, table in constraints.items():
-        lines.append(f"{name} = {_literal(table)}")
+        lines.append(f"{name} = {table.tolist()!r}".replace("inf", "np.inf"))
     counts = [name for name in ("demand", "sample_weight") if getattr(studio.rows, name) is not None]
     lines += [f"# {name}: one number per row, as on the page" for name in counts]
     passed = "".join(f", {name}={name}" for name in (*constraints, *counts))
@@ -58,11 +58,6 @@ def _scaling(studio: Studio, settings: Settings) -> list[str]:
     every = len(numbers) == len(settings.features)
     lines = ["spread = X.std(axis=0)", "scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)"]
     return [*lines, "X = scaled" if every else f"X[:, {numbers}] = scaled[:, {numbers}]"]
-
-
-def _literal(table: Any) -> str:
-    text = repr(table.tolist())
-    return text.replace("inf", "np.inf")
 
 
 def picture_bytes(studio: Studio) -> bytes:

@@ -188,9 +188,6 @@ class Page:
         if row not in self.picked:
             self.picked.append(row)
 
-    def _unpick(self, message: dict[str, Any]) -> None:
-        self.picked = []
-
     def _link(self, message: dict[str, Any]) -> None:
         kind = _one_of(ANSWERS, message["kind"])
         if len(self.picked) < 2:
@@ -246,9 +243,6 @@ class Page:
     def _draw_links(self, message: dict[str, Any]) -> None:
         self.draws_links = bool(message["on"])
 
-    def _theme(self, message: dict[str, Any]) -> None:
-        self.picture.apply(DARK if message["dark"] else LIGHT)
-
     def _export(self, message: dict[str, Any]) -> None:
         studio = self.studio
         makers: dict[str, tuple[str, Callable[[], str | bytes]]] = {
@@ -265,14 +259,14 @@ class Page:
 
     ACTIONS: ClassVar[dict[str, Callable[["Page", dict[str, Any]], None]]] = {
         "pick": _pick,
-        "unpick": _unpick,
+        "unpick": lambda page, _: page.picked.clear(),
         "link": _link,
         "answer": _answer,
         "remove": _remove,
         "set": _set,
         "axes": _set_axes,
         "draw-links": _draw_links,
-        "theme": _theme,
+        "theme": lambda page, message: page.picture.apply(DARK if message["dark"] else LIGHT),
         "export": _export,
         "undo": lambda page, _: page.studio.undo(),
         "redo": lambda page, _: page.studio.redo(),

@@ -74,6 +74,8 @@ class Picture:
         self._picked = ColumnDataSource({"x": [], "y": []})
         self._asked = ColumnDataSource({"x": [], "y": [], "name": [], "below": []})
         self._centers = ColumnDataSource({"x": [], "y": [], "name": []})
+        # Where the data begins and ends, with a margin; empty where the axes have scales of their own.
+        self._extent = ColumnDataSource({"x": [], "y": []})
         self._mapper = LinearColorMapper(palette=list(COLORS), low=-0.5, high=len(COLORS) - 0.5)
         self.figure = self._make()
         self.apply(LIGHT)
@@ -108,6 +110,9 @@ class Picture:
         p.toolbar.logo = None
         # Bokeh's dividers between tools are as light as text on a dark page.
         p.toolbar.stylesheets = [":host .bk-divider { opacity: 0.3; }"]
+        keep_scale = CustomJS.from_file(Path(__file__).with_name("scale.mjs"), figure=p, extent=self._extent)
+        for model, attribute in ((p, "inner_width"), (p, "inner_height"), (self._extent, "data")):
+            model.js_on_change(attribute, keep_scale)
         return p
 
     def _draw_above(self, p: figure) -> None:
@@ -153,14 +158,16 @@ class Picture:
         self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = (_plain(name) for name in plane.names)
         shown = self._place[self.drawn]
         self.points.data.update({"x": shown[:, 0].copy(), "y": shown[:, 1].copy()})
-        self._fit_ranges(shown)
+        self._fit_ranges(shown, has_one_scale=plane.has_one_scale)
 
-    def _fit_ranges(self, shown: NDArray[Any]) -> None:
+    def _fit_ranges(self, shown: NDArray[Any], *, has_one_scale: bool) -> None:
         low, high = shown.min(axis=0), shown.max(axis=0)
         margin = np.where(high > low, 0.05 * (high - low), 1.0)
-        for axis, i in ((self.figure.x_range, 0), (self.figure.y_range, 1)):
-            ends = float(low[i] - margin[i]), float(high[i] + margin[i])
-            axis.update(start=ends[0], end=ends[1], reset_start=ends[0], reset_end=ends[1])
+        ends = np.column_stack([low - margin, high + margin]).tolist()
+        for axis, (start, end) in zip((self.figure.x_range, self.figure.y_range), ends, strict=True):
+            axis.update(start=start, end=end, reset_start=start, reset_end=end)
+        # Only the browser has the shape of the frame, and with it the ranges that give one scale.
+        self._extent.data = {"x": ends[0], "y": ends[1]} if has_one_scale else {"x": [], "y": []}
 
     def color(self, labels: NDArray[np.int32], n_clusters: int) -> None:
         """Colour rows by cluster, and number the clusters."""
@@ -321,7 +328,10 @@ def _hovered(rows: StudioData, drawn: NDArray[np.int64]) -> dict[str, Any]:
     columns: dict[str, Any] = {"name": [rows.names.name_of(row) for row in drawn.tolist()]}
     for i, name in enumerate(_hovered_names(rows)):
         if name in rows.shown:
-            columns[f"f{i}"] = [_short(rows.shown[name][row]) for row in drawn.tolist()]
+            columns[f"f{i}"] = [
+                "" if (cell := rows.shown[name][row]) is None else str(cell)[:HOVERED_LETTERS]
+                for row in drawn.tolist()
+            ]
         else:
             columns[f"f{i}"] = np.ascontiguousarray(rows.X[drawn, rows.features.index(name)])
     return columns
@@ -329,10 +339,6 @@ def _hovered(rows: StudioData, drawn: NDArray[np.int64]) -> dict[str, Any]:
 
 def _hovered_names(rows: StudioData) -> list[str]:
     return [*rows.shown, *rows.numbers][:HOVERED_COLUMNS]
-
-
-def _short(cell: Any) -> str:
-    return "" if cell is None else str(cell)[:HOVERED_LETTERS]
 
 
 def _tooltips(rows: StudioData) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from konstrain._studio.hub import Studio
 from konstrain._studio.proving import Proved
 from konstrain._studio.session import APART, TOGETHER, UNSURE, Answer, Link, Pair, Session, Size
 from konstrain.plotting._style import COLORS, COLORS_ON_DARK
+from konstrain.report import price_note
 
 # Links in the list, the latest first; answers in the line of guesses; letters of a cell.
 LISTED_LINKS: Final = 200
@@ -161,11 +162,9 @@ def _fit(studio: Studio) -> dict[str, Any] | None:
         return None
     settings = fit.settings
     low, high = (_per_cluster(size, settings.n_clusters) for size in (settings.size_min, settings.size_max))
-    prices = (
-        {} if report is None else {bound.cluster: _bound_note(bound, report.counts) for bound in report.binding_sizes}
-    )
+    notes = {} if report is None else {b.cluster: price_note(b, f"1 {report.counts}") for b in report.binding_sizes}
     sizes = [
-        {"cluster": j, "size": float(size), "min": low[j], "max": high[j], "note": prices.get(j, "")}
+        {"cluster": j, "size": float(size), "min": low[j], "max": high[j], "note": notes.get(j, "")}
         for j, size in enumerate(fit.sizes)
     ]
     return {
@@ -182,11 +181,6 @@ def _fit(studio: Studio) -> dict[str, Any] | None:
 
 def _per_cluster(size: Size, n_clusters: int) -> list[float | None]:
     return list(size) if isinstance(size, tuple) else [size] * n_clusters
-
-
-def _bound_note(bound: Any, counts: str) -> str:
-    change = "less" if bound.side == "min" else "more"
-    return f"held by its {bound.side}: 1 {counts} {change} would save up to {bound.price:.4g}"
 
 
 def _price(rows: StudioData, link: Any) -> dict[str, Any]:

@@ -110,13 +110,17 @@ def _without(na: Collection[str], frame: "pl.DataFrame") -> "pl.DataFrame":
     """The table without words for no value; columns of text that hold only numbers then are such."""
     import polars as pl
 
-    for column in frame.select(pl.col(pl.String)).get_columns():
-        is_word = column.str.strip_chars().is_in(list(na))
-        if is_word.any():
-            rest = column.set(is_word, None)
-            numbers = rest.cast(pl.Float64, strict=False)
-            frame = frame.with_columns(numbers if numbers.null_count() == rest.null_count() else rest)
-    return frame
+    # All columns at once: a call for each takes a millisecond, and each `with_columns` goes through all columns.
+    texts = frame.select(pl.col(pl.String))
+    is_word = pl.all().str.strip_chars().is_in(list(na))
+    rest = texts.select(pl.when(is_word).then(None).otherwise(pl.all()).name.keep())
+    numbers = rest.select(pl.all().cast(pl.Float64, strict=False))
+    cleared = [
+        number if number.null_count() == text.null_count() else text
+        for before, text, number in zip(texts, rest, numbers, strict=True)
+        if text.null_count() > before.null_count()
+    ]
+    return frame.with_columns(cleared)
 
 
 def _read_excel(path: Source) -> "pl.DataFrame":
