@@ -99,7 +99,9 @@ class Fitter:
         last = self._prepared
         if last is None or last[0] != key:
             X = self._rows.clustered(settings.features, standardize=settings.standardize)
-            last = self._prepared = key, X, _project(X, settings.features)
+            # One row has no main components.
+            alone = Projection(np.zeros((len(X), 2)), None, ("", ""))
+            last = self._prepared = key, X, alone if len(X) < 2 else project(X, names=settings.features)
         return last
 
     def preview(self, state: SessionState, last: Fit | None) -> Fit:
@@ -147,12 +149,6 @@ def _as_fit(
         centers = model.link_metric_.transform(centers)
     found = model.labels_, centers, model.inertia_, model.cluster_sizes_
     return Fit(rows, source, settings, *found, is_preview, model.violation_cost_, metric)
-
-
-def _project(X: NDArray[Any], features: Sequence[str]) -> Projection:
-    if len(X) < 2:
-        return Projection(np.zeros((len(X), 2)), None, ("", ""))
-    return project(X, names=features)
 
 
 def arguments(settings: Settings) -> dict[str, Any]:

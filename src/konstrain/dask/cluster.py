@@ -26,7 +26,7 @@ from konstrain.stop import UNLIMITED, Budget
 # What workers of our own cluster do first: neither they nor their event loops write to the screen.
 QUIET = "import logging; logging.disable()"
 # Settings of our own cluster: how long it may be without any worker (processes that died come back within seconds, or
-# never), and no samples of what workers do, which nobody looks at.
+# never), and no samples of what workers do, which nobody reads.
 OWN_SETTINGS: Final = {
     "distributed.scheduler.no-workers-timeout": "5 minutes",
     "distributed.worker.profile.enabled": False,
