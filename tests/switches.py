@@ -17,7 +17,6 @@ SEARCH = {
     "konstrain.kmeans.search.PARAMS.work": (0.0, 1e4),
     "konstrain.kmeans.search.PARAMS.most_work": (0.0, 1e8),
     "konstrain.kmeans.search.PARAMS.patience": (0, 40),
-    "konstrain.kmeans.search.PARAMS.exact_steps": (ALWAYS, 100),
     "konstrain.kmeans.search.PARAMS.most_cells": (ALWAYS, NEVER),
     "konstrain.kmeans.search.PARAMS.runs_per_search": (1, 1000),
     "konstrain.stop.PARAMS.work": (0.0, 1e8),
@@ -29,8 +28,6 @@ SEARCH = {
 }
 # What may not change anything but the time it takes.
 SAME = {
-    "konstrain.kmeans.linked_part.PARAMS.min_costs": (ALWAYS, NEVER),
-    "konstrain.kmeans.linked_part.PARAMS.max_share": (-1.0, 2.0),
     "konstrain.kmeans.linked_part.MOST_CANCELLED": (-1.0, 2.0),
     "konstrain._memory.CELLS": (1, NEVER),
     "konstrain.constraints.check._MAX_STEPS": (ALWAYS, NEVER),
@@ -42,14 +39,11 @@ ENGINES = {
     "konstrain.assignment.linked.PARAMS.clique_branchings": (1, 100_000),
     "konstrain.assignment.priced.duals.PARAMS.counted_share": (0.0, 2.0),
     "konstrain.assignment.priced.duals.PARAMS.first_costs": (1, NEVER),
-    "konstrain.assignment.priced.duals.PARAMS.units_per_block": (ALWAYS, 1000),
     "konstrain.assignment.priced.search.PARAMS.rounds": (1, 100),
     "konstrain.assignment.priced.search.PARAMS.steps": (1, 200),
     "konstrain.assignment.priced.search.PARAMS.far_off": (0.0, 1e9),
     "konstrain.assignment.priced.search.PARAMS.window": (1, 1000),
     "konstrain.assignment.priced.reduced.PARAMS.first_choices": (1, NEVER),
-    "konstrain.assignment.priced.reduced.PARAMS.least_blocks": (ALWAYS, NEVER),
-    "konstrain.assignment.priced.reduced.PARAMS.most_open": (0.0, 2.0),
     "konstrain.assignment.transport.PARAMS.many_clusters": (1, NEVER),
 }
 # Inside the proofs: bounds may be better or worse, but never above the optimum.

@@ -1,23 +1,16 @@
 """Variables fixed by reduced costs: nothing better is lost, and little stays open."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from effort import examples
 from konstrain.assignment import milp, priced
-from konstrain.assignment.priced import PricedSearch, reduced
+from konstrain.assignment.priced import PricedSearch
 from konstrain.assignment.priced.reduced import OpenBlocks
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.links import LinkGraph
 from konstrain.stop import UNLIMITED
 from oracles import best_cost, check_assignment, cost_tolerance
-
-
-@pytest.fixture(autouse=True)
-def fix_always(monkeypatch):
-    monkeypatch.setattr(reduced, "PARAMS", replace(reduced.PARAMS, least_blocks=0, most_open=1.0))
 
 
 def coupled_problem(rng, n, k, kind):
@@ -88,14 +81,8 @@ def test_links_to_a_block_that_may_move_keep_the_others_of_their_chain(seed):
     assert remaining.problem.graph.n_edges == (is_open[u] & is_open[v]).sum()
 
 
-def test_nothing_is_left_out_of_small_problems_of_soft_links_and_where_most_remains(monkeypatch):
+def test_nothing_is_left_out_of_problems_of_soft_links():
     problem = coupled_problem(np.random.default_rng(0), 60, 3, "links")
     assert OpenBlocks.of(searched(problem)) is not None
-    with monkeypatch.context() as patch:
-        patch.setattr(reduced, "PARAMS", replace(reduced.PARAMS, most_open=0.0))
-        assert OpenBlocks.of(searched(problem)) is None
-    with monkeypatch.context() as patch:
-        patch.setattr(reduced, "PARAMS", replace(reduced.PARAMS, least_blocks=61))
-        assert OpenBlocks.of(searched(problem)) is None
     soft = LinkGraph.from_edges(60, [0], [1], [0.5])
     assert OpenBlocks.of(searched(AssignmentProblem(problem.costs, links=soft, size_max=np.full(3, 25.0)))) is None

@@ -1,12 +1,9 @@
 """Linked blocks taken out of a large problem answer as they do within it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from konstrain.constraints import Problem
-from konstrain.kmeans import linked_part
 from konstrain.kmeans.linked_part import LinkedPart
 from konstrain.kmeans.steps import Steps
 
@@ -14,7 +11,7 @@ CONFIDENCE = {"soft": 0.5, "hard": np.inf}
 
 
 @pytest.mark.parametrize("kind", CONFIDENCE)
-def test_a_step_over_the_linked_part_costs_what_the_whole_does(kind, seed, monkeypatch):
+def test_a_step_over_the_linked_part_costs_what_the_whole_does(kind, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(200, 2))
     pairs = rng.permutation(200)[:80].reshape(2, 20, 2)
@@ -22,15 +19,15 @@ def test_a_step_over_the_linked_part_costs_what_the_whole_does(kind, seed, monke
     problem = Problem.build(X, 3, must_link=links[0], cannot_link=links[1])
     price = 1.0 if problem.has_soft_links else None
     centers = X[:3].copy()
-    whole = Steps(problem, price).step(centers, None)
-    monkeypatch.setattr(linked_part, "PARAMS", replace(linked_part.PARAMS, min_costs=0))
+    steps = Steps(problem, price)
+    whole = steps.assign(steps.costs(centers), None)
     assert LinkedPart.of(problem, price) is not None
     part = Steps(problem, price).step(centers, None)
     assert part.cost == pytest.approx(whole.cost, rel=1e-12)
     assert part.proven
 
 
-def test_a_cluster_that_links_empty_keeps_its_center(monkeypatch):
+def test_a_cluster_that_links_empty_keeps_its_center():
     """Three hundred weights leave it that were added up in another order: the 1e-13 that remains is no weight."""
     rng = np.random.default_rng(3)
     X, weight = rng.uniform(-1.0, 1.0, (40_000, 1)), rng.random(40_000)
@@ -39,7 +36,6 @@ def test_a_cluster_that_links_empty_keeps_its_center(monkeypatch):
     weight[staying] += 5.0
     links = np.column_stack([leaving, staying, np.ones(300)])
     problem = Problem.build(X, 2, sample_weight=weight, must_link=links, nonempty=False)
-    monkeypatch.setattr(linked_part, "PARAMS", replace(linked_part.PARAMS, min_costs=0))
     steps, centers = Steps(problem, 1e6), np.array([[0.0], [11.0]])
     assert LinkedPart.of(problem, 1e6) is not None
     labels = steps.step(centers, None).labels

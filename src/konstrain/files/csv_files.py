@@ -38,8 +38,6 @@ from konstrain.files.sources import FROM_LATIN1, Source, refuse_other_than_text
 DELIMITERS = ",;\t"
 # Rows that tell columns of numbers from columns of text; also lines of a header in quotes.
 SAMPLED_ROWS = 100
-# Polars takes some time and memory for each column, Python for each cell: with more columns the latter is quicker.
-MOST_COLUMNS = 2_000
 # Bytes that are no text, as Python reads them.
 _NO_TEXT = re.compile("[\udc80-\udcff]")
 
@@ -102,7 +100,7 @@ class CsvLayout:
         # A number that is also a name, such as an id, is needed as it is written: Polars would give one of the two.
         both = set(choice.numbers) & set(choice.names)
         is_plain = self.convention == PLAIN and _is_plain(self.path, self.delimiter)
-        if not both and len(self.columns) <= MOST_COLUMNS and is_plain:
+        if not both and is_plain:
             found = self._read_by_polars(choice)
             if found is not None:
                 return found

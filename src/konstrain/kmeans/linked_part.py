@@ -14,21 +14,9 @@ from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 
 
-@dataclass(frozen=True)
-class LinkedPartParams:
-    """When only the linked part of a step goes to the engines."""
-
-    # Below this many costs, or above this share of linked blocks, one matrix for all blocks is as fast.
-    min_costs: int = 100_000
-    max_share: float = 0.5
-
-
-PARAMS = LinkedPartParams()
-
-
 @dataclass(frozen=True, eq=False)
 class LinkedPart:
-    """Linked blocks of a large problem with their means, weights and links.
+    """Linked blocks of a problem with their means, weights and links.
 
     Costs are computed for these blocks only: a million rows with a few links cost little more than without.
     """
@@ -40,13 +28,11 @@ class LinkedPart:
 
     @classmethod
     def of(cls, problem: Problem, violation_cost: float | None) -> "LinkedPart | None":
-        """Take the linked blocks out of a problem without sizes; None when that would not pay."""
+        """Take the linked blocks out of a problem without sizes; None when no block is linked, or each of them."""
         links = problem.links_at(violation_cost)
-        if links is None or links.n_edges == 0 or problem.n_blocks * problem.n_clusters < PARAMS.min_costs:
+        if links is None or links.n_edges == 0 or links.is_linked.all():
             return None
         blocks = np.flatnonzero(links.is_linked)
-        if blocks.size > PARAMS.max_share * problem.n_blocks:
-            return None
         weight = np.ascontiguousarray(problem.weight[blocks])
         return cls(blocks, problem.mean[blocks], weight, links.restricted_to(blocks.astype(np.int32)))
 

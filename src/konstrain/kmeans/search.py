@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from konstrain import _core, stop
 from konstrain._memory import MOST_NUMBERS
-from konstrain._tolerances import PROOF_RELATIVE
+from konstrain._tolerances import PROOF_RELATIVE, SAME_OBJECTIVE
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Rules
 from konstrain.constraints import Problem
@@ -38,14 +38,10 @@ class SearchParams:
     # largest total: more work, lower objectives and longer fits.
     work: float = 2_500.0
     most_work: float = 2e9
-    # The search ends after this many runs per cluster, and as many as led to the last gain, without a gain of this
-    # share.
+    # The search ends after this many runs per cluster, and as many as led to the last gain, without a gain.
     patience: int = 60
-    least_gain: float = 1e-6
     # Blocks x clusters x features beyond which a run of Lloyd's loop with exact steps is all that is affordable.
     most_cells: float = 5e7
-    # Exact last steps, each of which found better labels, before the search ends unproved.
-    exact_steps: int = 10
     # Runs of one search where many are asked for; the searches are independent and may go to several workers.
     runs_per_search: int = 100
 
@@ -129,7 +125,7 @@ class Search:
                 budget.spend(kernel.work - work_before)
                 if kernel.violation > 0 and n_done >= min(n_starts, most):
                     self._find_labels(kernel, offset)
-                if kernel.cost < before * (1.0 - PARAMS.least_gain):
+                if kernel.cost < before * (1.0 - SAME_OBJECTIVE):
                     n_to_gain = n_done
                 if self._reports_end(kernel, n_done, n_runs, time.perf_counter() - began):
                     break
@@ -210,7 +206,7 @@ class Search:
     def _with_exact_step(self, kernel: Any, offset: NDArray[np.float64], found: Clustering) -> Clustering:
         """Solve the last step exactly; while that finds better labels, polish goes on from them."""
         steps = self.steps
-        for _ in range(PARAMS.exact_steps):
+        while not steps.budget.expired():
             try:
                 answer = steps.step(found.centers, None)
             except UndecidedError:

@@ -32,8 +32,6 @@ class DualParams:
     counted_share: float = 0.5
     # Most costs in the transport that gives first duals, of a sample; larger: better ones, and more memory.
     first_costs: int = 1_000_000
-    # Most units that whole demands are cut into; larger: better first duals, more rows in the transport.
-    units_per_block: float = 4.0
 
 
 PARAMS = DualParams()
@@ -174,11 +172,10 @@ class FreeBlocks:
         if rows.size > most:
             rows = np.linspace(0, rows.size - 1, most).astype(np.int64)
         added = self.rules.added[rows, 0]
-        total, unit = max(float(self.rules.added.sum()), 1e-300), 1.0
-        repeats = np.round(added)
-        if (repeats != added).any() or repeats.sum() > PARAMS.units_per_block * rows.size:
+        total, unit = max(float(self.rules.added.sum()), 1e-300), max(float(added.max()), 1e-300)
+        if (added < unit).any():
             unit = max(float(added.mean()) / 2.0, 1e-300)
-            repeats = np.where(added > 0, np.maximum(1.0, np.round(added / unit)), 0.0)
+        repeats = np.where(added > 0, np.maximum(1.0, np.round(added / unit)), 0.0)
         counts = repeats.astype(np.int64)
         repeated = np.repeat(rows, counts)
         share = repeated.size * unit / total

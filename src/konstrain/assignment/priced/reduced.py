@@ -34,10 +34,6 @@ class ReducedParams:
     # Choices of least reduced cost in the first one; larger: better labels from it, and a longer run of HiGHS.
     first_choices: int = 200
     growth: int = 8  # Factor by which it grows while no labels are known; larger: fewer and longer runs.
-    # `least_blocks` and `most_open`: steps of the duals leave out fixed blocks of larger problems, if no more than
-    # this share is open.
-    least_blocks: int = 1000
-    most_open: float = 0.5
 
 
 PARAMS = ReducedParams()
@@ -208,7 +204,7 @@ class ReducedProblem:
 
 @dataclass(frozen=True, eq=False)
 class OpenBlocks:
-    """The blocks of a large problem that better labels may move, as a problem of its own."""
+    """The blocks of a problem that better labels may move, as a problem of its own."""
 
     problem: AssignmentProblem  # The open blocks, within the rules that the fixed ones leave them.
     blocks: NDArray[np.intp]  # Which blocks these are.
@@ -217,13 +213,13 @@ class OpenBlocks:
 
     @classmethod
     def of(cls, search: PricedSearch) -> Self | None:
-        """Fix what no better labels move; None when there are no labels yet, or when that would not pay."""
+        """Fix what no better labels move; None without labels, with soft links, or when all blocks may move."""
         problem, labels = search.problem, search.labels
-        if labels is None or problem.n_blocks < PARAMS.least_blocks or search.has_soft_links:
+        if labels is None or search.has_soft_links:
             return None
         allowed = _worth_trying(search, search.reduced_costs())
         is_open = _whole_components(problem, allowed.sum(axis=1) > 1)
-        if is_open.sum() > PARAMS.most_open * problem.n_blocks:
+        if is_open.all():
             return None
         blocks, fixed = np.flatnonzero(is_open), np.flatnonzero(~is_open)
         others = problem.rules.of(fixed).sums(labels[fixed])
