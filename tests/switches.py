@@ -17,7 +17,6 @@ SEARCH = {
     "konstrain.kmeans.search.PARAMS.work": (0.0, 1e4),
     "konstrain.kmeans.search.PARAMS.most_work": (0.0, 1e8),
     "konstrain.kmeans.search.PARAMS.patience": (0, 40),
-    "konstrain.kmeans.search.PARAMS.most_cells": (ALWAYS, NEVER),
     "konstrain.kmeans.search.PARAMS.runs_per_search": (1, 1000),
     "konstrain.stop.PARAMS.work": (0.0, 1e8),
     "konstrain.stop.PARAMS.step_work": (0.0, 1e9),
@@ -30,7 +29,7 @@ SEARCH = {
 SAME = {
     "konstrain.kmeans.linked_part.MOST_CANCELLED": (-1.0, 2.0),
     "konstrain._memory.CELLS": (1, NEVER),
-    "konstrain.constraints.check._MAX_STEPS": (ALWAYS, NEVER),
+    "konstrain.constraints.check.CELLS": (ALWAYS, NEVER),
 }
 # Inside the assignment engines: labels may differ where several are best, costs may not.
 ENGINES = {
@@ -38,8 +37,7 @@ ENGINES = {
     "konstrain.assignment.linked.PARAMS.few_branchings": (1, 100_000),
     "konstrain.assignment.linked.PARAMS.clique_branchings": (1, 100_000),
     "konstrain.assignment.priced.duals.PARAMS.counted_share": (0.0, 2.0),
-    "konstrain.assignment.priced.duals.PARAMS.first_costs": (1, NEVER),
-    "konstrain.assignment.priced.search.PARAMS.rounds": (1, 100),
+    "konstrain.assignment.priced.duals.CELLS": (1, NEVER),
     "konstrain.assignment.priced.search.PARAMS.steps": (1, 200),
     "konstrain.assignment.priced.search.PARAMS.far_off": (0.0, 1e9),
     "konstrain.assignment.priced.search.PARAMS.window": (1, 1000),

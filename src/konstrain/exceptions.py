@@ -58,7 +58,7 @@ class DeadEndError(RuntimeError):
     Parameters
     ----------
     message : str
-        Which rows, what stands in their way in each cluster, and the way out.
+        Which rows, which constraint excludes each cluster, and what to change.
     rows : list of int
         The must-linked rows for which no cluster was left.
     occupied_by : list of int

@@ -51,7 +51,7 @@ class BindingSize:
     """A size held back by its bound: per unit by which that gives way, the cost falls by at most `price`.
 
     Exactly so when sizes count rows and there are no links, else up to a small gap; by less where other bounds then
-    stand in the way. `side` is ``"min"`` or ``"max"``.
+    prevent it. `side` is ``"min"`` or ``"max"``.
     """
 
     cluster: int
@@ -450,7 +450,7 @@ class _Prices:
         return part
 
     def _sizes_cost_more_than_prices_tell(self, prices: NDArray[np.float64]) -> bool:
-        """Whether the relaxation at these prices is below the answer: blocks come whole, and links stand in the way.
+        """Whether the relaxation at these prices is below the answer: blocks are whole, and links restrict them.
 
         Where it is not, a part whose rows are all content pays nothing for its links: without one of them the
         relaxation, and with it the cost, stay what they are.

@@ -31,7 +31,7 @@ def refused(folder, data, *options, code=2):
         (ROWS + "emma\n", "data.csv, line 6 (row 4) has 1 field, but there are 3 columns"),
         (ROWS + "emma,1,2,3\n", "data.csv, line 6 (row 4) has 4 fields, but there are 3 columns"),
         (ROWS + "emma,one,2\n", "data.csv, line 6 (row 4), column 'x': 'one' is not a number"),
-        (ROWS + "anna,1,2\n", "id 'anna' in column 'name' stands in rows 0 and 4"),
+        (ROWS + "anna,1,2\n", "id 'anna' in column 'name' occurs in rows 0 and 4"),
         ('name,x\na,"1,000"\nb,"3,500"\n', "'1,000' is not a number; say how numbers are written: --decimal"),
         ("", "data.csv is empty"),
         ("name,x,y\n", "data.csv has no rows below its header"),

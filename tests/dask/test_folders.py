@@ -146,10 +146,10 @@ def test_ids_that_are_missing_or_shared_are_refused_as_in_files(kind, most, fold
         frame.with_columns(key=pl.Series([1.5, 2.5, 3.5, 4.5, 9.0])).write_parquet(folder / "rows" / "part-4.parquet")
     rows = Folder.open(folder / "rows", Request(["x", "y"], "key", [], [], ()))
     words = {
-        "twice": r"rows: id 'k\d+' in column 'key' stands in rows 250 and 602; no two rows may share one",
+        "twice": r"rows: id 'k\d+' in column 'key' occurs in rows 250 and 602; no two rows may share one",
         "missing": "rows, row 603 has no id in column 'key'",
         "blank": "rows, row 603 has no id in column 'key'",
-        "across types": "rows: id '9' in column 'key' stands in rows 602 and 609; no two rows may share one",
+        "across types": "rows: id '9' in column 'key' occurs in rows 602 and 609; no two rows may share one",
     }[kind]
     with pytest.raises(FileError, match=words):
         rows.refuse_bad_ids(client)
@@ -184,7 +184,7 @@ def test_codes_that_ids_share_by_chance_are_no_shared_ids(folder, client, monkey
         (("none-*.parquet", "-k", 3), "no file is called none-*.parquet"),
         (("rowless", "-k", 3), "rowless has no rows"),
         (("odd", "-k", 3), "pipe.parquet is a pipe or a device, not a file of Parquet; remove or rename it"),
-        (("shared", "-k", 3, "--id", "x"), "shared: id '1' in column 'x' stands in rows 0 and 1; no two rows may"),
+        (("shared", "-k", 3, "--id", "x"), "shared: id '1' in column 'x' occurs in rows 0 and 1; no two rows may"),
         (("all.parquet", "-k", 3, "--id", "key", "--force"), "--force is for folders of Parquet"),
         (("rows", "-k", 3, "--id", "key", "-o", "no/labels"), "there is no folder no"),
         (("rows", "-k", 3, "--id", "key", "-o", "all.parquet"), "it is there and is no folder"),

@@ -224,7 +224,9 @@ def test_which_problems_are_searched(monkeypatch):
     assert suits(free, given, True)
     assert not suits(free, given, "auto")
     assert not suits(free, drawn_centers, False)
-    monkeypatch.setattr(search, "PARAMS", search.SearchParams(most_cells=40 * 4 * 3 - 1))
+    monkeypatch.setattr(
+        search, "PARAMS", search.SearchParams(most_work=2 * search.RESTARTS.iterations * 40 * 4 * 3 - 1)
+    )
     assert not suits(free, drawn_centers, "auto")
     assert suits(shared, drawn_centers, "auto")
     assert suits(free, drawn_centers, True)

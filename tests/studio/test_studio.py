@@ -272,7 +272,7 @@ def test_frames_give_features_names_and_what_is_only_shown():
     assert rows.names.number_of("b") == 1
     assert list(rows.shown) == ["height", "note"]
     assert rows.numbers == []
-    with pytest.raises(ValueError, match="'a' in column 'name' stands in rows 0 and 1"):
+    with pytest.raises(ValueError, match="'a' in column 'name' occurs in rows 0 and 1"):
         read_rows(frame.assign(name="a"), id="name", title="people")
     with pytest.raises(ValueError, match="no column of numbers"):
         read_rows(frame[["name", "note"]], title="people")

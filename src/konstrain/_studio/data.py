@@ -138,7 +138,7 @@ def _names(columns: Mapping[str, NDArray[Any]], id: str | None, n_samples: int) 
     for row, name in enumerate(ids):
         if first.setdefault(name, row) != row:
             raise ValueError(
-                f"id {name!r} in column {id!r} stands in rows {first[name]} and {row}; no two may share one"
+                f"id {name!r} in column {id!r} occurs in rows {first[name]} and {row}; no two may share one"
             )
     return RowNames(n_samples, ids, id)
 

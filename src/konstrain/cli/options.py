@@ -294,7 +294,7 @@ def _fields_as_parameters(group: type, unlisted: frozenset[str]) -> list[inspect
 
 
 def names_in(option: str, text: str | None) -> list[str]:
-    """Split a list of columns; names with commas stand in quotes."""
+    """Split a list of columns; names with commas are quoted."""
     if text is None:
         return []
     names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip()]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from konstrain._memory import CELLS
 from konstrain._messages import counted
 from konstrain.assignment import AssignmentProblem, assign_by
 from konstrain.constraints.arguments import (
@@ -256,10 +257,6 @@ def _range_words(sizes: NDArray[np.float64]) -> str:
     return f"{low:g}" if low == high else f"{low:g}..{high:g}"
 
 
-# The attempt compares every cluster for every block; more blocks take longer before the engines begin.
-_MAX_STEPS = 20_000
-
-
 def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, budget: Budget) -> bool | None:
     """Whether some labels keep all sizes, resources, shares and conflicts; None: not known in time.
 
@@ -302,7 +299,8 @@ def _fit_simply(constraints: Constraints, blocks: Blocks, graph: LinkGraph) -> b
     if graph.n_edges == 0 and bool((demand == 1.0).all()):
         # Single rows fill any sizes between the sums.
         return bool((least <= high).all() and least.sum() <= blocks.n_blocks <= high.sum())
-    if blocks.n_blocks > _MAX_STEPS:
+    # The attempt compares every cluster for every block; where these are many, the engines begin at once.
+    if blocks.n_blocks * constraints.n_clusters > CELLS:
         return False
     low, high = widened(low, high, constraints.demand_rounding)
     return _pack(demand, low, high, graph, nonempty=constraints.nonempty)

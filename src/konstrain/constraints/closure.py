@@ -47,7 +47,7 @@ class Blocks:
 
     @cached_property
     def first_rows(self) -> NDArray[np.int32]:
-        """The row that stands for each block."""
+        """The first row of each block."""
         return self.rows[self.indptr[:-1]]
 
     def rows_of(self, block: int) -> NDArray[np.int32]:

@@ -234,7 +234,7 @@ class Problem:
 
     @property
     def first_rows(self) -> NDArray[np.int32]:
-        """The row that stands for each block."""
+        """The first row of each block."""
         return self.blocks.first_rows
 
     def rows_of(self, block: int) -> NDArray[np.int32]:

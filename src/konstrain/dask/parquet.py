@@ -162,7 +162,7 @@ class Folder:
         for name, places in rows.items():
             if len(places) > 1:
                 raise FileError(
-                    f"{self.path}: id {shown(name)} in column {self.choice.id!r} stands in rows {places[0]} and "
+                    f"{self.path}: id {shown(name)} in column {self.choice.id!r} occurs in rows {places[0]} and "
                     f"{places[1]}; no two rows may share one"
                 )
 

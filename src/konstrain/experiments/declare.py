@@ -143,7 +143,7 @@ class Experiment:
     quick : callable
         Which rows the quick form runs: about a tenth.
     notes : tuple of str
-        What a reader must know: where the paper is silent, what stands in for what.
+        What a reader must know: where the paper is silent, and what replaces data that are not public.
     """
 
     name: str

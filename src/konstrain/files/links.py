@@ -95,7 +95,7 @@ def read_links_file(
     - ``a,b,answer``: ``must``, ``cannot`` or nothing (still open), as `konstrain suggest` writes them.
     - ``ML i j`` or ``CL i j``, separated by blanks, a confidence may follow.
 
-    Names with delimiters, quotes or line breaks in them stand in quotes. Where a line can be split in several ways,
+    Names with delimiters, quotes or line breaks in them are quoted. Where a line can be split in several ways,
     it is read in the one that names rows. Blank lines and lines that begin with ``#`` do not count, unless that is
     how a row is called; nor does a first line that is a header.
 

@@ -308,5 +308,5 @@ def _checked_ids(path: Source, column: str, ids: Sequence[str | None]) -> list[s
         seen = first.setdefault(name, row)
         if seen != row:
             place = f"{path}: id {shown(name)} in column {column!r}"
-            raise FileError(f"{place} stands in rows {seen} and {row}; no two rows may share one")
+            raise FileError(f"{place} occurs in rows {seen} and {row}; no two rows may share one")
     return list(first)

@@ -21,6 +21,7 @@ from konstrain.assignment import Rules
 from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans import distances
+from konstrain.kmeans.restarts import PARAMS as RESTARTS
 from konstrain.kmeans.restarts import Progress
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.start import Start
@@ -35,13 +36,12 @@ class SearchParams:
     # with one center relocated.
     n_starts: int = 4
     # Multiply-adds of a default search, per block, cluster and feature, at least `stop.PARAMS.work` and at most a
-    # largest total: more work, lower objectives and longer fits.
+    # largest total: more work, lower objectives and longer fits. Where that is too little for two runs, a single run
+    # with exact steps is all.
     work: float = 2_500.0
     most_work: float = 2e9
     # The search ends after this many runs per cluster, and as many as led to the last gain, without a gain.
     patience: int = 60
-    # Blocks x clusters x features beyond which a run of Lloyd's loop with exact steps is all that is affordable.
-    most_cells: float = 5e7
     # Runs of one search where many are asked for; the searches are independent and may go to several workers.
     runs_per_search: int = 100
 
@@ -74,8 +74,8 @@ def suits(problem: Problem, start: Start, local_search: bool | str) -> bool:
         return False
     if is_hard(problem):
         return True
-    # Steps of these kinds are exact, threaded and fast: one run of them where a search would be no more than that.
-    return bool(n_entries * problem.n_clusters <= PARAMS.most_cells)
+    # Steps of these kinds are exact, threaded and fast: one run of them where a search has no work for two.
+    return bool(2 * RESTARTS.iterations * n_entries * problem.n_clusters <= PARAMS.most_work)
 
 
 @dataclass(eq=False)

@@ -24,7 +24,7 @@ from konstrain.plotting.projection import Projection, project
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Clusters up to which their names stand in the picture; more would hide the rows.
+# Clusters up to which their names are in the picture; more would hide the rows.
 NAMED_CLUSTERS: Final = 30
 
 

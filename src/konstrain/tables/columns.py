@@ -1,4 +1,4 @@
-"""The columns of a table to cluster by, as they stand in the file."""
+"""The columns of a table to cluster by, as the file has them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -33,17 +33,17 @@ class PlanParams:
     few: int = 20
     # Share that counts as nearly all. Larger: fewer columns are identifiers or dominate the distances.
     nearly_all: float = 0.95
-    # Ratio of spreads above which numbers are scaled. Larger: numbers keep their units more often.
-    spread_ratio: float = 100.0
     # Share of empty cells above which a column is left out. Larger: emptier columns become features.
     mostly_empty: float = 0.5
     # Values of a column of categories at most. Larger: more features than anyone reads.
     max_categories: int = 1_000
-    # Relative error of distances on the flat map that is reported. Larger: fewer notes.
-    map_error: float = 0.01
 
 
 PARAMS = PlanParams()
+# As documented: ratio of spreads above which numbers are scaled, and error of distances on the flat map from which a
+# note gives it.
+SPREAD_RATIO: Final = 100
+MAP_ERROR: Final = 0.01
 # Words in columns of numbers that a message names at most as words for no value.
 NAMED_WORDS: Final = 3
 
@@ -246,9 +246,9 @@ def _why_scaled(plan: TablePlan, spreads: dict[str, float]) -> str:
     scaled, advice = "each number gets mean 0 and variance 1", "--no-standardize leaves them"
     if spreads:
         small, large = min(spreads, key=spreads.__getitem__), max(spreads, key=spreads.__getitem__)
-        if spreads[large] > PARAMS.spread_ratio * spreads[small]:
+        if spreads[large] > SPREAD_RATIO * spreads[small]:
             why = (
-                f"spreads differ by more than {PARAMS.spread_ratio:g} ({large!r} {spreads[large]:.3g}, {small!r} "
+                f"spreads differ by more than {SPREAD_RATIO} ({large!r} {spreads[large]:.3g}, {small!r} "
                 f"{spreads[small]:.3g})"
             )
             return Advised(f"{why}: {scaled}", advice)
@@ -321,7 +321,7 @@ def _map_error_notes(farthest: float) -> list[str]:
     """Say how wrong distances are at most, where that counts; `farthest` is the distance to the middle, in km."""
     angle = farthest / RADIUS
     stretch = angle / np.sin(angle) - 1 if angle else 0.0
-    if stretch <= PARAMS.map_error:
+    if stretch <= MAP_ERROR:
         return []
     words = f"places lie up to {farthest:,.0f} km from their middle: on a flat map distances out there are up to"
     return [f"{words} {stretch:.0%} too long"]

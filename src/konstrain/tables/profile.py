@@ -12,18 +12,10 @@ from konstrain.tables.columns import Columns
 from konstrain.tables.plan import Kind, TablePlan
 from konstrain.tables.transformers import Days, day_of
 
-
-@dataclass(frozen=True)
-class ProfileParams:
-    """How much of a profile is reported."""
-
-    # Traits of a cluster at most. Larger: longer lines.
-    n_traits: int = 3
-    # Standard deviations from which a difference counts. Larger: fewer traits.
-    min_difference: float = 0.2
-
-
-PARAMS = ProfileParams()
+# Traits of a cluster in one line of a report.
+N_TRAITS: Final = 3
+# Standard deviations from which a difference counts: what Cohen (1988) calls a small effect.
+SMALL_EFFECT: Final = 0.2
 # Columns of the printed table of centers, which has the width of a terminal; the page and the JSON have all.
 PRINTED_COLUMNS: Final = 8
 
@@ -179,12 +171,12 @@ def _profile(
 ) -> ClusterProfile:
     # Of the values of one text only the most telling is reported.
     telling = [max(of_column, key=lambda trait: abs(trait.difference)) for of_column in traits]
-    telling = sorted(telling, key=lambda trait: -abs(trait.difference))[: PARAMS.n_traits]
+    telling = sorted(telling, key=lambda trait: -abs(trait.difference))[:N_TRAITS]
     return ClusterProfile(
         cluster,
         len(members),
         tuple(max(of_column, key=lambda trait: trait.mean) for of_column in traits),
-        tuple(trait for trait in telling if abs(trait.difference) >= PARAMS.min_difference),
+        tuple(trait for trait in telling if abs(trait.difference) >= SMALL_EFFECT),
         int(members[np.argmin(distances[members])]),
     )
 

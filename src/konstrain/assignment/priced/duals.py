@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
+from konstrain._memory import CELLS
 from konstrain.assignment import transport
 from konstrain.assignment.priced.repair import repaired
 from konstrain.assignment.problem import AssignmentProblem, only_prices
@@ -30,8 +31,6 @@ class DualParams:
 
     # Least share of the blocks without links that transport can place; larger: Newton steps more often.
     counted_share: float = 0.5
-    # Most costs in the transport that gives first duals, of a sample; larger: better ones, and more memory.
-    first_costs: int = 1_000_000
 
 
 PARAMS = DualParams()
@@ -166,8 +165,11 @@ class FreeBlocks:
         return np.zeros_like(start) if answer.prices is None else self.rules.payable(answer.prices[:, None] / unit)
 
     def _in_units(self) -> tuple[AssignmentProblem, float]:
-        """Repeat each block, of a sample of them, once per unit that it adds to the only rule; returns the unit."""
-        most = max(1, PARAMS.first_costs // self.rules.n_clusters)
+        """Repeat blocks once per unit that they add to the only rule; returns the unit.
+
+        Of many blocks a sample, so that costs take little memory.
+        """
+        most = max(1, CELLS // self.rules.n_clusters)
         rows = np.arange(self.problem.n_blocks)
         if rows.size > most:
             rows = np.linspace(0, rows.size - 1, most).astype(np.int64)

@@ -14,7 +14,7 @@ that is left is narrowed by Polyak's steps (1969), of a length that is halved wh
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,19 +34,19 @@ Labels = NDArray[np.int32]
 class PricedParams:
     """Effort of the search for duals and labels."""
 
-    rounds: int = 10  # Most rounds between free and tied blocks; larger: a better bound where these hardly agree.
     steps: int = 60  # Most of Polyak's steps; larger: a better bound, slower.
-    patience: int = 4  # Failures that halve the step length; larger: longer steps for longer.
     # `window` and `stall`: labels are repaired after a window of steps, and steps end where it closed less than this
-    # share of the gap; larger window: fewer labels are tried, larger share: steps end earlier.
+    # share of the gap; failures for half a window halve the step length; free and tied blocks take turns for at most
+    # a window. Larger window: fewer labels are tried, longer steps; larger share: steps end earlier.
     window: int = 10
     stall: float = 0.1
-    aim: float = 0.01  # Share above the bound that a step aims at while no labels are known; larger: longer steps.
     # Relative gap above which warm duals give way to first ones, and labels are worth more steps; larger: fewer.
     far_off: float = 1e-3
 
 
 PARAMS = PricedParams()
+# Share above the bound that a step aims at while no labels are known, as printed by Barahona and Anbil (2000).
+AIM: Final = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ class PricedSearch:
             return
         tied_labels = self._place_tied(duals).labels
         asked_before: set[bytes] = set()
-        for _ in range(PARAMS.rounds):
+        for _ in range(PARAMS.window):
             asked = blocks.sums_of_tied(tied_labels).tobytes()
             if asked in asked_before or self.is_closed() or (self.best is not None and self.budget.expired()):
                 return
@@ -228,7 +228,7 @@ class PricedSearch:
             before = self.bound
             point = self.evaluate(self._next_duals(point, direction, length))
             failures = 0 if self.bound > before else failures + 1
-            if failures == PARAMS.patience:
+            if failures > PARAMS.window // 2:
                 length, failures, point = length / 2, 0, self.best
             if step % PARAMS.window == 0:
                 self.repair(point)
@@ -255,7 +255,7 @@ class PricedSearch:
         return (values - limit) / self.rules.units
 
     def _next_duals(self, point: Point, direction: Reals, length: float) -> Reals:
-        target = self.cost if np.isfinite(self.cost) else self.bound + PARAMS.aim * abs(self.bound)
+        target = self.cost if np.isfinite(self.cost) else self.bound + AIM * abs(self.bound)
         step = length * max(target - point.bound, 0.0) / float((direction**2).sum())
         duals = point.duals + step * direction / self.rules.units
         # The bound has a kink at zero: a dual that would change sign stops there first.

@@ -58,7 +58,7 @@ COMPARED = ("KM", "CKSC", "HKM", "BKM", "CKM", "BCLS", "COP", "BCKM")
 PRINTED, HARDER = (0.1, 0.5, 0.7), (2.0, 4.0)
 # The paper names 10, 20 and 50 clusters, the others are in its pictures.
 NUMBERS = (10, 20, 30, 40, 50)
-# What stands in for images: subsets of up to 15 classes with equally many rows each.
+# Replacement for images: subsets of up to 15 classes with equally many rows each.
 STAND_INS = {
     "digits": (10, 10, 10),
     "optdigits": (10, 10, 10),
@@ -73,7 +73,7 @@ N_STARTS = 10
 
 
 def cases() -> Iterator[Case]:
-    """Balls for each variance and number of clusters, and subsets of the data that stand in for images."""
+    """Balls for each variance and number of clusters, and subsets of the data that replace images."""
     for sigma in (*PRINTED, *HARDER):
         for n_clusters in NUMBERS:
             for seed in range(N_SETS):
