@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from effort import examples
 from konstrain import ExactKMeans, InfeasibleError, Problem, check, lower_bound
 from konstrain.exact.sdp.bound import SdpBound
 from konstrain.exact.sdp.model import SdpModel
@@ -28,7 +29,7 @@ def best_sum_of_squares(X, k, blocks):
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e5, 1e7])
 def test_bounds_stay_below_the_optimum(form, offset):
     rng = np.random.default_rng(int(offset))
-    for _ in range(4):
+    for _ in range(examples(4)):
         X = np.round(rng.normal(size=(9, 3)), 3)
         X[:, 0] += offset
         given = FORMS[form](X)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from effort import examples
 from konstrain import ConstrainedKMeans, certify
 from konstrain.constraints.problem import Problem
 from konstrain.exact import nodes
@@ -33,11 +34,11 @@ def random_problem(rng: np.random.Generator) -> tuple[Problem, float] | None:
     return (problem, float(costs.min())) if np.isfinite(costs.min()) else None
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(examples(5)))
 def test_never_above_the_optimum_at_the_root_or_in_children(seed):
     rng = np.random.default_rng(seed)
     n_seen = 0
-    while n_seen < 100:
+    while n_seen < examples(160):
         drawn = random_problem(rng)
         if drawn is None:
             continue

@@ -1,9 +1,12 @@
 """The kernels of the k-means loop against direct computation in extended precision."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
 
+from effort import some
 from konstrain.kmeans.distances import block_costs, candidate_distances, center_sums, nearest_pass, own_costs
 
 pytestmark = pytest.mark.engine
@@ -81,9 +84,9 @@ def check_all(means, weight, centers, n_threads=1):
     np.testing.assert_allclose(distances, plain.T, rtol=1e-12, atol=atol)
 
 
-@pytest.mark.parametrize("n_features", N_FEATURES)
-@pytest.mark.parametrize("n_clusters", N_CLUSTERS)
-@pytest.mark.parametrize("n_blocks", N_BLOCKS)
+@pytest.mark.parametrize(
+    ("n_blocks", "n_clusters", "n_features"), some(itertools.product(N_BLOCKS, N_CLUSTERS, N_FEATURES))
+)
 def test_every_shape_equals_direct_computation(n_blocks, n_clusters, n_features):
     rng = np.random.default_rng([n_blocks, n_clusters, n_features])
     centers = rng.normal(size=(n_clusters, n_features))

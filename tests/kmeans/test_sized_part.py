@@ -1,5 +1,6 @@
 """Steps under sizes without a matrix of costs: the same answers as with one, in the memory they promise."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
+from effort import some
 from konstrain import ConstrainedKMeans, _core
 from konstrain.assignment import transport
 from konstrain.constraints import Problem
@@ -87,10 +89,10 @@ FEW_CLUSTERS = {
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("kind", FEW_CLUSTERS)
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("room", [0.0, 0.2, 3.0], ids=["fixed", "tight", "loose"])
-@pytest.mark.parametrize("shift", [0.0, 0.05, 3.0], ids=["same centers", "near", "far"])
+@pytest.mark.parametrize(
+    ("kind", "weighted", "room", "shift"),
+    some(itertools.product(FEW_CLUSTERS, (False, True), (0.0, 0.2, 3.0), (0.0, 0.05, 3.0))),
+)
 def test_a_step_from_prices_is_the_engines_own(kind, weighted, room, shift):
     """Costs, labels and sums of the one sweep are those of three, from prices that fit well or badly."""
     X, rng = FEW_CLUSTERS[kind](), np.random.default_rng(1)

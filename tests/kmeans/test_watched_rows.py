@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from effort import some
 from konstrain import _core
 from konstrain.constraints import Problem
 from konstrain.kmeans import distances
@@ -77,17 +78,19 @@ SANITIZED = {("float64", "at most"), ("float32", "tight"), ("sparse", "fixed")}
 
 
 def combinations():
-    """Every kind of rows with every kind of sizes; weights in every other one, and in the rest where time allows."""
-    for at, pair in enumerate(itertools.product(KINDS, SIZES)):
-        engine = [pytest.mark.engine] if pair in SANITIZED else []
-        for weighted in (False, True):
-            # As on a chessboard: every kind of rows and every kind of sizes meets both.
-            slow = [pytest.mark.slow] if (at + at // len(SIZES)) % 2 == weighted else []
-            words = "-".join([*pair, "weighted" if weighted else "plain"])
-            yield pytest.param(*pair, weighted, marks=[*engine, *slow], id=words)
+    """Every kind of rows with every kind of sizes, with weights and without."""
+    for kind, sizes, weighted in itertools.product(KINDS, SIZES, (False, True)):
+        marks = [pytest.mark.engine] if (kind, sizes) in SANITIZED else []
+        words = "-".join([kind, sizes, "weighted" if weighted else "plain"])
+        yield pytest.param(kind, sizes, weighted, marks=marks, id=words)
 
 
-@pytest.mark.parametrize(("kind", "sizes", "weighted"), list(combinations()))
+ALL = list(combinations())
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "weighted"), [*some(ALL), *(case for case in ALL if case.marks and case not in some(ALL))]
+)
 def test_every_step_of_a_run_costs_what_it_costs_anew(kind, sizes, weighted, monkeypatch):
     X, rng = KINDS[kind](), np.random.default_rng(1)
     rows = X.toarray() if sparse.issparse(X) else X
