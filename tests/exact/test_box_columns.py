@@ -1,5 +1,6 @@
 """Column generation over boxes: against enumeration of all clusters, dynamic programming, and exact fractions."""
 
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -125,7 +126,7 @@ def test_the_least_reduced_cost_equals_enumeration(seed):
     for boxes in (1, n_boxes // 2):
         early, _, finished, _, _, _ = price(points, duals, boxes=boxes)
         assert early <= true + 1e-15 * cost.max()
-    start, of_all, costs, reduced, _ = points.descend(duals, np.ascontiguousarray(tiny.X), 0.0, 100)
+    start, of_all, costs, reduced, _ = points.descend(duals, np.ascontiguousarray(tiny.X), 0.0, 100, np.inf)
     for j in range(costs.size):
         column = np.zeros(9, dtype=int)
         column[of_all[start[j] : start[j + 1]]] = 1
@@ -279,13 +280,58 @@ def test_an_interrupt_keeps_the_bound(monkeypatch):
     X = np.random.default_rng(9).normal(size=(40, 2))
     calls = []
 
-    def interrupted(*given):
+    def interrupted(*given, **options):
         calls.append(1)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return solve_master(*given)
+        return solve_master(*given, **options)
 
     monkeypatch.setattr("konstrain.exact.columns.boxes.solve_master", interrupted)
     proof = certify(X, 6, bound="columns", gap=1e-9)
     assert len(calls) == 2
     assert 0 < proof.lower_bound < proof.cost
+
+
+def test_progress_comes_within_a_node_and_can_end_it():
+    X = np.random.default_rng(11).normal(size=(150, 2))
+    points = []
+    certify(X, 12, bound="columns", gap=1e-7, callback=points.append)
+    within = [point.lower_bound for point in points if point.n_nodes == 0]
+    assert len(within) > 2
+    assert within == sorted(within)
+    stopped = certify(X, 12, bound="columns", gap=1e-7, callback=lambda point: point.lower_bound >= within[1])
+    assert stopped.n_nodes == 1
+    assert within[1] <= stopped.lower_bound < stopped.cost
+
+
+@pytest.mark.parametrize("given", [{}, {"size_min": 30, "size_max": 45}])
+def test_a_time_limit_holds_from_the_first_duals_on(given):
+    X = np.random.default_rng(12).random(size=(800, 2))
+    problem = Problem.build(X, 20, **given)
+    bound = BoxColumnBound(problem)
+    began = time.perf_counter()
+    assert bound.run(budget=Budget(0.05)) == "limit"
+    assert time.perf_counter() - began < 2.0
+    assert bound.lower_bound >= 0.0
+
+
+def test_signed_duals_are_those_of_covering_every_point_once():
+    columns = ColumnSets(3, 1)
+    sets, costs = [(0, 1), (1, 2), (0, 2), (0, 1, 2)], np.array([1.0, 1.0, 1.0, 10.0])
+    members = np.array([i for s in sets for i in s], dtype=np.int32)
+    columns.add(np.array([0, 2, 4, 6, 9]), members, costs, np.zeros((4, 1)))
+    # Two pairs cover three points at a cost of 2; to cover each once takes half of each pair, or all three.
+    signed, unsigned = (
+        solve_master(columns, 2, np.full(3, 0.5), 0.1, 1e-6, 1e-9, are_signed=are_signed)
+        for are_signed in (True, False)
+    )
+    assert signed.value == pytest.approx(1.5, abs=1e-3)
+    assert unsigned.value == pytest.approx(1.5, abs=1e-3)
+    columns.keep(np.array([True, True, False, True]))
+    signed, unsigned = (
+        solve_master(columns, 2, np.full(3, 0.5), 0.1, 1e-6, 1e-9, are_signed=are_signed)
+        for are_signed in (True, False)
+    )
+    assert unsigned.value == pytest.approx(2.0, abs=1e-3)
+    assert signed.value > 5.0
+    assert signed.duals.min() < 0.0

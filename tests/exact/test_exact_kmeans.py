@@ -361,7 +361,7 @@ class _Counted:
     def __init__(self, left: int) -> None:
         self.left, self.lower_bound = left, 0.0
 
-    def run(self, upper_bound, gap, budget):
+    def run(self, upper_bound, gap, budget, on_progress=None):
         return Outcome("open")
 
     def pair(self):

@@ -18,12 +18,13 @@ auto asTuple(konstrain::exact::ColumnSet&& found) {
 }
 
 auto descend(const ClusterPoints& self, Vector<double> duals, Matrix<double> starts, double threshold,
-             std::size_t most) {
+             std::size_t most, double timeLimit) {
     konstrain::exact::ColumnSet found;
+    const std::function<void()> poll = signalPoll();
     {
         nb::gil_scoped_release release;
         found = konstrain::exact::descendToColumns(self, view<double>(duals), view<double>(starts), threshold,
-                                                   most);
+                                                   most, konstrain::deadlineIn(timeLimit), poll);
     }
     return asTuple(std::move(found));
 }
@@ -58,6 +59,7 @@ void bindBoxes(nb::module_& m) {
             "points"_a.noconvert(), "weight"_a.noconvert(), "demand"_a.noconvert(), "size_min"_a,
             "size_max"_a, "indptr"_a.noconvert(), "indices"_a.noconvert())
         .def("descend", &descend, "duals"_a.noconvert(), "starts"_a.noconvert(), "threshold"_a, "most"_a,
+             "time_limit"_a,
              "Clusters below the threshold: starts, members, costs, reduced costs, centers (flat).")
         .def("bound_reduced_cost", &boundReducedCost, "duals"_a.noconvert(), "incumbent"_a, "tolerance"_a,
              "gather_below"_a, "most_gathered"_a, "boxes"_a, "bytes"_a, "time_limit"_a,

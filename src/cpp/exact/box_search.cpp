@@ -16,6 +16,9 @@ namespace {
 // Rounds of ascent on the multipliers of conflicts; more give slightly higher bounds.
 constexpr int conflictRounds = 3;
 
+// Boxes before the first check of progress; more search longer where multipliers leave a gap.
+constexpr std::int64_t firstCheck = 4096;
+
 std::size_t at(std::int32_t i) {
     return static_cast<std::size_t>(i);
 }
@@ -23,8 +26,9 @@ std::size_t at(std::int32_t i) {
 // sum over some points of slope * (weight |x - c|^2) + constant, as a function of the center c.
 struct Quadratic {
     double weight = 0.0;
-    double squares = 0.0;  // weighted squared lengths
-    double constant = 0.0; // never positive
+    double squares = 0.0; // weighted squared lengths
+    double constant = 0.0;
+    double terms = 0.0; // magnitudes of what the constant is a sum of
     std::vector<double> moment;
 
     explicit Quadratic(std::size_t nFeatures) : moment(nFeatures, 0.0) {}
@@ -34,6 +38,7 @@ struct Quadratic {
         weight += w;
         squares += w * points.squaredNorm(i);
         constant += term;
+        terms += std::abs(term);
         for (std::size_t a = 0; a != moment.size(); ++a)
             moment[a] += w * points.point(i)[a];
     }
@@ -50,7 +55,7 @@ struct Quadratic {
         double squared = 0.0;
         for (const double coordinate : center)
             squared += coordinate * coordinate;
-        return 2.0 * (squares + weight * squared) - constant;
+        return 2.0 * (squares + weight * squared) + terms;
     }
 };
 
@@ -106,13 +111,15 @@ private:
     void boundMultiplier(Box& box);
     double crossing(std::span<const double> ranges, double demand, bool skipsConflicts, bool isLast);
     void boundBox(Box& box);
-    double greedyValue(const Box& box, std::span<const double> center, double& multiplier);
+    double feasibleValue(const Box& box, std::span<const double> center, double& multiplier);
     double ascendOnConflicts();
     double lowerBound(const Box& box, double multiplier, double conflictTotal, std::vector<double>& center);
     double valueAt(const Box& box, std::span<const double> center);
     void offer(const Box& box, double value, std::span<const double> center);
-    std::int32_t pointToBranchOn() const;
+    void offerWithFixed(const Box& box, std::span<const double> center);
+    std::int32_t pointToBranchOn(const Box& box, std::span<const double> center) const;
     bool hasOpenConflict(std::size_t i) const;
+    bool hasStalled(double bound);
     bool isWorthless(double bound) const { return bound >= incumbent_ - limits_.tolerance; }
 
     const ClusterPoints& points_;
@@ -139,6 +146,8 @@ private:
     std::vector<std::int32_t> all_; // points that a cluster may hold to its advantage
     double closed_ = 0.0;           // least bound of a closed box, and of clusters without points
     std::int64_t nBoxes_ = 0;
+    std::int64_t nextCheck_ = firstCheck;
+    double lastDistance_ = infinity; // of bound and incumbent at the last check
     std::size_t nBytes_ = 0;
     std::priority_queue<std::unique_ptr<Box>, std::vector<std::unique_ptr<Box>>, IsWorse> queue_;
     std::vector<double> gathered_;
@@ -148,7 +157,7 @@ private:
 BoxBound BoxSearch::run() {
     double total = 0.0;
     for (std::size_t i = 0; i != points_.size(); ++i) {
-        total += duals_[i];
+        total += std::abs(duals_[i]);
         if (duals_[i] > 0.0 || points_.sizeMin() > 0.0)
             all_.push_back(static_cast<std::int32_t>(i));
     }
@@ -159,7 +168,8 @@ BoxBound BoxSearch::run() {
         const Box& top = *queue_.top();
         if (limits_.poll && nBoxes_ % 64 == 0)
             limits_.poll();
-        const bool isOver = nBoxes_ >= limits_.boxes || nBytes_ > limits_.bytes || deadline_.isPast();
+        const bool isOver = nBoxes_ >= limits_.boxes || nBytes_ > limits_.bytes || deadline_.isPast() ||
+                            hasStalled(top.bound);
         if (isOver || isWorthless(top.bound)) {
             finished = !isOver || isWorthless(top.bound);
             closed_ = std::min(closed_, top.bound);
@@ -178,6 +188,19 @@ BoxBound BoxSearch::run() {
             nBoxes_,
             std::move(gathered_),
             std::move(columns_)};
+}
+
+// Twice the boxes are smaller by a factor of 2^(1/d) in each direction, and chords come closer by its square.
+// Where the bound gains less than half of that, it is not space that keeps it from the incumbent, and further
+// boxes are not worth their time.
+bool BoxSearch::hasStalled(double bound) {
+    if (nBoxes_ < nextCheck_)
+        return false;
+    const double distance = incumbent_ - bound;
+    const bool isSlow = distance > lastDistance_ * std::exp2(-1.0 / static_cast<double>(points_.nFeatures()));
+    nextCheck_ = 2 * nBoxes_;
+    lastDistance_ = distance;
+    return isSlow;
 }
 
 std::unique_ptr<Box> BoxSearch::root() const {
@@ -262,7 +285,7 @@ void BoxSearch::addChild(std::unique_ptr<Box> child, std::span<const std::int32_
     classify(*child, candidates);
     boundBox(*child);
     for (const std::int32_t i : open_)
-        isOpen_[at(i)] = 0;
+        isOpen_[at(i)] = isTaken_[at(i)] = 0;
     if (isWorthless(child->bound)) {
         closed_ = std::min(closed_, child->bound);
         return;
@@ -399,7 +422,7 @@ void BoxSearch::boundBox(Box& box) {
     std::vector<double> place = box.center;
     for (int round = 0; round != 2 && !isWorthless(box.bound); ++round) {
         double multiplier = 0.0;
-        const double feasible = greedyValue(box, place, multiplier);
+        const double feasible = feasibleValue(box, place, multiplier);
         if (feasible < infinity)
             offer(box, feasible, place);
         multiplier_ = std::clamp(multiplier, box.multiplierLow, box.multiplierHigh);
@@ -416,56 +439,29 @@ void BoxSearch::boundBox(Box& box) {
         box.bound = std::max(box.bound, bound);
         if (isWorthless(box.bound))
             return;
-        if (round == 0) {
-            // What smaller boxes cannot close: the distance of relaxation and feasible set at this center.
-            const double integrality = feasible - relaxed;
-            if (integrality > limits_.tolerance &&
-                (integrality > 0.5 * (feasible - bound) ||
-                 (!isWorthless(relaxed) && relaxed - bound < incumbent_ - relaxed)))
-                box.branchPoint = pointToBranchOn();
+        // Smaller boxes close `spread`, but not the distance of relaxation and feasible clusters.
+        const double spread = relaxed - bound;
+        const double integrality = feasible - relaxed;
+        if (round == 0 && integrality > 0.5 * limits_.tolerance &&
+            (spread < 0.5 * limits_.tolerance || (integrality < infinity && integrality > spread))) {
+            offerWithFixed(box, place);
+            if (isWorthless(box.bound))
+                return;
+            box.branchPoint = pointToBranchOn(box, place);
         }
         place = center;
     }
 }
 
-// The value of a cluster at this center, filled greedily, and the multiplier of sizes at which it is full.
-double BoxSearch::greedyValue(const Box& box, std::span<const double> center, double& multiplier) {
-    order_ = open_;
+// The value of a cluster at this center, and the multiplier of sizes at which it is full.
+double BoxSearch::feasibleValue(const Box& box, std::span<const double> center, double& multiplier) {
     for (const std::int32_t i : open_) {
         reduced_[at(i)] = points_.reducedDistance(at(i), center, duals_);
         isTaken_[at(i)] = 0;
     }
-    std::ranges::sort(order_, {},
-                      [&](std::int32_t i) { return std::pair(points_.ratio(at(i), reduced_[at(i)]), i); });
-    double demand = box.demand;
-    double value = box.inside.at(center);
-    double last = -infinity;
-    bool isFull = false;
-    for (const std::int32_t i : order_) {
-        const double ratio = points_.ratio(at(i), reduced_[at(i)]);
-        if (ratio >= 0.0 && demand >= points_.sizeMin())
-            break;
-        if (points_.hasConflicts() && std::ranges::any_of(points_.conflicts(at(i)), [&](std::int32_t j) {
-                return isOpen_[at(j)] != 0 && isTaken_[at(j)] != 0;
-            }))
-            continue;
-        const bool fits = demand + points_.demand(at(i)) <= points_.sizeMax();
-        if (!fits && !isFull) {
-            // Between the last point that fits and the first that does not, where the cluster is full
-            // exactly.
-            multiplier = demand >= points_.sizeMax() && std::isfinite(last) ? -0.5 * (last + ratio) : -ratio;
-            isFull = true;
-        }
-        if (!fits)
-            continue;
-        isTaken_[at(i)] = 1;
-        demand += points_.demand(at(i));
-        value += reduced_[at(i)];
-        if (!isFull && ratio > 0.0)
-            multiplier = -ratio;
-        last = ratio;
-    }
-    return demand >= points_.sizeMin() ? value : infinity;
+    const Filling filling = fillCluster(points_, reduced_, open_, box.demand, isTaken_);
+    multiplier = filling.multiplier;
+    return box.inside.at(center) + filling.value;
 }
 
 // Chooses the multipliers of conflicts at the reduced distances at hand: of each clique only the best point
@@ -520,7 +516,7 @@ double BoxSearch::lowerBound(const Box& box, double multiplier, double conflictT
         }
         const double slope = -low / (high - low);
         sum.add(points_, i, slope, slope * (shift - duals_[i]) + low * (1.0 - slope));
-        magnitude += duals_[i];
+        magnitude += std::abs(duals_[i]);
     }
     for (std::size_t a = 0; a != center.size(); ++a)
         center[a] = std::clamp(sum.weight > 0.0 ? sum.moment[a] / sum.weight : box.center[a], box.low[a],
@@ -546,22 +542,29 @@ void BoxSearch::offer(const Box& box, double value, std::span<const double> cent
     incumbent_ = std::min(incumbent_, value);
     if (!isBest && value >= limits_.gatherBelow)
         return;
-    if (!box.fixed.isEmpty()) {
-        if (isBest || columns_.cost.size() < limits_.mostGathered) {
-            // A descent from the center would not find a cluster with points that were fixed.
-            std::vector<double> reduced;
-            std::vector<std::int32_t> members;
-            chooseMembers(points_, duals_, center, box.fixed, reduced, members);
-            addColumn(points_, duals_, members, 0.0, columns_);
-        }
-    } else if (isBest || gathered_.size() < limits_.mostGathered * center.size()) {
+    if (!box.fixed.isEmpty())
+        offerWithFixed(box, center);
+    else if (isBest || gathered_.size() < limits_.mostGathered * center.size())
         gathered_.insert(gathered_.end(), center.begin(), center.end());
-    }
 }
 
-// A point that the relaxation and the greedy cluster treat differently, one with many conflicts first; else
+// Offers a cluster of all points, not only of those that multipliers leave open: it may be much better, and a
+// descent from the center would not find it where points were fixed.
+void BoxSearch::offerWithFixed(const Box& box, std::span<const double> center) {
+    std::vector<double> reduced;
+    std::vector<std::int32_t> members;
+    chooseMembers(points_, duals_, center, box.fixed, reduced, members);
+    const double below =
+        columns_.cost.size() < limits_.mostGathered ? std::max(incumbent_, limits_.gatherBelow) : incumbent_;
+    const std::size_t count = columns_.cost.size();
+    addColumn(points_, duals_, members, below, columns_);
+    if (columns_.cost.size() > count)
+        incumbent_ = std::min(incumbent_, columns_.reduced.back());
+}
+
+// A point that the relaxation and the feasible cluster treat differently, one with many conflicts first; else
 // the point that the relaxation is least sure of, which it may hold in part.
-std::int32_t BoxSearch::pointToBranchOn() const {
+std::int32_t BoxSearch::pointToBranchOn(const Box& box, std::span<const double> center) const {
     std::int32_t chosen = none;
     std::pair<std::size_t, double> most{0, -infinity};
     for (const std::int32_t i : open_) {
@@ -572,6 +575,19 @@ std::int32_t BoxSearch::pointToBranchOn() const {
         const std::pair<std::size_t, double> weight{differs ? nOpen + 1 : 0, -std::abs(shifted)};
         if (weight > most) {
             most = weight;
+            chosen = i;
+        }
+    }
+    if (chosen != none)
+        return chosen;
+    // Multipliers decide all points, but not so that sizes are kept.
+    for (const std::int32_t i : all_) {
+        const double shifted =
+            points_.reducedDistance(at(i), center, duals_) + multiplier_ * points_.demand(at(i));
+        if (-std::abs(shifted) > most.second && points_.conflicts(at(i)).empty() &&
+            std::ranges::find(box.fixed.in, i) == box.fixed.in.end() &&
+            std::ranges::find(box.fixed.out, i) == box.fixed.out.end()) {
+            most.second = -std::abs(shifted);
             chosen = i;
         }
     }

@@ -1,6 +1,7 @@
 #include "column_descent.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <unordered_set>
 
@@ -45,27 +46,108 @@ void moveToMean(const ClusterPoints& points, std::span<const std::int32_t> membe
         coordinate /= total;
 }
 
-// Takes candidates in order of their ratio while they fit; returns the demand taken.
-double takeGreedily(const ClusterPoints& points, std::span<const double> reduced,
-                    std::vector<std::int32_t>& candidates, double demand, double until,
-                    std::vector<std::int32_t>& members, std::vector<char>& isMember) {
-    std::ranges::sort(candidates, {},
-                      [&](std::int32_t i) { return std::pair(points.ratio(at(i), reduced[at(i)]), i); });
-    for (const std::int32_t i : candidates) {
-        if (demand >= until)
-            break;
-        if (demand + points.demand(at(i)) > points.sizeMax() ||
-            std::ranges::any_of(points.conflicts(at(i)),
-                                [&](std::int32_t j) { return isMember[at(j)] != 0; }))
-            continue;
-        isMember[at(i)] = 1;
-        members.push_back(i);
-        demand += points.demand(at(i));
+// Points nearest to the multiplier that `improveFilling` may change; more find slightly better clusters.
+constexpr std::size_t nearPoints = 24;
+
+bool hasMember(std::span<const std::int32_t> points, const std::vector<char>& isMember) {
+    return std::ranges::any_of(points, [&](std::int32_t j) { return isMember[at(j)] != 0; });
+}
+
+// Whether a point that is out may come in when `leaving` (or none) goes out.
+bool mayJoin(const ClusterPoints& points, std::int32_t i, std::int32_t leaving,
+             const std::vector<char>& isMember) {
+    return std::ranges::none_of(points.conflicts(at(i)),
+                                [&](std::int32_t j) { return j != leaving && isMember[at(j)] != 0; });
+}
+
+// Changes one or two points of a filled cluster while its value falls: those whose place is least certain.
+void improveFilling(const ClusterPoints& points, std::span<const double> reduced,
+                    std::span<const std::int32_t> candidates, Filling& filling, std::vector<char>& isMember) {
+    std::vector<std::pair<double, std::int32_t>> nearest(candidates.size());
+    std::ranges::transform(candidates, nearest.begin(), [&](std::int32_t i) {
+        return std::pair(std::abs(reduced[at(i)] + filling.multiplier * points.demand(at(i))), i);
+    });
+    const std::size_t count = std::min(nearPoints, nearest.size());
+    std::ranges::partial_sort(nearest, nearest.begin() + static_cast<std::ptrdiff_t>(count));
+    nearest.resize(count);
+    const auto signOf = [&](std::int32_t i) { return isMember[at(i)] != 0 ? -1.0 : 1.0; };
+    while (true) {
+        double best = 0.0;
+        std::pair<std::int32_t, std::int32_t> chosen{none, none};
+        for (std::size_t p = 0; p != count; ++p) {
+            const std::int32_t i = nearest[p].second;
+            for (std::size_t q = p; q != count; ++q) {
+                const std::int32_t j = nearest[q].second;
+                double value = signOf(i) * reduced[at(i)];
+                double demand = filling.demand + signOf(i) * points.demand(at(i));
+                if (p != q) {
+                    value += signOf(j) * reduced[at(j)];
+                    demand += signOf(j) * points.demand(at(j));
+                }
+                // A change that is lost in rounding would be made again and again.
+                if (value >= best - 1e-12 * (std::abs(filling.value) + std::abs(reduced[at(i)])) ||
+                    demand > points.sizeMax() || demand < points.sizeMin())
+                    continue;
+                if ((signOf(i) > 0.0 && !mayJoin(points, i, j, isMember)) ||
+                    (p != q && signOf(j) > 0.0 && !mayJoin(points, j, i, isMember)))
+                    continue;
+                if (p != q && signOf(i) > 0.0 && signOf(j) > 0.0 &&
+                    std::ranges::binary_search(points.conflicts(at(i)), j))
+                    continue;
+                best = value;
+                chosen = {i, p == q ? none : j};
+            }
+        }
+        if (chosen.first == none)
+            return;
+        for (const std::int32_t i : {chosen.first, chosen.second})
+            if (i != none) {
+                filling.demand += signOf(i) * points.demand(at(i));
+                isMember[at(i)] = isMember[at(i)] != 0 ? 0 : 1;
+            }
+        filling.value += best;
     }
-    return demand;
 }
 
 } // namespace
+
+Filling fillCluster(const ClusterPoints& points, std::span<const double> reduced,
+                    std::span<const std::int32_t> candidates, double demand, std::vector<char>& isMember) {
+    Filling filling{demand, 0.0, 0.0};
+    std::vector<std::pair<double, std::int32_t>> order(candidates.size());
+    std::ranges::transform(candidates, order.begin(),
+                           [&](std::int32_t i) { return std::pair(points.ratio(at(i), reduced[at(i)]), i); });
+    std::ranges::sort(order);
+    double last = -infinity;
+    bool isFull = false;
+    for (const auto& [ratio, i] : order) {
+        if (ratio >= 0.0 && filling.demand >= points.sizeMin())
+            break;
+        if (hasMember(points.conflicts(at(i)), isMember))
+            continue;
+        const bool fits = filling.demand + points.demand(at(i)) <= points.sizeMax();
+        if (!fits && !isFull) {
+            // Between the last point that fits and the first that does not, where the cluster is full
+            // exactly.
+            filling.multiplier =
+                filling.demand >= points.sizeMax() && std::isfinite(last) ? -0.5 * (last + ratio) : -ratio;
+            isFull = true;
+        }
+        if (!fits)
+            continue;
+        isMember[at(i)] = 1;
+        filling.demand += points.demand(at(i));
+        filling.value += reduced[at(i)];
+        if (!isFull && ratio > 0.0)
+            filling.multiplier = -ratio;
+        last = ratio;
+    }
+    if (filling.demand < points.sizeMin())
+        filling.value = infinity;
+    else
+        improveFilling(points, reduced, candidates, filling, isMember);
+    return filling;
+}
 
 void chooseMembers(const ClusterPoints& points, std::span<const double> duals, std::span<const double> center,
                    const Fixed& fixed, std::vector<double>& reduced, std::vector<std::int32_t>& members) {
@@ -74,41 +156,33 @@ void chooseMembers(const ClusterPoints& points, std::span<const double> duals, s
     members.clear();
     for (std::size_t i = 0; i != n; ++i)
         reduced[i] = points.reducedDistance(i, center, duals);
-    for (std::size_t i = 0; i != n; ++i)
-        if (reduced[i] < 0.0)
-            members.push_back(static_cast<std::int32_t>(i));
-    if (points.isFree())
+    if (points.isFree()) {
+        for (std::size_t i = 0; i != n; ++i)
+            if (reduced[i] < 0.0)
+                members.push_back(static_cast<std::int32_t>(i));
         return;
+    }
     std::vector<char> isMember(n, 0);
-    std::vector<std::int32_t> candidates = std::move(members);
-    members = fixed.in;
     double demand = 0.0;
     for (const std::int32_t i : fixed.in) {
         isMember[at(i)] = 1;
         demand += points.demand(at(i));
     }
-    const auto isFixed = [&](std::int32_t i) {
-        return isMember[at(i)] != 0 || std::ranges::find(fixed.out, i) != fixed.out.end();
-    };
-    std::erase_if(candidates, isFixed);
-    if (!points.hasSizes()) {
-        // Without sizes only points in conflict need a choice.
-        const auto needChoice = std::ranges::partition(
-            candidates, [&](std::int32_t i) { return points.conflicts(at(i)).empty(); });
-        members.insert(members.end(), candidates.begin(), needChoice.begin());
-        candidates.erase(candidates.begin(), needChoice.begin());
+    std::vector<std::int32_t> candidates;
+    for (std::size_t i = 0; i != n; ++i) {
+        const auto point = static_cast<std::int32_t>(i);
+        if (isMember[i] != 0 || std::ranges::find(fixed.out, point) != fixed.out.end())
+            continue;
+        if (points.hasSizes() || (reduced[i] < 0.0 && !points.conflicts(i).empty()))
+            candidates.push_back(point);
+        else if (reduced[i] < 0.0)
+            isMember[i] = 1; // without sizes only points in conflict need a choice
     }
-    demand = takeGreedily(points, reduced, candidates, demand, infinity, members, isMember);
-    if (demand < points.sizeMin()) {
-        candidates.clear();
-        for (std::size_t i = 0; i != n; ++i)
-            if (reduced[i] >= 0.0 && !isFixed(static_cast<std::int32_t>(i)))
-                candidates.push_back(static_cast<std::int32_t>(i));
-        demand = takeGreedily(points, reduced, candidates, demand, points.sizeMin(), members, isMember);
-    }
-    if (demand < points.sizeMin())
-        members.clear();
-    std::ranges::sort(members);
+    if (fillCluster(points, reduced, candidates, demand, isMember).value == infinity)
+        return;
+    for (std::size_t i = 0; i != n; ++i)
+        if (isMember[i] != 0)
+            members.push_back(static_cast<std::int32_t>(i));
 }
 
 void addColumn(const ClusterPoints& points, std::span<const double> duals,
@@ -132,7 +206,8 @@ void addColumn(const ClusterPoints& points, std::span<const double> duals,
 }
 
 ColumnSet descendToColumns(const ClusterPoints& points, std::span<const double> duals,
-                           std::span<const double> starts, double threshold, std::size_t most) {
+                           std::span<const double> starts, double threshold, std::size_t most,
+                           TimePoint deadline, const std::function<void()>& poll) {
     const std::size_t d = points.nFeatures();
     ColumnSet found;
     std::unordered_set<std::uint64_t> passed;
@@ -141,6 +216,11 @@ ColumnSet descendToColumns(const ClusterPoints& points, std::span<const double> 
     std::vector<std::int32_t> members;
     std::vector<std::uint64_t> path;
     for (std::size_t s = 0; s != starts.size() / d; ++s) {
+        if (s % 16 == 15) {
+            poll();
+            if (isPast(deadline))
+                break;
+        }
         std::ranges::copy(starts.subspan(s * d, d), center.begin());
         bool isKnown = false;
         path.clear();

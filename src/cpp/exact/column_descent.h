@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "cluster_points.h"
+#include "deadline.h"
 
 namespace konstrain::exact {
 
@@ -20,8 +22,24 @@ struct ColumnSet {
 // Clusters of low reduced cost: from each start the points of negative reduced distance, as far as sizes and
 // conflicts allow, then their mean, in turn, until nothing changes. Returns each cluster once, those whose
 // reduced cost is below `threshold`, at most `most` of them, least reduced cost first.
+// Ends with those found by the deadline, one descent at least; `poll` is called now and then and may throw.
 ColumnSet descendToColumns(const ClusterPoints& points, std::span<const double> duals,
-                           std::span<const double> starts, double threshold, std::size_t most);
+                           std::span<const double> starts, double threshold, std::size_t most,
+                           TimePoint deadline, const std::function<void()>& poll);
+
+// A cluster that was filled at a center.
+struct Filling {
+    double demand;
+    double value; // sum of reduced distances; infinite when `sizeMin` was not reached
+    double
+        multiplier; // of sizes: added to the reduced distance per unit of demand, it leaves the cluster full
+};
+
+// Fills a cluster with candidates, least reduced distance per unit of demand first, as far as sizes and
+// conflicts allow, then changes single points and pairs while that helps. `isMember` marks what is in the
+// cluster, before and after; `demand` is that of the points which are in it before.
+Filling fillCluster(const ClusterPoints& points, std::span<const double> reduced,
+                    std::span<const std::int32_t> candidates, double demand, std::vector<char>& isMember);
 
 // A choice of points that a cluster must, and must not, hold.
 struct Fixed {

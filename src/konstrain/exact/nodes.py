@@ -1,6 +1,6 @@
 """Nodes of the tree, with one of three lower bounds."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -52,8 +52,13 @@ class Node(Protocol):
         """Lower bound on the cost of every clustering of this branch."""
         ...
 
-    def run(self, upper_bound: float, gap: float, budget: Budget) -> Outcome:
-        """Raise the bound until it meets the upper bound, stalls, or time is up."""
+    def run(
+        self, upper_bound: float, gap: float, budget: Budget, on_progress: Callable[[], bool] | None = None
+    ) -> Outcome:
+        """Raise the bound until it meets the upper bound, stalls, or time is up.
+
+        `on_progress` is called now and then by bounds that rise by themselves; returning True ends the run.
+        """
         ...
 
     def pair(self) -> Pair | None:
@@ -87,7 +92,9 @@ class SemidefiniteNode:
         """See `Node`."""
         return self._bound.lower_bound + self._penalty
 
-    def run(self, upper_bound: float, gap: float, budget: Budget) -> Outcome:
+    def run(
+        self, upper_bound: float, gap: float, budget: Budget, on_progress: Callable[[], bool] | None = None
+    ) -> Outcome:
         """See `Node`."""
         result = self._run_bound(upper_bound - self._penalty, gap, budget)
         if result.interrupted:
@@ -194,7 +201,9 @@ class ColumnNode:
         """See `Node`; never below the parent's."""
         return max(self._bound.lower_bound, self._floor)
 
-    def run(self, upper_bound: float, gap: float, budget: Budget) -> Outcome:
+    def run(
+        self, upper_bound: float, gap: float, budget: Budget, on_progress: Callable[[], bool] | None = None
+    ) -> Outcome:
         """See `Node`."""
         result = self._bound.run(upper_bound, gap, budget)
         self.has_stalled = result.status == "stalled"
@@ -239,11 +248,14 @@ class BoxNode:
         """See `Node`; never below the parent's."""
         return max(self._bound.lower_bound, self._floor)
 
-    def run(self, upper_bound: float, gap: float, budget: Budget) -> Outcome:
+    def run(
+        self, upper_bound: float, gap: float, budget: Budget, on_progress: Callable[[], bool] | None = None
+    ) -> Outcome:
         """See `Node`."""
         try:
-            status = self._bound.run(upper_bound, gap, budget)
-            labels = self._labels(upper_bound, budget) if status != "closed" and self.branch.is_root else None
+            status = self._bound.run(upper_bound, gap, budget, on_progress)
+            is_open = status in ("optimal", "limit") and self.branch.is_root
+            labels = self._labels(upper_bound, budget) if is_open else None
         except KeyboardInterrupt:
             return Outcome("interrupted")
         return Outcome({"optimal": "open"}.get(status, status), labels)

@@ -41,7 +41,8 @@ class Tree:
     budget: Budget  # When to end at the latest.
     node_limit: int | None = None  # Most nodes to bound.
     n_jobs: int | None = None  # Nodes bounded at the same time; the result is the same up to the gap.
-    # Called with a `TracePoint` after each round of nodes; returning True ends the search.
+    # Called with a `TracePoint` after each round of nodes, and within a node where its bound rises by iterations;
+    # returning True ends the search.
     on_progress: Callable[[TracePoint], object] | None = None
     # Searches for a better clustering of a node's branch; returns labels of rows, or None.
     improve: Callable[[Node], NDArray[np.int32] | None] | None = None
@@ -69,7 +70,8 @@ class Tree:
     @property
     def lower_bound(self) -> float:
         """Lower bound on the cost of every clustering, over open and pruned nodes."""
-        waiting = min((bound for bound, _, _ in self._heap), default=np.inf)
+        # The bound of a node that is being run rises.
+        waiting = min((node.lower_bound for _, _, node in self._heap), default=np.inf)
         return float(min(self.upper_bound, self._pruned, waiting))
 
     @property
@@ -128,7 +130,7 @@ class Tree:
 
     def _run(self, nodes: list[Node]) -> list[Outcome]:
         if len(nodes) == 1:
-            return [nodes[0].run(self.upper_bound, self.gap, self.budget)]
+            return [nodes[0].run(self.upper_bound, self.gap, self.budget, self._report)]
         calls = (delayed(node.run)(self.upper_bound, self.gap, self.budget) for node in nodes)
         return list(Parallel(n_jobs=len(nodes), prefer="threads")(calls))
 

@@ -1,15 +1,17 @@
 """Column generation for few features: a proximal master, and pricing by branch and bound over boxes of space.
 
-For any duals lambda >= 0 of the points, every clustering into at most k clusters costs at least
+For any duals lambda of the points, every clustering into at most k clusters costs at least
 
     sum(lambda) + k min(0, v),    v = min over clusters S of cost(S) - lambda(S),
 
-for each point is in a cluster, and each cluster costs at least lambda(S) + v. The duals come from the proximal master
-(`konstrain.exact.columns.proximal`), the bound on v from boxes that may hold the center of S (`box_search.cpp`).
-Neither the master nor the clusters that it knows need to be exact: the bound holds for the duals as they are.
+for each point is in one cluster, and each cluster costs at least lambda(S) + v. The duals come from the proximal
+master (`konstrain.exact.columns.proximal`), the bound on v from boxes that may hold the center of S
+(`box_search.cpp`). Neither the master nor the clusters that it knows need to be exact: the bound holds for the duals
+as they are.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -56,8 +58,7 @@ class BoxParams:
     columns_per_point : int
         Columns per point above which those of high reduced cost are dropped; more: a better and slower master.
     accuracy : float
-        Tolerances of master and pricing, and half the share of a promised gain that counts as success, relative to
-        the gap that is left; smaller: fewer and longer iterations.
+        Tolerances of master and pricing relative to the gap that is left; smaller: fewer and longer iterations.
     """
 
     first_duals: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
@@ -130,7 +131,7 @@ class Points:
         marks = np.where(has_conflicts, np.arange(problem.n_blocks) + 1, 0) if alone is None else alone
         _, chosen, of_block = np.unique(np.column_stack([x, marks]), axis=0, return_index=True, return_inverse=True)
         of_block = of_block.ravel()
-        axes = np.linalg.eigh(np.cov(x[chosen], rowvar=False, bias=True).reshape(x.shape[1], -1))[1]
+        axes = np.linalg.eigh(np.cov(x[chosen], rowvar=False).reshape(x.shape[1], -1))[1]
         order = np.argsort(x[chosen] @ axes[:, -1], kind="stable")
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
@@ -214,6 +215,7 @@ class BoxColumnBound:
         upper_bound: float = np.inf,
         gap: float = PRICING_RELATIVE,
         budget: Budget = UNLIMITED,
+        on_progress: Callable[[], bool] | None = None,
     ) -> str:
         """Raise the lower bound; return why it ended.
 
@@ -225,17 +227,19 @@ class BoxColumnBound:
             Relative distance of the bounds that counts as closed.
         budget : Budget
             When to end at the latest.
+        on_progress : callable, optional
+            Called after each iteration; returning True ends the run.
 
         Returns
         -------
         str
             "closed": the bound has reached the upper bound, up to the gap. "optimal": the linear relaxation is
-            solved, but lies below. "limit": time ran out, or boxes became too many.
+            solved, but lies below. "limit": time ran out. "interrupted": `on_progress` ended it.
         """
         if self._is_trivial:
             return "closed" if relative_gap(self.lower_bound, upper_bound) <= gap else "optimal"
         with one_blas_thread():
-            return self._run(upper_bound, gap, budget)
+            return self._run(upper_bound, gap, budget, on_progress)
 
     def chosen_centers(self, upper_bound: float, budget: Budget) -> Vector | None:
         """Return the centers of k known columns that cover all points at least cost, by HiGHS; None: not found."""
@@ -286,7 +290,7 @@ class BoxColumnBound:
         block[self.points.of_block[::-1]] = np.arange(self.problem.n_blocks)[::-1]
         return int(block[first[best]]), int(block[second[best]])
 
-    def _run(self, upper_bound: float, gap: float, budget: Budget) -> str:
+    def _run(self, upper_bound: float, gap: float, budget: Budget, on_progress: Callable[[], bool] | None) -> str:
         upper = (upper_bound - self.constant) / self.points.scale
         if self._best is None:
             self._start(budget)
@@ -297,13 +301,15 @@ class BoxColumnBound:
                 return "closed"
             if budget.expired():
                 return "limit"
-            model = self._solve_master(best)
+            if on_progress is not None and on_progress():
+                return "interrupted"
+            model = self._solve_master(best, budget)
             promise = model.value - best.value
-            self._left = max(promise, 0.2 * gap * model.value)
+            size = upper if np.isfinite(upper) else max(best.value, 1e-300)
+            self._left = max(promise, 0.2 * gap * size, 0.2 * (size - best.value))
             self._improve(best, model, promise, budget)
             assert self._best is not None
             # Where the relaxation lies clearly below the upper bound, branching gains more than its last digits.
-            size = upper if np.isfinite(upper) else max(self._best.value, 1e-300)
             is_below = size - model.value > 0.5 * (size - self._best.value)
             goal = max(0.2 * gap * size, PARAMS.accuracy * (size - self._best.value) if is_below else 0.0)
             if min(promise, model.value - self._best.value) < goal:
@@ -312,11 +318,14 @@ class BoxColumnBound:
                 self._penalty = max(0.1 * self._penalty, PARAMS.last_penalty)
             self._drop_columns(model)
 
-    def _solve_master(self, best: _PricedDuals) -> MasterPoint:
+    def _solve_master(self, best: _PricedDuals, budget: Budget) -> MasterPoint:
         k = self.problem.n_clusters
         tolerance = min(1e-2, max(1e-7, PARAMS.accuracy * self._left / k))
         penalty = self._penalty * self.points.size / k
-        model = solve_master(self.columns, k, best.duals, best.sigma, penalty, tolerance)
+        are_signed = self.points.size_min > 0
+        model = solve_master(
+            self.columns, k, best.duals, best.sigma, penalty, tolerance, are_signed=are_signed, budget=budget
+        )
         self.use = model.use
         return model
 
@@ -325,24 +334,21 @@ class BoxColumnBound:
         reduced = self.columns.cost - self.columns.sums(model.duals) + model.sigma
         low = np.argsort(reduced, kind="stable")[: PARAMS.per_round]
         starts = self._starts(self.columns.centers[low[reduced[low] < 0.1 * model.sigma]])
-        first: float | None = None
         for step in PARAMS.steps:
             duals = old.duals + step * (model.duals - old.duals)
             sigma = old.sigma + step * (model.sigma - old.sigma)
-            trial = self._price(duals, starts, sigma, PARAMS.per_round, budget)
-            first = trial.value if first is None else first
-            self._take(trial)
+            self._take(self._price(duals, starts, sigma, PARAMS.per_round, budget))
         assert self._best is not None
-        assert first is not None
-        if self._best.value - old.value >= 2.0 * PARAMS.accuracy * promise:
+        gain = self._best.value - old.value
+        if gain >= 0.5 * promise:
             self._penalty = max(0.5 * self._penalty, PARAMS.last_penalty)
-        elif first < old.value - promise:
+        elif gain < 0.1 * promise:
             self._penalty *= 2.0
 
     def _price(self, duals: Vector, starts: Vector, sigma: float, most: int, budget: Budget) -> _PricedDuals:
         """Add columns below sigma at these duals; bound the rest where descents promise a better bound."""
         k, total = self.problem.n_clusters, math.fsum(duals)
-        least = self._descend(duals, starts, -sigma, most)
+        least = self._descend(duals, starts, -sigma, most, budget)
         value = total + k * least
         if self._best is not None and value <= self._best.value:
             return _PricedDuals(duals, -least, value, False)
@@ -361,15 +367,15 @@ class BoxColumnBound:
         start, members, cost, _, means = clusters
         self.columns.add(start, members, cost, means)
         if centers.size:
-            self._descend(duals, centers.reshape(-1, self.points.x.shape[1]), -sigma, most)
+            self._descend(duals, centers.reshape(-1, self.points.x.shape[1]), -sigma, most, budget)
         # Sums of n duals and k times the bound, each rounded once more.
         value = total + k * bound
-        value -= 8 * SUM_RELATIVE * (total - k * bound)
+        value -= 8 * SUM_RELATIVE * (math.fsum(np.abs(duals)) - k * bound)
         return _PricedDuals(duals, -least, value, True)
 
-    def _descend(self, duals: Vector, starts: Vector, threshold: float, most: int) -> float:
+    def _descend(self, duals: Vector, starts: Vector, threshold: float, most: int, budget: Budget) -> float:
         """Add the columns that descents find below the threshold; return the least reduced cost, at most 0."""
-        start, members, cost, reduced, centers = self._kernel.descend(duals, starts, 0.0, most)
+        start, members, cost, reduced, centers = self._kernel.descend(duals, starts, 0.0, most, budget.remaining())
         count = int(np.searchsorted(reduced, threshold))
         d = self.points.x.shape[1]
         self.columns.add(start[: count + 1], members[: start[count]], cost[:count], centers[: count * d])
@@ -454,9 +460,11 @@ class BoxColumnBound:
             moved = np.minimum(0.95, 2.0 * share * np.median(per_cluster) / per_cluster)
             trial = self._price(own + moved[labels] * surplus, starts, 0.0, starts.shape[0], budget)
             self._take(trial)
+            if budget.expired():
+                return
         assert self._best is not None
         for factor in PARAMS.first_scales:
-            self._descend(self._best.duals * factor, starts, 0.0, starts.shape[0])
+            self._descend(self._best.duals * factor, starts, 0.0, starts.shape[0], budget)
 
     def _add_sets(self, sets: list[Indices]) -> None:
         """Add clusters as columns, given as ascending points."""
@@ -477,7 +485,8 @@ class BoxColumnBound:
         duals = _sums(into, share * parent._best.duals[parent.points.of_block], self.points.size)
         scatter = _sums(self.points.of_block, self.problem.scatter, self.points.size)
         scatter -= _sums(into, parent.problem.scatter, self.points.size)
-        duals = np.maximum(duals - scatter / self.points.scale, 0.0)
+        duals = duals - scatter / self.points.scale
+        duals = duals if self.points.size_min > 0 else np.maximum(duals, 0.0)
         n_blocks = np.bincount(into, minlength=self.points.size)
         ones = np.ones(into.size)
         moved = csr_array((ones, (parent.points.of_block, into)), shape=(parent.points.size, self.points.size))

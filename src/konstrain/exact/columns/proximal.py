@@ -4,7 +4,9 @@
     subject to  lambda(S) - sigma <= cost(S)  for every known cluster S,   lambda, sigma >= 0.
 
 Without the quadratic term this is the dual of choosing at most k known clusters that cover every point, and its duals
-jump about while clusters are missing. The term keeps them near the center, so that few clusters are needed.
+jump about while clusters are missing. The term keeps them near the center, so that few clusters are needed. Where
+clusters have a least size, a subset of a cluster need not be one, and covering a point twice may pay: lambda is free
+then, which is the dual of covering every point once.
 """
 
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from scipy.linalg.lapack import dpbtrf, dpbtrs, dpotrf, dpotrs
 from scipy.sparse import csr_array
 
 from konstrain import _core
+from konstrain.stop import UNLIMITED, Budget
 
 Vector = NDArray[np.float64]
 # As usual for this method: most steps, after which the duals are taken as they are, and the share of the way to the
@@ -96,7 +99,15 @@ class MasterPoint:
 
 
 def solve_master(
-    columns: ColumnSets, n_clusters: int, center: Vector, sigma: float, penalty: float, tolerance: float
+    columns: ColumnSets,
+    n_clusters: int,
+    center: Vector,
+    sigma: float,
+    penalty: float,
+    tolerance: float,
+    *,
+    are_signed: bool = False,
+    budget: Budget = UNLIMITED,
 ) -> MasterPoint:
     """Solve the proximal master by Mehrotra's predictor and corrector.
 
@@ -114,61 +125,126 @@ def solve_master(
         rho: a larger one stays nearer to the center.
     tolerance : float
         Complementarity, relative to the number of clusters, at which to end.
+    are_signed : bool
+        Whether duals of points may be negative: points are covered exactly once, not at least once.
+    budget : Budget
+        When to end at the latest, with the duals reached.
     """
-    n, m = center.size, len(columns)
-    members_of = columns.matrix()
-    columns_of = csr_array(members_of.T)
-    gain = np.append(np.ones(n), -float(n_clusters))
-    pull = np.append(np.full(n, penalty), 0.0)
-    anchor = np.append(center, 0.0)
-
-    def cover(use: Vector) -> Vector:
-        return np.append(columns_of @ use, -use.sum())
-
-    def worth(y: Vector) -> Vector:
-        return np.asarray(members_of @ y[:n] - y[n])
-
-    y = np.append(center, sigma)
-    y = np.maximum(y, 1e-2 * y.mean())
-    use = np.full(m, max(n_clusters / m, 1e-3))
-    reduced = np.maximum(columns.cost - worth(y), 0.05)
-    excess = np.maximum(cover(use) - gain, 0.1)
+    system = _NewtonSystem(columns, n_clusters, center, penalty, are_signed)
+    point = system.start(sigma)
     for _ in range(MAX_STEPS):
-        missing = gain - cover(use) + excess - pull * (y - anchor)
-        error = columns.cost - worth(y) - reduced
-        product = float(use @ reduced + excess @ y)
-        mean_product = product / (m + n + 1)
+        missing, error = system.residuals(point)
+        product = point.product
         is_feasible = np.abs(missing).max() < max(1e-6, tolerance) and np.abs(error).max() < max(1e-7, tolerance / 20)
         if product < tolerance * n_clusters and is_feasible:
             break
-        scale = use / reduced
-        solve = _factorized(columns, columns_of, scale, excess / y + pull)
-        if solve is None:
+        if budget.expired() or not system.factorize(point):
             break
+        guess = system.direction(point, missing, error, -point.use * point.reduced, -point.excess * point.y)
+        after = point.moved(guess, point.longest_step(guess)).product
+        aim = (after / product) ** 3 * product / system.n_pairs
+        step = system.direction(
+            point,
+            missing,
+            error,
+            aim - point.use * point.reduced - guess.use * guess.reduced,
+            system.is_bounded * (aim - point.excess * point.y - guess.excess * guess.y),
+        )
+        point = point.moved(step, TO_BOUNDARY * point.longest_step(step))
+    n = center.size
+    return MasterPoint(point.use, point.y[:n].copy(), float(point.y[n]), float(system.gain @ point.y))
 
-        def direction(to_use: Vector, to_y: Vector) -> tuple[Vector, Vector, Vector, Vector]:
-            """Return the Newton step for given products of the complementary pairs."""
-            side = missing - cover(to_use / reduced - scale * error) + to_y / y  # noqa: B023
-            d_y = solve(side)  # noqa: B023
-            d_reduced = error - worth(d_y)  # noqa: B023
-            return to_use / reduced - scale * d_reduced, d_reduced, (to_y - excess * d_y) / y, d_y  # noqa: B023
 
-        def longest(step: tuple[Vector, Vector, Vector, Vector]) -> float:
-            pairs = zip((use, reduced, excess, y), step, strict=True)  # noqa: B023
-            return min(_longest(values, change) for values, change in pairs)
+@dataclass(frozen=True, eq=False)
+class _InteriorPoint:
+    """Primal and dual values with their slacks, or a step of them; entries of `excess` without a bound are zero."""
 
-        guess = direction(-use * reduced, -excess * y)
-        length = longest(guess)
-        after = float((use + length * guess[0]) @ (reduced + length * guess[1]))
-        after += float((excess + length * guess[2]) @ (y + length * guess[3]))
-        aim = (after / product) ** 3 * mean_product
-        step = direction(aim - use * reduced - guess[0] * guess[1], aim - excess * y - guess[2] * guess[3])
-        length = TO_BOUNDARY * longest(step)
-        use = use + length * step[0]
-        reduced = reduced + length * step[1]
-        excess = excess + length * step[2]
-        y = y + length * step[3]
-    return MasterPoint(use, y[:n].copy(), float(y[n]), float(gain @ y))
+    use: Vector  # of columns
+    reduced: Vector  # reduced costs: slacks of the constraints of columns
+    excess: Vector  # how much more than once points are covered: slacks of the bounds on y
+    y: Vector  # duals of the points, and of the number of clusters
+
+    @property
+    def product(self) -> float:
+        """Sum of the products of complementary pairs."""
+        return float(self.use @ self.reduced + self.excess @ self.y)
+
+    def moved(self, step: "_InteriorPoint", length: float) -> "_InteriorPoint":
+        """Return the point after a step of some length."""
+        return _InteriorPoint(
+            self.use + length * step.use,
+            self.reduced + length * step.reduced,
+            self.excess + length * step.excess,
+            self.y + length * step.y,
+        )
+
+    def longest_step(self, step: "_InteriorPoint") -> float:
+        """Return the longest length, at most 1, after which what has a bound is positive."""
+        has_bound = self.excess > 0.0
+        return min(
+            _longest(self.use, step.use),
+            _longest(self.reduced, step.reduced),
+            _longest(self.excess[has_bound], step.excess[has_bound]),
+            _longest(self.y[has_bound], step.y[has_bound]),
+        )
+
+
+class _NewtonSystem:
+    """Linear equations of a step of the interior-point method."""
+
+    def __init__(
+        self, columns: ColumnSets, n_clusters: int, center: Vector, penalty: float, are_signed: bool
+    ) -> None:
+        n = center.size
+        self.columns = columns
+        self.members_of = columns.matrix()
+        self.columns_of = csr_array(self.members_of.T)
+        self.gain = np.append(np.ones(n), -float(n_clusters))
+        self.pull = np.append(np.full(n, penalty), 0.0)
+        self.anchor = np.append(center, 0.0)
+        self.is_bounded = np.append(np.full(n, 0.0 if are_signed else 1.0), 1.0)
+        self.n_pairs = len(columns) + int(self.is_bounded.sum())
+
+    def start(self, sigma: float) -> _InteriorPoint:
+        """Return the point to start from: the center, away from bounds."""
+        n_columns, n_clusters = len(self.columns), -self.gain[-1]
+        y = np.append(self.anchor[:-1], sigma)
+        y = np.where(self.is_bounded > 0.0, np.maximum(y, 1e-2 * np.abs(y).mean()), y)
+        use = np.full(n_columns, max(n_clusters / n_columns, 1e-3))
+        reduced = np.maximum(self.columns.cost - self._worth(y), 0.05)
+        excess = self.is_bounded * np.maximum(self._cover(use) - self.gain, 0.1)
+        return _InteriorPoint(use, reduced, excess, y)
+
+    def residuals(self, point: _InteriorPoint) -> tuple[Vector, Vector]:
+        """Return by how much the covers of points, and the reduced costs of columns, are off."""
+        missing = self.gain - self._cover(point.use) + point.excess - self.pull * (point.y - self.anchor)
+        return missing, self.columns.cost - self._worth(point.y) - point.reduced
+
+    def factorize(self, point: _InteriorPoint) -> bool:
+        """Factorize the normal equations at a point; return whether that was possible."""
+        self._scale = point.use / point.reduced
+        diagonal = np.divide(point.excess, point.y, out=np.zeros_like(point.y), where=point.excess > 0.0) + self.pull
+        solve = _factorized(self.columns, self.columns_of, self._scale, diagonal)
+        if solve is None:
+            return False
+        self._solve = solve
+        return True
+
+    def direction(
+        self, point: _InteriorPoint, missing: Vector, error: Vector, to_use: Vector, to_y: Vector
+    ) -> _InteriorPoint:
+        """Return the Newton step for given changes of the products of complementary pairs."""
+        y = np.where(self.is_bounded > 0.0, point.y, 1.0)
+        use = to_use / point.reduced
+        d_y = self._solve(missing - self._cover(use - self._scale * error) + to_y / y)
+        d_reduced = error - self._worth(d_y)
+        return _InteriorPoint(use - self._scale * d_reduced, d_reduced, (to_y - point.excess * d_y) / y, d_y)
+
+    def _cover(self, use: Vector) -> Vector:
+        return np.append(self.columns_of @ use, -use.sum())
+
+    def _worth(self, y: Vector) -> Vector:
+        return np.asarray(self.members_of @ y[:-1] - y[-1])
 
 
 def _longest(values: Vector, change: Vector) -> float:
