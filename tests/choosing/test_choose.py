@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from effort import examples
 from konstrain import InfeasibleError, check, choose_n_clusters
@@ -133,3 +134,8 @@ def test_what_cannot_be_chosen_is_refused():
         choose_n_clusters(X, size_max=[2, 3])
     with pytest.raises(ValueError, match="by='luck' is none of silhouette, gap, stability"):
         choose_n_clusters(X, by="luck")
+
+
+def test_sparse_rows_are_refused_with_what_to_do():
+    with pytest.raises(TypeError, match="toarray"):
+        choose_n_clusters(sparse.eye(6, format="csr"), 2, 4)

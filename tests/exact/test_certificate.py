@@ -68,3 +68,10 @@ def test_limits_of_distance_are_kept_by_the_bound():
     assert limited.best_labels[4] not in limited.best_labels[:4]
     together = certify(X, 2, separation_min=4.0)
     assert together.best_labels[2] == together.best_labels[4]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n_rows", [1, 4])
+def test_rows_at_one_place_are_certified_without_a_warning(n_rows):
+    certificate = certify([[1.0, 2.0]] * n_rows, min(n_rows, 2), bound="columns")
+    assert (certificate.cost, certificate.gap) == (0.0, 0.0)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_array
 
 from konstrain.choosing.limits import (
     FROM_BELOW,
@@ -137,7 +138,7 @@ def choose_n_clusters(
     (3, 5)
     """
     refuse_hidden("X", X)
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    X = check_array(X, dtype=np.float64, order="C", input_name="X")
     if by not in _SCORES:
         raise ValueError(f"by={by!r} is none of {', '.join(_SCORES)}")
     constraints = {name: value for name, value in constraints.items() if value is not None}
@@ -149,11 +150,10 @@ def choose_n_clusters(
         numbers = [k for k in numbers if shares_allow(len(X), k, constraints)]
     if not numbers:
         raise ValueError(f"shares of groups allow none of the numbers asked for, between {lowest} and {highest}")
-    score = _SCORES[by]
     scores = []
     for k in numbers:
         fitted = _fit(X, k, constraints, random_state)
-        value, error = score(X, k, fitted, constraints, random_state)
+        value, error = _SCORES[by](X, k, fitted, constraints, random_state)
         scores.append(Scored(k, value, error, float(fitted.inertia_)))
         if callback is not None:
             callback(scores[-1])

@@ -131,7 +131,7 @@ class Points:
         marks = np.where(has_conflicts, np.arange(problem.n_blocks) + 1, 0) if alone is None else alone
         _, chosen, of_block = np.unique(np.column_stack([x, marks]), axis=0, return_index=True, return_inverse=True)
         of_block = of_block.ravel()
-        axes = np.linalg.eigh(np.cov(x[chosen], rowvar=False).reshape(x.shape[1], -1))[1]
+        axes = np.linalg.eigh(np.cov(x[chosen], rowvar=False, bias=True).reshape(x.shape[1], -1))[1]
         order = np.argsort(x[chosen] @ axes[:, -1], kind="stable")
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
