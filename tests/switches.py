@@ -34,7 +34,6 @@ SAME = {
 # Inside the assignment engines: labels may differ where several are best, costs may not.
 ENGINES = {
     "konstrain.assignment.linked.PARAMS.branchings": (1, 100_000),
-    "konstrain.assignment.linked.PARAMS.few_branchings": (1, 100_000),
     "konstrain.assignment.linked.PARAMS.clique_branchings": (1, 100_000),
     "konstrain.assignment.priced.duals.PARAMS.counted_share": (0.0, 2.0),
     "konstrain.assignment.priced.duals.CELLS": (1, NEVER),

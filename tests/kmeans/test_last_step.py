@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from konstrain import ConstrainedKMeans, NotProvenWarning
-from konstrain.assignment import AssignmentProblem, linked, milp, priced
+from konstrain.assignment import AssignmentProblem, milp, priced
 from konstrain.assignment.priced import PricedSearch
 from konstrain.assignment.priced.reduced import ReducedProblem
 from konstrain.constraints import Problem
@@ -133,23 +133,6 @@ def test_all_proofs_of_the_last_step_share_one_amount_of_work(monkeypatch):
     assert 0.0 < found.step_gap < 1.0
     # Work that ends the solver does so at its next callback, not at once.
     assert 1e7 < sum(spent) < 4e7
-
-
-def test_on_the_way_soft_links_are_searched_with_few_branchings(monkeypatch):
-    problem, asked, kernel = soft_problem(0), [], linked._core.LinkedAssignment
-
-    def spy(*arguments):
-        asked.append(arguments[4])
-        return kernel(*arguments)
-
-    monkeypatch.setattr(linked._core, "LinkedAssignment", spy)
-    answer = priced.solve(problem, budget=Budget(work=0.0))
-    assert problem.is_feasible(answer.labels)
-    assert set(asked) == {linked.PARAMS.few_branchings}
-    asked.clear()
-    hard = AssignmentProblem(problem.costs, LinkGraph.from_edges(60, [0, 2], [1, 3]), None, None, np.full(4, 16.0))
-    priced.solve(hard, budget=Budget(work=0.0))
-    assert set(asked) <= {linked.PARAMS.branchings}
 
 
 def test_labels_that_break_soft_links_are_proved_in_one_reduced_problem(monkeypatch):

@@ -26,15 +26,15 @@ struct LeastTwo {
 // are more exact, and more of them are computed.
 inline constexpr double shareCutoff = 7.0;
 
-// Rows from which a quantile of gaps is estimated; larger: a better estimate of a number that only sets the
-// scale of a search.
-inline constexpr std::size_t quantileSample = 512;
+// Rows of a sample: for the scale of gaps, for first duals, and for rows that a repair moves first; larger:
+// better ones, slower.
+inline constexpr std::size_t sampleRows = 2048;
 
 // Median of the gaps between the cheapest and the second-cheapest choice of a row, over a sample of the rows
 // with a gap. `leastOf(row)` gives the two. 0 when there is no such row.
 template <class LeastOf> double medianGap(std::size_t nRows, LeastOf&& leastOf) {
     std::vector<double> gaps;
-    const std::size_t stride = std::max<std::size_t>(1, nRows / quantileSample);
+    const std::size_t stride = std::max<std::size_t>(1, nRows / sampleRows);
     for (std::size_t row = 0; row < nRows; row += stride) {
         const LeastTwo least = leastOf(row);
         if (least.second < infinity && least.gap() > 0.0)

@@ -17,8 +17,8 @@ struct Params {
     // this share of the cost stays unbalanced, as under heavy tails, partners are sought further away;
     // larger: less balanced parts, faster.
     double unbalancedShare = 1e-4;
-    // Neighbours that a row may change places with, at first and at last; larger: more balanced, slower.
-    std::size_t firstReach = 8;
+    // Neighbours that a row may change places with at last, at first as many as partners are tried; larger:
+    // more balanced, slower.
     std::size_t lastReach = 128;
 };
 constexpr Params params;
@@ -43,7 +43,7 @@ public:
         stratify(0, free_.size());
         deal();
         copyMoments();
-        for (std::size_t reach = params.firstReach; reach <= params.lastReach; reach *= 4) {
+        for (std::size_t reach = rules_.nPartners; reach <= params.lastReach; reach *= 4) {
             if (unbalanced() <= params.unbalancedShare * scatter_)
                 break;
             for (std::size_t sweep = 0; sweep != rules_.nSweeps; ++sweep)
@@ -83,7 +83,7 @@ private:
     // follow each other.
     void stratify(std::size_t begin, std::size_t end) {
         const std::size_t size = end - begin;
-        if (size <= params.firstReach)
+        if (size <= rules_.nPartners)
             return;
         const std::size_t whole = size > rules_.nParts ? rules_.nParts : 1;
         const std::size_t middle = begin + std::max<std::size_t>(1, size / whole / 2) * whole;

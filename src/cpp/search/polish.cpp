@@ -411,7 +411,8 @@ private:
         return true;
     }
 
-    // Blocks that have to change sides with the first one; false where they are too many.
+    // Blocks that have to change sides with the first one; false where these are more than a mean cluster
+    // has: what that changes is no longer local.
     bool collectChain(std::size_t start, std::size_t a, std::size_t b) {
         chain_.assign(1, start);
         inChain_[start] = 1;
@@ -424,7 +425,7 @@ private:
                 inChain_[link.to] = 1;
                 chain_.push_back(link.to);
             });
-            if (chain_.size() > context_.params.longestChain)
+            if (chain_.size() * problem_.nClusters > problem_.nBlocks)
                 return false;
         }
         return true;

@@ -95,8 +95,6 @@ struct Params {
     // Clusters, and blocks, of which the most promising is taken when a center is relocated: more of them,
     // less variety.
     int relocationTrials = 3;
-    // Longest chain of linked blocks that changes sides together.
-    std::size_t longestChain = 60;
     // Subgradient steps that raise the bound of the last step: more of them, smaller gaps.
     int boundSteps = 100;
     // Cost of a broken hard link while labels are chosen, in mean costs of a block.

@@ -27,9 +27,8 @@ name = "linked"
 class LinkedParams:
     """Effort of the searches over one component of linked blocks."""
 
-    # Of the quick search; larger: HiGHS is asked less often, and a hopeless search lasts longer.
-    branchings: int = 1000
-    few_branchings: int = 100  # The same with soft links where work is limited; larger: better labels, slower steps.
+    # Of the quick search, before the search by cliques or HiGHS; larger: a hopeless search lasts longer.
+    branchings: int = 100
     # Of the search by cliques, half a millisecond each; larger: HiGHS is asked less often.
     clique_branchings: int = 10_000
 
@@ -78,7 +77,7 @@ def solve_linked(problem: AssignmentProblem, budget: Budget) -> LinkedAnswer:
         links.indptr,
         links.indices,
         links.weights,
-        _most_branchings(links, budget),
+        PARAMS.branchings,
         PARAMS.clique_branchings,
         budget.remaining(),
     )
@@ -94,15 +93,6 @@ def solve_linked(problem: AssignmentProblem, budget: Budget) -> LinkedAnswer:
         search.run()
     cost = search.cost
     return LinkedAnswer(search.labels, cost, cost - search.doubt, search.slack)
-
-
-def _most_branchings(links: LinkGraph, budget: Budget) -> int:
-    """Branchings of the quick search on one component.
-
-    With soft links the first of them find nearly all there is to find, and the others do not pay where work is
-    limited. With hard ones alone, what the quick search leaves open takes long as well.
-    """
-    return PARAMS.branchings if links.is_hard or not budget.limits_work else PARAMS.few_branchings
 
 
 def has_crowded_cliques(links: LinkGraph, n_clusters: int) -> bool:

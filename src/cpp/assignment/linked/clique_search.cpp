@@ -19,8 +19,6 @@ struct Params {
     double length = 0.3;
     // Share of the direction that is kept from one step to the next; larger: steadier and slower.
     double memory = 0.9;
-    // Nodes of a branch per attempt to complete a colouring; larger: fewer attempts.
-    std::size_t nodesPerAttempt = 4;
 };
 constexpr Params params;
 
@@ -88,28 +86,24 @@ void CliqueSearch::searchRoot(CliqueRelaxation& root) {
     complete(root);
     rootBound_ = root.bound();
     if (!isClosed(root.bound()))
-        branch(root, 0);
+        branch(root);
 }
 
-void CliqueSearch::search(CliqueRelaxation& relaxation, std::size_t depth) {
+void CliqueSearch::search(CliqueRelaxation& relaxation) {
     if (nodesLeft_ == 0 || isPast(end_)) {
         gaveUp_ = true;
         return;
     }
     --nodesLeft_;
     relaxation.raise(params.nodeSteps, params.length, params.memory, value_, end_);
-    if (isClosed(relaxation.bound()))
-        return;
-    if (depth % params.nodesPerAttempt == 1)
-        complete(relaxation);
     if (!isClosed(relaxation.bound()))
-        branch(relaxation, depth);
+        branch(relaxation);
 }
 
 // Children in order of how much the bound rises at least: once that closes one of them, it closes all later
 // ones. Together with `forbidAbove` this leaves a node only colours that could still be part of a better
 // colouring, so the search is exact unless it runs out of nodes or time.
-void CliqueSearch::branch(CliqueRelaxation& relaxation, std::size_t depth) {
+void CliqueSearch::branch(CliqueRelaxation& relaxation) {
     if (value_ < infinity && !relaxation.forbidAbove(potts_, value_))
         return;
     const auto open = branchingNode(potts_, relaxation);
@@ -131,7 +125,7 @@ void CliqueSearch::branch(CliqueRelaxation& relaxation, std::size_t depth) {
         CliqueRelaxation child = relaxation;
         if (child.forbidAllBut(potts_, *open, colour)) {
             child.fix(potts_);
-            search(child, depth + 1);
+            search(child);
         }
         if (gaveUp_)
             return;

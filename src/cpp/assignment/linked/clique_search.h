@@ -28,8 +28,8 @@ public:
 
 private:
     void searchRoot(CliqueRelaxation& root);
-    void search(CliqueRelaxation& relaxation, std::size_t depth);
-    void branch(CliqueRelaxation& relaxation, std::size_t depth);
+    void search(CliqueRelaxation& relaxation);
+    void branch(CliqueRelaxation& relaxation);
     // Takes colours that keep all links as the best if they are.
     void offer(std::span<const std::int32_t> colours);
     void complete(const CliqueRelaxation& relaxation);

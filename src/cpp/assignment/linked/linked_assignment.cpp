@@ -18,9 +18,6 @@ struct Params {
     // Blocks that the search by cliques takes on, which is quadratic in them; larger: HiGHS solves fewer
     // components.
     std::size_t denseBlocks = 1000;
-    // Branchings of the quick search before the search by cliques takes over; larger: slower on dense
-    // conflicts, faster on sparse ones.
-    std::size_t quickBranchings = 100;
 };
 constexpr Params params;
 
@@ -159,27 +156,22 @@ Potts LinkedAssignment::makePotts(std::span<const std::int32_t> slots) {
 void LinkedAssignment::solveComponent(std::int32_t slot) {
     const std::vector<std::int32_t> slots = componentOf(slot);
     const Potts potts = makePotts(slots);
-    if (isHard()) {
-        if (solveQuickly(slots, potts, std::min(limits_.branchings, params.quickBranchings)))
-            return;
-        if (!isPast(end_) && takeUpAllOf(slots)) {
-            solveDense(componentOf(slot));
-            return;
-        }
+    if (solveQuickly(slots, potts))
+        return;
+    if (isHard() && !isPast(end_) && slots.size() <= params.denseBlocks) {
+        takeUpAllOf(slots);
+        solveDense(componentOf(slot));
+        return;
     }
-    if (!solveQuickly(slots, potts, limits_.branchings)) {
-        std::vector<std::int32_t> colours(slots.size());
-        const double greedy = colourGreedily(potts, colours);
-        open_.push_back(
-            {blocksOf(slots), keepNeeded(potts), std::move(colours), greedy, ascend(potts).value});
-    }
+    std::vector<std::int32_t> colours(slots.size());
+    const double greedy = colourGreedily(potts, colours);
+    open_.push_back({blocksOf(slots), keepNeeded(potts), std::move(colours), greedy, ascend(potts).value});
 }
 
 // False when the quick search gave up.
-bool LinkedAssignment::solveQuickly(std::span<const std::int32_t> slots, const Potts& potts,
-                                    std::size_t branchings) {
+bool LinkedAssignment::solveQuickly(std::span<const std::int32_t> slots, const Potts& potts) {
     std::vector<std::int32_t> colours(slots.size());
-    ComponentSearch search(!isPast(end_) ? branchings : 0);
+    ComponentSearch search(!isPast(end_) ? limits_.branchings : 0);
     const double value = search.solve(potts, infinity, colours);
     if (!search.gaveUp())
         conclude(blocksOf(slots), colours, value);
@@ -197,11 +189,11 @@ std::vector<std::int32_t> LinkedAssignment::withNeighbours(std::span<const std::
 }
 
 // Takes up every link of these blocks: where links are many and the search is lost, all of them together
-// leave fewer choices, and cliques to see them by. False, and nothing done, when that would be too much.
-bool LinkedAssignment::takeUpAllOf(std::span<const std::int32_t> slots) {
+// leave fewer choices, and cliques to see them by. Nothing is done when that would be too much.
+void LinkedAssignment::takeUpAllOf(std::span<const std::int32_t> slots) {
     std::vector<std::int32_t> blocks = withNeighbours(blocksOf(slots));
     if (blocks.size() > params.denseBlocks)
-        return false;
+        return;
     // All that hangs together, if it is little: what is left out may be broken next, at the dual of another
     // search.
     for (auto more = withNeighbours(blocks);
@@ -209,7 +201,6 @@ bool LinkedAssignment::takeUpAllOf(std::span<const std::int32_t> slots) {
         blocks = std::move(more);
     for (const std::int32_t block : blocks)
         takeUpWithin(block, blocks);
-    return true;
 }
 
 // Takes up a block's links to blocks of a sorted list. The component is not marked as touched: the caller is

@@ -83,8 +83,8 @@ private:
     std::vector<std::int32_t> blocksOf(std::span<const std::int32_t> slots) const;
     std::span<const std::int32_t> neighboursOf(std::int32_t block) const;
     void solveComponent(std::int32_t slot);
-    bool solveQuickly(std::span<const std::int32_t> slots, const Potts& potts, std::size_t branchings);
-    bool takeUpAllOf(std::span<const std::int32_t> slots);
+    bool solveQuickly(std::span<const std::int32_t> slots, const Potts& potts);
+    void takeUpAllOf(std::span<const std::int32_t> slots);
     void takeUpWithin(std::int32_t block, std::span<const std::int32_t> blocks);
     std::vector<std::int32_t> withNeighbours(std::span<const std::int32_t> blocks) const;
     void solveDense(std::span<const std::int32_t> slots);

@@ -21,9 +21,6 @@ struct Params {
     double cooling = 0.25;
     // Attempts to shorten a step; larger: a search that has converged ends later.
     int maxCuts = 4;
-    // Rows of a sample, which gives the first duals where there are four times as many rows, and the fewest
-    // rows that are taken in at first; larger: better first duals, slower.
-    std::size_t sampleRows = 4096;
     // Rows that are taken in per misplaced row, and at least one row in as many; larger: fewer passes over
     // all rows, each with more rows in its steps.
     double nearPerExcess = 16.0;
@@ -57,8 +54,7 @@ PricedLabels NewtonDuals::find(std::span<double> duals, bool isWarm) {
         }
     }
     // Where all rows would have to be taken in, duals of a similar problem are no better than none.
-    if ((!isWarm || params.nearPerExcess * excessOf(rows.sums) > n) &&
-        problem_.nRows() > 4 * params.sampleRows) {
+    if ((!isWarm || params.nearPerExcess * excessOf(rows.sums) > n) && problem_.nRows() > 4 * sampleRows) {
         findOnSample(duals);
         pricer_.take(duals);
         rows = pricer_.priceAll();
@@ -67,7 +63,7 @@ PricedLabels NewtonDuals::find(std::span<double> duals, bool isWarm) {
     PricedLabels bestRows = rows;
     double bound = rows.least - paidByBounds(problem_, duals);
     const auto enough = static_cast<double>(nDuals_);
-    double wanted = std::max({static_cast<double>(params.sampleRows), n / params.nearPerExcess,
+    double wanted = std::max({static_cast<double>(sampleRows), n / params.nearPerExcess,
                               params.nearPerExcess * excessOf(rows.sums)});
     for (int pass = 0; pass != params.maxRounds && !isPast(deadline_); ++pass) {
         const bool hasConverged = findNear(duals, rows, wanted);
@@ -93,7 +89,7 @@ PricedLabels NewtonDuals::find(std::span<double> duals, bool isWarm) {
 }
 
 void NewtonDuals::findOnSample(std::span<double> duals) {
-    const std::size_t stride = problem_.nRows() / params.sampleRows;
+    const std::size_t stride = problem_.nRows() / sampleRows;
     near_.clear();
     for (std::size_t row = 0; row < problem_.nRows(); row += stride)
         near_.push_back(static_cast<std::uint32_t>(row));
@@ -116,7 +112,7 @@ void NewtonDuals::findOnSample(std::span<double> duals) {
     }
     std::fill(base_.begin(), base_.end(), 0.0);
     // Duals of a sample are off by what its sums are off: no use in their last digits.
-    cool(duals, medianGap(duals), params.sampleRows / 16);
+    cool(duals, medianGap(duals), sampleRows / 16);
     std::copy(problem_.low.begin(), problem_.low.end(), low_.begin());
     std::copy(problem_.high.begin(), problem_.high.end(), high_.begin());
 }

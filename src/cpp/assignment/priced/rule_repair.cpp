@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "infinity.h"
+#include "median_gap.h"
 #include "repair_params.h"
 #include "tolerances.h"
 
@@ -13,8 +14,6 @@ namespace konstrain::priced {
 namespace {
 
 struct Params {
-    // Rows of least reduced cost that may move at first; larger: better repairs, slower.
-    std::size_t nearRows = 1024;
     // Cost of any move in addition to its reduced cost, in mean gaps; larger: fewer moves, each with more
     // effect.
     double moveCost = 1e-2;
@@ -29,7 +28,7 @@ RuleRepair::RuleRepair(const RepairProblem& problem, std::span<std::int32_t> lab
 
 bool RuleRepair::run(TimePoint deadline) {
     const std::size_t all = problem_.movable.size();
-    const std::size_t few = std::min(all, params.nearRows);
+    const std::size_t few = std::min(all, sampleRows);
     for (const std::size_t most : {few, all}) {
         choose(most);
         if (repair(deadline)) {

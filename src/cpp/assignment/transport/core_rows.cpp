@@ -12,7 +12,7 @@ namespace {
 
 // The value below which about `nWanted` of the gaps lie, from every n-th of them.
 float gapQuantile(std::span<const float> gaps, std::size_t nWanted) {
-    const std::size_t step = std::max<std::size_t>(1, nWanted / quantileSample);
+    const std::size_t step = std::max<std::size_t>(1, nWanted / sampleRows);
     std::vector<float> sample;
     sample.reserve(gaps.size() / step + 1);
     for (std::size_t i = 0; i < gaps.size(); i += step)

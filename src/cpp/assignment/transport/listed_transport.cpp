@@ -71,7 +71,7 @@ private:
 // The median of what the second-cheapest cluster costs a row more than the cheapest, where that is not zero;
 // zero when it always is.
 double probeGap(CostSource& source, std::span<const double> duals, std::size_t nThreads, TimePoint deadline) {
-    SampledCosts sample(source, std::max<std::size_t>(1, source.nRows() / quantileSample));
+    SampledCosts sample(source, std::max<std::size_t>(1, source.nRows() / sampleRows));
     CandidateLists lists(sample, 2, nThreads);
     if (!lists.makeAll(duals, infinity, deadline))
         return 0.0;
