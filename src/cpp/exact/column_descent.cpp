@@ -144,7 +144,7 @@ Filling fillCluster(const ClusterPoints& points, std::span<const double> reduced
     }
     if (filling.demand < points.sizeMin())
         filling.value = infinity;
-    else
+    else if (points.hasKnapsack())
         improveFilling(points, reduced, candidates, filling, isMember);
     return filling;
 }

@@ -51,7 +51,7 @@ class BoxParams:
     steps : tuple of float
         Shares of the way from the best duals to those of the master at which bounds are computed.
     last_penalty : float
-        Least weight; a smaller one solves the relaxation further.
+        Least weight; a smaller one solves the relaxation further, in more iterations.
     per_round : int
         Most columns added per descent, and most known columns that descents start from; more make the master better
         and slower.
@@ -64,7 +64,7 @@ class BoxParams:
     first_duals: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
     first_scales: tuple[float, ...] = (0.35, 0.6, 0.8, 1.25, 1.6, 2.2)
     steps: tuple[float, ...] = (1.0, 0.5)
-    last_penalty: float = 1e-5
+    last_penalty: float = 1e-3
     per_round: int = 600
     columns_per_point: int = 8
     accuracy: float = 0.05
