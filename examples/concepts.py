@@ -1,8 +1,9 @@
 """
-Blocks and prices
-=================
+Blocks, prices and boxes
+========================
 
-The pictures of the concepts page: rows that become blocks, and the price of a full cluster.
+The pictures of the concepts page: rows that become blocks, and the price of a full cluster. And one of the page on
+bounds: the boxes that prove that no cluster is cheaper than its duals.
 """
 
 import numpy as np
@@ -64,6 +65,39 @@ def draw_prices() -> None:
 
 
 # %%
-# Both pictures.
+# A row takes part in a cluster whose center lies within its circle. Boxes are halved where a center could still make
+# a cluster cheaper than the best known one.
+def draw_boxes() -> None:
+    """Rows with the circles of their duals, and the boxes that a search for the cheapest cluster visits."""
+    X, _ = make_blobs(60, centers=[(0, 0), (3.2, 0.6), (1.2, 2.8)], cluster_std=0.6, random_state=4)
+    duals = np.full(len(X), 0.8)
+    least = min(np.minimum(0.0, ((X - c) ** 2).sum(axis=1) - duals).sum() for c in X)
+    _, ax = plt.subplots(num="concept_boxes", figsize=(6.4, 5), layout="constrained")
+    for x, dual in zip(X, duals, strict=True):
+        ax.add_patch(plt.Circle(x, dual**0.5, color=COLORS[0], alpha=0.05, linewidth=0))
+    waiting, n_boxes = [(X.min(axis=0), X.max(axis=0))], 0
+    while waiting:
+        low, high = waiting.pop()
+        n_boxes += 1
+        ax.add_patch(plt.Rectangle(low, *(high - low), fill=False, edgecolor=INK, linewidth=0.4))
+        nearest = (np.maximum(np.maximum(low - X, X - high), 0.0) ** 2).sum(axis=1) - duals
+        farthest = (np.maximum(X - low, high - X) ** 2).sum(axis=1) - duals
+        slope = np.where(farthest <= 0, 1.0, np.where(nearest >= 0, 0.0, -nearest / (farthest - nearest)))
+        center = np.clip(slope @ X / max(slope.sum(), 1e-9), low, high)
+        chords = slope * (((X - center) ** 2).sum(axis=1) - duals) + (1 - slope) * np.minimum(nearest, 0.0)
+        if chords.sum() < 1.02 * least:
+            axis = int(np.argmax(high - low))
+            middle = np.where(np.arange(2) == axis, (low + high) / 2, high)
+            waiting += [(low, middle), (np.where(np.arange(2) == axis, middle, low), high)]
+    ax.scatter(*X.T, s=14, c=COLORS[0], zorder=2)
+    ax.set_aspect("equal")
+    ax.axis("off")
+    ax.set_title(f"{len(X)} rows with the circles of their duals, {n_boxes} boxes")
+    plt.show()
+
+
+# %%
+# All pictures.
 draw_blocks()
 draw_prices()
+draw_boxes()

@@ -51,7 +51,7 @@ class BoxParams:
     steps : tuple of float
         Shares of the way from the best duals to those of the master at which bounds are computed.
     last_penalty : float
-        Least weight; a smaller one solves the relaxation further, in more iterations.
+        Least weight of the quadratic term; a smaller one solves the relaxation further, in more iterations.
     per_round : int
         Most columns added per descent, and most known columns that descents start from; more make the master better
         and slower.
@@ -64,7 +64,7 @@ class BoxParams:
     first_duals: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
     first_scales: tuple[float, ...] = (0.35, 0.6, 0.8, 1.25, 1.6, 2.2)
     steps: tuple[float, ...] = (1.0, 0.5)
-    last_penalty: float = 1e-3
+    last_penalty: float = 1e-5
     per_round: int = 600
     columns_per_point: int = 8
     accuracy: float = 0.05
@@ -313,7 +313,9 @@ class BoxColumnBound:
             is_below = size - model.value > 0.5 * (size - self._best.value)
             goal = max(0.2 * gap * size, PARAMS.accuracy * (size - self._best.value) if is_below else 0.0)
             if min(promise, model.value - self._best.value) < goal:
-                if self._penalty <= 4 * PARAMS.last_penalty:
+                # Far below, branching gains more than the last digits; near, these digits may be all that is missing.
+                is_far = is_below and size - self._best.value > 1e-3 * size
+                if self._penalty <= (400 if is_far else 4) * PARAMS.last_penalty:
                     return "closed" if relative_gap(self.lower_bound, upper_bound) <= gap else "optimal"
                 self._penalty = max(0.1 * self._penalty, PARAMS.last_penalty)
             self._drop_columns(model)
