@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import linprog
 
 from effort import examples
-from konstrain.assignment import AssignmentProblem, Rules, linked, milp, priced
+from konstrain.assignment import AssignmentProblem, Rules, linked, milp, priced, transport
 from konstrain.assignment.linked import solve_linked
 from konstrain.assignment.priced import PricedSearch, bound_at, duals_of, reduced
-from konstrain.assignment.priced.duals import FreeBlocks
+from konstrain.assignment.priced.duals import FreeBlocks, newton_duals
 from konstrain.assignment.problem import only_prices
 from konstrain.exceptions import InfeasibleError
 from konstrain.links import LinkGraph
@@ -284,6 +284,18 @@ def test_tied_blocks_that_fill_a_cluster_leave_no_capacity():
 
     assert placed(290.0) is not None
     assert placed(n_tied - 1.0) is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_newton_steps_lead_up_from_zero_where_bounds_of_both_sides_are_broken(seed):
+    problem = rows_with_some_links(seed, with_demand=False)
+    search = PricedSearch(problem, UNLIMITED)
+    tied = search._place_tied(np.zeros((N_CLUSTERS, 1))).labels
+    rules = problem.rules.restricted_to(search.blocks.free, search.blocks.sums_of_tied(tied))
+    costs = np.ascontiguousarray(problem.costs[search.blocks.free])
+    _, duals, least = newton_duals(costs, rules, np.zeros((N_CLUSTERS, 1)), UNLIMITED)
+    best = transport.solve(AssignmentProblem(costs, size_min=rules.low[:, 0], size_max=rules.high[:, 0]))
+    assert least - rules.paid_by_bounds(duals) == pytest.approx(best.cost, rel=1e-3)
 
 
 def test_agreement_of_both_parts_closes_the_gap(seed):

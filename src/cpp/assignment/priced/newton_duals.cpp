@@ -271,6 +271,7 @@ bool NewtonDuals::direct(std::span<const double> duals, const Shares& shares) {
     wanted_.clear();
     double steepest = 0.0;
     std::vector<double> diagonal(nDuals_);
+    std::vector<double> missed(nDuals_);
     for (std::size_t e = 0; e != nDuals_; ++e) {
         diagonal[e] = curvature(e, e);
         steepest = std::max(steepest, diagonal[e]);
@@ -286,6 +287,7 @@ bool NewtonDuals::direct(std::span<const double> duals, const Shares& shares) {
         if (isFull || isShort) {
             active_.push_back(e);
             wanted_.push_back(value - (isFull ? high_[e] : low_[e]));
+            missed[e] = wanted_.back();
             hasConverged = hasConverged && std::abs(wanted_.back()) <= enough;
         } else
             hasConverged = hasConverged && duals[e] == 0.0;
@@ -310,10 +312,12 @@ bool NewtonDuals::direct(std::span<const double> duals, const Shares& shares) {
     for (std::size_t x = 0; x != n; ++x)
         direction_[active_[x]] = wanted_[x];
     for (std::size_t e = 0; e != nDuals_; ++e) {
-        // The dual has a kink where a dual changes its sign, unless both bounds are the same.
+        // The dual has a kink where a dual changes its sign, unless both bounds are the same. One that leaves
+        // zero for the side of the bound that is kept crosses it as well: the step would not lead up.
         const double target = duals[e] + direction_[e];
         const bool mayPay = target > 0.0 ? high_[e] < infinity : low_[e] > -infinity;
-        const bool crosses = (duals[e] > 0.0 && target < 0.0) || (duals[e] < 0.0 && target > 0.0);
+        const double side = duals[e] != 0.0 ? duals[e] : missed[e];
+        const bool crosses = (side > 0.0 && target < 0.0) || (side < 0.0 && target > 0.0);
         if (target != 0.0 && (!mayPay || (crosses && low_[e] != high_[e])))
             direction_[e] = -duals[e];
     }
