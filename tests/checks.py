@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from scipy.sparse import issparse
+from scipy.sparse import coo_array, issparse
+from scipy.sparse.csgraph import connected_components
 
 import konstrain
 from konstrain import baselines
@@ -29,6 +30,18 @@ SIZED = (baselines.BalancedKMeans, baselines.MinSizeKMeans)
 PULLED = (baselines.CVQE, baselines.LCVQE)
 
 
+def pieces_of(labels, edges):
+    """Pieces of all clusters together, by scipy and edge by edge; other graphs than pairs are taken as good."""
+    if issparse(edges):
+        edges = np.column_stack(edges.nonzero())
+    if not isinstance(edges, list | np.ndarray):
+        return len(set(labels.tolist()))
+    pairs = np.asarray(edges, dtype=float)[:, :2].astype(int)
+    inside = pairs[labels[pairs[:, 0]] == labels[pairs[:, 1]]]
+    graph = coo_array((np.ones(len(inside)), (inside[:, 0], inside[:, 1])), shape=(labels.size, labels.size))
+    return connected_components(graph, directed=False)[0]
+
+
 def check_fit(
     model,
     X,
@@ -41,6 +54,7 @@ def check_fit(
     size_min=None,
     size_max=None,
     category=None,
+    connectivity=None,
 ):
     """Links hold or are counted right, sizes are in bounds, centers are means, inertia is what the labels cost."""
     X = X.toarray() if issparse(X) else np.asarray(X)
@@ -57,6 +71,10 @@ def check_fit(
         assert set(labels.tolist()) == set(range(k))
         check_links(model, labels, must_link, cannot_link, y)
         check_sizes(model, labels, demand, size_min, size_max)
+        if connectivity is not None:
+            # Every cluster in one piece, but for edges that `join_components` has added.
+            assert (model.n_pieces_ == 1).all()
+            assert model.join_components or pieces_of(labels, connectivity) == k
         if category is not None:
             check_shares(model, labels, category)
     if getattr(model, "affinity", None) == "precomputed":

@@ -134,3 +134,44 @@ def random_problem(
     nonempty = sizes and bool(rng.random() < 0.3)
     asked = None if resources is None else random_resources(rng, resources, n_blocks, n_clusters)
     return AssignmentProblem(costs, graph, counts, low, high, nonempty, asked)
+
+
+KINDS = ("free", "sizes", "equal", "own sizes", "demand", "resources", "shares", "two attributes", "links", "soft")
+MIXES = (
+    *((kind,) for kind in KINDS),
+    ("links", "sizes"),
+    ("soft", "demand"),
+    ("links", "shares"),
+    ("soft", "shares"),
+)
+
+
+def drawn_problem(rng, mix, n=9, k=3):
+    """Return rows and arguments of a small problem; it may be infeasible."""
+    X = rng.normal(size=(n, 2)) + 3.0 * rng.normal(size=(k, 2))[rng.integers(k, size=n)]
+    given = {"sample_weight": rng.choice([0.5, 1.0, 2.0], n)} if rng.random() < 0.3 else {}
+    demand = rng.integers(1, 5, n).astype(float)
+    pairs = [tuple(map(int, rng.choice(n, 2, replace=False))) for _ in range(5)]
+    if "sizes" in mix:
+        given |= {"size_min": 2, "size_max": 4}
+    if "equal" in mix:
+        given |= {"size_min": n // k, "size_max": -(-n // k)}
+    if "own sizes" in mix:
+        given |= {"size_min": [1, 2, 4], "size_max": [2, 3, 6]}
+    if "demand" in mix:
+        given |= {"demand": demand, "size_min": 0.6 * demand.sum() / k, "size_max": 1.5 * demand.sum() / k}
+    if "resources" in mix:
+        both = np.column_stack([demand, rng.integers(1, 4, n)])
+        given |= {"demand": both, "size_min": 0.5 * both.sum(axis=0) / k, "size_max": 1.6 * both.sum(axis=0) / k}
+    if "shares" in mix:
+        given |= {"category": np.resize([0, 1], n), "share_min": 0.25}
+    if "two attributes" in mix:
+        given |= {"category": {"a": np.resize([0, 1], n), "b": np.resize([0, 0, 1], n)}, "share_max": 0.8}
+    if "links" in mix:
+        given |= {"must_link": pairs[:1], "cannot_link": pairs[1:4]}
+    if "soft" in mix:
+        given |= {
+            "must_link": [(*pair, 0.5) for pair in pairs[:2]],
+            "cannot_link": [(*pair, 1.0) for pair in pairs[2:]],
+        }
+    return X, given

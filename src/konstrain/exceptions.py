@@ -12,9 +12,10 @@ class InfeasibleError(ValueError):
         What clashes, with rows named, and the way out.
     reason : str
         One of ``"contradiction"``, ``"too few clusters"``, ``"sizes"``, ``"demand"``, ``"non-empty"``,
-        ``"combination"``.
+        ``"components"``, ``"combination"``.
     witness : object
-        The evidence: a must-link path, a clique, an uncolourable set of rows, or the sums that cannot add up.
+        The evidence: a must-link path, a clique, an uncolourable set of rows, the sums that cannot add up, or the
+        components of the graph that do not fit the clusters.
 
     Examples
     --------

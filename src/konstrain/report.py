@@ -1,6 +1,6 @@
 """What a person wants to know about a clustering: sizes, cost, what is broken, what the constraints cost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Unpack
 
@@ -16,6 +16,7 @@ from konstrain.assignment import Assignment, assign_by
 from konstrain.assignment.priced import bound_at
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywords, takes_constraints
+from konstrain.constraints.connectivity import count_pieces, join_components, read_connectivity
 from konstrain.constraints.inputs import read_links, usable_rows
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
@@ -132,6 +133,8 @@ class Report:
         What each cluster holds of each resource, and the shares of groups.
     binding_rules : tuple of BindingRule
         Bounds on these that cost something, the most expensive first.
+    n_pieces : tuple of int or None
+        Connected pieces of each cluster in the graph of `connectivity`; None without one.
 
     Examples
     --------
@@ -160,6 +163,7 @@ class Report:
     counts: str = "row"
     held: tuple[HeldRule, ...] = ()
     binding_rules: tuple[BindingRule, ...] = ()
+    n_pieces: tuple[int, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain numbers, strings, lists and dictionaries."""
@@ -182,6 +186,9 @@ class Report:
         for held in self.held:
             yield ""
             yield from self._held_lines(held)
+        if self.n_pieces is not None:
+            yield ""
+            yield pieces_message(self.n_pieces)
         if self.n_must_link or self.n_cannot_link:
             yield ""
             yield self._link_line()
@@ -281,6 +288,11 @@ def describe(
     labels = _checked_labels(labels, X.shape[0], n_clusters)
     k = int(labels.max()) + 1 if n_clusters is None else int(n_clusters)
     constraints = ConstraintArguments(nonempty=False, **asked)
+    graph = None if asked.get("connectivity") is None else read_connectivity(asked["connectivity"], X.shape[0])
+    if graph is not None and constraints.join_components:
+        graph = join_components(graph, X)
+    # Prices are of assignments, which leave the graph out.
+    constraints = replace(constraints, connectivity=None, join_components=False)
     counts = {name: read_links(name, value, X.shape[0]) for name, value in constraints.links.items()}
     plain = Problem.of(X, k, replace(constraints, must_link=None, cannot_link=None))
     centers, sse = _centers(plain, labels)
@@ -306,6 +318,7 @@ def describe(
         counts="row" if constraints.demand is None or plain.amounts is not None else "unit of demand",
         held=tuple(_held(plain, labels)),
         binding_rules=tuple(prices.rules()),
+        n_pieces=None if graph is None else tuple(count_pieces(graph, labels, k).tolist()),
     )
 
 
@@ -313,6 +326,20 @@ def price_note(bound: BindingSize | BindingRule, unit: str) -> str:
     """Say what is saved where a bound gives way by a unit."""
     change = f"{unit} {'less' if bound.side == 'min' else 'more'}"
     return f"held by its {bound.side}: {change} would save up to {bound.price:.4g}"
+
+
+def pieces_message(n_pieces: Sequence[int]) -> str:
+    """Say whether every cluster is in one piece, and which are not.
+
+    Examples
+    --------
+    >>> pieces_message([1, 1])
+    'every cluster is in one piece'
+    >>> pieces_message([1, 3])
+    'cluster 1 is in 3 pieces'
+    """
+    broken = [f"cluster {j} is in {n} pieces" for j, n in enumerate(n_pieces) if n > 1]
+    return "; ".join(broken) or "every cluster is in one piece"
 
 
 def bound_message(lower_bound: float, gap: float) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from konstrain import ConstrainedKMeans
+from konstrain import ConstrainedKMeans, _core
 from konstrain.constraints import Problem
 from konstrain.exceptions import InfeasibleError
 from konstrain.kmeans import search
@@ -16,48 +16,9 @@ from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Budget
 from oracles import best_cost, costs_of_all_labelings
+from problems import KINDS, MIXES, drawn_problem
 
 pytestmark = pytest.mark.engine
-
-KINDS = ("free", "sizes", "equal", "own sizes", "demand", "resources", "shares", "two attributes", "links", "soft")
-MIXES = (
-    *((kind,) for kind in KINDS),
-    ("links", "sizes"),
-    ("soft", "demand"),
-    ("links", "shares"),
-    ("soft", "shares"),
-)
-
-
-def drawn(rng, mix, n=9, k=3):
-    """Return rows and arguments of a small problem; it may be infeasible."""
-    X = rng.normal(size=(n, 2)) + 3.0 * rng.normal(size=(k, 2))[rng.integers(k, size=n)]
-    given = {"sample_weight": rng.choice([0.5, 1.0, 2.0], n)} if rng.random() < 0.3 else {}
-    demand = rng.integers(1, 5, n).astype(float)
-    pairs = [tuple(map(int, rng.choice(n, 2, replace=False))) for _ in range(5)]
-    if "sizes" in mix:
-        given |= {"size_min": 2, "size_max": 4}
-    if "equal" in mix:
-        given |= {"size_min": n // k, "size_max": -(-n // k)}
-    if "own sizes" in mix:
-        given |= {"size_min": [1, 2, 4], "size_max": [2, 3, 6]}
-    if "demand" in mix:
-        given |= {"demand": demand, "size_min": 0.6 * demand.sum() / k, "size_max": 1.5 * demand.sum() / k}
-    if "resources" in mix:
-        both = np.column_stack([demand, rng.integers(1, 4, n)])
-        given |= {"demand": both, "size_min": 0.5 * both.sum(axis=0) / k, "size_max": 1.6 * both.sum(axis=0) / k}
-    if "shares" in mix:
-        given |= {"category": np.resize([0, 1], n), "share_min": 0.25}
-    if "two attributes" in mix:
-        given |= {"category": {"a": np.resize([0, 1], n), "b": np.resize([0, 0, 1], n)}, "share_max": 0.8}
-    if "links" in mix:
-        given |= {"must_link": pairs[:1], "cannot_link": pairs[1:4]}
-    if "soft" in mix:
-        given |= {
-            "must_link": [(*pair, 0.5) for pair in pairs[:2]],
-            "cannot_link": [(*pair, 1.0) for pair in pairs[2:]],
-        }
-    return X, given
 
 
 @pytest.mark.parametrize("mix", MIXES, ids=" and ".join)
@@ -65,7 +26,7 @@ def test_small_problems_of_every_kind_end_at_the_optimum_of_enumeration(mix):
     rng = np.random.default_rng([len(mix), KINDS.index(mix[0]), 3])
     n_optimal = n_feasible = 0
     for _ in range(6):
-        X, given = drawn(rng, mix, n=7)
+        X, given = drawn_problem(rng, mix, n=7)
         cost = 0.8 if "soft" in mix else None
         try:
             problem = Problem.build(X, 3, **given)
@@ -89,7 +50,7 @@ def test_the_gap_of_the_last_step_never_hides_better_labels(mix):
     """The bound is below the cost of all feasible labels at the centers that were found."""
     rng = np.random.default_rng([KINDS.index(mix[0]), 8])
     for _ in range(4):
-        X, given = drawn(rng, mix, n=7)
+        X, given = drawn_problem(rng, mix, n=7)
         cost = 0.8 if "soft" in mix else None
         try:
             problem = Problem.build(X, 3, **given)
@@ -263,7 +224,8 @@ def test_the_search_ends_by_its_deadline_with_feasible_labels():
 def test_without_rules_nearest_centers_are_followed_through_relocations_and_no_single_move_is_left(seed):
     rng = np.random.default_rng(seed)
     X, weight = rng.random((300, 2)), rng.choice([0.5, 1.0, 3.0], 300)
-    kernel, offset = search._kernel(Problem.build(X, 25, sample_weight=weight), None, seed)
+    arguments, offset = search.kernel_arguments(Problem.build(X, 25, sample_weight=weight), None)
+    kernel = _core.Search(**arguments, seed=seed)
     kernel.run_from(X[:25] - offset, True, 1, 0.0, math.inf)
     for run in range(60):
         # The first runs are cut off on the way; the last ones end where nothing moves any more.

@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
     bindListedTransport(m);
     bindPricing(m);
     bindPriced(m);
+    bindRegions(m);
     bindSdp(m);
     bindSearch(m);
     bindSplitting(m);

@@ -4,43 +4,21 @@
 
 #include "arrays.h"
 #include "bindings.h"
+#include "problem_arrays.h"
 #include "signal_poll.h"
 
 namespace {
 
-using konstrain::search::Problem;
 using konstrain::search::RunLimits;
 using konstrain::search::Search;
-
-template <typename T, typename Array> std::vector<T> copied(const Array& array) {
-    return {array.data(), array.data() + array.size()};
-}
-
-template <typename T> std::vector<T> copiedOrEmpty(const std::optional<Vector<T>>& array) {
-    return array ? copied<T>(*array) : std::vector<T>{};
-}
 
 void makeSearch(Search* self, Matrix<double> means, Vector<double> weight, Matrix<double> amounts,
                 Matrix<double> low, Matrix<double> high, Vector<double> unit,
                 std::optional<Vector<std::int64_t>> linkStart, std::optional<Vector<std::int32_t>> linkTo,
                 std::optional<Vector<double>> linkPenalty, bool nonempty, std::uint64_t seed) {
-    Problem problem{means.shape(0),
-                    means.shape(1),
-                    low.shape(0),
-                    low.shape(1),
-                    copied<double>(means),
-                    copied<double>(weight),
-                    copied<double>(amounts),
-                    copied<double>(low),
-                    copied<double>(high),
-                    copiedOrEmpty(linkStart),
-                    copiedOrEmpty(linkTo),
-                    copiedOrEmpty(linkPenalty),
-                    nonempty,
-                    copied<double>(unit),
-                    {},
-                    {}};
-    new (self) Search(std::move(problem), {}, seed);
+    new (self)
+        Search(problemOf(means, weight, amounts, low, high, unit, linkStart, linkTo, linkPenalty, nonempty),
+               {}, seed);
 }
 
 RunLimits limitsOf(int maxIterations, double tolerance, double timeLimit) {

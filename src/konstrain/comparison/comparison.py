@@ -11,7 +11,13 @@ from sklearn.base import clone
 
 from konstrain.comparison.measures import CLOCKED, MEASURES, Instance, fit_and_measure
 from konstrain.comparison.records import Record, groups_of, values_of
-from konstrain.constraints.arguments import SHARES, ConstraintArguments, ConstraintKeywords, takes_constraints
+from konstrain.constraints.arguments import (
+    CONNECTIVITY,
+    SHARES,
+    ConstraintArguments,
+    ConstraintKeywords,
+    takes_constraints,
+)
 from konstrain.methods import TO_CONSTRUCTOR, TO_FIT, Method, get_method
 
 if TYPE_CHECKING:
@@ -93,7 +99,7 @@ class Comparison:
         return ax
 
 
-@takes_constraints("groups", *SHARES, "diameter_max", "separation_min")
+@takes_constraints("groups", *SHARES, "diameter_max", "separation_min", *CONNECTIVITY)
 def compare(
     X: Any,
     methods: Iterable[Any],

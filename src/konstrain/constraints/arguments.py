@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from konstrain._documentation import completed
 from konstrain._messages import term
+from konstrain.constraints.connectivity import join_components, read_connectivity
 from konstrain.constraints.inputs import (
     Membership,
     Resources,
@@ -27,10 +28,13 @@ from konstrain.constraints.inputs import (
 )
 from konstrain.constraints.pairs import pairs_beyond_diameter, pairs_within_separation, representatives
 from konstrain.constraints.shares import Attribute, plain_category, read_shares
+from konstrain.links import LinkGraph
 from konstrain.rounding import demand_rounding
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# The constraints that are about the graph over rows.
+CONNECTIVITY = ("connectivity", "join_components")
 # The constraints that are about groups of rows.
 SHARES = ("category", "share_min", "share_max", "share_tolerance")
 
@@ -51,6 +55,8 @@ class ConstraintKeywords(TypedDict, total=False):
     sample_weight: Any
     diameter_max: float | None
     separation_min: float | None
+    connectivity: Any
+    join_components: bool
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,6 +95,12 @@ class ConstraintArguments:
         Rows further apart than this must not share a cluster.
     separation_min : float, optional
         Rows closer than this must share a cluster.
+    connectivity : sparse matrix, networkx graph, libpysal weights or array of shape (n_edges, 2), optional
+        Which rows are neighbours; every cluster is then in one piece. Edges count in both directions; weights, and
+        edges of a row to itself, do not count.
+    join_components : bool, default=False
+        Whether edges between the nearest rows connect a graph of `connectivity` that is in several components. If
+        not, no cluster spans two of them.
     nonempty : bool, default=True
         Whether every cluster must receive at least one row.
 
@@ -113,6 +125,8 @@ class ConstraintArguments:
     sample_weight: Any = None
     diameter_max: float | None = None
     separation_min: float | None = None
+    connectivity: Any = None
+    join_components: bool = False
     nonempty: bool = True
 
     def __post_init__(self) -> None:
@@ -160,7 +174,7 @@ def takes_constraints(*without: str) -> Callable[[Function], Function]:
         plain = inspect.signature(function)
         own = [p for p in plain.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
         names = [name for name in ConstraintKeywords.__annotations__ if name not in without]
-        keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names]
+        keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(name)) for name in names]
         # A stable sort: parameters of the function's own come before constraints.
         signature = plain.replace(parameters=sorted([*own, *keywords], key=lambda parameter: parameter.kind))
 
@@ -176,6 +190,10 @@ def takes_constraints(*without: str) -> Callable[[Function], Function]:
         return cast(Function, checked)
 
     return decorate
+
+
+def _default(name: str) -> Any:
+    return getattr(ConstraintArguments, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +229,7 @@ class Constraints:
     nonempty: bool
     amounts: Resources | None = None
     attributes: tuple[Attribute, ...] = ()
+    connectivity: LinkGraph | None = None
 
     @classmethod
     def read(cls, X_or_n: Any, n_clusters: Any, asked: ConstraintArguments) -> Self:
@@ -234,6 +253,9 @@ class Constraints:
         if X is None and (diameter is not None or separation is not None):
             name = "diameter_max" if diameter is not None else "separation_min"
             raise ValueError(f"{name} needs the rows themselves: give X instead of their number {n}")
+        connectivity = None if asked.connectivity is None else read_connectivity(asked.connectivity, n)
+        if connectivity is not None and asked.join_components:
+            connectivity = join_components(connectivity, X)
         # All arguments are fine; only now the work of measuring distances begins.
         return cls(
             n_samples=n,
@@ -256,6 +278,7 @@ class Constraints:
             nonempty=bool(asked.nonempty),
             amounts=amounts,
             attributes=attributes,
+            connectivity=connectivity,
         )
 
     @property

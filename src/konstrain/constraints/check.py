@@ -19,6 +19,7 @@ from konstrain.constraints.arguments import (
 )
 from konstrain.constraints.closure import Blocks, Conflicts, SoftLinks
 from konstrain.constraints.conflicts import ColoringVerdict, largest_clique
+from konstrain.constraints.connectivity import BlockParts, components_of
 from konstrain.constraints.feasibility import find_clashes, implied_sizes, whole_sizes
 from konstrain.constraints.findings import Finding, combination, listed_rows
 from konstrain.constraints.inputs import read_time_limit
@@ -65,6 +66,8 @@ class CheckResult:
         Number of soft links given.
     n_soft_kept, n_soft_broken : int
         Number of soft links that hard links keep, or break, in every clustering.
+    n_components : int or None
+        Number of components of the graph of `connectivity`; None without one.
     resources, shares : tuple of str
         What each cluster may hold of each resource, and which share of each group; in words.
 
@@ -94,6 +97,7 @@ class CheckResult:
     n_soft_cannot_links: int
     n_soft_kept: int
     n_soft_broken: int
+    n_components: int | None = None
     resources: tuple[str, ...] = ()
     shares: tuple[str, ...] = ()
 
@@ -117,6 +121,8 @@ class CheckResult:
         if (self.size_min <= self.size_max).all() and not self.resources:
             lines.append(f"cluster sizes: {_range_words(self.size_min)} to {_range_words(self.size_max)}")
         lines += [*self.resources, *self.shares]
+        if self.n_components is not None:
+            lines.append(f"graph of connectivity: {counted(self.n_components, 'component')}")
         if self.n_soft_must_links or self.n_soft_cannot_links:
             lines.append(
                 f"soft links: {self.n_soft_must_links} must, {self.n_soft_cannot_links} cannot; hard links already "
@@ -183,6 +189,10 @@ def check(
             findings = [combination(constraints)]
         elif fitting is None:
             undecided.append("whether sizes, shares, blocks and conflicts fit together; each of them alone does")
+        if not findings and not _is_cut_of_a_forest(constraints, blocks, conflicts.graph):
+            undecided.append(
+                "whether a clustering that keeps all of this has every cluster in one piece; fit searches"
+            )
     n_contradictions = sum(finding.reason == "contradiction" for finding in findings)
     omitted = conflicts.n_broken - n_contradictions + coloring.n_uncolorable - len(coloring.findings)
     return CheckResult(
@@ -192,6 +202,19 @@ def check(
         undecided=undecided,
         **_implied(constraints, blocks, conflicts.graph, budget),
     )
+
+
+def _is_cut_of_a_forest(constraints: Constraints, blocks: Blocks, conflicts: LinkGraph) -> bool:
+    """Whether clusters in one piece are sure to exist: there is no graph, or nothing but blocks in one piece."""
+    if constraints.connectivity is None:
+        return True
+    # Any edges of a spanning forest can be cut, which gives any number of clusters from that of the components on.
+    has_bounds = (
+        constraints.size_min is not None or constraints.size_max is not None or constraints.amounts is not None
+    )
+    is_bounded = has_bounds or any(attribute.is_bounded for attribute in constraints.attributes)
+    parts = BlockParts.of(constraints.connectivity, blocks.block_of, blocks.n_blocks)
+    return not is_bounded and not conflicts.n_edges and parts.block_of.size == blocks.n_blocks
 
 
 def _undecided(constraints: Constraints, coloring: ColoringVerdict) -> list[str]:
@@ -227,6 +250,9 @@ def _implied(constraints: Constraints, blocks: Blocks, graph: LinkGraph, budget:
         "n_soft_cannot_links": soft.n_cannot,
         "n_soft_kept": soft.n_kept,
         "n_soft_broken": soft.n_broken,
+        "n_components": None
+        if constraints.connectivity is None
+        else int(components_of(constraints.connectivity).max()) + 1,
         "resources": _resource_words(constraints),
         "shares": _share_words(constraints),
     }

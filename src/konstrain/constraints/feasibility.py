@@ -11,6 +11,7 @@ from konstrain._messages import term
 from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.closure import Blocks, Conflicts
+from konstrain.constraints.components import component_findings
 from konstrain.constraints.conflicts import ColoringVerdict, judge_coloring, must_link_paths
 from konstrain.constraints.findings import Finding, SizeSums, contradiction, listed_rows
 from konstrain.constraints.inputs import Resources
@@ -21,7 +22,7 @@ from konstrain.stop import Budget
 def find_clashes(
     constraints: Constraints, blocks: Blocks, conflicts: Conflicts, budget: Budget, *, cap: int
 ) -> tuple[list[Finding], ColoringVerdict]:
-    """Return at most `cap` findings of each kind (contradictions, sizes, resources and shares, colouring).
+    """Return at most `cap` findings of each kind (contradictions, sizes, resources, shares, components, colouring).
 
     With ``cap=1`` the search ends with the first finding: that is all an error can say.
     """
@@ -33,6 +34,8 @@ def find_clashes(
         found += list(islice(size_findings(constraints, blocks), cap))
     if cap > 1 or not found:
         found += list(islice(resource_findings(constraints, blocks), cap))
+    if constraints.connectivity is not None and (cap > 1 or not found):
+        found += list(islice(component_findings(constraints, blocks, budget), cap))
     if not conflicts.graph.n_edges or (found and cap == 1):
         return found, ColoringVerdict([], 0, 0)
     coloring = judge_coloring(constraints, blocks, conflicts.graph, budget, cap=cap)

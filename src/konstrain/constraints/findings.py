@@ -107,6 +107,31 @@ class SizeSums:
 
 
 @dataclass(frozen=True)
+class GraphComponents:
+    """Components of the graph of `connectivity` that do not fit the clusters.
+
+    Parameters
+    ----------
+    held : tuple of float
+        Rows, demand or the resource in question in each component.
+    rows : tuple of ints
+        The first row of each component.
+    component : int or None
+        The component that no whole clusters can fill; None where it is about all together.
+
+    Examples
+    --------
+    >>> from konstrain import check
+    >>> check(5, 2, connectivity=[(0, 1), (2, 3), (3, 4)], size_min=2.5).findings[0].witness
+    GraphComponents(held=(2.0, 3.0), rows=(0, 2), component=0)
+    """
+
+    held: tuple[float, ...]
+    rows: tuple[int, ...]
+    component: int | None
+
+
+@dataclass(frozen=True)
 class Finding:
     """One reason why no clustering exists.
 
@@ -116,7 +141,7 @@ class Finding:
         The same words as `InfeasibleError.reason`.
     message : str
         What clashes, with rows and values, and the way out.
-    witness : MustLinkPath, UncolorableRows, SizeSums or None
+    witness : MustLinkPath, UncolorableRows, SizeSums, GraphComponents or None
         The evidence; None where only everything together clashes.
 
     Examples
@@ -144,14 +169,14 @@ _SHOWN: Final = 12
 
 def contradiction(constraints: Constraints, path: MustLinkPath) -> Finding:
     """Say that two rows must be both apart and together."""
-    chain = _listed(map(row_term, path.rows), "-")
+    chain = listed(map(row_term, path.rows), "-")
     if path.source == "cannot_link" and all(hop.source == "must_link" for hop in path.hops):
         message = (
             f"{_pair_words(constraints, path.source, *path.pair)} contradicts {term('must_link')} path {chain}; "
             "remove one of these pairs."
         )
     else:
-        steps = _listed((_hop_words(constraints, hop) for hop in path.hops), "; ")
+        steps = listed((_hop_words(constraints, hop) for hop in path.hops), "; ")
         message = (
             f"{_apart_words(constraints, path)}, which contradicts the path {chain} of rows that must be together "
             f"({steps}); remove one of these."
@@ -176,6 +201,8 @@ def _pair_words(constraints: Constraints, source: str, first: int, second: int) 
         return f"rows {a} and {b} are {how} than {source}={value:g}"
     if source == "labels":
         return f"rows {a} and {b} have different labels"
+    if source == "connectivity":
+        return f"rows {a} and {b} are in different components of the graph of {term(source)}"
     return f"{term(source)} ({a}, {b})"
 
 
@@ -193,7 +220,7 @@ def too_few_clusters(constraints: Constraints, witness: UncolorableRows) -> Find
     rows, k = listed_rows(witness.rows), witness.n_clusters
     first = set(witness.rows)
     whose = "rows" if all(a in first and b in first for a, b, _ in witness.pairs) else "the blocks of rows"
-    reasons = _listed((_pair_words(constraints, source, a, b) for a, b, source in witness.pairs), ", ")
+    reasons = listed((_pair_words(constraints, source, a, b) for a, b, source in witness.pairs), ", ")
     if witness.is_clique:
         message = (
             f"{whose} {rows} must all be in different clusters, but {term('n_clusters', k)} ({reasons}); raise "
@@ -234,10 +261,11 @@ def _and(words: list[str]) -> str:
 
 def listed_rows(rows: Iterable[int]) -> str:
     """Rows for a message, cut when there are many."""
-    return _listed(map(row_term, rows), ", ")
+    return listed(map(row_term, rows), ", ")
 
 
-def _listed(items: Iterable[Any], separator: str) -> str:
+def listed(items: Iterable[Any], separator: str) -> str:
+    """Join items for a message, cut when there are many."""
     words = [str(item) for item in items]
     if len(words) <= _SHOWN:
         return separator.join(words)

@@ -153,6 +153,11 @@ def read_links(name: str, value: Any, n_samples: int) -> Links:
     return Links(np.ascontiguousarray(pairs[hard]), np.ascontiguousarray(pairs[~hard]), confidence[~hard])
 
 
+def read_pairs(name: str, value: Any, n_samples: int) -> NDArray[np.int32]:
+    """Return pairs of rows with row numbers checked; a third column is left out."""
+    return _row_numbers(name, link_columns(name, value, n_samples), n_samples)
+
+
 def _no_pairs() -> NDArray[np.int32]:
     return np.zeros((0, 2), dtype=np.int32)
 

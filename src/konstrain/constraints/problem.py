@@ -19,6 +19,7 @@ from konstrain.constraints.arguments import (
     takes_constraints,
 )
 from konstrain.constraints.closure import Blocks, Conflicts, SoftLinks
+from konstrain.constraints.connectivity import BlockParts
 from konstrain.constraints.feasibility import find_clashes
 from konstrain.constraints.inputs import Resources, is_sparse, read_time_limit
 from konstrain.constraints.shares import Attribute, RuleName, RuleTable, bounded_attributes
@@ -74,6 +75,8 @@ class Problem:
         Several resources as they were given, by row.
     attributes : tuple of Attribute
         The groups whose shares are bounded, by row.
+    connectivity : LinkGraph or None
+        Which rows are neighbours, where every cluster is to be in one piece.
 
     Examples
     --------
@@ -105,6 +108,7 @@ class Problem:
     rule_names: tuple[RuleName, ...] = ()
     amounts: Resources | None = None
     attributes: tuple[Attribute, ...] = ()
+    connectivity: LinkGraph | None = None
     _scaled: dict[float, LinkGraph | None] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -190,6 +194,7 @@ class Problem:
             rule_names=names,
             amounts=constraints.amounts,
             attributes=constraints.attributes,
+            connectivity=constraints.connectivity,
         )
 
     def __post_init__(self) -> None:
@@ -340,6 +345,12 @@ class Problem:
     def has_unit_demand(self) -> bool:
         """Whether every block counts 1 towards the size of its cluster."""
         return bool((self.demand == 1.0).all())
+
+    @cached_property
+    def parts(self) -> BlockParts:
+        """The graph of `connectivity` over connected parts of blocks."""
+        assert self.connectivity is not None
+        return BlockParts.of(self.connectivity, self.block_of, self.n_blocks)
 
     def expand(self, block_labels: NDArray[Any]) -> NDArray[Any]:
         """Return the label of each row, given one per block."""

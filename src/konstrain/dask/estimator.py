@@ -18,7 +18,7 @@ from konstrain import estimators, stop
 from konstrain._sklearn import StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import Assignment
-from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywords, takes_constraints
+from konstrain.constraints.arguments import CONNECTIVITY, ConstraintArguments, ConstraintKeywords, takes_constraints
 from konstrain.constraints.inputs import membership_values
 from konstrain.constraints.shares import shares_of_counts
 from konstrain.dask import passes
@@ -251,7 +251,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
                 NotProvenWarning,
             )
 
-    @takes_constraints("groups", "sample_weight", "diameter_max", "separation_min")
+    @takes_constraints("groups", "sample_weight", "diameter_max", "separation_min", *CONNECTIVITY)
     def predict(self, X: Any, **asked: Unpack[ConstraintKeywords]) -> Any:
         """Assign new rows to the fitted centers.
 

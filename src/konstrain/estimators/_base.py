@@ -15,7 +15,7 @@ from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain._warnings import warn_caller
 from konstrain.assignment import assign_by
 from konstrain.constraints import Problem
-from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywords, takes_constraints
+from konstrain.constraints.arguments import CONNECTIVITY, ConstraintArguments, ConstraintKeywords, takes_constraints
 from konstrain.estimators._conventions import (
     BaseClusterer,
     CentersMixin,
@@ -172,7 +172,10 @@ class BaseConstrainedKMeans(FittedKMeans):
         self._learn_metric(X, asked, budget)
         rows = self._measured(X)
         problem = self._build_problem(rows, asked)
-        best = place_weightless(problem, self._search(rows, problem, budget), budget)
+        best = self._search(rows, problem, budget)
+        # Contiguous clusters may need rows without weight where they are.
+        if problem.connectivity is None:
+            best = place_weightless(problem, best, budget)
         self._keep(rows, problem, best)
         if rows is not X:
             self._keep_centers_of(X, problem)
@@ -283,7 +286,7 @@ class BaseConstrainedKMeans(FittedKMeans):
         labels: NDArray[np.int32] = self.fit(X, y, sample_weight, **constraints).labels_
         return labels
 
-    @takes_constraints("groups", "sample_weight", "diameter_max", "separation_min")
+    @takes_constraints("groups", "sample_weight", "diameter_max", "separation_min", *CONNECTIVITY)
     def predict(self, X: Any, **asked: Unpack[ConstraintKeywords]) -> NDArray[np.int32]:
         """Assign new rows to the fitted centers.
 

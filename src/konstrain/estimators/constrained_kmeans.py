@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments
+from konstrain.constraints.connectivity import count_pieces
 from konstrain.constraints.shares import shares_by_group
 from konstrain.estimators._base import BaseConstrainedKMeans
 from konstrain.estimators._conventions import estimator, start_of, warn_of_one_start
 from konstrain.estimators._metric_choice import learned_metric, measured
 from konstrain.estimators.link_metric import KINDS
-from konstrain.kmeans import distances
+from konstrain.kmeans import distances, regions
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.restarts import Run, auto_runs, draw_seeds, plan_run, relocate_centers
@@ -70,6 +71,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         turn with the clusters; held-out links decide whether it is a full one, a weight per feature, features on one
         scale, or none at all. A kind of `LinkMetric` by name: that one, come what may. Links stay what they are:
         hard ones are kept. Needs dense X.
+    join_components : bool, default=False
+        Whether edges between the nearest rows connect a graph of `connectivity` that is in several components. If
+        not, no cluster spans two of them, and a component that no whole clusters can fill is an `InfeasibleError`.
     time_limit : float or None, default=None
         Seconds after which the best clustering so far is returned. What is left of it after the search goes into the
         proof of the last assignment step; a `NotProvenWarning` says when that was not enough. None: the search ends
@@ -100,6 +104,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     cluster_shares_ : dict
         Share of each group in each cluster: an array of shape (n_clusters,) by group; of several attributes, a
         dictionary of these by attribute. Empty without `category`.
+    n_pieces_ : ndarray of int64, shape (n_clusters,), or None
+        Connected pieces of each cluster in the graph of `connectivity`: 1 each. None without a graph.
     link_metric_ : LinkMetric or None
         The metric learned; None: distances are plain.
     metric_choice_ : MetricChoice or None
@@ -133,6 +139,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     violation_cost: Any = "auto"
     local_search: Any = "auto"
     metric: str | None = None
+    join_components: bool = False
     copy_x: bool = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -146,6 +153,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         "violation_cost": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "local_search": [StrOptions({"auto"}), "boolean"],
         "metric": [StrOptions({"learned", *KINDS}), None],
+        "join_components": ["boolean"],
         "copy_x": ["boolean"],
     }
 
@@ -162,6 +170,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         cannot_link: Any = None,
         demand: Any = None,
         category: Any = None,
+        connectivity: Any = None,
     ) -> Self:
         """Cluster the rows of X under constraints.
 
@@ -172,6 +181,10 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             sparse adjacency matrix. A third column is a confidence in (0, 1] and makes the link soft; inf: hard.
         demand : array-like of shape (n_samples,) or (n_samples, n_resources), optional
             What each row counts towards the size of its cluster, or holds of each of several resources; default 1.
+        connectivity : sparse matrix, networkx graph, libpysal weights or array of shape (n_edges, 2), optional
+            Which rows are neighbours; every cluster is then in one piece of this graph. Edges count in both
+            directions; weights, and edges of a row to itself, do not count. Where no such clustering is found,
+            `UndecidedError` says how near the best one came.
         """
         asked = self._fit(
             X,
@@ -182,6 +195,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
                 cannot_link=cannot_link,
                 demand=demand,
                 category=category,
+                connectivity=connectivity,
+                join_components=bool(self.join_components),
             ),
         )
         # For `certify`; copied, because the caller may change what was given, and without frames.
@@ -254,6 +269,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         self.cluster_shares_: dict[Any, Any] = {}
         if problem.attributes:
             self.cluster_shares_ = shares_by_group(problem.attributes, self.labels_, self.n_clusters)
+        self.n_pieces_: NDArray[np.int64] | None = None
+        if problem.connectivity is not None:
+            self.n_pieces_ = count_pieces(problem.connectivity, self.labels_, self.n_clusters)
         if self.violation_cost_ is not None:
             # At the price that was asked for: the search may have used a lower one, of the same effect.
             penalty = Steps(problem, violation_cost=self.violation_cost_).penalty(best.block_labels)
@@ -276,6 +294,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
     def _search(self, X: Any, problem: Problem, budget: Budget) -> Clustering:
         start = start_of(self, X)
+        if problem.connectivity is not None:
+            return self._search_regions(X, problem, budget, start)
         if not suits(problem, start, self.local_search):
             return super()._search(X, problem, budget)
         if start.is_given:
@@ -292,6 +312,23 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             tol=loop.tol,
             n_runs=n_runs,
             n_jobs=self.n_jobs,
+            verbose=int(self.verbose),
+            callback=self.callback,
+        )
+        return search.best(seeds)
+
+    def _search_regions(self, X: Any, problem: Problem, budget: Budget, start: Start) -> Clustering:
+        if start.is_given:
+            warn_of_one_start(self)
+        n_runs = 1 if start.is_given else None if self.n_init == "auto" else int(self.n_init)
+        seeds = draw_seeds(check_random_state(self.random_state), regions.n_seeds(n_runs))
+        loop = self._make_run(X, problem, start, budget, seeds[0]).loop
+        search = regions.RegionSearch(
+            loop.steps,
+            start,
+            max_iter=self.max_iter,
+            tol=loop.tol,
+            n_runs=n_runs,
             verbose=int(self.verbose),
             callback=self.callback,
         )

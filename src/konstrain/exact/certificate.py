@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from konstrain._messages import term
-from konstrain.constraints.arguments import SHARES, ConstraintKeywords, takes_constraints
+from konstrain.constraints.arguments import CONNECTIVITY, SHARES, ConstraintKeywords, takes_constraints
+from konstrain.constraints.connectivity import count_pieces
 from konstrain.constraints.problem import Problem
 from konstrain.exact.decomposition.bound import PARAMS as PARTS
 from konstrain.exact.decomposition.bound import PartsLimits, decomposition_bound
@@ -49,8 +50,8 @@ class Certificate:
     projected_gap, projected_gap_error : float or None
         Of a bound by parts: an estimate, not a proof, of the gap when all parts are done, and its standard error.
     left_out : tuple of str
-        Constraints that the bound leaves out: shares, resources, and by parts some others. The bound is valid; it
-        could be higher.
+        Constraints that the bound leaves out: shares, resources, connectivity, and by parts some others. The bound is
+        valid; it could be higher.
     metric : str or None
         The learned metric of all costs and bounds; None: squared Euclidean distances.
     prover : str
@@ -103,8 +104,8 @@ def certify(
 ) -> Certificate:
     """Bound the cost of every clustering from below, and the gap of given labels; also called `lower_bound`.
 
-    Links may be soft. The bound leaves out shares of groups and several resources: it is valid, but that of the other
-    constraints. `Certificate.left_out` lists what was left out.
+    Links may be soft. The bound leaves out shares of groups, several resources and that clusters are in one piece of
+    `connectivity`: it is valid, but that of the other constraints. `Certificate.left_out` lists what was left out.
 
     Parameters
     ----------
@@ -164,9 +165,14 @@ def certify(
         _check_soft(problem, violation_cost, bound)
     task = ProofTask(X, problem, violation_cost=violation_cost if problem.has_soft_links else None)
     given = None if labels is None else _checked_labels(task, labels)
-    if problem.resources is not None:
+    if problem.connectivity is not None and given is None:
+        raise ValueError(
+            f"{term('connectivity')} needs labels to certify: fit ConstrainedKMeans, and give its labels_"
+        )
+    if problem.resources is not None or problem.connectivity is not None:
+        rules = CONNECTIVITY if problem.resources is None else (*CONNECTIVITY, *SHARES)
         # Several resources bound by `size_min` and `size_max` are left out together with their bounds.
-        rules = SHARES if problem.amounts is None else (*SHARES, "size_min", "size_max", "demand")
+        rules = rules if problem.amounts is None else (*rules, "size_min", "size_max", "demand")
         others: dict[str, Any] = {name: value for name, value in asked.items() if name not in rules}
         options = {"bound": bound, "gap": gap, "random_state": random_state, "part_size": part_size}
         options |= {"n_jobs": n_jobs, "client": client, "resume": resume, "callback": callback}
@@ -212,7 +218,7 @@ def _by_tree(task: ProofTask, limits: Limits, given: NDArray[np.int32] | None, b
 def _certificate_without_rules(
     task: ProofTask, given: NDArray[np.int32] | None, budget: Budget, arguments: dict[str, Any], began: float
 ) -> Certificate:
-    """Certify labels under shares and resources by a bound that leaves these out."""
+    """Certify labels under shares, resources and connectivity by a bound that leaves these out."""
     problem = task.problem
     if given is None:
         # The search of the bound ignores these constraints.
@@ -228,9 +234,8 @@ def _certificate_without_rules(
     bounded = certify(task.X, problem.n_clusters, **arguments)
     cost = task.cost_of(given)
     proved = min(bounded.lower_bound, cost)
-    names = (["shares"] if any(a.is_bounded for a in problem.attributes) else []) + (
-        [] if problem.amounts is None else ["resources"]
-    )
+    names = ["shares"] * any(a.is_bounded for a in problem.attributes) + ["resources"] * (problem.amounts is not None)
+    names += ["connectivity"] * (problem.connectivity is not None)
     distance = relative_gap(proved, cost)
     return replace(
         bounded,
@@ -335,6 +340,12 @@ def _checked_labels(task: ProofTask, labels: Any) -> NDArray[np.int32]:
     are_numbers = values.dtype.kind in "iu" and found[0] >= 0 and found[-1] < k
     numbered = values if are_numbers else np.searchsorted(found, values)
     checked: NDArray[np.int32] = numbered.astype(np.int32)
+    graph = task.problem.connectivity
+    if graph is not None and (n_pieces := count_pieces(graph, checked, k)).max() > 1:
+        j = int(n_pieces.argmax())
+        raise ValueError(
+            f"labels are to be certified under {term('connectivity')}: cluster {j} has {n_pieces[j]} pieces"
+        )
     if not np.isfinite(task.cost_of(checked)):
         raise ValueError(
             f"labels do not satisfy the constraints they are to be certified under: {_fault(task, checked)}"

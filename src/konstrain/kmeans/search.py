@@ -105,8 +105,9 @@ class Search:
 
     def _search(self, seeds: list[int], n_runs: int | None) -> Clustering:
         problem = self.steps.problem
-        budget = self.steps.budget.part(1.0, work=_default_work(problem) if n_runs is None else None)
-        kernel, offset = _kernel(problem, self.steps.violation_cost, seeds[0])
+        budget = self.steps.budget.part(1.0, work=default_work(problem) if n_runs is None else None)
+        arguments, offset = kernel_arguments(problem, self.steps.violation_cost)
+        kernel = _core.Search(**arguments, seed=seeds[0])
         n_starts = 1 if self.start.is_given else PARAMS.n_starts
         most = math.inf if n_runs is None else n_runs
         began, n_done, n_to_gain, interrupted = time.perf_counter(), 0, 0, False
@@ -178,7 +179,7 @@ class Search:
         objective = kernel.cost + float(self.steps.problem.scatter.sum()) + self.steps.constant_penalty
         expected = n_runs
         if expected is None:
-            expected = max(n_done, round(n_done * _default_work(self.steps.problem) / max(kernel.work, 1.0)))
+            expected = max(n_done, round(n_done * default_work(self.steps.problem) / max(kernel.work, 1.0)))
         progress = Progress(n_done, expected, objective, objective, seconds)
         if self.verbose:
             progress.show()
@@ -236,15 +237,15 @@ def _runs_of_searches(n_runs: int | None) -> list[int | None]:
     return [*[PARAMS.runs_per_search] * full, *[rest] * (rest > 0)]
 
 
-def _default_work(problem: Problem) -> float:
+def default_work(problem: Problem) -> float:
     """Return the multiply-adds of a default search."""
     n_rules = 0 if problem.rules is None else problem.rules.n_rules
     cells = problem.n_blocks * problem.n_clusters * (problem.mean.shape[1] + 10 + 2 * n_rules)
     return float(np.clip(PARAMS.work * cells, stop.PARAMS.work, PARAMS.most_work))
 
 
-def _kernel(problem: Problem, violation_cost: float | None, seed: int) -> tuple[Any, NDArray[np.float64]]:
-    """Return the kernel's search for a problem, and what was taken off the rows: their mean."""
+def kernel_arguments(problem: Problem, violation_cost: float | None) -> tuple[dict[str, Any], NDArray[np.float64]]:
+    """Return the arrays that describe a problem to a kernel, and what was taken off the rows: their mean."""
     mean = problem.mean.toarray() if hasattr(problem.mean, "toarray") else problem.mean
     rows = np.ascontiguousarray(mean, dtype=np.float64)
     # Without any weight, as in proofs, all clusterings cost nothing.
@@ -255,17 +256,16 @@ def _kernel(problem: Problem, violation_cost: float | None, seed: int) -> tuple[
     penalties = None
     if links is not None:
         penalties = np.full(links.indices.size, np.inf) if links.weights is None else links.weights
-    kernel = _core.Search(
-        rows - offset,
-        problem.weight,
-        rules.added,
-        np.ascontiguousarray(low),
-        np.ascontiguousarray(high),
-        rules.units,
-        None if links is None else links.indptr,
-        None if links is None else links.indices,
-        penalties,
-        problem.nonempty,
-        seed,
-    )
-    return kernel, offset
+    arguments = {
+        "means": rows - offset,
+        "weight": problem.weight,
+        "amounts": rules.added,
+        "low": np.ascontiguousarray(low),
+        "high": np.ascontiguousarray(high),
+        "unit": rules.units,
+        "link_start": None if links is None else links.indptr,
+        "link_to": None if links is None else links.indices,
+        "link_penalty": penalties,
+        "nonempty": problem.nonempty,
+    }
+    return arguments, offset

@@ -21,7 +21,7 @@ from konstrain._messages import counted
 from konstrain.assignment import assign_by
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.constraints import Problem
-from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywords, takes_constraints
+from konstrain.constraints.arguments import CONNECTIVITY, ConstraintArguments, ConstraintKeywords, takes_constraints
 from konstrain.constraints.inputs import usable_rows
 from konstrain.constraints.shares import shares_by_group
 from konstrain.exact.decomposition.partition import PARAMS as PARTITION
@@ -99,7 +99,7 @@ def _share_lines(shares: dict[Any, Any], attribute: str = "") -> Iterator[str]:
             yield f"  {attribute}{name}: {', '.join(f'{share:.1%}' for share in inner)}"
 
 
-@takes_constraints("groups", "sample_weight", "diameter_max", "separation_min")
+@takes_constraints("groups", "sample_weight", "diameter_max", "separation_min", *CONNECTIVITY)
 def mixed_groups(
     X: Any,
     n_groups: int,

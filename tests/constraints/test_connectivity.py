@@ -1,0 +1,169 @@
+"""The graph over rows: how it is given, what is wrong with it, and what its components rule out."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy.sparse import csr_array
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from konstrain import ConstrainedKMeans, InfeasibleError, MatchingKMeans, certify, check, describe
+from konstrain.constraints import Problem
+from konstrain.constraints.connectivity import BlockParts, join_components, read_connectivity
+
+CHAIN = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+X = np.array([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+
+
+class FakeGraph:
+    """What is used of a networkx graph: nodes and neighbours by name."""
+
+    def __init__(self, adjacency):
+        self.adj = self.nodes = adjacency
+
+    def number_of_nodes(self):
+        return len(self.adj)
+
+
+MATRIX = csr_array(
+    ([0.0, 2.5, 1.0, 1.0, 1.0, 1.0, 3.0], ([0, 0, 1, 2, 3, 4, 5], [5, 1, 2, 3, 4, 5, 5])), shape=(6, 6)
+)
+BY_NUMBER = {5: [4], 4: [5, 3], 3: [4, 2], 2: [3, 1], 1: [2, 0], 0: [1]}
+BY_NAME = {name: [other for other in "abcdef" if abs(ord(other) - ord(name)) == 1] for name in "abcdef"}
+FORMS = {
+    "pairs": CHAIN,
+    "array": np.array([*CHAIN, (1, 0), (3, 3)]),
+    "weights": [(*pair, 7.0) for pair in CHAIN],
+    "frame": pd.DataFrame(CHAIN, columns=["a", "b"]),
+    "matrix": MATRIX,
+    "networkx": FakeGraph(BY_NUMBER),
+    "networkx by name": FakeGraph(BY_NAME),
+    "libpysal W": SimpleNamespace(neighbors=BY_NAME, id_order=list("abcdef")),
+    "libpysal Graph": SimpleNamespace(adjacency=None, unique_ids=list("abcdef"), sparse=MATRIX),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_a_graph_is_the_same_graph(form):
+    graph = read_connectivity(FORMS[form], 6)
+    assert list(zip(*(ends.tolist() for ends in graph.edges[:2]), strict=True)) == CHAIN
+    assert ConstrainedKMeans(2, random_state=0).fit(X, connectivity=FORMS[form]).n_pieces_.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([(0, 6)], r"connectivity\[0\] is \(0, 6\): row 6 does not exist, rows are 0 to 5"),
+        ([(0, 1.5)], r"connectivity\[0\] is \(0, 1.5\): 1.5 is not a row number"),
+        ([("a", "b")], r"'a' is not a row number"),
+        (csr_array((5, 5)), "connectivity has 5 nodes, but there are 6 rows; give one node per row"),
+        (FakeGraph({0: [1], 1: [0]}), "connectivity has 2 nodes, but there are 6 rows"),
+        (np.ones((6, 6)), "give an adjacency matrix as scipy.sparse.csr_array"),
+    ],
+)
+def test_a_wrong_graph_is_refused_by_its_rows(value, message):
+    with pytest.raises(ValueError, match=message):
+        ConstrainedKMeans(2).fit(X, connectivity=value)
+
+
+def test_nothing_is_said_of_pieces_without_a_graph():
+    assert ConstrainedKMeans(2, random_state=0).fit(X).n_pieces_ is None
+
+
+def test_joined_components_are_connected_by_their_nearest_rows():
+    graph = join_components(read_connectivity([(0, 1), (3, 4)], 6), X)
+    assert {(2, 1), (1, 2)} & set(zip(*(ends.tolist() for ends in graph.edges[:2]), strict=True))
+    assert graph.n_edges == 5
+    with pytest.raises(ValueError, match="join_components needs the rows themselves"):
+        check(6, 2, connectivity=[(0, 1)], join_components=True)
+
+
+def test_rows_of_a_block_that_touch_are_one_part():
+    """Rows 0 and 1 touch, row 5 of the same block does not."""
+    parts = BlockParts.of(read_connectivity(CHAIN, 6), np.array([0, 0, 1, 2, 3, 0], dtype=np.int32), 4)
+    assert parts.first_part.tolist() == [0, 2, 3, 4, 5]
+    assert parts.block_of.tolist() == [0, 0, 1, 2, 3]
+    assert list(zip(*(ends.tolist() for ends in parts.graph.edges[:2]), strict=True)) == [
+        (0, 2),
+        (1, 4),
+        (2, 3),
+        (3, 4),
+    ]
+
+
+APART = [(0, 1), (1, 2), (3, 4), (4, 5)]
+TWO = [[1, 2], [1, 2], [1, 2], [1, 0], [1, 0], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("k", "edges", "given", "message"),
+    [
+        (2, CHAIN[:3], {}, r"has 3 components \(rows 4, 1, 1; with rows 0, 4, 5\), and no cluster can span two"),
+        (2, CHAIN[:3], {}, r"\(without neighbours: 4, 5\); add edges between the components, or pass join_comp"),
+        (2, APART, {"must_link": [(1, 4)]}, r"rows 1 and 4 are in different components.*must_link \(1, 4\)"),
+        (2, APART, {"groups": [0, -1, -1, 0, -1, -1]}, r"rows 0 and 3 are in different components.*in group 0"),
+        (2, CHAIN[:4], {"size_min": 2}, r"\(rows 5, 1; .*component 2 is below the least size_min 2; add edges"),
+        (2, CHAIN[:4], {"demand": [1.0, 1, 1, 1, 1, 9], "size_max": 9.5, "size_min": 6}, "component 1 is below"),
+        (3, APART, {"size_min": 2}, "together they fill at most 2, but n_clusters=3"),
+        (3, APART, {"size_max": 2}, "together they need at least 4 clusters, but n_clusters=3"),
+        (2, APART, {"demand": TWO, "size_max": [5, 5]}, r"\(resource 1 6, 0; .*they need at least 3 clusters"),
+        (2, APART, {"category": [0, 0, 0, 1, 1, 1], "share_min": 0.2}, "0 of the rows of component 2 are 0"),
+    ],
+)
+def test_components_that_hold_no_whole_clusters_are_explained(k, edges, given, message):
+    with pytest.raises(InfeasibleError, match=message):
+        Problem.build(X, k, connectivity=edges, **given)
+
+
+def test_a_component_between_two_numbers_of_clusters_is_named():
+    edges = [*((i, i + 1) for i in range(19)), *((i, i + 1) for i in range(20, 29))]
+    found = check(30, 4, connectivity=edges, size_min=7, size_max=8).findings[0]
+    assert found.reason == "components"
+    assert "component 1 needs at least 3 clusters of size_max 8 and fills at most 2 of size_min 7" in found.message
+    assert found.witness.component == 0
+
+
+def test_check_knows_when_pieces_are_sure():
+    assert check(6, 3, connectivity=CHAIN).feasible is True
+    assert check(6, 3, connectivity=CHAIN, must_link=[(0, 1)]).feasible is True
+    undecided = check(6, 3, connectivity=CHAIN, must_link=[(0, 2)])
+    assert undecided.feasible is None
+    assert "graph of connectivity: 1 component" in str(undecided)
+    assert check(6, 2, connectivity=APART, must_link=[(0, 3)]).n_omitted == 0
+
+
+def test_a_certificate_leaves_the_graph_out_and_says_so():
+    model = ConstrainedKMeans(2, random_state=0).fit(X, connectivity=CHAIN)
+    certificate = model.certify(X)
+    assert certificate.left_out == ("connectivity",)
+    assert certificate.is_optimal
+    with pytest.raises(ValueError, match="cluster 0 has 2 pieces"):
+        certify(X, 2, labels=[0, 1, 1, 1, 1, 0], connectivity=CHAIN)
+    with pytest.raises(ValueError, match="connectivity needs labels to certify"):
+        certify(X, 2, connectivity=CHAIN)
+
+
+def test_a_report_counts_pieces():
+    assert "every cluster is in one piece" in str(describe(X, [0, 0, 0, 1, 1, 1], connectivity=CHAIN))
+    assert "cluster 0 is in 2 pieces" in str(describe(X, [0, 0, 1, 1, 1, 0], connectivity=CHAIN))
+
+
+def test_others_do_not_take_a_graph():
+    with pytest.raises(TypeError, match="connectivity"):
+        MatchingKMeans(2).fit(X, connectivity=CHAIN)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'connectivity'"):
+        ConstrainedKMeans(2, random_state=0).fit(X).predict(X, connectivity=CHAIN)
+
+
+def test_a_graph_passes_through_a_pipeline_and_is_refused_in_folds():
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = ConstrainedKMeans(2, random_state=0).set_fit_request(connectivity=True)
+        pipeline = make_pipeline(StandardScaler(), model).fit(X, connectivity=CHAIN)
+        assert pipeline[-1].n_pieces_.tolist() == [1, 1]
+        search = GridSearchCV(model, {"n_clusters": [2]}, cv=2, error_score="raise")
+        with pytest.raises(ValueError, match=r"folds in which these are other rows|does not exist"):
+            search.fit(X, connectivity=csr_array(MATRIX))

@@ -1,0 +1,237 @@
+"""Clusters in one piece: against enumeration on small grids, on census tracts, and what is said when it fails."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from konstrain import ConstrainedKMeans, InfeasibleError, UndecidedError, check
+from konstrain.constraints import Problem
+from konstrain.kmeans.regions import PARAMS, RegionSearch
+from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import Steps
+from konstrain.stop import Budget
+from oracles import costs_of_all_labelings
+from problems import MIXES, drawn_problem
+
+pytestmark = pytest.mark.engine
+
+SEEDS = list(range(1, PARAMS.n_starts + 1))
+
+
+def grid_edges(height, width):
+    """Pairs of cells that share a side."""
+    cell = np.arange(height * width).reshape(height, width)
+    return np.vstack(
+        [
+            np.column_stack([cell[:, :-1].ravel(), cell[:, 1:].ravel()]),
+            np.column_stack([cell[:-1].ravel(), cell[1:].ravel()]),
+        ]
+    )
+
+
+def n_pieces(labels, edges, k):
+    """Pieces of each cluster, by scipy and edge by edge."""
+    n = len(labels)
+    inside = edges[labels[edges[:, 0]] == labels[edges[:, 1]]]
+    piece = connected_components(csr_array((np.ones(len(inside)), inside.T), shape=(n, n)), directed=False)[1]
+    return [len(set(piece[labels == j])) for j in range(k)]
+
+
+def is_connected(n, edges):
+    """For each set of rows, by its bits: whether it is connected."""
+    neighbours = np.zeros(n, dtype=np.int64)
+    for a, b in edges:
+        neighbours[a] |= 1 << b
+        neighbours[b] |= 1 << a
+    sets = np.arange(1 << n)
+    reached = sets & -sets
+    for _ in range(n):
+        grown = reached.copy()
+        for row in range(n):
+            grown |= np.where(reached >> row & 1, neighbours[row], 0)
+        reached = grown & sets
+    return reached == sets
+
+
+def optimum_in_pieces(problem, edges, violation_cost=None):
+    """Least objective of all labels with every cluster in one piece, by enumeration; infinite when there are none."""
+    labelings, cost = costs_of_all_labelings(problem, violation_cost)
+    by_row = labelings[:, problem.block_of]
+    connected = is_connected(problem.n_samples, edges)
+    for j in range(problem.n_clusters):
+        cost = np.where(connected[(by_row == j) @ (1 << np.arange(problem.n_samples))], cost, np.inf)
+    return cost.min(initial=np.inf)
+
+
+@pytest.mark.parametrize("mix", [*MIXES, ("must",)], ids=" and ".join)
+def test_small_grids_of_every_kind_end_near_the_optimum_of_enumeration(mix):
+    """Rows have values of their own or lie where their cells do; `must` ties cells that do not touch."""
+    rng = np.random.default_rng([*(ord(letter) for letter in mix[0][:3]), len(mix)])
+    edges, ratios, n_none = grid_edges(3, 3), [], 0
+    for trial in range(6):
+        X, given = drawn_problem(rng, mix)
+        if "must" in mix:
+            given = {"must_link": [(0, 8)] if trial % 2 else [(0, 2), (6, 8)]}
+        if trial % 2:
+            X = np.column_stack(np.divmod(np.arange(9), 3)) + 0.1 * rng.normal(size=(9, 2))
+        cost = 0.8 if "soft" in mix else None
+        try:
+            problem = Problem.build(X, 3, connectivity=edges, **given)
+        except InfeasibleError:
+            continue
+        optimum = optimum_in_pieces(problem, edges, cost)
+        search = RegionSearch(Steps(problem, violation_cost=cost), Start(X, "k-means++"))
+        if np.isinf(optimum):
+            n_none += 1
+            with pytest.raises((InfeasibleError, UndecidedError)):
+                search.best(SEEDS)
+            continue
+        found = search.best(SEEDS)
+        labels = problem.expand(found.block_labels)
+        assert n_pieces(labels, edges, 3) == [1, 1, 1]
+        assert problem.assignment_problem(np.zeros((problem.n_blocks, 3)), cost).is_feasible(found.block_labels)
+        ratios.append(found.objective / optimum)
+        assert ratios[-1] >= 1.0 - 1e-9
+    assert len(ratios) + n_none >= 3
+    assert not ratios or (np.median(ratios) <= 1.01 and max(ratios) <= 1.1)
+
+
+def fit(X, k, edges, seed=0, **given):
+    """Fit, and check the pieces by scipy."""
+    names = ("must_link", "cannot_link", "demand", "category", "sample_weight")
+    data = {name: given.pop(name) for name in names if name in given}
+    model = ConstrainedKMeans(k, random_state=seed, **given).fit(X, connectivity=edges, **data)
+    assert model.n_pieces_.tolist() == n_pieces(model.labels_, np.asarray(edges), k) == [1] * k
+    return model
+
+
+def test_one_seed_gives_one_map_and_others_are_near():
+    rng = np.random.default_rng(0)
+    X, edges = rng.normal(size=(64, 3)), grid_edges(8, 8)
+    first, again, other = (fit(X, 4, edges, seed, size_min=14, size_max=18) for seed in (0, 0, 1))
+    assert (first.labels_ == again.labels_).all()
+    assert other.inertia_ == pytest.approx(first.inertia_, rel=0.03)
+
+
+def test_rows_without_weight_hold_regions_together():
+    """The two heavy rows of a chain share a cluster only by the weightless rows between them."""
+    X = np.array([[0.0], [9.0], [9.0], [0.1], [5.0], [5.1]])
+    chain = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+    model = fit(X, 2, chain, sample_weight=[1.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+    assert model.labels_.tolist() in ([0, 0, 0, 0, 1, 1], [1, 1, 1, 1, 0, 0])
+
+
+def test_a_block_in_several_parts_gets_the_rows_that_connect_it():
+    """Corners of a grid that must share a cluster are connected by cells, whatever these cost."""
+    X, edges = np.column_stack(np.divmod(np.arange(49), 7)).astype(float), grid_edges(7, 7)
+    model = fit(X, 3, edges, must_link=[(0, 6), (6, 48)], cannot_link=[(0, 42)], size_min=8)
+    assert model.labels_[0] == model.labels_[6] == model.labels_[48] != model.labels_[42]
+
+
+def test_partial_labels_and_soft_links_are_kept_or_counted():
+    X, edges = np.column_stack(np.divmod(np.arange(36), 6)).astype(float), grid_edges(6, 6)
+    y = np.full(36, -1)
+    y[[0, 5]], y[[30, 35]] = 0, 1
+    model = ConstrainedKMeans(3, size_min=8, random_state=0)
+    labels = model.fit(X, y, cannot_link=[(0, 1, 0.9), (14, 15, 0.9)], connectivity=edges).labels_
+    assert labels[0] == labels[5] != labels[30] == labels[35]
+    assert n_pieces(labels, edges, 3) == [1, 1, 1]
+    assert model.n_violations_ == (labels[0] == labels[1]) + int(labels[14] == labels[15])
+
+
+def test_given_centers_are_one_start():
+    X, edges = np.column_stack(np.divmod(np.arange(36), 6)).astype(float), grid_edges(6, 6)
+    model = fit(X, 2, edges, init=np.array([[1.0, 2.5], [4.0, 2.5]]), size_min=18)
+    assert model.inertia_ == pytest.approx(2 * 18 * (8 / 12 + 35 / 12))
+
+
+def test_components_hold_whole_clusters():
+    """Two grids without a bridge: three clusters in the large one, one in the small one."""
+    large, small = grid_edges(6, 6), 36 + grid_edges(3, 4)
+    X = np.random.default_rng(1).normal(size=(48, 2))
+    edges = np.vstack([large, small])
+    model = fit(X, 4, edges, size_min=10, size_max=14)
+    assert len(set(model.labels_[36:])) == 1
+    with pytest.raises(InfeasibleError, match=r"\(rows 36, 12; .*component 2 is below the least size_min 15"):
+        fit(X, 3, edges, size_min=15, size_max=18)
+    joined = ConstrainedKMeans(5, size_min=9, size_max=10, join_components=True, random_state=0)
+    assert joined.fit(X, connectivity=edges).n_pieces_.tolist() == [1] * 5
+
+
+def test_where_no_map_is_found_the_least_violation_is_told():
+    """A chain of 1, 3, 1, 3 has no cut into two equal halves, though its rows have."""
+    X, chain = np.arange(4.0)[:, None], [(0, 1), (1, 2), (2, 3)]
+    given = {"demand": [1.0, 3.0, 3.0, 1.0], "sample_weight": None}
+    with pytest.raises(UndecidedError, match=r"misses them by 1 .*no proof that none exists"):
+        ConstrainedKMeans(2, size_min=[3, 5], size_max=[3, 5]).fit(X, connectivity=chain, demand=given["demand"])
+    result = check(X, 2, demand=given["demand"], size_min=[3, 5], size_max=[3, 5], connectivity=chain)
+    assert result.feasible is None
+    assert "every cluster in one piece" in result.undecided[0]
+
+
+def test_time_ends_the_search_and_a_callback_too():
+    rng = np.random.default_rng(0)
+    X, edges = rng.random((10_000, 2)), grid_edges(100, 100)
+    began = time.perf_counter()
+    fit(X, 5, edges, time_limit=1.0)
+    assert time.perf_counter() - began < 5.0
+    calls = []
+
+    def stop(progress):
+        calls.append(progress)
+        return len(calls) == 2
+
+    fit(X[:64], 3, grid_edges(8, 8), callback=stop)
+    assert [progress.n_done for progress in calls] == [1, 2]
+    assert calls[1].best_objective <= calls[0].objective
+
+
+def test_no_map_in_time_is_undecided():
+    X, edges = np.random.default_rng(0).random((900, 2)), grid_edges(30, 30)
+    problem = Problem.build(X, 9, size_min=100, size_max=100, connectivity=edges)
+    with pytest.raises(UndecidedError):
+        RegionSearch(Steps(problem, budget=Budget(0.0)), Start(X, "k-means++")).best(SEEDS)
+
+
+def read_tracts(folder, state):
+    """Positions, people and borders of the census tracts of a state."""
+    nodes, edges = (pd.read_csv(folder / "regions" / f"{state}_tract_{kind}.csv.gz") for kind in ("nodes", "edges"))
+    return nodes[["x_km", "y_km"]].to_numpy(), nodes["population"].to_numpy(float), edges.to_numpy()
+
+
+@pytest.mark.published
+@pytest.mark.parametrize(
+    ("state", "k", "low", "high", "published"),
+    [
+        ("OK", 5, 746_519, 754_021, 19_110.9),
+        ("KS", 4, 709_714, 716_845, 22_603.7),
+        ("AR", 4, 725_335, 732_624, 15_323.2),
+    ],
+)
+def test_maps_of_states_are_no_worse_than_published_ones(data_folder, state, k, low, high, published):
+    """Districts of equal population within 0.5%; the published maps took an hour of Gurobi each."""
+    X, people, edges = read_tracts(data_folder, state)
+    began = time.process_time()
+    model = fit(X, k, edges, size_min=low, size_max=high, demand=people, sample_weight=people)
+    assert model.inertia_ / 1e6 <= published
+    assert time.process_time() - began < 15.0  # 5 s on a machine with nothing else to do
+
+
+@pytest.mark.published
+def test_a_state_with_islands_is_explained_and_joined(data_folder):
+    X, people, edges = read_tracts(data_folder, "NJ")
+    given = {"size_min": 728_995, "size_max": 736_321}
+    with pytest.raises(InfeasibleError, match=r"has 4 components .*component 2 is below the least") as caught:
+        ConstrainedKMeans(12, **given).fit(X, demand=people, sample_weight=people, connectivity=edges)
+    assert (caught.value.reason, caught.value.witness.component) == ("components", 1)
+    assert caught.value.witness.held == (8_766_774.0, 11_701.0, 5_926.0, 7_493.0)
+    model = ConstrainedKMeans(12, join_components=True, random_state=0, **given)
+    model.fit(X, demand=people, sample_weight=people, connectivity=edges)
+    # Every district is in one piece, but for islands that only the added edges connect.
+    assert sum(n_pieces(model.labels_, edges, 12)) <= 12 + 3
+    # The published objective is measured to tracts, which costs more than to means.
+    assert model.inertia_ / 1e6 <= 2_291.5
