@@ -23,6 +23,7 @@ LONG = (
     "balanced_groups",
     "blp_iterations",
     "concepts",
+    "connected_territories",
     "exact_proof",
     "from_kmeans_constrained",
     "mixed_groups",

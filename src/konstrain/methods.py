@@ -9,10 +9,10 @@ from typing import Any
 from konstrain._messages import did_you_mean
 
 # Arguments that methods take; the first group belongs to `fit`, the second to the constructor.
-TO_FIT = ("must_link", "cannot_link", "demand", "sample_weight", "category")
+TO_FIT = ("must_link", "cannot_link", "demand", "sample_weight", "category", "connectivity")
 TO_CONSTRUCTOR = (
     *("size_min", "size_max", "share_min", "share_max", "share_tolerance"),
-    *("time_limit", "random_state"),
+    *("join_components", "time_limit", "random_state"),
 )
 
 
@@ -80,7 +80,7 @@ _OURS = (
         "konstrain:ConstrainedKMeans",
         "the front door: hard and soft links, sizes, resources, shares; fast, every promise kept",
         "konstrain",
-        _LINKS | _SIZES | _SHARES | _COUNTED,
+        _LINKS | _SIZES | _SHARES | _COUNTED | {"connectivity", "join_components"},
     ),
     Method(
         "exact",

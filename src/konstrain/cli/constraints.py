@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain._messages import counted, term
-from konstrain.cli.options import ConstraintOptions, names_in, shares_in, sizes_in
+from konstrain.cli.options import ConstraintOptions, RegionOptions, names_in, shares_in, sizes_in
 from konstrain.cli.running import note
 from konstrain.constraints import pairs_from_groups
-from konstrain.files import Table, read_links_file
+from konstrain.files import RowNames, Table, read_links_file
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,30 @@ def read_links(
         stands_for = _stand_ins(found["must_link"], kept)
         found = {kind: _between(stands_for, pairs) for kind, pairs in found.items()}
     return {kind: pairs if pairs.size else None for kind, pairs in found.items()}
+
+
+def neighbours_of(options: RegionOptions, X: NDArray[Any], rows: RowNames, encoding: str | None) -> NDArray[Any]:
+    """Return pairs of rows that are neighbours: those of a file, the nearest ones, or a Delaunay triangulation."""
+    rule = str(options.connected)
+    if options.files():
+        return read_links_file(rule, rows, kind="must_link", encoding=encoding).must_link[:, :2].astype(np.int64)
+    # Imported here: it takes long, and most fits need no neighbours.
+    from scipy.spatial import Delaunay, QhullError, cKDTree
+
+    if rule == "delaunay":
+        if X.shape[1] != 2:
+            raise ValueError(f"--connected delaunay is about points in a plane, and rows have {X.shape[1]} features")
+        try:
+            triangles = Delaunay(X).simplices
+        except QhullError:
+            raise ValueError("--connected delaunay: the rows are on a line; use --connected knn:2") from None
+        return np.vstack([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [0, 2]]])
+    number = rule.removeprefix("knn:")
+    if not number.isdecimal() or not 0 < int(number) < len(X):
+        raise ValueError(f"--connected {rule}: give knn:8 or another number below that of the rows, {len(X)}")
+    nearest = cKDTree(X).query(X, k=int(number) + 1)[1]
+    # The nearest row is mostly the row itself; an edge to itself does not count.
+    return np.column_stack([np.repeat(np.arange(len(X)), int(number) + 1), nearest.ravel()])
 
 
 def together(parts: list[NDArray[Any]]) -> NDArray[Any]:

@@ -17,12 +17,14 @@ from konstrain.cli.options import (
     PartOptions,
     Picture,
     Quiet,
+    RegionOptions,
     Save,
     Seed,
     option,
     spread,
 )
 from konstrain.cli.running import NOT_PROVED, guarded, interrupts, note, progress
+from konstrain.exceptions import FileError
 
 if TYPE_CHECKING:
     from konstrain.cli.given import Given
@@ -80,6 +82,7 @@ def fit(
     rows: DataOptions,
     k: Clusters,
     constraints: ConstraintOptions,
+    regions: RegionOptions,
     parts: PartOptions,
     search: SearchOptions,
     results: ResultOptions,
@@ -95,12 +98,14 @@ def fit(
 
     if is_folder(rows.data):
         refuse_options_in_memory(rows, constraints, search, results)
+        if regions.connected is not None:
+            raise FileError("--connected needs all rows in memory; leave it out for a folder of Parquet")
         FolderFit(rows, constraints, k, search, results.output, folders, json, quiet).run()
         return
     refuse_folder_options(folders)
 
     from konstrain.cli.clustering import Outputs, finish, fit_method, params_of
-    from konstrain.cli.given import read_given, refuse_too_few_rows
+    from konstrain.cli.given import read_given, refuse_too_few_rows, with_neighbours
     from konstrain.cli.results import LabelsFile, reading_of
     from konstrain.methods import get_method
 
@@ -108,7 +113,15 @@ def fit(
     outputs = Outputs(labels, results.plot, json, quiet, model=results.save, page=results.report)
     method = get_method(search.method)
     outputs.refuse_impossible(method)
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files(), inputs=parts.files())
+    given = read_given(
+        rows,
+        constraints,
+        quiet=quiet,
+        n_clusters=k,
+        outputs=outputs.files(),
+        inputs=(*parts.files(), *regions.files()),
+    )
+    given = with_neighbours(given, regions)
     refuse_too_few_rows(rows, given, k)
     _refuse_no_price(search, given)
     model = fit_method(

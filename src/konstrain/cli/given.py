@@ -1,7 +1,7 @@
 """From options to what the library is given: the rows, what they are called, and the constraints on them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from konstrain._memory import chunks
 from konstrain._messages import Advised, as_typed, counted
-from konstrain.cli.constraints import read_bounds, read_links
-from konstrain.cli.options import ConstraintOptions, DataOptions, NewRows, names_in
+from konstrain.cli.constraints import neighbours_of, read_bounds, read_links
+from konstrain.cli.options import ConstraintOptions, DataOptions, NewRows, RegionOptions, names_in
 from konstrain.cli.preparing import Prepared, carry_out, feature_names, kept_columns, kept_names, prepare_table
 from konstrain.cli.results import reading_of
 from konstrain.cli.running import note, progress
@@ -110,6 +110,17 @@ def read_given(
         source=source,
         options=data,
     )
+
+
+def with_neighbours(given: Given, regions: RegionOptions) -> Given:
+    """Return the rows with the graph in which every cluster is to be in one piece."""
+    if regions.connected is None:
+        if regions.join_components:
+            raise ValueError("--join-components is about --connected; give both or leave it out")
+        return given
+    graph = neighbours_of(regions, given.X, given.rows, given.options.encoding)
+    asked = replace(given.constraints, connectivity=graph, join_components=regions.join_components)
+    return replace(given, constraints=asked)
 
 
 def _note_taken(data: DataOptions, constraints: ConstraintOptions, *, quiet: bool) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -150,6 +150,31 @@ class ConstraintOptions:
     weight: Annotated[str | None, option(CONSTRAINTS, "Column with what a row counts in the cost. (default: 1)")] = (
         None
     )
+
+
+# Words of --connected that are no files.
+NEIGHBOUR_RULES: Final = ("knn:", "delaunay")
+
+
+@dataclass(frozen=True)
+class RegionOptions:
+    """Which rows are neighbours, so that every cluster is in one piece."""
+
+    connected: Annotated[
+        str | None,
+        option(
+            CONSTRAINTS,
+            "Every cluster in one piece: file of pairs of neighbours, or knn:8, or delaunay for two features.",
+        ),
+    ] = None
+    join_components: Annotated[
+        bool, option(CONSTRAINTS, "Connect the components of --connected by their nearest rows.", "--join-components")
+    ] = False
+
+    def files(self) -> list[Path]:
+        """Return the file of neighbours, if there is one."""
+        is_file = self.connected is not None and not self.connected.startswith(NEIGHBOUR_RULES)
+        return [Path(str(self.connected))] if is_file else []
 
 
 @dataclass(frozen=True)

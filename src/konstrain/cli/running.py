@@ -40,6 +40,8 @@ OPTIONS = {
     **{name: f"--{name.replace('_', '-')}" for name in ("size_min", "size_max", "share_min", "share_max")},
     **{name: f"--{name.replace('_', '-')}" for name in ("share_tolerance", "time_limit", "part_size", "n_init")},
     "n_clusters": "-k",
+    "connectivity": "--connected",
+    "join_components": "--join-components",
     "must_link": "must-link",
     "cannot_link": "cannot-link",
     "sample_weight": "--weight",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from konstrain._messages import counted
 from konstrain.plotting._style import COLORS, COLORS_ON_DARK
 from konstrain.plotting.projection import project
-from konstrain.report import SHARE, Report, bound_message
+from konstrain.report import SHARE, Report, bound_message, pieces_message
 from konstrain.tables.profile import ClusterProfile, Trait, center_text, number_text
 
 # Dots of the picture; of more rows some are drawn.
@@ -272,6 +272,8 @@ def _constraints(contents: PageContents) -> Iterator[str]:
         if count:
             words = f'<span class="bad">{broken} broken</span>' if broken else "all kept"
             yield f"<p>{counted(count, kind)}: {words}</p>"
+    if report.n_pieces is not None:
+        yield f"<p>{pieces_message(report.n_pieces)}</p>"
     for cluster in report.wrong_sizes:
         yield f'<p class="bad">cluster {cluster} is out of its bounds</p>'
     rows = [
