@@ -98,7 +98,7 @@ def test_exact_proves_and_certify_confirms(folder):
 
 
 def test_exact_out_of_time_ends_with_4_and_the_best_so_far(folder):
-    rows = pl.DataFrame(np.random.default_rng(0).random((120, 2)), schema=["x", "y"])
+    rows = pl.DataFrame(np.random.default_rng(0).random((120, 5)), schema=list("vwxyz"))
     rows.write_csv(folder / "random.csv")
     limits = ("--time-limit", 2, "--gap", 1e-9, "--size-min", 17)
     done = konstrain("exact", "random.csv", "-k", 7, *limits, "-o", "best.csv", folder=folder)

@@ -291,6 +291,8 @@ class TestRestarts:
             model = fit(IRIS, n_init=9, callback=interrupt)
         check_fit(model, IRIS)
 
+    # Without any time the last step need not be proved.
+    @pytest.mark.filterwarnings("ignore::konstrain.exceptions.NotProvenWarning")
     def test_a_time_limit_returns_a_feasible_clustering(self, seed):
         must, cannot = random_pairs(np.random.default_rng(seed), SPECIES, 40)
         model = ConstrainedKMeans(3, time_limit=0.0, n_init=50, random_state=0)

@@ -122,8 +122,8 @@ class GraphComponents:
     Examples
     --------
     >>> from konstrain import check
-    >>> check(5, 2, connectivity=[(0, 1), (2, 3), (3, 4)], size_min=2.5).findings[0].witness
-    GraphComponents(held=(2.0, 3.0), rows=(0, 2), component=0)
+    >>> check(5, 2, connectivity=[(0, 1), (1, 2), (2, 3)], size_min=2).findings[0].witness
+    GraphComponents(held=(4.0, 1.0), rows=(0, 4), component=1)
     """
 
     held: tuple[float, ...]

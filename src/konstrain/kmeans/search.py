@@ -207,7 +207,7 @@ class Search:
     def _with_exact_step(self, kernel: Any, offset: NDArray[np.float64], found: Clustering) -> Clustering:
         """Solve the last step exactly; while that finds better labels, polish goes on from them."""
         steps = self.steps
-        while not steps.budget.expired():
+        while True:
             try:
                 answer = steps.step(found.centers, None)
             except UndecidedError:
@@ -221,7 +221,8 @@ class Search:
             if not is_lower(better.objective, found.objective):
                 return replace(found, proven=False)
             found = better
-        return replace(found, proven=False)
+            if steps.budget.expired():
+                return replace(found, proven=False)
 
 
 def n_seeds(n_runs: int | None) -> int:
