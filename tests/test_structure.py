@@ -15,7 +15,7 @@ MOST_NAMES_TWICE = 1
 MOST_SMALL_MODULES = 4
 # Lines of `src` with words of our own for which the field has others.
 MOST_LINES_WITH_HOME_MADE_WORDS = 1
-MOST_LINES = 61_968
+MOST_LINES = 61_969
 
 
 def test_tunable_constants_are_few():
