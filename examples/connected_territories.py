@@ -40,12 +40,12 @@ print(f"sum of squares {free.inertia_:.0f} without neighbours, {whole.inertia_:.
 
 # %%
 # Without neighbours areas lie on both banks.
-_, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
+_, axes = plt.subplots(1, 2, figsize=(12, 5.4), layout="constrained")
 for ax, model, title in zip(axes, (free, whole), ("sizes only", "every area in one piece"), strict=True):
     image = np.full((30, 40), np.nan)
     image[row[on_land], column[on_land]] = model.labels_
     ax.imshow(image, origin="lower", cmap="Set2", vmin=-0.5, vmax=7.5)
     for j, center in enumerate(model.cluster_centers_):
         ax.text(*center, f"{model.cluster_sizes_[j]:.0f}", ha="center", va="center")
-    ax.set(title=f"{title}: {model.inertia_:.0f}", xlabel="km east", ylabel="km north")
+    ax.set(title=f"{title}: sum of squares {model.inertia_:,.0f}", xlabel="km east", ylabel="km north")
 plt.show()

@@ -30,7 +30,7 @@ struct Params {
     // Cost of a unit of violation, in the same medians, and its growth over the last fifth of a run.
     double price = 10.0;
     double priceGrowth = 30.0;
-    // BoundaryMove of the duals of violated rules at each update of duals and temperature, and the steps
+    // What the duals of violated rules move by at each update of duals and temperature, and the steps
     // between two updates; duals of other rules decay a thousandth as fast.
     double dualStep = 0.1;
     std::int64_t stepsPerUpdate = 200;
