@@ -42,6 +42,8 @@ class SearchParams:
     most_work: float = 2e9
     # The search ends after this many runs per cluster, and as many as led to the last gain, without a gain.
     patience: int = 60
+    # Exact last steps, each of which found better labels, before the search ends unproved.
+    exact_steps: int = 10
     # Runs of one search where many are asked for; the searches are independent and may go to several workers.
     runs_per_search: int = 100
 
@@ -207,7 +209,7 @@ class Search:
     def _with_exact_step(self, kernel: Any, offset: NDArray[np.float64], found: Clustering) -> Clustering:
         """Solve the last step exactly; while that finds better labels, polish goes on from them."""
         steps = self.steps
-        while True:
+        for _ in range(PARAMS.exact_steps):
             try:
                 answer = steps.step(found.centers, None)
             except UndecidedError:
@@ -221,8 +223,7 @@ class Search:
             if not is_lower(better.objective, found.objective):
                 return replace(found, proven=False)
             found = better
-            if steps.budget.expired():
-                return replace(found, proven=False)
+        return replace(found, proven=False)
 
 
 def n_seeds(n_runs: int | None) -> int:
