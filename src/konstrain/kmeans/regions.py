@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain._messages import term
-from konstrain._tolerances import PROOF_RELATIVE
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.constraints.connectivity import components_of
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.restarts import Progress
 from konstrain.kmeans.result import Clustering
-from konstrain.kmeans.search import default_work, kernel_arguments
+from konstrain.kmeans.search import default_work, kernel_arguments, with_step_gap
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 
@@ -199,12 +198,9 @@ class RegionSearch:
         steps = self.steps
         means = self._means(found)
         clustering = steps.clustering(found.labels, means, self._n_done, converged=True)
-        cost = steps.cost_of(found.labels, means)
         kernel = _core.Search(**arguments, seed=seed)
         kernel.improve(found.labels, 0, math.inf)
-        gap = max(0.0, cost - kernel.step_bound()) / cost if cost > 0 else 0.0
-        is_closed = gap <= PROOF_RELATIVE
-        return replace(clustering, proven=True if is_closed else None, step_gap=0.0 if is_closed else gap)
+        return with_step_gap(clustering, steps.cost_of(found.labels, means), kernel.step_bound())
 
 
 def _map_of(kernel: Any) -> Map:

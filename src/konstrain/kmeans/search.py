@@ -201,10 +201,7 @@ class Search:
         steps, labels = self.steps, kernel.labels
         means = steps.centers_of(labels, kernel.centers.reshape(steps.problem.n_clusters, -1) + offset)
         found = steps.clustering(labels, means, kernel.n_iterations, converged=kernel.has_converged)
-        cost = steps.cost_of(labels, means)
-        gap = max(0.0, cost - kernel.step_bound()) / cost if cost > 0 else 0.0
-        is_closed = gap <= PROOF_RELATIVE
-        return replace(found, proven=True if is_closed else None, step_gap=0.0 if is_closed else gap)
+        return with_step_gap(found, steps.cost_of(labels, means), kernel.step_bound())
 
     def _with_exact_step(self, kernel: Any, offset: NDArray[np.float64], found: Clustering) -> Clustering:
         """Solve the last step exactly; while that finds better labels, polish goes on from them."""
@@ -224,6 +221,13 @@ class Search:
                 return replace(found, proven=False)
             found = better
         return replace(found, proven=False)
+
+
+def with_step_gap(found: Clustering, cost: float, bound: float) -> Clustering:
+    """Return a clustering with the gap of its last step, which cost this much; proved where the bound closes it."""
+    gap = max(0.0, cost - bound) / cost if cost > 0 else 0.0
+    is_closed = gap <= PROOF_RELATIVE
+    return replace(found, proven=True if is_closed else None, step_gap=0.0 if is_closed else gap)
 
 
 def n_seeds(n_runs: int | None) -> int:
