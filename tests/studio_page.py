@@ -51,7 +51,7 @@ class OpenPage:
         end = time.monotonic() + PATIENCE / 1000
         while not happened():
             assert time.monotonic() < end, self.page.locator(".studio").inner_text()
-            self.page.wait_for_timeout(20)
+            self.page.wait_for_timeout(50)
 
     def text(self, selector: str) -> str:
         """What a part of the page says; empty when it is not there."""

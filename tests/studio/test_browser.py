@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 import konstrain
-from konstrain._studio.data import StudioParams, read_rows
+from konstrain._studio.data import read_rows
 from konstrain._studio.hub import open_studio
 from konstrain._studio.session import Settings
 from studio_page import Server
@@ -55,7 +55,7 @@ def test_rows_show_by_cluster_and_are_linked_by_clicks_and_nothing_loads_from_el
     page.page.keyboard.press("t")
     page.wait_for(lambda: page.labels()[first] == page.labels()[second])
     page.turn_to("links")
-    assert page.text("#panel-links h2") == "1 link"
+    page.wait_for(lambda: page.text("#panel-links h2") == "1 link")
     page.page.locator("#undo").click()
     page.wait_for(lambda: page.labels() == before)
     page.page.locator("#redo").click()
@@ -176,7 +176,7 @@ def test_a_lasso_picks_the_rows_inside_it(iris, open_page):
 
 
 def test_many_rows_are_drawn_as_an_image_that_follows_all_changes(open_page, monkeypatch):
-    monkeypatch.setattr("konstrain._studio.picture.PARAMS", StudioParams(single_marks=5))
+    monkeypatch.setattr("konstrain._studio.picture.SINGLE_MARKS", 5)
     desk = konstrain.studio([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [30.0, 30.0], [34.0, 30.0], [30.0, 34.0]], 2)
     try:
         page = open_page(desk.show(open_browser=False))
@@ -253,7 +253,7 @@ def test_killing_the_server_loses_nothing_that_was_answered(flowers, tmp_path, o
         page = open_page(server.address)
         assert adjusted_rand_score(page.labels(), labels) == 1.0
         page.turn_to("links")
-        assert page.text("#panel-links h2") == "2 links"
+        page.wait_for(lambda: page.text("#panel-links h2") == "2 links")
         page.page.locator("#undo").click()
         page.wait_for(lambda: page.text("#panel-links h2") == "1 link")
 
@@ -287,7 +287,7 @@ def test_what_is_taken_away_gives_the_same_clustering(iris, open_page, tmp_path)
 
 
 def test_a_phone_lays_the_page_out_as_wide_as_it_is(flowers, open_page, tmp_path, monkeypatch):
-    monkeypatch.setattr("konstrain._studio.picture.PARAMS", StudioParams(drawn_rows=100))
+    monkeypatch.setattr("konstrain._studio.picture.DRAWN_ROWS", 100)
     desk = konstrain.studio(flowers, 3, id="name", session=tmp_path / "s.json")
     page = open_page(desk.show(open_browser=False), width=400, height=800, is_mobile=True)
     page.page.locator(".records").wait_for()

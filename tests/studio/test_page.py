@@ -13,7 +13,6 @@ from konstrain import studio
 pytest.importorskip("panel", reason="needs Panel and Bokeh: pip install 'konstrain[studio]'")
 
 from konstrain._studio import picture
-from konstrain._studio.data import StudioParams
 from konstrain._studio.page import Page
 from konstrain._studio.view import _cell
 
@@ -120,7 +119,7 @@ def test_what_sizes_and_links_cost_is_shown(make_page):
 
 
 def test_the_picture_is_of_all_rows_up_to_a_limit_and_of_a_sample_beyond(make_page, monkeypatch):
-    monkeypatch.setattr(picture, "PARAMS", StudioParams(drawn_rows=100))
+    monkeypatch.setattr(picture, "DRAWN_ROWS", 100)
     page = make_page(X, 3)
     state = page.desk.state
     assert (state["rows"], state["drawn"]) == (150, 100)

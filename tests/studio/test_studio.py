@@ -208,13 +208,13 @@ def test_a_proof_can_be_stopped_at_any_moment(open_studio):
 
 
 def test_links_with_confidences_count_in_the_proof(open_studio):
-    desk = open_studio(X[::3], 3, must_link=[(0, 40, 0.5)])
+    desk = open_studio(X[::6], 3, must_link=[(0, 20, 0.5)])
     desk.wait()
     ended = threading.Event()
     desk.listen(lambda: desk.proof is not None and desk.proof.state.status != "running" and ended.set())
     desk.prove()
     assert ended.wait(120)
-    # Rows 0 and 40 are far apart: the link is broken, and its price is a part of what is proved.
+    # Rows 0 and 20 are far apart: the link is broken, and its price is a part of what is proved.
     assert desk.fit.link_price > 0
     assert desk.proof.state.status == "done"
     assert desk.proof.state.lower_bound > desk.fit.sse

@@ -5,13 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from konstrain.constraints.connectivity import read_connectivity
 from konstrain.files import RowNames
+from konstrain.links import LinkGraph
+from konstrain.plotting import MapAreas, Projection, map_areas
 from konstrain.tables.transformers import OneScale
 
 
@@ -19,12 +22,6 @@ from konstrain.tables.transformers import OneScale
 class StudioParams:
     """What the page tries at most, so that it follows a person's actions without delay."""
 
-    # Rows in the picture; more are drawn by a sample. Larger: a browser redraws more slowly.
-    drawn_rows: int = 100_000
-    # Marks, lines and frames that are drawn one by one. Larger: marks and many links at a time, slower to draw.
-    single_marks: int = 5_000
-    # Links up to which their lines are drawn without a request. Larger: lines hide rows.
-    unasked_links: int = 50
     # Rows among which questions are searched. Larger: later questions, from more of the rows.
     searched_rows: int = 20_000
     # Questions that one search returns. Larger: fewer searches, questions that use fewer of the answers.
@@ -32,15 +29,14 @@ class StudioParams:
     # Seconds for a preview, for the costs of links and bounds, and until a session file that could not be written is
     # tried again. Larger: better previews, later.
     quick_limit: float = 3.0
-    # A row has a clear home when the next center is this many times as far as its own. Larger: fewer such rows.
-    clear_ratio: float = 1.5
-    # Megabytes that a search for a proof may take.
-    proof_memory: float = 8_192.0
-    # Bytes of a picture in a cell. Larger: pages that take longer to load.
-    picture_bytes: int = 2_000_000
 
 
 PARAMS = StudioParams()
+# Limits of the picture: rows, of which more are drawn by a sample; marks, lines and frames that are drawn one by one;
+# links up to which their lines are drawn without a request.
+DRAWN_ROWS: Final = 100_000
+SINGLE_MARKS: Final = 5_000
+UNASKED_LINKS: Final = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +54,9 @@ class StudioData:
     # (n_samples,): what rows count towards sizes and in the cost.
     demand: NDArray[Any] | None = None
     sample_weight: NDArray[Any] | None = None
+    # (n_edges, 2): rows that are neighbours, where every cluster is to be in one piece; and what a map draws of rows.
+    connectivity: NDArray[np.int64] | None = None
+    areas: MapAreas | None = None
     title: str = "rows"  # What the data is called.
     folder: Path | None = None  # Where files that cells name are looked for.
 
@@ -65,6 +64,16 @@ class StudioData:
     def n_samples(self) -> int:
         """Number of rows."""
         return len(self.X)
+
+    @cached_property
+    def map_plane(self) -> Projection | None:
+        """The rows where a map has them; None where there is no map."""
+        return None if self.areas is None else Projection(self.areas.middles, None, ("east (km)", "north (km)"))
+
+    @cached_property
+    def neighbours(self) -> LinkGraph | None:
+        """The graph of `connectivity`."""
+        return None if self.connectivity is None else read_connectivity(self.connectivity, self.n_samples)
 
     @cached_property
     def spread(self) -> NDArray[np.float64]:
@@ -99,7 +108,14 @@ class StudioData:
 
 
 def read_rows(
-    X: Any, *, id: str | None = None, demand: Any = None, sample_weight: Any = None, title: str
+    X: Any,
+    *,
+    id: str | None = None,
+    demand: Any = None,
+    sample_weight: Any = None,
+    connectivity: Any = None,
+    areas: Any = None,
+    title: str,
 ) -> StudioData:
     """Take rows as a caller has them: an array, or a frame whose columns of numbers are the features."""
     columns: dict[str, NDArray[Any]] = {}
@@ -119,8 +135,22 @@ def read_rows(
         {name: column for name, column in columns.items() if name != id},
         demand=_counts("demand", demand, n_samples),
         sample_weight=_counts("sample_weight", sample_weight, n_samples),
+        connectivity=None if connectivity is None else edges_of(read_connectivity(connectivity, n_samples)),
+        areas=drawn_areas(values if areas is None and connectivity is not None else areas),
         title=title,
     )
+
+
+def edges_of(graph: LinkGraph) -> NDArray[np.int64]:
+    """Return the edges of a graph, each once."""
+    first, second, _ = graph.edges
+    return np.column_stack([first, second]).astype(np.int64)
+
+
+def drawn_areas(areas: Any) -> MapAreas | None:
+    """Return what a map draws; None where rows are no places, or too many to draw one by one."""
+    is_plane = areas is not None and (hasattr(areas, "geometry") or np.ndim(areas) == 1 or np.shape(areas)[1] == 2)
+    return map_areas(areas) if is_plane and len(areas) <= SINGLE_MARKS else None
 
 
 def _refuse_bad_columns(columns: Mapping[str, NDArray[Any]], id: str | None) -> None:

@@ -158,7 +158,7 @@ class Desk {
     fill("note", s.note, () => [s.note])
     fill("error", s.error, () => [s.error])
     fill("trouble", s.trouble, () => this.trouble(s.trouble))
-    fill("picked", [s.picked, s.pickedNames, s.pickedCount], () => this.picked(s))
+    fill("picked", [s.picked, s.pickedNames, s.pickedCount, s.moves], () => this.picked(s))
     fill("panel-ask", [s.question, s.askingDone, s.sure, s.counts, !!s.trouble, s.canUndo], () => this.ask(s))
     fill("panel-links", [s.links, s.counts, s.linksDrawn], () => this.links(s))
     fill("panel-clusters", [s.fit, s.proof], () => this.clusters(s))
@@ -188,13 +188,15 @@ class Desk {
   }
 
   picked(s) {
-    if (!s.pickedCount) return [el("span", {class: "hint"}, "click rows in the picture, or draw a lasso around them")]
+    if (!s.pickedCount) return [el("span", {class: "hint"}, s.isMap ? "click an area to move it to another cluster, or areas to link them" : "click rows in the picture, or draw a lasso around them")]
     const names = s.pickedNames.slice(0, 4).join(", ") + (s.pickedCount > 4 ? `, … (${s.pickedCount})` : "")
     const button = (kind, words, key) => el("button", {
       id: `pick-${kind}`, class: kind, disabled: s.pickedCount < 2, onclick: () => this.send("link", {kind}),
     }, words, el("kbd", {}, key))
     return [
       el("span", {class: "names"}, names),
+      s.isMap && s.pickedCount === 1 && !s.moves.length ? el("span", {class: "hint"}, "borders on no other cluster") : null,
+      ...s.moves.map((move) => el("button", {id: `move-${move.cluster}`, onclick: () => this.send("move", move)}, `Move to ${move.cluster}`)),
       button("together", "Together", "T"), button("apart", "Apart", "P"), button("unsure", "Unsure", "I"),
       el("button", {id: "unpick", class: "quiet", onclick: () => this.send("unpick")}, "Clear", el("kbd", {}, "Esc")),
     ]
@@ -340,7 +342,7 @@ class Desk {
       onchange: (event) => set(id, event.target.value),
     }))
     const axis = (id, at) => {
-      const box = el("select", {id, onchange: () => this.axes()}, el("option", {value: ""}, "main components"),
+      const box = el("select", {id, onchange: (event) => this.axes(at, event.target.value)}, el("option", {value: ""}, "main components"),
         features.map((feature) => el("option", {value: feature.name}, feature.name)))
       box.value = s.axes ? s.axes[at] : ""
       return box
@@ -366,16 +368,14 @@ class Desk {
     ]
   }
 
-  axes() {
+  // The choice comes with its event: the panel, and with it the box, may have been drawn anew since.
+  axes(at, name) {
+    if (!name) return this.send("axes", {axes: null})
     const names = this.state.settings.features.map((feature) => feature.name)
-    const boxes = ["axis-x", "axis-y"].map((id) => this.root.querySelector(`#${id}`))
-    const changed = this.state.axes ? boxes.findIndex((box, i) => box.value !== this.state.axes[i]) : boxes.findIndex((box) => box.value)
-    if (changed < 0) return
-    if (!boxes[changed].value) return this.send("axes", {axes: null})
+    const other = this.root.querySelector(`#axis-${"yx"[at]}`)
     // Two columns or none: the other axis takes the first column that is free.
-    const other = boxes[1 - changed]
-    if (!other.value) other.value = names.find((name) => name !== boxes[changed].value) ?? names[0]
-    this.send("axes", {axes: boxes.map((box) => box.value)})
+    if (!other.value) other.value = names.find((free) => free !== name) ?? names[0]
+    this.send("axes", {axes: at ? [other.value, name] : [name, other.value]})
   }
 
   keep(s) {

@@ -44,10 +44,14 @@ def python_lines(studio: Studio) -> str:
         lines.append(f"{name} = {table.tolist()!r}".replace("inf", "np.inf"))
     counts = [name for name in ("demand", "sample_weight") if getattr(studio.rows, name) is not None]
     lines += [f"# {name}: one number per row, as on the page" for name in counts]
+    if studio.rows.connectivity is not None:
+        lines.append("# connectivity: pairs of rows that are neighbours, as on the page")
+        counts.append("connectivity")
     passed = "".join(f", {name}={name}" for name in (*constraints, *counts))
     lines.append(f"model = ConstrainedKMeans({given})")
     lines.append(f"model.fit(X{passed})")
     lines.append("labels = model.labels_")
+    lines += [f"labels[{row}] = labels[{beside}]  # by hand" for row, beside in studio.session.state.moves]
     return "\n".join(lines) + "\n"
 
 
@@ -64,15 +68,19 @@ def picture_bytes(studio: Studio) -> bytes:
     """Draw the clusters and links as the command line does."""
     from matplotlib.figure import Figure
 
-    from konstrain.plotting import plot_clusters
+    from konstrain.plotting import plot_clusters, plot_map
 
     fit = studio.fit
     if fit is None:
         raise ValueError("there is no clustering to draw yet")
-    page = Figure(layout="constrained", figsize=(7.0, 5.5))
-    # As on the page: rows where their features put them, however distances are measured.
-    centers = fit.centers if fit.metric is None else None
-    plot_clusters(fit.source, fit.labels, centers=centers, ax=page.subplots(), **_links_of(studio))
+    areas, (low, high) = studio.rows.areas, fit.bounds
+    page = Figure(layout="constrained", figsize=(7.0, 5.5) if areas is None else areas.figure_size)
+    if areas is not None:
+        plot_map(areas, fit.labels, demand=studio.rows.demand, size_min=low, size_max=high, ax=page.subplots())
+    else:
+        # As on the page: rows where their features put them, however distances are measured.
+        centers = fit.centers if fit.metric is None else None
+        plot_clusters(fit.source, fit.labels, centers=centers, ax=page.subplots(), **_links_of(studio))
     content = io.BytesIO()
     page.savefig(content, format="png", dpi=150)
     return content.getvalue()

@@ -4,19 +4,24 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from konstrain._studio.data import PARAMS, StudioData
-from konstrain._studio.session import APART, TOGETHER, Pair, SessionState, Settings, ordered
+from konstrain._studio.session import APART, TOGETHER, Pair, SessionState, Settings, Size, ordered
+from konstrain._tolerances import TOTAL_RELATIVE
+from konstrain.constraints.connectivity import count_pieces
 from konstrain.constraints.findings import MustLinkPath, UncolorableRows
 from konstrain.estimators import ConstrainedKMeans, LinkMetric
 from konstrain.exceptions import InfeasibleError, NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.plotting import Projection, project
+
+# A row has a clear home when the next center is this many times as far as its own: the measure that the page shows.
+CLEARLY_FURTHER: Final = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +44,11 @@ class Fit:
     is_preview: bool
     link_price: float | None = None
     metric: LinkMetric | None = None
+
+    @property
+    def bounds(self) -> tuple[Size, Size]:
+        """Least and largest sizes."""
+        return self.settings.size_min, self.settings.size_max
 
     @property
     def measured(self) -> str:
@@ -65,7 +75,7 @@ class Fit:
         rows = np.ascontiguousarray(self.X[:: max(1, len(self.X) // PARAMS.searched_rows)])
         costs = distances.block_costs(rows, None, np.ascontiguousarray(self.centers, dtype=np.float64))
         nearest = np.partition(costs, 1, axis=1)[:, :2]
-        return float((nearest[:, 1] >= PARAMS.clear_ratio**2 * nearest[:, 0]).mean())
+        return float((nearest[:, 1] >= CLEARLY_FURTHER**2 * nearest[:, 0]).mean())
 
 
 @dataclass(frozen=True)
@@ -131,7 +141,8 @@ class Fitter:
         with warnings.catch_warnings():
             # A step that was not proved optimal is feasible, and the fit from scratch follows.
             warnings.simplefilter("ignore", NotProvenWarning)
-            model.fit(X, sample_weight=self._rows.sample_weight, demand=self._rows.demand, **state.constraints)
+            counted = {name: getattr(self._rows, name) for name in ("sample_weight", "demand", "connectivity")}
+            model.fit(X, **counted, **state.constraints)
         return model
 
 
@@ -163,6 +174,66 @@ def arguments(settings: Settings) -> dict[str, Any]:
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in found.items() if value is not None
     }
+
+
+def with_labels(fit: Fit, rows: StudioData, labels: NDArray[np.int32], sse: float | None = None) -> Fit:
+    """Return a clustering with other labels and the centers, sizes and cost that belong to them."""
+    k = fit.settings.n_clusters
+    weight = np.ones(len(labels)) if rows.sample_weight is None else rows.sample_weight
+    sums = [np.bincount(labels, weight * column, k) for column in fit.X.T]
+    centers = np.column_stack(sums) / np.maximum(np.bincount(labels, weight, k), np.finfo(float).tiny)[:, None]
+    if sse is None:
+        sse = float(weight @ ((fit.X - centers[labels]) ** 2).sum(axis=1))
+    sizes = np.bincount(labels, rows.demand, k).astype(float)
+    return replace(fit, labels=labels, centers=centers, sse=sse, sizes=sizes)
+
+
+def moved(fit: Fit, rows: StudioData, state: SessionState) -> Fit:
+    """Return a clustering after the moves by hand; those that are no longer allowed are left out."""
+    for row, beside in state.moves:
+        if not refusal_of_move(fit, rows, state, row, beside):
+            labels = fit.labels.copy()
+            labels[row] = labels[beside]
+            fit = with_labels(fit, rows, labels)
+    return fit
+
+
+def refusal_of_move(fit: Fit, rows: StudioData, state: SessionState, row: int, beside: int) -> str:
+    """Return why a row cannot join the cluster of another one; empty if it can."""
+    labels, name = fit.labels, rows.names.name_of
+    own, new = int(labels[row]), int(labels[beside])
+    if own == new:
+        return f"{name(row)} is in cluster {new} already."
+    if rows.neighbours is not None and not (labels[rows.neighbours.neighbours(row)] == new).any():
+        return f"{name(row)} has no neighbour in cluster {new}, which would then be in two pieces."
+    left = labels.copy()
+    left[row] = new
+    if not (left == own).any():
+        return f"{name(row)} is all of cluster {own}, which would be empty."
+    if rows.neighbours is not None and (n_pieces := count_pieces(rows.neighbours, left, len(fit.sizes))[own]) > 1:
+        return f"Without {name(row)} cluster {own} would be in {n_pieces} pieces."
+    return _sizes_refusal(fit, rows, left, own, new) or _links_refusal(rows, state, left, row)
+
+
+def _sizes_refusal(fit: Fit, rows: StudioData, left: NDArray[np.int32], own: int, new: int) -> str:
+    k = fit.settings.n_clusters
+    sizes = np.bincount(left, rows.demand, k)
+    slack = TOTAL_RELATIVE * sizes.sum()
+    low, high = (np.broadcast_to(np.nan if size is None else size, k) for size in fit.bounds)
+    if sizes[own] < low[own] - slack:
+        return f"Cluster {own} would hold {sizes[own]:,.10g}, and its least size is {low[own]:,.10g}."
+    if sizes[new] > high[new] + slack:
+        return f"Cluster {new} would hold {sizes[new]:,.10g}, and its largest size is {high[new]:,.10g}."
+    return ""
+
+
+def _links_refusal(rows: StudioData, state: SessionState, left: NDArray[np.int32], row: int) -> str:
+    for link in state.of_kind(TOGETHER, APART):
+        if row in link.pair and np.isinf(link.confidence):
+            first, second = link.pair
+            if (left[first] == left[second]) != (link.kind == TOGETHER):
+                return f"{rows.names.name_of(first)} and {rows.names.name_of(second)} are to be {link.kind}."
+    return ""
 
 
 def _renumbered(fit: Fit, last: Fit | None) -> Fit:

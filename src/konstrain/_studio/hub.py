@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from konstrain._studio.asking import Asker
 from konstrain._studio.data import PARAMS, StudioData, read_rows
-from konstrain._studio.fitting import Fit, Fitter, Trouble, explain
+from konstrain._studio.fitting import Fit, Fitter, Trouble, explain, moved, refusal_of_move, with_labels
 from konstrain._studio.proving import Proof
 from konstrain._studio.session import (
     APART,
     TOGETHER,
+    Action,
     Answer,
     Link,
+    Move,
     Pair,
     Removal,
     Saver,
@@ -27,9 +29,9 @@ from konstrain._studio.session import (
     SessionState,
     Setting,
     Settings,
-    Size,
     ordered,
     read_session,
+    read_size,
 )
 from konstrain.constraints.inputs import read_links
 from konstrain.exceptions import FileError, InfeasibleError, UndecidedError
@@ -67,6 +69,7 @@ class Studio:
         self.rows = session.rows
         self.note = note
         self.fit: Fit | None = None
+        self._unmoved: Fit | None = None  # The same before any move by hand.
         self.trouble: Trouble | None = None
         self.report: Report | None = None
         self.question: Pair | None = None
@@ -108,20 +111,32 @@ class Studio:
         with self.lock:
             self._do(Setting(replace(self.session.state.settings, **changes)))
 
+    def move(self, row: int, beside: int) -> None:
+        """Put a row into the cluster of another one by hand; raises ValueError where a constraint forbids it.
+
+        The next change of links or settings leads to a clustering of its own, without the move.
+        """
+        with self.lock:
+            if self.fit is None:
+                raise ValueError("nothing is clustered yet")
+            refusal = refusal_of_move(self.fit, self.rows, self.session.state, row, beside)
+            if refusal:
+                raise ValueError(f"Not moved. {refusal}")
+            self.session.do(Move(int(row), int(beside)))
+            self._show_moves()
+
     def undo(self) -> None:
         """Take the last action back; a question whose answer it was is asked again."""
         with self.lock:
             action = self.session.undo()
             if isinstance(action, Answer) and action.guess is not None:
                 self._asker.ask_again(action.pairs[0])
-            if action is not None:
-                self._start_over()
+            self._follow(action)
 
     def redo(self) -> None:
         """Do again what was taken back last."""
         with self.lock:
-            if self.session.redo() is not None:
-                self._start_over()
+            self._follow(self.session.redo())
 
     def open_text(self, text: str, source: str) -> None:
         """Go on with a session that was saved."""
@@ -228,10 +243,33 @@ class Studio:
 
     # How a change leads to a clustering and a question.
 
-    def _do(self, action: Any) -> None:
+    def _do(self, action: Action) -> None:
         with self.lock:
             self.session.do(action)
             self._start_over()
+
+    def _follow(self, action: Action | None) -> None:
+        """Show what an action that was taken back, or done again, leads to."""
+        if isinstance(action, Move):
+            self._show_moves()
+        elif action is not None:
+            self._start_over()
+
+    def _show_moves(self) -> None:
+        """Show the last clustering after the moves by hand: nothing is clustered again."""
+        with self.lock:
+            old_proof, self.proof = self.proof, None
+            if self._unmoved is not None:
+                self.fit, self.report = moved(self._unmoved, self.rows, self.session.state), None
+            self._pending.append(self._slow.submit(self._price, self._version, self.session.state))
+        self._end(old_proof)
+        self._notify()
+
+    def _end(self, proof: Proof | None) -> None:
+        if proof is not None:
+            threading.Thread(target=proof.stop, daemon=True).start()
+        if self.saver is not None:
+            self.saver.request()
 
     def _start_over(self) -> None:
         """Cluster again after a change, and search for the next question."""
@@ -241,30 +279,32 @@ class Studio:
             old_proof, self.proof = self.proof, None
             self.question = self._asker.next(state)
             self._pending.append(self._quick.submit(self._preview, version, state))
-        if old_proof is not None:
-            threading.Thread(target=old_proof.stop, daemon=True).start()
-        if self.saver is not None:
-            self.saver.request()
+        self._end(old_proof)
 
     def _preview(self, version: int, state: SessionState) -> None:
         if self._is_stale(version):
             return
         trouble = fit = None
+        is_undecided = False
         try:
             fit = self.fitter.preview(state, self.fit)
         except InfeasibleError as error:
             trouble = explain(error, self.rows, state)
         except (UndecidedError, ValueError) as error:
-            trouble = Trouble(str(error), "undecided" if isinstance(error, UndecidedError) else "input")
+            is_undecided = isinstance(error, UndecidedError)
+            trouble = Trouble(str(error), "undecided" if is_undecided else "input")
         with self.lock:
             if self._is_stale(version):
                 return
             self.trouble = trouble
             self._previewed = version
             if fit is not None:
-                self.fit, self.report = fit, None
-                # What may come later than the new picture.
+                self._take(fit)
+                self.report = None
+            if fit is not None or (is_undecided and self.rows.connectivity is not None):
+                # What may come later than the new picture. A preview may miss a map that a longer search finds.
                 self._pending.append(self._slow.submit(self._fit, version, state))
+            if fit is not None:
                 self._pending.append(self._searching.submit(self._search, version, state))
         self._notify()
 
@@ -275,8 +315,17 @@ class Studio:
             fit = self.fitter.fit(state, self.fit, lambda: self._is_stale(version))
         except UndecidedError:
             return  # the preview stays
-        self._publish(version, fit=fit)
+        with self.lock:
+            if self._is_stale(version):
+                return
+            self._take(fit)
+            self.trouble = None
+        self._notify()
         self._price(version, state)
+
+    def _take(self, fit: Fit) -> None:
+        """Show a clustering, with the moves by hand that belong to it."""
+        self._unmoved, self.fit = fit, moved(fit, self.rows, self.session.state)
 
     def _price(self, version: int, state: SessionState) -> None:
         fit = self.fit
@@ -313,20 +362,11 @@ class Studio:
         better = proof.state.better
         with self.lock:
             if self.proof is proof and better is not None and self.fit is not None:
-                self._take_labels(*better)
+                cost, labels = better
+                # A search for a proof has found it to be better; it knows no graph.
+                if self.rows.connectivity is None:
+                    self._unmoved = self.fit = with_labels(self.fit, self.rows, labels, cost)
         self._notify()
-
-    def _take_labels(self, cost: float, labels: NDArray[np.int32]) -> None:
-        """Show a clustering that a search for a proof has found to be better."""
-        assert self.fit is not None
-        k, demand = self.fit.settings.n_clusters, self.rows.demand
-        weight = np.ones(len(labels)) if self.rows.sample_weight is None else self.rows.sample_weight
-        total = np.bincount(labels, weight, k)
-        sums = [np.bincount(labels, weight * column, k) for column in self.fit.X.T]
-        centers = np.column_stack(sums) / np.maximum(total, np.finfo(float).tiny)[:, None]
-        self.fit = replace(
-            self.fit, labels=labels, centers=centers, sse=cost, sizes=np.bincount(labels, demand, k).astype(float)
-        )
 
     def _constraints(self) -> dict[str, Any]:
         settings = self.session.state.settings
@@ -336,6 +376,7 @@ class Studio:
             "size_max": settings.size_max,
             "demand": self.rows.demand,
             "sample_weight": self.rows.sample_weight,
+            "connectivity": self.rows.connectivity,
         }
         return {name: value for name, value in found.items() if value is not None}
 
@@ -362,6 +403,8 @@ def studio(
     size_max: Any = None,
     demand: Any = None,
     sample_weight: Any = None,
+    connectivity: Any = None,
+    areas: Any = None,
     standardize: bool = False,
     metric: str | None = None,
     random_state: int = 0,
@@ -379,8 +422,11 @@ def studio(
         Number of clusters to begin with.
     id : str, optional
         The column of the frame with the names of rows.
-    must_link, cannot_link, size_min, size_max, demand, sample_weight : optional
+    must_link, cannot_link, size_min, size_max, demand, sample_weight, connectivity : optional
         Constraints to begin with, as in `ConstrainedKMeans`.
+    areas : GeoDataFrame, sequence of shapely polygons, or array-like of shape (n_samples, 2), optional
+        What a map of the rows is drawn of, as in `plot_map`; default: with `connectivity` the rows, if they have two
+        features. Of more than 5,000 rows no map is drawn.
     standardize : bool, default=False
         Whether to begin with features of mean 0 and variance 1.
     metric : {"learned", "itml"} or None, default=None
@@ -402,7 +448,8 @@ def studio(
     ([[0, 1]], [2.0, 3.0])
     >>> desk.close()
     """
-    rows = read_rows(X, id=id, demand=demand, sample_weight=sample_weight, title="rows")
+    counted = {"demand": demand, "sample_weight": sample_weight, "connectivity": connectivity}
+    rows = read_rows(X, id=id, areas=areas, title="rows", **counted)
     settings = Settings(
         n_clusters, rows.features, read_size(size_min), read_size(size_max), standardize, random_state, metric
     )
@@ -444,10 +491,3 @@ def given_links(rows: StudioData, must_link: Any, cannot_link: Any) -> tuple[Lin
                 )
             found[pair] = Link(pair, kind, confidence)
     return tuple(found.values())
-
-
-def read_size(value: Any) -> Size:
-    """Read a size as `ConstrainedKMeans` takes it."""
-    if value is None:
-        return None
-    return float(value) if np.ndim(value) == 0 else tuple(float(size) for size in value)

@@ -12,7 +12,7 @@ from bokeh.events import DoubleTap, SelectionGeometry, Tap
 from panel.custom import Child, JSComponent
 
 from konstrain._studio import exporting
-from konstrain._studio.data import PARAMS
+from konstrain._studio.data import SINGLE_MARKS, UNASKED_LINKS
 from konstrain._studio.hub import Studio
 from konstrain._studio.picture import DARK, LIGHT, Picture
 from konstrain._studio.session import ANSWERS, Size
@@ -111,14 +111,17 @@ class Page:
     def _are_links_drawn(self) -> bool:
         """Return whether lines of links are in the picture: as the person chose, else if they are few."""
         n_links = len(self.studio.session.state.of_kind(*ANSWERS[:2]))
-        return n_links <= PARAMS.unasked_links if self.draws_links is None else self.draws_links
+        return n_links <= UNASKED_LINKS if self.draws_links is None else self.draws_links
 
     def _draw(self) -> None:
         """Change the layers of the picture that differ from what is drawn."""
         studio, picture = self.studio, self.picture
         fit, state, trouble = studio.fit, studio.session.state, studio.trouble
         if fit is not None:
-            plane = studio.fitter.plane(fit.settings) if self.axes is None else self._columns(*self.axes)
+            if self.axes is None:
+                plane = studio.rows.map_plane or studio.fitter.plane(fit.settings)
+            else:
+                plane = self._columns(*self.axes)
             if self._once("place", plane.rows if self.axes is None else self.axes, lambda: picture.place(plane)):
                 # Every layer has other places now.
                 self._drawn = {"place": self._drawn["place"]}
@@ -172,7 +175,7 @@ class Page:
         if not event.final:
             return
         chosen = self.picture.drawn[self.picture.points.selected.indices].tolist()
-        most = PARAMS.single_marks
+        most = SINGLE_MARKS
         self.picked = chosen[:most]
         self.error = f"{len(chosen)} rows; the first {most} are picked" if len(chosen) > most else ""
         self.picture.points.selected.indices = []
@@ -203,6 +206,10 @@ class Page:
         if len(self.picked) > max(2, k):
             raise ValueError(f"{len(self.picked)} rows cannot all be apart in {k} clusters; pick fewer")
         return [(a, b) for i, a in enumerate(self.picked) for b in self.picked[i + 1 :]]
+
+    def _move(self, message: dict[str, Any]) -> None:
+        self.studio.move(int(message["row"]), int(message["beside"]))
+        self.picked = []
 
     def _answer(self, message: dict[str, Any]) -> None:
         question = self.studio.question
@@ -261,6 +268,7 @@ class Page:
         "pick": _pick,
         "unpick": lambda page, _: page.picked.clear(),
         "link": _link,
+        "move": _move,
         "answer": _answer,
         "remove": _remove,
         "set": _set,

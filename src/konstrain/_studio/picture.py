@@ -25,9 +25,9 @@ from bokeh.models import (
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
-from konstrain._studio.data import PARAMS, StudioData
+from konstrain._studio.data import DRAWN_ROWS, SINGLE_MARKS, StudioData
 from konstrain._studio.session import APART, TOGETHER, Pair
-from konstrain.plotting import Projection
+from konstrain.plotting import MapAreas, Projection
 from konstrain.plotting._style import BROKEN, COLORS, COLORS_ON_DARK
 
 # Columns that a hover shows, and letters of each.
@@ -66,10 +66,12 @@ class Picture:
     def __init__(self, rows: StudioData) -> None:
         self._rows = rows
         self.drawn = _sample(rows.n_samples)
+        self._is_map = False
         self._place: NDArray[Any] = np.zeros((rows.n_samples, 2))
         n = len(self.drawn)
         self.points = ColumnDataSource({"x": np.zeros(n), "y": np.zeros(n), **_hovered(rows, self.drawn)})
         self._links = ColumnDataSource({"xs": [], "ys": [], "dash": []})
+        self._borders = ColumnDataSource({"xs": [], "ys": []})
         self._path = ColumnDataSource({"xs": [], "ys": []})
         self._picked = ColumnDataSource({"x": [], "y": []})
         self._asked = ColumnDataSource({"x": [], "y": [], "name": [], "below": []})
@@ -91,9 +93,10 @@ class Picture:
             x_axis_label="",
             y_axis_label="",
         )
+        self._map = [] if self._rows.areas is None else self._draw_map(p, self._rows.areas)
         self._lines = p.multi_line("xs", "ys", source=self._links, line_dash="dash", line_width=1.5, line_alpha=0.85)
-        self._lines.level = "underlay"
-        self._dots = (Marks if len(self.drawn) <= PARAMS.single_marks else Image)(p, self.points, self._mapper)
+        self._lines.level = "underlay" if self._rows.areas is None else "glyph"
+        self._dots = (Marks if len(self.drawn) <= SINGLE_MARKS else Image)(p, self.points, self._mapper)
         self._draw_above(p)
         found = [self._dots.renderer]
         tools = [
@@ -103,7 +106,12 @@ class Picture:
             LassoSelectTool(continuous=False, renderers=found),
             ResetTool(),
             SaveTool(),
-            HoverTool(renderers=found, tooltips=_tooltips(self._rows), limit=1, point_policy="follow_mouse"),
+            HoverTool(
+                renderers=self._map[:1] or found,
+                tooltips=_tooltips(self._rows),
+                limit=1,
+                point_policy="follow_mouse",
+            ),
         ]
         p.add_tools(*tools)
         p.toolbar.active_scroll = tools[1]
@@ -114,6 +122,23 @@ class Picture:
         for model, attribute in ((p, "inner_width"), (p, "inner_height"), (self._extent, "data")):
             model.js_on_change(attribute, keep_scale)
         return p
+
+    def _draw_map(self, p: figure, areas: MapAreas) -> list[GlyphRenderer]:
+        """Add the areas of rows, filled by cluster, and the borders between clusters."""
+        for i, name in enumerate(("areas_x", "areas_y")):
+            self.points.data[name] = [[[ring[:, i] for ring in rings] for rings in area] for area in areas.polygons]
+        self.points.data["cluster"] = np.zeros(len(areas.polygons))
+        fill = {"field": "cluster", "transform": self._mapper}
+        filled = p.multi_polygons(
+            "areas_x",
+            "areas_y",
+            source=self.points,
+            fill_color=fill,
+            line_width=0.5,
+            fill_alpha=0.85,
+            nonselection_fill_alpha=0.85,
+        )
+        return [filled, p.multi_line("xs", "ys", source=self._borders, line_width=2.5)]
 
     def _draw_above(self, p: figure) -> None:
         """Add what is drawn over the rows."""
@@ -145,7 +170,9 @@ class Picture:
             grid.grid_line_color = theme.line
             grid.grid_line_alpha = 0.6
         self._mapper.palette = list(theme.palette)
-        self._lines.glyph.line_color = theme.faint
+        self._lines.glyph.line_color = theme.faint if not self._map else theme.ink
+        for layer, color in zip(self._map, (theme.ground, theme.ink), strict=False):
+            layer.glyph.line_color = color
         for ring in self._rings:
             ring.glyph.line_color = theme.ink
         self._numbers.glyph.text_color = self._asked_names.glyph.background_fill_color = theme.ink
@@ -154,6 +181,10 @@ class Picture:
 
     def place(self, plane: Projection) -> None:
         """Put the rows where they are on a plane."""
+        self._is_map = plane is self._rows.map_plane
+        for layer in self._map:
+            layer.visible = self._is_map
+        self._dots.show(not self._is_map)
         self._place = plane.rows.astype(np.float64, copy=False)
         self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = (_plain(name) for name in plane.names)
         shown = self._place[self.drawn]
@@ -172,13 +203,18 @@ class Picture:
     def color(self, labels: NDArray[np.int32], n_clusters: int) -> None:
         """Colour rows by cluster, and number the clusters."""
         self._dots.color(labels[self.drawn])
-        counts = np.maximum(np.bincount(labels, minlength=n_clusters), 1)
-        middle = [np.bincount(labels, self._place[:, i], n_clusters) / counts for i in (0, 1)]
+        if self._is_map and self._rows.areas is not None:
+            lines = self._rows.areas.borders_of(labels)
+            self._borders.data = {"xs": [line[:, 0] for line in lines], "ys": [line[:, 1] for line in lines]}
+            middle = list(self._rows.areas.numbers(labels, n_clusters).T)
+        else:
+            counts = np.maximum(np.bincount(labels, minlength=n_clusters), 1)
+            middle = [np.bincount(labels, self._place[:, i], n_clusters) / counts for i in (0, 1)]
         self._centers.data = {"x": middle[0], "y": middle[1], "name": [str(j) for j in range(n_clusters)]}
 
     def link(self, links: Sequence[tuple[Pair, str]]) -> None:
         """Draw lines of links: solid together, dashed apart."""
-        shown = [(pair, kind) for pair, kind in links if kind in (TOGETHER, APART)][-PARAMS.single_marks :]
+        shown = [(pair, kind) for pair, kind in links if kind in (TOGETHER, APART)][-SINGLE_MARKS:]
         dash = [[] if kind == TOGETHER else [6, 4] for _, kind in shown]
         self._links.data = {**self._segments([pair for pair, _ in shown]), "dash": dash}
 
@@ -201,7 +237,9 @@ class Picture:
         self._asked.data = {"x": at[:, 0], "y": at[:, 1], "name": ["A", "B"][: len(at)], "below": below}
 
     def row_at(self, x: float, y: float) -> int | None:
-        """Return the drawn row nearest to a click, if it is near."""
+        """Return the drawn row nearest to a click, if it is near; on a map the one in whose area it is."""
+        if self._is_map and self._rows.areas is not None:
+            return self._rows.areas.row_at(x, y)
         p = self.figure
         ranges = np.array([p.x_range.end - p.x_range.start, p.y_range.end - p.y_range.start], dtype=float)
         try:
@@ -243,6 +281,12 @@ class Dots(ABC):
         self._size = float(np.clip(130 / np.sqrt(n), 4.0 if n < 20_000 else 2.5, 10.0))
         self._alpha = float(np.clip(np.sqrt(5_000 / n), 0.35, 0.9))
         self.renderer = self._draw(p, n)
+
+    def show(self, is_shown: bool) -> None:
+        """Show the rows, or leave only what the mouse finds: on a map their areas are there to be seen."""
+        for glyph in (self.renderer.glyph, self.renderer.nonselection_glyph, self.renderer.selection_glyph):
+            if glyph is not None and glyph != "auto":
+                glyph.update(fill_alpha=self._alpha * is_shown, line_alpha=self._alpha * is_shown)
 
     @abstractmethod
     def color(self, clusters: NDArray[np.int32]) -> None:
@@ -318,9 +362,9 @@ class Image(Dots):
 
 
 def _sample(n_samples: int) -> NDArray[np.int64]:
-    if n_samples <= PARAMS.drawn_rows:
+    if n_samples <= DRAWN_ROWS:
         return np.arange(n_samples)
-    return np.sort(np.random.default_rng(0).choice(n_samples, PARAMS.drawn_rows, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n_samples, DRAWN_ROWS, replace=False))
 
 
 def _hovered(rows: StudioData, drawn: NDArray[np.int64]) -> dict[str, Any]:

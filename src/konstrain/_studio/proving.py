@@ -1,6 +1,7 @@
 """How far from the best possible the clustering is: searched for in a process that can be ended at any moment."""
 
 import json
+import os
 import tempfile
 import threading
 import time
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._studio.data import PARAMS
 from konstrain._studio.fitting import Fit
 from konstrain.exact.certificate import certify
 from konstrain.exact.decomposition.bound import PartsPoint
@@ -83,7 +83,7 @@ class Proof:
             self._thread.join(0.05)
 
     def _run(self, *work: Any) -> None:
-        result = self._box.run(prove, *work, wall_limit=self.time_limit + GRACE, memory_limit=PARAMS.proof_memory)
+        result = self._box.run(prove, *work, wall_limit=self.time_limit + GRACE, memory_limit=_memory_here())
         if result.reason is None:
             self._ended = result.value
         elif self._stopped:
@@ -100,6 +100,11 @@ class Proof:
         except FileNotFoundError:
             reached = {}
         return Proved(status, seconds=time.monotonic() - self._began, **reached)
+
+
+def _memory_here() -> float:
+    """Return the memory of this machine, in megabytes: a search for a proof ends before it would be moved to disk."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20
 
 
 def prove(

@@ -101,6 +101,10 @@ class BackgroundServer:
         self._loop.add_callback(self._started.set)
         self._loop.start()
         server.stop()
+        # Messages to pages that are on their way: a loop that is closed under them leaves later pages waiting.
+        for task in (pending := asyncio.all_tasks(loop)):
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
         self._loop.close(all_fds=True)
 
     def stop(self) -> None:

@@ -66,7 +66,15 @@ class Setting:
     settings: Settings
 
 
-Action = Answer | Removal | Setting
+@dataclass(frozen=True)
+class Move:
+    """A row that joins the cluster of another one, all other rows staying where they are."""
+
+    row: int
+    beside: int
+
+
+Action = Answer | Removal | Setting | Move
 
 
 @dataclass(frozen=True)
@@ -80,10 +88,11 @@ class Link:
 
 @dataclass(frozen=True)
 class SessionState:
-    """The result of all actions: the settings, and the link of each pair, oldest first."""
+    """The result of all actions: the settings, the link of each pair, oldest first, and moves by hand since then."""
 
     settings: Settings
     links: Mapping[Pair, Link]
+    moves: tuple[tuple[int, int], ...] = ()
 
     def of_kind(self, *kinds: str) -> list[Link]:
         """Return the links of some kinds."""
@@ -94,6 +103,13 @@ class SessionState:
         """Links as `fit` takes them: row numbers, and a third column where some have confidences."""
         found = {"must_link": _table(self.of_kind(TOGETHER)), "cannot_link": _table(self.of_kind(APART))}
         return {kind: table for kind, table in found.items() if len(table)}
+
+
+def read_size(value: Any) -> Size:
+    """Read a size as `ConstrainedKMeans` takes it."""
+    if value is None:
+        return None
+    return float(value) if np.ndim(value) == 0 else tuple(float(size) for size in value)
 
 
 def ordered(first: int, second: int) -> Pair:
@@ -156,6 +172,9 @@ class Session:
         if isinstance(action, Setting):
             _refuse_bad_settings(self.rows, action.settings)
             return
+        if isinstance(action, Move):
+            _refuse_bad_pairs(self.rows, [ordered(action.row, action.beside)])
+            return
         _refuse_bad_pairs(self.rows, action.pairs)
         if isinstance(action, Answer) and action.kind not in ANSWERS:
             raise ValueError(f"an answer is one of {', '.join(ANSWERS)}, got {action.kind!r}")
@@ -177,8 +196,13 @@ class Session:
 
 
 def _after(state: SessionState, actions: Iterable[Action]) -> SessionState:
-    settings, links = state.settings, dict(state.links)
+    settings, links, moves = state.settings, dict(state.links), state.moves
     for action in actions:
+        if isinstance(action, Move):
+            moves = (*moves, (action.row, action.beside))
+            continue
+        # Links and settings lead to another clustering: moves were of the last one.
+        moves = ()
         if isinstance(action, Setting):
             settings = action.settings
             continue
@@ -187,7 +211,7 @@ def _after(state: SessionState, actions: Iterable[Action]) -> SessionState:
             links.pop(pair, None)
             if isinstance(action, Answer):
                 links[pair] = Link(pair, action.kind)
-    return SessionState(settings, links)
+    return SessionState(settings, links, moves)
 
 
 class Saver:
@@ -375,6 +399,8 @@ def _action_from(values: Any) -> Action:
     kind = values["action"]
     if kind == "setting":
         return Setting(_settings_from(values["settings"]))
+    if kind == "move":
+        return Move(*_pair_from((values["row"], values["beside"])))
     pairs = tuple(map(_pair_from, values["pairs"]))
     if kind == "removal":
         return Removal(pairs)
@@ -391,12 +417,6 @@ def _settings_from(values: Any) -> Settings:
     return replace(
         settings,
         features=tuple(map(str, settings.features)),
-        size_min=_size_from(settings.size_min),
-        size_max=_size_from(settings.size_max),
+        size_min=read_size(settings.size_min),
+        size_max=read_size(settings.size_max),
     )
-
-
-def _size_from(value: Any) -> Size:
-    if isinstance(value, list | tuple):
-        return tuple(float(part) for part in value)
-    return None if value is None else float(value)

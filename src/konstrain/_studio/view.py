@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from konstrain._studio.data import PARAMS, StudioData
+from konstrain._studio.data import StudioData
 from konstrain._studio.hub import Studio
 from konstrain._studio.proving import Proved
 from konstrain._studio.session import APART, TOGETHER, UNSURE, Answer, Link, Pair, Session, Size
@@ -19,6 +19,8 @@ from konstrain.report import price_note
 LISTED_LINKS: Final = 200
 LATEST_ANSWERS: Final = 10
 CELL_LETTERS: Final = 2_000
+# Bytes of a picture in a cell.
+PICTURE_BYTES: Final = 2_000_000
 # Pictures in cells: by what their files begin with, so that a name cannot make something else of them.
 PICTURES = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif", b"RIFF": "webp"}
 
@@ -33,11 +35,13 @@ def view(studio: Studio, picked: Sequence[int], *, n_drawn: int, axes: tuple[str
         "colors": {"light": COLORS, "dark": COLORS_ON_DARK},
         "rows": rows.n_samples,
         "drawn": n_drawn,
+        "isMap": rows.areas is not None and rows.connectivity is not None,
         "axes": None if axes is None else list(axes),
         "settings": _settings(rows, session),
         "picked": [record(rows, row) for row in picked[:2]],
         "pickedNames": [rows.names.name_of(row) for row in picked[:LISTED_LINKS]],
         "pickedCount": len(picked),
+        "moves": _moves(studio, picked),
         "links": [_link(rows, link) for link in list(state.links.values())[: -LISTED_LINKS - 1 : -1]],
         "counts": {kind: len(state.of_kind(kind)) for kind in (TOGETHER, APART, UNSURE)},
         "canUndo": bool(session.done),
@@ -88,23 +92,30 @@ def _picture(text: str, folder: Path | None) -> str:
     """Return what a cell shows, if it holds a picture or names a file of one below the folder of the data."""
     if text.startswith("data:image/"):
         kind, _, content = text[len("data:image/") :].partition(";base64,")
-        return text if kind in PICTURES.values() and len(content) <= 2 * PARAMS.picture_bytes else ""
+        return text if kind in PICTURES.values() and len(content) <= 2 * PICTURE_BYTES else ""
     if folder is None or len(text) > 500 or not text.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".webp")):
         return ""
     try:
         path = (folder / text).resolve()
         # Files outside the folder of the data are not shown.
-        if (
-            not path.is_relative_to(folder.resolve())
-            or not path.is_file()
-            or path.stat().st_size > PARAMS.picture_bytes
-        ):
+        if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > PICTURE_BYTES:
             return ""
         content_bytes = path.read_bytes()
     except (OSError, ValueError):
         return ""  # no name of a file, or one that may not be read: the cell is text
     kind = next((kind for magic, kind in PICTURES.items() if content_bytes.startswith(magic)), "")
     return f"data:image/{kind};base64,{base64.b64encode(content_bytes).decode()}" if kind else ""
+
+
+def _moves(studio: Studio, picked: Sequence[int]) -> list[dict[str, int]]:
+    """Return the clusters that a single picked row borders on, each with a row of it; none without neighbours."""
+    graph, fit = studio.rows.neighbours, studio.fit
+    if graph is None or fit is None or len(picked) != 1:
+        return []
+    row = picked[0]
+    found = {int(fit.labels[other]): other for other in graph.neighbours(row).tolist()}
+    own = int(fit.labels[row])
+    return [{"cluster": j, "row": row, "beside": found[j]} for j in sorted(found) if j != own]
 
 
 def _link(rows: StudioData, link: Link) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def plot_sizes(
     sizes = column_or_1d(sizes).astype(np.float64)
     if sizes.size == 0:
         raise ValueError("sizes is empty; there must be at least one cluster")
-    low, high = _bound("size_min", size_min, sizes.size), _bound("size_max", size_max, sizes.size)
+    low, high = size_bound("size_min", size_min, sizes.size), size_bound("size_max", size_max, sizes.size)
     slack = TOTAL_RELATIVE * np.abs(sizes).sum()
     outside = (sizes < low - slack) | (sizes > high + slack)
     names = np.arange(sizes.size) if names is None else column_or_1d(names)
@@ -63,7 +63,8 @@ def plot_sizes(
     return ax
 
 
-def _bound(name: str, value: Any, n_clusters: int) -> NDArray[np.float64]:
+def size_bound(name: str, value: Any, n_clusters: int) -> NDArray[np.float64]:
+    """Return a bound for each cluster, infinite where there is none."""
     if value is None:
         return np.full(n_clusters, -np.inf if name == "size_min" else np.inf)
     bound: NDArray[np.float64] = np.asarray(value, dtype=np.float64)
