@@ -129,3 +129,17 @@ def test_one_pass_equals_the_definition(must, cannot, seed):
                 model.fit(rows, **links)
         else:
             assert model.fit(rows, **links).labels_.tolist() == expected
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_best_run_has_fewest_broken_links_or_most_clusters_that_break_none():
+    X, rng = np.random.default_rng(0).normal(size=(12, 2)), np.random.default_rng(0)
+    pairs = [tuple(rng.choice(12, 2, replace=False).tolist()) for _ in range(32)]
+    pairs += 5 * pairs[:10]  # links given several times count as often
+    kept = {}
+    for best_by in ("links", "clusters"):
+        model = COPKMeans(3, on_failure="continue", order="random", best_by=best_by, n_init=40, random_state=0)
+        labels = model.fit(X, cannot_link=pairs).labels_
+        broken = [labels[i] for i, j in pairs if labels[i] == labels[j]]
+        kept[best_by] = (len(broken), len(set(broken)))
+    assert kept == {"links": (2, 2), "clusters": (7, 1)}

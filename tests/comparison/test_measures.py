@@ -69,6 +69,13 @@ def test_what_does_not_apply_is_none():
     assert measure(known, ["nmi_untouched"]) == {"nmi_untouched": None}
 
 
+def test_rows_that_a_linear_program_split_are_read_from_methods_that_count_them():
+    outcome = outcome_of(np.zeros((2, 1)), None, [0, 1], 2)
+    assert measure(outcome, ["split"]) == {"split": None}
+    outcome.model.n_split_ = 3
+    assert measure(outcome, ["split"]) == {"split": 3}
+
+
 def test_proofs_are_read_from_the_model():
     outcome = outcome_of(np.zeros((2, 1)), None, [0, 1], 2)
     outcome.model.lower_bound_, outcome.model.gap_, outcome.model.is_optimal_ = np.float64(2.0), 0.5, np.bool_(False)

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from konstrain.comparison.measures import CLOCKED
 from konstrain.experiments import run_experiment, sandbox
 from konstrain.experiments.sandbox import Sandbox
 from konstrain.experiments.store import open_store
-from toy_experiments import toy, troubled
+from toy_experiments import incomplete, toy, troubled
 
 
 def records_of(db: Path, experiment, *, clocked: bool = False) -> list[dict]:
@@ -125,6 +126,60 @@ def test_failures_are_rows_with_a_reason(tmp_path):
     assert run_experiment(troubled(), db=db).n_now == 0
     assert run_experiment(troubled(), db=db, retry=True).n_now == 3
     assert records_of(db, troubled()) == before
+
+
+def test_rows_without_data_are_skipped_by_name_and_run_once_the_data_are_there(tmp_path):
+    db = tmp_path / "rows.db"
+    summary = run_experiment(incomplete(), db=db)
+    assert (summary.n_rows, summary.n_now, summary.n_failed, summary.n_skipped, summary.n_left) == (16, 8, 0, 8, 8)
+    assert (summary.missing, summary.advice) == (
+        ("absent",),
+        "data set 'absent' cannot be had here; None has no absent.csv",
+    )
+    assert str(summary).split("; ")[2] == "8 skipped without the data of absent"
+    # Not kept: no claim counts them, and the next run tries them again.
+    assert {record["data"] for record in records_of(db, incomplete())} == {"blobs"}
+    assert run_experiment(incomplete(), db=db).n_skipped == 8
+
+
+def test_a_folder_that_is_none_is_refused_before_any_row(tmp_path):
+    with pytest.raises(NotADirectoryError, match="which is not a folder"):
+        run_experiment(toy(), db=tmp_path / "rows.db", data=tmp_path / "nowhere")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_starts_are_those_asked_for_where_a_method_has_several():
+    single = replace(toy().contenders[0], label="once", n_runs=1)
+    experiment = replace(toy(n_sets=1), contenders=(*toy().contenders, single)).varied(starts=5)
+    assert [contender.n_runs for contender in experiment.contenders] == [5, 5, 1]
+    before = {row.key for row in toy(n_sets=1).rows()}
+    assert before < {row.key for row in experiment.rows()}  # runs that are there are not run again
+
+
+def test_constraint_files_of_ones_own_take_the_place_of_drawn_links(tmp_path):
+    (tmp_path / "blobs.csv").write_text("CL 0 1\nML 2 20\nCL 3 4\n")
+    experiment = toy(n_sets=3).varied(links=tmp_path)
+    (case,) = experiment.cases()
+    instance = case.make(None, case.seed)
+    assert {kind: pairs.tolist() for kind, pairs in instance.constraints.items()} == {
+        "must_link": [[2, 20]],
+        "cannot_link": [[0, 1], [3, 4]],
+    }
+    assert case.key == "data=blobs links_file=blobs.csv set=0"
+    summary = run_experiment(toy(n_sets=3), db=tmp_path / "rows.db", links=tmp_path)
+    assert (summary.n_rows, summary.n_failed) == (4, 0)
+    records = records_of(tmp_path / "rows.db", experiment)
+    assert {record["broken"] for record in records if record["method"] == "ours"} == {0}
+    assert any(record["broken"] for record in records if record["method"] == "plain")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("iris.csv", "iris.csv is for no case"), ("notes.txt", "no file of links is there")]
+)
+def test_constraint_files_for_no_case_are_refused(tmp_path, name, words):
+    (tmp_path / name).write_text("CL 0 1\n")
+    with pytest.raises(ValueError, match=f"{words}; files are called like blobs.csv"):
+        toy().varied(links=tmp_path).rows()
 
 
 def test_work_over_its_wall_limit_is_ended_and_the_next_piece_gets_done():

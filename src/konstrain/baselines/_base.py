@@ -36,6 +36,9 @@ from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.restarts import draw_seeds
 from konstrain.metrics import Violations, count_violations
 
+# What `max_iter` may be, in the methods that have it.
+MAX_ITER_RULE: list[Any] = [Interval(Integral, 1, None, closed="left")]
+
 
 @dataclass(frozen=True, eq=False)
 class WeightedPairs:
@@ -134,8 +137,6 @@ class BaseRowClusterer(BaseClusterer):
         Number of clusters.
     n_init : int, default=1
         Number of runs from different seeds; the one with the least objective is kept.
-    max_iter : int, default=300
-        Most iterations of one run.
     random_state : int, RandomState instance or None, default=None
         Seed of all randomness.
     """
@@ -143,13 +144,11 @@ class BaseRowClusterer(BaseClusterer):
     n_clusters: int = 8
     _: KW_ONLY
     n_init: int = 1
-    max_iter: int = 300
     random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -212,8 +211,6 @@ class BaseRowClusterer(BaseClusterer):
         self.n_iter_ = best.n_iter
         self.violations_ = rows.violations(best.labels)
         self.n_violations_ = self.violations_.total
-        if not best.converged and best.n_iter >= self.max_iter:
-            warn_not_converged(self.max_iter)
 
     def fit_predict(self, X: Any, y: Any = None, **links: Any) -> NDArray[np.int32]:
         """Fit and return the label of each row; arguments as in `fit`."""
@@ -229,6 +226,8 @@ class BaseCenterClusterer(CentersMixin, BaseRowClusterer):
     ----------
     init : {"random", "k-means++"}, array-like of shape (n_clusters, n_features) or callable, default="random"
         Where runs start: random rows, k-means++, given centers, or ``callable(X, n_clusters, random_state=...)``.
+    max_iter : int, default=300
+        Most iterations of one run.
 
     Attributes
     ----------
@@ -238,9 +237,11 @@ class BaseCenterClusterer(CentersMixin, BaseRowClusterer):
 
     _: KW_ONLY
     init: Any = "random"
+    max_iter: int = 300
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseRowClusterer._parameter_constraints,
+        "max_iter": MAX_ITER_RULE,
         "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
     }
 
@@ -253,6 +254,8 @@ class BaseCenterClusterer(CentersMixin, BaseRowClusterer):
         super()._keep(rows, best)
         self.cluster_centers_ = best.centers.astype(rows.X.dtype, copy=False)
         self._n_features_out = self.n_clusters
+        if not best.converged and best.n_iter >= self.max_iter:
+            warn_not_converged(self.max_iter)
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Label new rows with their nearest center.
@@ -274,9 +277,3 @@ class BaseCenterClusterer(CentersMixin, BaseRowClusterer):
 
 # Double precision throughout: these methods factor matrices, or add up many small changes.
 DENSE: dict[str, Any] = {"dtype": np.float64, "order": "C"}
-
-
-def shared_rules(*names: str) -> dict[str, list[Any]]:
-    """Return the base's rules for these parameters; not every method has all of them."""
-    rules: dict[str, list[Any]] = BaseRowClusterer._parameter_constraints
-    return {name: rules[name] for name in names}

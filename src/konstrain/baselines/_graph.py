@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from konstrain._sklearn import Interval, StrOptions
 from konstrain._tolerances import SYMMETRIC
-from konstrain.baselines._base import DENSE, BaseRowClusterer, LinkedRows, RowClustering, shared_rules
+from konstrain.baselines._base import DENSE, MAX_ITER_RULE, BaseRowClusterer, LinkedRows, RowClustering
 from konstrain.estimators._conventions import estimator
 
 
@@ -111,10 +111,12 @@ class BaseGraphClusterer(BaseRowClusterer):
     _: KW_ONLY
     affinity: str = "rbf"
     gamma: float | None = None
+    max_iter: int = 300
 
     _accepted: ClassVar[dict[str, Any]] = DENSE
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **shared_rules("n_clusters", "n_init", "max_iter", "random_state"),
+        **BaseRowClusterer._parameter_constraints,
+        "max_iter": MAX_ITER_RULE,
         "affinity": [StrOptions({"rbf", "precomputed"})],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
     }

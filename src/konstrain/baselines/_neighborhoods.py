@@ -1,17 +1,21 @@
 """Neighborhoods: rows tied together by must-links, what they entail, and the starting centers they give."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import chain, repeat
-from typing import Final
+from numbers import Real
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._memory import MOST_NUMBERS
-from konstrain.baselines._base import LinkedRows, WeightedPairs
+from konstrain._sklearn import Interval, StrOptions
+from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering, WeightedPairs
 from konstrain.constraints import Problem
+from konstrain.estimators._conventions import estimator
 from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 
@@ -156,3 +160,53 @@ def _with_unsure(entailed: list[NDArray[np.int32]], given: WeightedPairs) -> Wei
     return WeightedPairs(
         np.concatenate([sure, given.rows[unsure]]), np.concatenate([np.ones(len(sure)), given.weight[unsure]])
     )
+
+
+@estimator
+class BaseNeighborhoodClusterer(BaseCenterClusterer):
+    """Base of the methods that put a price on broken links and start from neighborhoods.
+
+    Parameters
+    ----------
+    violation_cost : float, default=1.0
+        What a broken link of confidence 1 costs: `w` of the paper.
+    closure : bool, default=True
+        Whether links that others entail count like given ones: all pairs of must-linked rows, and all pairs across
+        two sets with a cannot-link between them. Links with a confidence below 1 entail nothing.
+
+    Attributes
+    ----------
+    violations_ : Violations
+        Broken links by kind, counted from the labels and the given links.
+    """
+
+    _: KW_ONLY
+    init: Any = "neighborhoods"
+    violation_cost: float = 1.0
+    closure: bool = True
+
+    _takes_confidences: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseCenterClusterer._parameter_constraints,
+        "init": [StrOptions({"neighborhoods", "k-means++", "random"}), callable, "array-like"],
+        "violation_cost": [Interval(Real, 0, None, closed="left")],
+        "closure": ["boolean"],
+    }
+
+    @abstractmethod
+    def _planned(self, neighborhoods: Neighborhoods, rows: LinkedRows) -> tuple[list[int], Any]:
+        """Choose the neighborhoods that start runs, and prepare the loop over rows and all links that count."""
+
+    def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
+        neighborhoods = Neighborhoods.of(rows)
+        chosen, loop = self._planned(neighborhoods, neighborhoods.closure() if self.closure else rows)
+        seeded = neighborhoods.starts(chosen)
+
+        def run(seed: int) -> RowClustering:
+            rng = np.random.default_rng(seed)
+            is_seeded = isinstance(self.init, str) and self.init == "neighborhoods"
+            centers, labels = seeded(rng) if is_seeded else (self._start(rows, seed), rows.unlabelled())
+            found: RowClustering = loop.run(centers, labels, rng)
+            return found
+
+        return run

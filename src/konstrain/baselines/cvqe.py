@@ -113,10 +113,7 @@ class CVQE(BaseQuantizer):
     def _pulls(
         self, rows: LinkedRows, labels: NDArray[np.int32], centers: NDArray[np.float64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-        is_apart, is_together = rows.broken(labels)
-        apart = rows.must.rows[is_apart]
-        # With one cluster there is no other center to be pulled to.
-        together = rows.cannot.rows[is_together & (rows.n_clusters > 1)]
+        apart, together = _pulling_links(rows, labels)
         separation = distances.block_costs(centers, None, centers)
         np.fill_diagonal(separation, np.inf)
         shared = labels[together[:, 0]]
@@ -162,15 +159,18 @@ class LCVQE(BaseQuantizer):
     def _pulls(
         self, rows: LinkedRows, labels: NDArray[np.int32], centers: NDArray[np.float64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-        is_apart, is_together = rows.broken(labels)
-        apart = rows.must.rows[is_apart]
-        # With one cluster there is no other center to be pulled to.
-        together = rows.cannot.rows[is_together & (rows.n_clusters > 1)]
+        apart, together = _pulling_links(rows, labels)
         outer, next_nearest = _outer_rows(rows, together, labels, centers)
         pulling = np.concatenate([apart[:, 1], apart[:, 0], outer])
         cluster = np.concatenate([labels[apart[:, 0]], labels[apart[:, 1]], next_nearest])
         strength = np.concatenate([np.full(apart.size, 0.5), np.ones(outer.size)])
         return cluster, rows.points(pulling), strength
+
+
+def _pulling_links(rows: LinkedRows, labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the broken must-links and cannot-links; with one cluster there is no other center to be pulled to."""
+    is_apart, is_together = rows.broken(labels)
+    return rows.must.rows[is_apart], rows.cannot.rows[is_together & (rows.n_clusters > 1)]
 
 
 def _outer_rows(

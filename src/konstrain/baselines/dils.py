@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from konstrain import _core
 from konstrain._sklearn import Interval
-from konstrain.baselines._base import DENSE, BaseRowClusterer, LinkedRows, RowClustering, shared_rules
+from konstrain.baselines._base import DENSE, BaseRowClusterer, LinkedRows, RowClustering
 from konstrain.estimators._conventions import estimator
 from konstrain.stop import Budget
 
@@ -72,9 +73,17 @@ class DILS(BaseRowClusterer):
     (True, 0)
     """
 
+    _: KW_ONLY
+    max_evaluations: int = 300_000
+    max_neighbors: int = 300
+    segment: float = 0.3
+    inheritance: float = 0.5
+    restart_gap: float = 0.1
+    time_limit: float | None = None
+
     _accepted: ClassVar[dict[str, Any]] = DENSE
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **shared_rules("n_clusters", "n_init", "random_state"),
+        **BaseRowClusterer._parameter_constraints,
         "max_evaluations": [Interval(Integral, 2, None, closed="left")],
         "max_neighbors": [Interval(Integral, 1, None, closed="left")],
         "segment": [Interval(Real, 0, 1, closed="both")],
@@ -82,29 +91,6 @@ class DILS(BaseRowClusterer):
         "restart_gap": [Interval(Real, 0, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        max_evaluations: int = 300_000,
-        max_neighbors: int = 300,
-        segment: float = 0.3,
-        inheritance: float = 0.5,
-        restart_gap: float = 0.1,
-        n_init: int = 1,
-        time_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_evaluations = max_evaluations
-        self.max_neighbors = max_neighbors
-        self.segment = segment
-        self.inheritance = inheritance
-        self.restart_gap = restart_gap
-        self.n_init = n_init
-        self.time_limit = time_limit
-        self.random_state = random_state
 
     def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
         budget = Budget(self.time_limit)

@@ -90,8 +90,11 @@ class BaseGreedyClusterer(BaseCenterClusterer):
     on_failure : {"raise", "continue"}, default="raise"
         What happens when no cluster is left for a block: an error that says what is in the way (when it
         happens in all runs), or it goes to its nearest center, and the links that break are counted.
+    best_by : {"links", "clusters"}, default="links"
+        Which of several runs is kept: the one with the fewest broken links, or with the most clusters whose rows
+        break none (as Babaki et al. 2014 choose); of equals the one with the least inertia.
     n_init : int, default=1
-        Number of runs from different seeds; the one with the fewest broken links, then the least inertia, is kept.
+        Number of runs from different seeds.
 
     Attributes
     ----------
@@ -110,10 +113,12 @@ class BaseGreedyClusterer(BaseCenterClusterer):
 
     _: KW_ONLY
     on_failure: str = "raise"
+    best_by: str = "links"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCenterClusterer._parameter_constraints,
         "on_failure": [StrOptions({"raise", "continue"})],
+        "best_by": [StrOptions({"links", "clusters"})],
     }
 
     @abstractmethod
@@ -156,8 +161,8 @@ class BaseGreedyClusterer(BaseCenterClusterer):
             converged = np.array_equal(labels, before)
             centers = rows.means(problem.expand(labels), centers)
         found = problem.expand(labels)
-        broken = rows.violations(found).total
-        return GreedyClustering(found, rows.inertia(found), n_iter, converged, centers, broken)
+        n_failures = rows.violations(found).total if self.best_by == "links" else _n_broken_clusters(rows, found)
+        return GreedyClustering(found, rows.inertia(found), n_iter, converged, centers, n_failures)
 
     def _keep(self, rows: LinkedRows, best: RowClustering) -> None:
         assert isinstance(best, GreedyClustering)
@@ -249,6 +254,13 @@ class GreedyKMeans(BaseGreedyClusterer):
     def _order(self, blocks: GreedyBlocks, rng: np.random.Generator) -> NDArray[np.int32]:
         is_single = np.diff(blocks.problem.block_indptr) == 1
         return np.argsort(is_single, kind="stable").astype(np.int32)
+
+
+def _n_broken_clusters(rows: LinkedRows, labels: NDArray[np.int32]) -> int:
+    """Count the clusters with a row that breaks a link."""
+    apart, together = rows.broken(labels)
+    breaking = np.concatenate([rows.must.rows[apart], rows.cannot.rows[together]])
+    return int(np.unique(labels[breaking]).size)
 
 
 def _some(rows: NDArray[np.int32]) -> str:

@@ -1,6 +1,5 @@
 """MPCK-Means (Bilenko et al. 2004): PCK-Means that learns how much each feature counts, cluster by cluster."""
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -13,13 +12,13 @@ from konstrain import _core
 from konstrain._memory import chunks
 from konstrain._sklearn import Interval, StrOptions
 from konstrain._tolerances import SAME_OBJECTIVE
-from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
-from konstrain.baselines._neighborhoods import Neighborhoods
+from konstrain.baselines._base import LinkedRows, RowClustering
+from konstrain.baselines._neighborhoods import BaseNeighborhoodClusterer, Neighborhoods
 from konstrain.estimators._conventions import ACCEPTED, estimator, weight_of
 
 
 @estimator
-class MPCKMeans(BaseCenterClusterer):
+class MPCKMeans(BaseNeighborhoodClusterer):
     """MPCK-Means: k-means with penalties for broken links and a learned diagonal metric for each cluster.
 
     A broken must-link costs more the further apart its rows are, a broken cannot-link the closer they are. After
@@ -34,10 +33,6 @@ default="neighborhoods"
         given centers, or ``callable(X, n_clusters, random_state=...)``.
     metric : {"per-cluster", "shared"}, default="per-cluster"
         Whether each cluster has feature weights of its own, as published, or all share them.
-    violation_cost : float, default=1.0
-        What a broken link of confidence 1 weighs against distances: `w` of the paper.
-    closure : bool, default=True
-        Whether links that others entail count like given ones; see `PCKMeans`.
     least_variance : float, default=0.01
         The variance of a feature within a cluster counts at least as this share of its variance over all rows, so
         that no weight becomes infinite.
@@ -48,8 +43,6 @@ default="neighborhoods"
         The diagonal of each cluster's metric.
     objective_ : float
         Squared distances in the clusters' metrics minus the logarithms of their determinants, plus penalties.
-    violations_ : Violations
-        Broken links by kind, counted from the labels and the given links.
 
     Notes
     -----
@@ -77,42 +70,22 @@ default="neighborhoods"
     """
 
     _: KW_ONLY
-    init: Any = "neighborhoods"
     metric: str = "per-cluster"
-    violation_cost: float = 1.0
-    closure: bool = True
     least_variance: float = 0.01
     max_iter: int = 100
 
-    _takes_confidences: ClassVar[bool] = True
     _accepted: ClassVar[dict[str, Any]] = {**ACCEPTED, "accept_sparse": False}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseCenterClusterer._parameter_constraints,
-        "init": [StrOptions({"neighborhoods", "k-means++", "random"}), callable, "array-like"],
+        **BaseNeighborhoodClusterer._parameter_constraints,
         "metric": [StrOptions({"per-cluster", "shared"})],
-        "violation_cost": [Interval(Real, 0, None, closed="left")],
-        "closure": ["boolean"],
         "least_variance": [Interval(Real, 0, 1, closed="neither")],
     }
 
-    def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
-        neighborhoods = Neighborhoods.of(rows)
-        seeded = neighborhoods.starts(neighborhoods.distant())
-        loop = MetricLoop(
-            neighborhoods.closure() if self.closure else rows,
-            self.violation_cost,
-            self.metric == "shared",
-            self.least_variance,
-            self.max_iter,
+    def _planned(self, neighborhoods: Neighborhoods, rows: LinkedRows) -> tuple[list[int], "MetricLoop"]:
+        shared = self.metric == "shared"
+        return neighborhoods.distant(), MetricLoop(
+            rows, self.violation_cost, shared, self.least_variance, self.max_iter
         )
-
-        def run(seed: int) -> RowClustering:
-            rng = np.random.default_rng(seed)
-            if isinstance(self.init, str) and self.init == "neighborhoods":
-                return loop.run(*seeded(rng), rng)
-            return loop.run(self._start(rows, seed), rows.unlabelled(), rng)
-
-        return run
 
     def _keep(self, rows: LinkedRows, best: RowClustering) -> None:
         assert isinstance(best, MetricClustering)

@@ -1,25 +1,21 @@
 """PCK-Means (Basu et al. 2004): broken links cost a fixed price; must-linked neighborhoods give the start."""
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
-from konstrain._sklearn import Interval, StrOptions
-from konstrain.baselines._base import BaseCenterClusterer, LinkedRows, RowClustering
-from konstrain.baselines._neighborhoods import Neighborhoods
+from konstrain.baselines._base import LinkedRows, RowClustering
+from konstrain.baselines._neighborhoods import BaseNeighborhoodClusterer, Neighborhoods
 from konstrain.estimators._conventions import estimator
 from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 
 
 @estimator
-class PCKMeans(BaseCenterClusterer):
+class PCKMeans(BaseNeighborhoodClusterer):
     """PCK-Means: k-means in which every broken link costs a fixed price.
 
     Rows go, one after the other, to the cluster at which half the squared distance to the center and the prices of
@@ -33,16 +29,11 @@ default="neighborhoods"
         ``callable(X, n_clusters, random_state=...)``.
     violation_cost : float, default=1.0
         What a broken link of confidence 1 costs, in units of half a squared distance: `w` of the paper.
-    closure : bool, default=True
-        Whether links that others entail count like given ones: all pairs of must-linked rows, and all pairs across
-        two sets with a cannot-link between them. Links with a confidence below 1 entail nothing.
 
     Attributes
     ----------
     objective_ : float
         Half the squared distances of rows to their centers, plus the prices of broken links.
-    violations_ : Violations
-        Broken links by kind, counted from the labels and the given links.
 
     Notes
     -----
@@ -68,31 +59,8 @@ default="neighborhoods"
     [1, 0]
     """
 
-    _: KW_ONLY
-    init: Any = "neighborhoods"
-    violation_cost: float = 1.0
-    closure: bool = True
-
-    _takes_confidences: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseCenterClusterer._parameter_constraints,
-        "init": [StrOptions({"neighborhoods", "k-means++", "random"}), callable, "array-like"],
-        "violation_cost": [Interval(Real, 0, None, closed="left")],
-        "closure": ["boolean"],
-    }
-
-    def _make_run(self, rows: LinkedRows) -> Callable[[int], RowClustering]:
-        neighborhoods = Neighborhoods.of(rows)
-        seeded = neighborhoods.starts(neighborhoods.largest())
-        loop = PenaltyLoop(neighborhoods.closure() if self.closure else rows, self.violation_cost, self.max_iter)
-
-        def run(seed: int) -> RowClustering:
-            rng = np.random.default_rng(seed)
-            if isinstance(self.init, str) and self.init == "neighborhoods":
-                return loop.run(*seeded(rng), rng)
-            return loop.run(self._start(rows, seed), rows.unlabelled(), rng)
-
-        return run
+    def _planned(self, neighborhoods: Neighborhoods, rows: LinkedRows) -> tuple[list[int], "PenaltyLoop"]:
+        return neighborhoods.largest(), PenaltyLoop(rows, self.violation_cost, self.max_iter)
 
 
 @dataclass(frozen=True, eq=False)

@@ -193,6 +193,7 @@ _ALL = (
     Measure("lower_bound", "lower bound", 4, _attribute("lower_bound_")),
     Measure("gap", "gap", 6, _attribute("gap_")),
     Measure("proved", "proved", 3, _attribute("is_optimal_")),
+    Measure("split", "rows split between clusters", 1, _attribute("n_split_")),
     Measure("prover", "bound that proved", 0, _attribute("prover_")),
     Measure("seconds", "seconds", 3, lambda o: o.taken.seconds),
     Measure("cpu_seconds", "processor seconds", 3, lambda o: o.taken.cpu_seconds),

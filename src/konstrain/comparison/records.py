@@ -26,15 +26,29 @@ STATISTICS: Mapping[str, Callable[[list[Any]], float]] = MappingProxyType(
 )
 
 
+def matches(record: Record, wanted: Mapping[str, Any]) -> bool:
+    """Return whether entries have the wanted values; a tuple or range stands for any of its values.
+
+    Examples
+    --------
+    >>> matches({"data": "iris", "run": 2}, {"data": ("iris", "wine"), "run": range(2)})
+    False
+    """
+    return all(
+        record.get(name) in value if isinstance(value, tuple | range) else record.get(name) == value
+        for name, value in wanted.items()
+    )
+
+
 def select(records: Iterable[Record], **wanted: Any) -> list[Record]:
-    """Return the records whose entries have these values.
+    """Return the records that match.
 
     Examples
     --------
     >>> select([{"data": "iris", "run": 0}, {"data": "wine", "run": 0}], data="wine")
     [{'data': 'wine', 'run': 0}]
     """
-    return [record for record in records if all(record.get(name) == value for name, value in wanted.items())]
+    return [record for record in records if matches(record, wanted)]
 
 
 def values_of(records: Iterable[Record], measure: str) -> list[Any]:
@@ -63,3 +77,15 @@ def groups_of(records: Iterable[Record], by: Sequence[str]) -> dict[Group, list[
     for record in records:
         groups.setdefault(tuple(record.get(name) for name in by), []).append(record)
     return groups
+
+
+def means_of(records: Iterable[Record], measure: str, by: Sequence[str]) -> dict[Group, float]:
+    """Return the mean of a measure in each group that has any, groups in order of appearance.
+
+    Examples
+    --------
+    >>> means_of([{"data": "iris", "ari": 0.5}, {"data": "iris", "ari": 1.0}, {"data": "wine"}], "ari", ["data"])
+    {('iris',): 0.75}
+    """
+    values = {group: values_of(runs, measure) for group, runs in groups_of(records, by).items()}
+    return {group: statistics.fmean(some) for group, some in values.items() if some}

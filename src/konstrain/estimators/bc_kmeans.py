@@ -15,7 +15,7 @@ from konstrain.assignment import Assignment, AssignmentProblem, Rules, choose, n
 from konstrain.assignment.milp import whole_model
 from konstrain.assignment.model import AssignmentModel, Relaxation
 from konstrain.constraints import Problem
-from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._base import SIZE_PARAMETERS, BaseConstrainedKMeans
 from konstrain.estimators._conventions import estimator
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans.distances import default_threads
@@ -39,7 +39,9 @@ class BCKMeans(BaseConstrainedKMeans):
     Parameters
     ----------
     size_min, size_max : float or array-like of shape (n_clusters,), optional
-        Bounds on what a cluster holds: rows, or units of `demand`.
+        Bounds on what a cluster holds: rows, or units of `demand`; "12%" is that share of what all rows hold.
+    size_tolerance : float or str, optional
+        With 0.1 or "10%", every cluster holds within 10% of an equal part.
     init : {"k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, default="k-means++"
         Where the plain k-means that runs first starts.
     ridge : float, default=1e-4
@@ -89,6 +91,7 @@ class BCKMeans(BaseConstrainedKMeans):
     size_min: Any = None
     size_max: Any = None
     _: KW_ONLY
+    size_tolerance: Any = None
     init: Any = "k-means++"
     ridge: float = 1e-4
     penalty: float = 0.5
@@ -99,8 +102,7 @@ class BCKMeans(BaseConstrainedKMeans):
     _takes_confidences: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseConstrainedKMeans._parameter_constraints,
-        "size_min": [Real, "array-like", None],
-        "size_max": [Real, "array-like", None],
+        **SIZE_PARAMETERS,
         "ridge": [Interval(Real, 0, None, closed="left")],
         "penalty": [Interval(Real, 0, None, closed="neither")],
         "penalty_growth": [Interval(Real, 1, None, closed="neither")],

@@ -71,10 +71,12 @@ default="random-partition"
     the running counter of the pseudo-code, which misses what later moves change; given pairs are counted, so that
     several links between two blocks count as several. The squared error that decides between equally many violations
     is that of the clusters' own means, not of the centers before their update. Blocks that a first pass has not yet
-    reached stand at their nearest center. A random assignment leaves no cluster empty; later an empty cluster keeps
-    its center, and if it is still empty in the labels to be returned, the block that costs most where it is moves
-    there, which breaks nothing. Links that contradict each other are accepted, as in the paper's experiment with
-    wrong ones. When a pass changes nothing and nothing pulls, all later ones would do the same, and the run ends.
+    reached stand at their nearest center, in the pseudo-code where the random assignment put them; nor is that
+    assignment itself the first of the best labels (lines 4 to 6): those of the first pass are. A random assignment
+    leaves no cluster empty; later an empty cluster keeps its center, and if it is still empty in the labels to be
+    returned, the block that costs most where it is moves there, which breaks nothing. Links that contradict each
+    other are accepted, as in the paper's experiment with wrong ones. When a pass changes nothing and nothing pulls,
+    all later ones would do the same, and the run ends.
 
     By the pseudo-code alone, runs stick at a few violations that need not be. A block that one conflict keeps away
     from its nearest center would gain by going back there, so that leaving another conflict costs it less than

@@ -54,6 +54,8 @@ def run_experiment(
     n_jobs: int | None = None,
     retry: bool = False,
     quiet: bool = False,
+    starts: int | None = None,
+    links: str | Path | None = None,
 ) -> Summary:
     """Run the rows of an experiment that are not in the file yet.
 
@@ -76,18 +78,35 @@ def run_experiment(
         Run failed rows again.
     quiet : bool, default=False
         Show no progress; none is shown when standard error is not a terminal.
+    starts : int, optional
+        Runs per case of each method that has more than one; default: as declared.
+    links : path, optional
+        Folder with constraint files of your own, one for each case to be run, called by its fields: iris-CS10.csv.
+        Lines are ``ML i j`` or ``CL i j``, rows numbered from 0 (`konstrain.files.read_links_file` reads them).
 
     Returns
     -------
     summary : Summary
         Counts of rows and the seconds this took.
     """
-    chosen = get_experiment(experiment) if isinstance(experiment, str) else experiment
+    chosen = _chosen(experiment, starts, links)
     folder = None if data is None else Path(data)
     return run_rows(chosen, db=Path(db), data=folder, quick=quick, n_jobs=n_jobs, retry=retry, quiet=quiet)
 
 
-def write_report(experiment: str | Experiment, *, db: str | Path, output: str | Path) -> Path:
+def _chosen(experiment: str | Experiment, starts: int | None, links: str | Path | None) -> Experiment:
+    chosen = get_experiment(experiment) if isinstance(experiment, str) else experiment
+    return chosen.varied(starts=starts, links=None if links is None else Path(links))
+
+
+def write_report(
+    experiment: str | Experiment,
+    *,
+    db: str | Path,
+    output: str | Path,
+    starts: int | None = None,
+    links: str | Path | None = None,
+) -> Path:
     """Write what was published and what we found, side by side.
 
     Parameters
@@ -99,11 +118,12 @@ def write_report(experiment: str | Experiment, *, db: str | Path, output: str | 
     output : path
         Folder, made if it is not there: NAME.md with its pictures, and the raw rows as NAME.parquet. Each file
         appears whole or not at all.
+    starts, links : optional
+        As the rows were run.
 
     Returns
     -------
     path : Path
         The Markdown file.
     """
-    chosen = get_experiment(experiment) if isinstance(experiment, str) else experiment
-    return write_files(chosen, db=Path(db), output=Path(output))
+    return write_files(_chosen(experiment, starts, links), db=Path(db), output=Path(output))

@@ -1,14 +1,15 @@
 """How an experiment is written down: problems, contenders, measures, and the published numbers."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from konstrain.comparison.measures import Instance
+from konstrain.comparison.records import matches
 from konstrain.experiments.published import Claim, Distribution, Figure, PaperTable
-from konstrain.methods import METHODS
+from konstrain.files import RowNames, read_links_file
 
 # Seconds that a row may take beyond the limit its method was given: building the problem, measuring, and slack.
 GRACE: Final = 60.0
@@ -46,12 +47,12 @@ class Case:
         >>> Case.of(print, seed=3, data="iris", constraints="CS10").key
         'data=iris constraints=CS10 set=3'
         """
-        return " ".join(f"{name}={value}" for name, value in (*self.fields, ("set", self.seed)))
+        return " ".join(f"{name}={value}" for name, value in self.facts.items())
 
-
-def everywhere(case: Case) -> bool:
-    """Return True: the contender runs on every case."""
-    return True
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The fields, and the seed as "set"."""
+        return dict((*self.fields, ("set", self.seed)))
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,8 @@ class Contender:
         Seconds, passed to the method if it takes a limit; `GRACE` later the row is ended from outside.
     memory_limit : float or None
         Megabytes that a row may ask for beyond what the process holds; None: no limit.
-    fits : callable
-        Whether it runs on a case.
+    where : mapping
+        On which cases it runs, by their fields and "set": a value, or a tuple or range of them; all by default.
     """
 
     label: str
@@ -82,7 +83,7 @@ class Contender:
     n_runs: int = 1
     time_limit: float = 60.0
     memory_limit: float | None = 4000.0
-    fits: Callable[[Case], bool] = everywhere
+    where: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -116,10 +117,10 @@ class Row:
         """The seed of the method: another one for each run and each draw of constraints."""
         return 1000 * self.case.seed + self.run
 
-
-def whole(row: Row) -> bool:
-    """Return True: the quick form is the whole experiment."""
-    return True
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the case says, with "method" and "run"."""
+        return {**self.case.facts, "method": self.contender.label, "run": self.run}
 
 
 @dataclass(frozen=True)
@@ -135,13 +136,13 @@ class Experiment:
     cases : callable
         Makes the cases, always the same ones in the same order.
     contenders : tuple of Contender
-        Those whose method is not in `konstrain.methods.METHODS` are left out and named in the report.
+        Methods that take part.
     measures : tuple of str
         Names in `konstrain.comparison.measures.MEASURES`.
     tables, figures, claims : tuple
         What the report shows.
-    quick : callable
-        Which rows the quick form runs: about a tenth.
+    quick : tuple of mappings
+        Which rows the quick form runs, about a tenth: those that match any of these, as in `Contender.where`.
     notes : tuple of str
         What a reader must know: where the paper is silent, and what replaces data that are not public.
     """
@@ -155,26 +156,68 @@ class Experiment:
     tables: tuple[PaperTable, ...] = ()
     figures: tuple[Figure | Distribution, ...] = ()
     claims: tuple[Claim, ...] = ()
-    quick: Callable[[Row], bool] = whole
+    quick: tuple[Mapping[str, Any], ...] = ({},)
     notes: tuple[str, ...] = ()
 
-    @cached_property
-    def present(self) -> tuple[Contender, ...]:
-        """The contenders whose methods exist."""
-        return tuple(contender for contender in self.contenders if contender.method in METHODS)
+    def varied(self, *, starts: int | None = None, links: Path | None = None) -> "Experiment":
+        """Return the same experiment with another number of starts, or under links of one's own.
 
-    @cached_property
-    def missing(self) -> tuple[Contender, ...]:
-        """The contenders whose methods do not exist."""
-        return tuple(contender for contender in self.contenders if contender.method not in METHODS)
+        Parameters
+        ----------
+        starts : int, optional
+            Runs per case of each contender that has more than one.
+        links : path, optional
+            Folder with a file of links for each case to be run; see `links_file_of`. Other cases are left out.
+        """
+        contenders = tuple(
+            replace(contender, n_runs=starts) if starts is not None and contender.n_runs > 1 else contender
+            for contender in self.contenders
+        )
+        cases = self.cases if links is None else partial(_cases_of_files, self.cases, links)
+        return replace(self, contenders=contenders, cases=cases)
 
     def rows(self, *, quick: bool = False) -> list[Row]:
         """Return all runs, or those of the quick form, in the order in which they are done."""
         rows = (
             Row(case, contender, run)
             for case in self.cases()
-            for contender in self.present
-            if contender.fits(case)
+            for contender in self.contenders
+            if matches(case.facts, contender.where)
             for run in range(contender.n_runs)
         )
-        return [row for row in rows if not quick or self.quick(row)]
+        return [row for row in rows if not quick or any(matches(row.facts, part) for part in self.quick)]
+
+
+def links_file_of(case: Case) -> str:
+    """Return what a file of links for a case is called: the values of its fields.
+
+    Examples
+    --------
+    >>> links_file_of(Case.of(print, seed=0, data="iris", constraints="CS10"))
+    'iris-CS10.csv'
+    """
+    return "-".join(str(value) for _, value in case.fields) + ".csv"
+
+
+def _cases_of_files(cases: Callable[[], Iterator[Case]], folder: Path) -> Iterator[Case]:
+    """Yield each case that has a file of links in a folder, once: with its first seed."""
+    paths = {path.name: path for path in sorted(folder.glob("*.csv"))}
+    firsts: dict[str, Case] = {}
+    for case in cases():
+        firsts.setdefault(links_file_of(case), case)
+    unknown = [name for name in paths if name not in firsts]
+    if unknown or not paths:
+        what = f"{unknown[0]} is for no case" if unknown else "no file of links is there"
+        raise ValueError(f"{folder}: {what}; files are called like {next(iter(firsts))}")
+    for name, case in firsts.items():
+        if name in paths:
+            make = partial(_with_links, case.make, paths[name])
+            yield Case(make, case.seed, (*case.fields, ("links_file", name)))
+
+
+def _with_links(make: Callable[[Path | None, int], Instance], path: Path, folder: Path | None, seed: int) -> Instance:
+    """Build a problem and take its links from a file."""
+    instance = make(folder, seed)
+    found = read_links_file(path, RowNames(len(instance.X)))
+    links = {"must_link": found.must_link, "cannot_link": found.cannot_link}
+    return replace(instance, constraints={**instance.constraints, **links})

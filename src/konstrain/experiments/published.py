@@ -96,7 +96,8 @@ class PaperTable:
     # The paper's own last line, ``(values of by but the first) -> heading -> Published``, shown where ours is over
     # all published lines. Where it is not given, the published numbers are summed up as ours are.
     printed_totals: Mapping[Group, Mapping[str, Published]] = field(default_factory=dict)
-    where: tuple[tuple[str, Any], ...] = ()  # Which cases it is about; all by default.
+    where: Mapping[str, Any] = field(default_factory=dict)  # Which cases it is about; all by default.
+    lists_published: bool = False  # Whether published lines of which nothing is run here are shown, too.
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Figure:
     panels: str
     methods: tuple[str, ...]
     published: Mapping[Any, Mapping[str, Sequence[tuple[float, float]]]] = field(default_factory=dict)
-    where: tuple[tuple[str, Any], ...] = ()
+    where: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Distribution:
     title: str
     panels: str
     methods: tuple[str, ...]
-    where: tuple[tuple[str, Any], ...] = ()
+    where: Mapping[str, Any] = field(default_factory=dict)
     measure: str = "sizes"
 
 
@@ -153,3 +154,18 @@ class Claim:
             f"{self.text} (draws from {first} on)",
             lambda records: self.judge([record for record in records if record["set"] >= first]),
         )
+
+
+def judge_points(points: Mapping[str, bool], what: str = "points") -> ClaimVerdict:
+    """Judge a claim that is about each of several points, and name those where it does not hold.
+
+    Examples
+    --------
+    >>> judge_points({"iris 10": True, "wine 10": False}).found
+    '1 of 2 points, not at wine 10'
+    """
+    missed = [name for name, holds in points.items() if not holds]
+    found = f"{len(points) - len(missed)} of {len(points)} {what}" + (
+        f", not at {', '.join(missed)}" if missed else ""
+    )
+    return ClaimVerdict(found, not missed) if points else ClaimVerdict("no rows", None)

@@ -106,15 +106,12 @@ def _failures(records: Sequence[Record]) -> list[str]:
 def _origin(experiment: Experiment, records: Sequence[Record], starts: Sequence[Started], n_rows: int) -> list[str]:
     """Return how the numbers came about: rows, seeds, commands, machine."""
     sets = sorted({record["set"] for record in records})
-    missing = ", ".join(contender.label for contender in experiment.missing)
     blocks = [
         "## How these numbers came about",
         f"{len(records)} of {n_rows} rows are done; draws of constraints (seeds): {', '.join(map(str, sets))}. The "
         "seed of a method is 1000 times the draw plus the number of the run. Each row ran on one thread in a process "
         f"of its own. The raw rows are in {experiment.name}.parquet.",
     ]
-    if missing:
-        blocks.append(escaped(f"Not run, because konstrain has no such method: {missing}."))
     # Indented text is shown as it is, markup and all.
     blocks += [f"    {command}" for command in dict.fromkeys(start.command for start in starts)]
     machines = dict.fromkeys(tuple(start.machine.items()) for start in starts)
@@ -135,7 +132,7 @@ def as_parquet(records: Sequence[Record]) -> bytes:
 
 def draw_figure(figure: Figure | Distribution, records: Sequence[Record]) -> bytes | None:
     """Return a figure of an experiment as PNG; None where no run has its measure."""
-    about = [record for record in select(records, **dict(figure.where)) if record["method"] in figure.methods]
+    about = [record for record in select(records, **figure.where) if record["method"] in figure.methods]
     shown = [run for run in about if run.get(figure.measure) is not None]
     draw_one: Panel = _draw_sizes
     if isinstance(figure, Figure):

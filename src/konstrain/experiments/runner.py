@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from konstrain.comparison.measures import Instance, fit_and_measure
+from konstrain.exceptions import FileError
 from konstrain.experiments.declare import GRACE, Case, Experiment, Row
 from konstrain.experiments.sandbox import SANDBOXES, WorkResult
 from konstrain.experiments.store import Started, Store, open_store
@@ -39,6 +40,9 @@ class Summary:
     n_now: int
     reasons: Counter[str]
     seconds: float
+    n_skipped: int = 0  # Rows whose data are not there; they are not kept, so that no table or claim counts them.
+    missing: tuple[str, ...] = ()  # The data sets of these rows.
+    advice: str = ""  # How to get the first of them.
 
     @property
     def n_failed(self) -> int:
@@ -60,7 +64,17 @@ class Summary:
 
     def __str__(self) -> str:
         done = f"{self.n_before + self.n_now} of {self.n_rows} rows are there, {self.n_now} of them new"
-        return f"{done}; {self.failures}; {self.seconds:.0f} s"
+        skipped = f"; {self.skips}" if self.missing else ""
+        return f"{done}; {self.failures}{skipped}; {self.seconds:.0f} s"
+
+    @property
+    def skips(self) -> str:
+        """How many rows were left out because their data are not there."""
+        return f"{self.n_skipped} skipped without the data of {', '.join(self.missing)}"
+
+
+class MissingDataError(Exception):
+    """The data of a row are not there, as opposed to a row that fails on its data."""
 
 
 def run_rows(
@@ -75,16 +89,27 @@ def run_rows(
 ) -> Summary:
     """Run what is missing; see `konstrain.experiments.run_experiment`."""
     begun = time.perf_counter()
+    if data is not None and not data.is_dir():
+        raise NotADirectoryError(f"data names {str(data)!r}, which is not a folder")
     rows = experiment.rows(quick=quick)
     with open_store(db) as store:
         there = store.keys(experiment.name, failed=not retry)
         todo = [row for row in rows if row.key not in there]
         if todo:
             store.begin(experiment.name, _now())
-        n_now = _run_all(experiment, todo, store, data, n_jobs=n_jobs, quiet=quiet)
+        n_now, skipped = _run_all(experiment, todo, store, data, n_jobs=n_jobs, quiet=quiet)
         records = store.records(experiment.name, [row.key for row in rows])
     reasons = Counter(record["reason"] for record in records if record["status"] == "failed")
-    return Summary(len(rows), len(rows) - len(todo), n_now, reasons, time.perf_counter() - begun)
+    return Summary(
+        len(rows),
+        len(rows) - len(todo),
+        n_now,
+        reasons,
+        time.perf_counter() - begun,
+        len(skipped),
+        tuple(dict.fromkeys(str(todo[number].case.facts.get("data", todo[number].case.key)) for number in skipped)),
+        next(iter(skipped.values()), ""),
+    )
 
 
 def count_rows(experiment: Experiment, *, db: Path, quick: bool) -> tuple[int, int]:
@@ -96,25 +121,32 @@ def count_rows(experiment: Experiment, *, db: Path, quick: bool) -> tuple[int, i
 
 def _run_all(
     experiment: Experiment, todo: list[Row], store: Store, data: Path | None, *, n_jobs: int | None, quiet: bool
-) -> int:
-    """Run rows and keep each as soon as it is finished; only this process writes."""
+) -> tuple[int, dict[int, str]]:
+    """Run rows and keep each as soon as it is finished; only this process writes.
+
+    Returns the number of rows kept, and why others were left out: their data are not there.
+    """
     # Threads by default: they only wait for their sandboxes. One row per message: a row that waits for others of
     # its batch would be lost if this process were killed.
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", batch_size=1, return_as="generator_unordered")
-    n_now = 0
+    n_now, skipped = 0, dict[int, str]()
     with progress_bar(experiment.name, len(todo), quiet=quiet) as advance:
         results = parallel(delayed(_guarded)(i, row, experiment.measures, data) for i, row in enumerate(todo))
         try:
             for number, result in results:
-                store.add(experiment.name, todo[number], result)
-                n_now += 1
+                kind, _, why = (result.reason or "").partition(": ")
+                if kind == MissingDataError.__name__:
+                    skipped[number] = why
+                else:
+                    store.add(experiment.name, todo[number], result)
+                    n_now += 1
                 advance(failed=result.reason is not None)
         except KeyboardInterrupt:
             SANDBOXES.interrupt()
             raise
         finally:
             results.close()
-    return n_now
+    return n_now, dict(sorted(skipped.items()))
 
 
 def _guarded(number: int, row: Row, measures: tuple[str, ...], data: Path | None) -> tuple[int, WorkResult]:
@@ -125,7 +157,10 @@ def _guarded(number: int, row: Row, measures: tuple[str, ...], data: Path | None
 
 def run_row(row: Row, measures: tuple[str, ...], data: Path | None) -> dict[str, Any]:
     """Build the problem, fit, and measure."""
-    instance = _build(pickle.dumps(row.case), data)
+    try:
+        instance = _build(pickle.dumps(row.case), data)
+    except (FileNotFoundError, FileError) as error:
+        raise MissingDataError(str(error)) from None
     return fit_and_measure(
         instance,
         get_method(row.contender.method),

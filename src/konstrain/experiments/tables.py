@@ -49,9 +49,11 @@ def cell_of(column: Column, published: Published, records: Sequence[Record]) -> 
 def cells_of(table: PaperTable, records: Sequence[Record]) -> dict[Group, dict[str, Cell]]:
     """Return all cells of a table: a line for each group of cases with runs of a contender of this table."""
     shown = {column.method for column in table.columns}
-    chosen = (record for record in select(records, **dict(table.where)) if record["method"] in shown)
+    chosen = (record for record in select(records, **table.where) if record["method"] in shown)
     groups = groups_of(chosen, table.by)
     groups = {group: runs for group, runs in groups.items() if not table.published or group in table.published}
+    if table.lists_published and groups:
+        groups |= {group: [] for group in table.published if group not in groups}
     return {
         group: {
             column.heading: cell_of(column, table.published.get(group, {}).get(column.heading, _NOTHING), runs)
@@ -120,7 +122,7 @@ def _texts(cell: Cell, column: Column, both: bool) -> list[str]:
     unit = "%" if column.statistic == "share" else ""
     ours = _number(cell.ours, digits, unit, cell.sd if cell.published.sd is not None else None)
     if cell.n_infeasible and cell.n_infeasible == cell.n_runs:
-        ours = INFEASIBLE
+        ours = INFEASIBLE if column.measure == "sse" else ""
     elif cell.n_failed:
         ours += f" ({cell.n_failed} of {cell.n_runs} failed)"
     if not both:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
-
-import numpy as np
+from statistics import fmean
 
 from konstrain.comparison.measures import CLOCKED, Instance
-from konstrain.comparison.records import Record, groups_of, select, values_of
+from konstrain.comparison.records import Record, means_of, select, values_of
 from konstrain.datasets import load, sample_baumann
-from konstrain.experiments.declare import Case, Contender, Experiment, Row
+from konstrain.experiments.declare import Case, Contender, Experiment
 from konstrain.experiments.published import Claim, ClaimVerdict, Column, PaperTable, Published, read_table
 
 # Share of the rows, in percent, that the number of pairs comes from.
@@ -19,6 +19,7 @@ SETS = tuple(f"CS{share}" for share in SHARES)
 N_SETS, N_STARTS = 10, 3
 # Sets for the exact method, which may take seconds where the others take milliseconds.
 N_EXACT = 3
+FEW_SETS = {"set": range(N_EXACT)}
 
 # BLPKM-CC and DILS under CS10, CS15, CS20.
 TABLE_3 = """
@@ -111,8 +112,20 @@ def _judge_mean(constraints: str, records: Sequence[Record]) -> ClaimVerdict:
     ours = _means(records, "BLPKM-CC", constraints)
     if not ours:
         return ClaimVerdict("no rows", None)
-    mean = float(np.mean(list(ours.values())))
+    mean = fmean(ours.values())
     return ClaimVerdict(f"{mean:.3f} over {len(ours)} sets", mean >= ASKED[constraints])
+
+
+def _judge_rise(method: str, records: Sequence[Record]) -> ClaimVerdict:
+    """Compare the means over the data sets that a method has run on under every size of constraint set."""
+    curves = [_means(records, method, constraints) for constraints in SETS]
+    names = [name for name in curves[0] if all(name in curve for curve in curves)]
+    if not names:
+        return ClaimVerdict("no rows", None)
+    means = [fmean(curve[name] for name in names) for curve in curves]
+    rises = [all(before[name] <= after[name] for before, after in pairwise(curves)) for name in names]
+    found = f"{' / '.join(f'{mean:.3f}' for mean in means)}; without a fall on {sum(rises)} of {len(names)} sets"
+    return ClaimVerdict(found, all(before < after for before, after in pairwise(means)))
 
 
 def _judge_links(records: Sequence[Record]) -> ClaimVerdict:
@@ -124,13 +137,16 @@ def _judge_links(records: Sequence[Record]) -> ClaimVerdict:
     )
 
 
-def _judge_dils(records: Sequence[Record]) -> ClaimVerdict:
-    pairs = [(_means(records, "BLPKM-CC", s), _means(records, "DILS", s)) for s in SETS]
-    means = [
-        (np.mean([ours[d] for d in dils]), np.mean(list(dils.values()))) for ours, dils in pairs if ours and dils
-    ]
-    found = ", ".join(f"{ours:.3f} against {dils:.3f}" for ours, dils in means)
-    return ClaimVerdict(found or "no rows", all(ours > dils for ours, dils in means) if means else None)
+def _judge_above(method: str, other: str, records: Sequence[Record]) -> ClaimVerdict:
+    """Compare mean ARI over the data sets that both methods have run on."""
+    means = []
+    for constraints in SETS:
+        ours, theirs = (_means(records, name, constraints) for name in (method, other))
+        names = [name for name in ours if name in theirs]
+        if names:
+            means.append((fmean(ours[name] for name in names), fmean(theirs[name] for name in names)))
+    found = ", ".join(f"{ours:.3f} against {theirs:.3f}" for ours, theirs in means)
+    return ClaimVerdict(found or "no rows", all(ours > theirs for ours, theirs in means) if means else None)
 
 
 def _judge_perfect(records: Sequence[Record]) -> ClaimVerdict:
@@ -145,15 +161,6 @@ def _judge_proofs(records: Sequence[Record]) -> ClaimVerdict:
     return ClaimVerdict(f"{sum(map(bool, proved))} of {len(proved)} runs", all(proved) if proved else None)
 
 
-def _judge_front_door(records: Sequence[Record]) -> ClaimVerdict:
-    pairs = [(_means(records, "ConstrainedKMeans", s), _means(records, "BLPKM-CC", s)) for s in SETS]
-    means = [
-        (np.mean(list(ours.values())), np.mean(list(theirs.values()))) for ours, theirs in pairs if ours and theirs
-    ]
-    found = ", ".join(f"{ours:.3f} against {theirs:.3f}" for ours, theirs in means)
-    return ClaimVerdict(found or "no rows", all(ours > theirs for ours, theirs in means) if means else None)
-
-
 def _judge_seconds(records: Sequence[Record]) -> ClaimVerdict:
     totals = [sum(_means(records, "BLPKM-CC", constraints, "cpu_seconds").values()) for constraints in SETS]
     found = " / ".join(f"{total:.2f} s" for total in totals)
@@ -162,17 +169,8 @@ def _judge_seconds(records: Sequence[Record]) -> ClaimVerdict:
 
 def _means(records: Sequence[Record], method: str, constraints: str, measure: str = "ari") -> dict[str, float]:
     """Mean over the runs of each data set."""
-    chosen = groups_of(select(records, method=method, constraints=constraints), ["data"])
-    found = {str(name): values_of(runs, measure) for (name,), runs in chosen.items()}
-    return {name: float(np.mean(values)) for name, values in found.items() if values}
-
-
-def _few_sets(case: Case) -> bool:
-    return case.seed < N_EXACT
-
-
-def _quick(row: Row) -> bool:
-    return row.case.seed == 0
+    chosen = select(records, method=method, constraints=constraints)
+    return {str(name): mean for (name,), mean in means_of(chosen, measure, ["data"]).items()}
 
 
 def _columns(measure: str) -> tuple[Column, ...]:
@@ -188,9 +186,9 @@ EXPERIMENT = Experiment(
     cases=cases,
     contenders=(
         Contender("BLPKM-CC", "blp-kmeans", n_runs=N_STARTS, time_limit=20.0),
-        Contender("DILS", "dils", time_limit=10.0, fits=_few_sets),
+        Contender("DILS", "dils", time_limit=10.0, where=FEW_SETS),
         Contender("ConstrainedKMeans", "constrained-kmeans", time_limit=10.0),
-        Contender("exact", "exact", time_limit=10.0, fits=_few_sets),
+        Contender("exact", "exact", time_limit=10.0, where=FEW_SETS),
     ),
     measures=(
         "ari",
@@ -226,14 +224,23 @@ EXPERIMENT = Experiment(
             Claim(f"BLPKM-CC: mean ARI over the data sets at least {asked} under {name}", partial(_judge_mean, name))
             for name, asked in ASKED.items()
         ),
-        Claim("BLPKM-CC has a higher mean ARI than DILS (CS10, CS15, CS20)", _judge_dils),
+        Claim(
+            "BLPKM-CC has a higher mean ARI than DILS (CS10, CS15, CS20)", partial(_judge_above, "BLPKM-CC", "DILS")
+        ),
         Claim(f"BLPKM-CC finds the classes exactly on {N_PERFECT} of 25 data sets under CS20", _judge_perfect),
+        *(
+            Claim(f"The quality of {name} rises with the constraint set (mean ARI)", partial(_judge_rise, name))
+            for name in ("BLPKM-CC", "DILS")
+        ),
         Claim("BLPKM-CC keeps every link in every run", _judge_links),
-        Claim("ConstrainedKMeans has the higher mean ARI (CS10, CS15, CS20)", _judge_front_door),
+        Claim(
+            "ConstrainedKMeans has the higher mean ARI (CS10, CS15, CS20)",
+            partial(_judge_above, "ConstrainedKMeans", "BLPKM-CC"),
+        ),
         Claim("The rows called exact are proved, within 10 s each", _judge_proofs),
         Claim("One run of BLPKM-CC on all data sets takes less than 1 s (CS10, CS15, CS20)", _judge_seconds),
     ),
-    quick=_quick,
+    quick=({"set": 0},),
     notes=(
         "CS_r: with q = ceil(r n), q (q - 1) / 2 distinct pairs drawn uniformly over all objects; must-link where "
         "the classes agree, else cannot-link.",
@@ -246,6 +253,8 @@ EXPERIMENT = Experiment(
         "the other reading of the text, would give 0.75 to 0.79 there and 0.41 to 0.46 on Wine. So we believe that "
         "the published sets for these two do not tell two classes apart. On the other 23 our reading is within 0.15 "
         "of every published value.",
+        "The paper's data are KEEL's copies. Glass here has the values of UCI, which differ (nearest rows up to 0.55 "
+        "apart), and Iris is scikit-learn's copy, which differs in a few values.",
         "The last lines of both tables are as printed; the lines of Table IV, rounded to 0.1 s, add up to them "
         "within 0.2 s.",
         f"The exact method has {N_EXACT} sets and 10 s each; 'exact: proved' is the share of its runs that are "
