@@ -4,6 +4,8 @@ import dask
 import pytest
 from distributed import LocalCluster
 
+import command_line
+
 # A cluster that has lost its workers fails a test instead of letting it wait for ever. The cluster stays while other
 # tests run: its workers do nothing then, not even look at themselves a hundred times a second.
 dask.config.set(
@@ -11,8 +13,15 @@ dask.config.set(
         "distributed.scheduler.no-workers-timeout": "120s",
         "distributed.worker.profile.enabled": False,
         "distributed.admin.tick.interval": "500ms",
+        # Forked from a process that has imported everything; a fresh one takes seconds to do that.
+        "distributed.worker.multiprocessing-method": "forkserver",
     }
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _prepared():
+    command_line.prepare()
 
 
 @pytest.fixture(scope="session")

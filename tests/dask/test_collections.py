@@ -4,7 +4,6 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
-from dataclasses import replace
 
 import dask
 import dask.array as da
@@ -188,7 +187,7 @@ def test_columns_are_taken_by_name_from_every_partition(cluster, X):
     with Client(cluster):
         wanted, found = (
             ConstrainedKMeans(
-                3, size_max=[230, 330], share_min={"sex": {"F": 0.3}, "age": {"y": 0.2}}, init=X[:3], time_limit=20
+                3, size_max=[230, 330], share_min={"sex": {"F": 0.3}, "age": {"y": 0.2}}, init=X[:3], time_limit=120
             ).fit(x, demand=demand, category=category)
             for x, demand, category in (as_given, by_hand)
         )
@@ -317,8 +316,8 @@ def test_what_workers_import_leaves_their_memory_to_the_rows():
 
 def test_labels_are_lazy_and_the_client_holds_nothing_of_the_size_of_the_rows(cluster, monkeypatch):
     # With few rows near a tie and in the sample, what is left on the client would show any array of n entries.
-    monkeypatch.setattr(steps, "PARAMS", replace(steps.PARAMS, least_near=500, near_share=0.0))
-    monkeypatch.setattr(start, "PARAMS", replace(start.PARAMS, least_rows=500, share=0.0))
+    monkeypatch.setattr(steps, "MAX_NUMBERS", 3 * 4_000)
+    monkeypatch.setattr(start, "SAMPLED_ROWS", 2_000)
     n = 2_000_000
     x = da.random.default_rng(0).normal(size=(n, 2), chunks=(n // 8, 2))
     with Client(cluster):

@@ -38,9 +38,9 @@ def model(X, **params):
     return ConstrainedKMeans(3, size_min=100, size_max=150, init=X[:3], tol=0, random_state=0, **params)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def mortal_cluster():
-    """Return a cluster for one test: whether workers that were killed come back matters to no other test."""
+    """Return a cluster for tests that kill workers, which matters to no other test."""
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
@@ -51,6 +51,7 @@ def mortal_cluster():
 def test_a_worker_killed_in_the_middle_of_a_fit_changes_no_label(mortal_cluster, X):
     x = da.from_array(X, chunks=(80, 2))
     with Client(mortal_cluster) as client:
+        client.wait_for_workers(2, timeout=PATIENCE)
         calm = model(X).fit(x).labels_.compute()
         killed = []
 
@@ -76,8 +77,10 @@ def test_a_partition_that_ends_every_worker_is_named_with_what_to_set(mortal_clu
     rows = da.random.default_rng(0).normal(size=(N, 2), chunks=(N // 2, 2))
     x = rows.map_blocks(ends_the_worker_of_the_second, dtype=float)
     words = r"2 workers in a row ended with partition 1 of X.*it, or another one that they had.*larger memory_limit"
-    with Client(mortal_cluster), pytest.raises(MemoryError, match=words):
-        model(X).fit(x)
+    with Client(mortal_cluster) as client:
+        client.wait_for_workers(2, timeout=PATIENCE)
+        with pytest.raises(MemoryError, match=words):
+            model(X).fit(x)
 
 
 @contextmanager

@@ -81,16 +81,15 @@ def test_labels_are_written_by_id_and_keep_sizes_and_links(folder):
     assert "labels: it is there already; write to another folder, or give --force" in again.err
 
 
-def test_a_pattern_of_files_on_a_given_scheduler_replaces_a_folder_by_force(folder):
+def test_a_pattern_of_files_on_a_given_scheduler_replaces_a_folder_by_force(folder, cluster):
     (folder / "labels").mkdir()
     old = pa.table({"row": [0]}).replace_schema_metadata(MARK)
     pq.write_table(old, folder / "labels" / "part-00007.parquet")
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
-        done = konstrain(
-            *("fit", "rows/part-[02].parquet", "--ignore", "key", "-k", 2, "-o", "labels", "--force"),
-            *("--scheduler", cluster.scheduler_address),
-            folder=folder,
-        )
+    done = konstrain(
+        *("fit", "rows/part-[02].parquet", "--ignore", "key", "-k", 2, "-o", "labels", "--force"),
+        *("--scheduler", cluster.scheduler_address),
+        folder=folder,
+    )
     assert (done.code, done.err) == (0, "")
     assert "550 rows in 2 clusters" in done.out
     written = pl.read_parquet(folder / "labels" / "*.parquet")
@@ -184,18 +183,16 @@ def test_codes_that_ids_share_by_chance_are_no_shared_ids(folder, client, monkey
         (("none-*.parquet", "-k", 3), "no file is called none-*.parquet"),
         (("rowless", "-k", 3), "rowless has no rows"),
         (("odd", "-k", 3), "pipe.parquet is a pipe or a device, not a file of Parquet; remove or rename it"),
-        (("shared", "-k", 3, "--id", "x"), "shared: id '1' in column 'x' occurs in rows 0 and 1; no two rows may"),
         (("all.parquet", "-k", 3, "--id", "key", "--force"), "--force is for folders of Parquet"),
         (("rows", "-k", 3, "--id", "key", "-o", "no/labels"), "there is no folder no"),
         (("rows", "-k", 3, "--id", "key", "-o", "all.parquet"), "it is there and is no folder"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(arguments, words, folder):
-    for name in ("empty", "rowless", "odd", "shared"):
+    for name in ("empty", "rowless", "odd"):
         (folder / name).mkdir()
     frame = pl.DataFrame({"x": [1.0, 1.0, 2.0], "y": [0.0, 1.0, 2.0]})
     frame[:0].write_parquet(folder / "rowless" / "a.parquet")
-    frame.write_parquet(folder / "shared" / "a.parquet")
     frame.write_parquet(folder / "odd" / "a.parquet")
     os.mkfifo(folder / "odd" / "pipe.parquet")
     done = konstrain("fit", *arguments, folder=folder)
@@ -204,13 +201,21 @@ def test_what_cannot_be_done_is_said_in_one_line(arguments, words, folder):
     assert done.err.count("\n") == 1
 
 
-def test_a_folder_by_its_address_gives_what_it_gives_by_its_path(folder):
-    by_path = konstrain("fit", "rows", "--id", "key", "-k", 3, "--size-min", 190, "--json", folder=folder)
+def test_shared_ids_are_refused_in_one_line(folder, cluster):
+    (folder / "shared").mkdir()
+    pl.DataFrame({"x": [1.0, 1.0, 2.0], "y": [0.0, 1.0, 2.0]}).write_parquet(folder / "shared" / "a.parquet")
+    where = ("--scheduler", cluster.scheduler_address)
+    done = konstrain("fit", "shared", "-k", 3, "--id", "x", *where, folder=folder)
+    assert done.code == 2
+    assert "shared: id '1' in column 'x' occurs in rows 0 and 1; no two rows may" in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_folder_by_its_address_gives_what_it_gives_by_its_path(folder, cluster):
+    asked = ("--id", "key", "-k", 3, "--size-min", 190, "--json", "--scheduler", cluster.scheduler_address)
+    by_path = konstrain("fit", "rows", *asked, folder=folder)
     address = (folder / "rows").resolve().as_uri()
-    by_address = konstrain(
-        *("fit", address, "--id", "key", "-k", 3, "--size-min", 190, "--json", "-o", "labels", "--force"),
-        folder=folder,
-    )
+    by_address = konstrain("fit", address, *asked, "-o", "labels", "--force", folder=folder)
     assert (by_address.code, by_address.err) == (0, "")
     assert json.loads(by_address.out)["sse"] == json.loads(by_path.out)["sse"]
     assert pl.read_parquet(folder / "labels" / "*.parquet")["key"].n_unique() == N
@@ -243,7 +248,7 @@ def test_pipes_and_devices_are_refused_without_waiting_for_them(folder, place):
         (folder / place).unlink()
 
 
-def test_shares_and_several_demands_are_kept_over_a_folder(folder):
+def test_shares_and_several_demands_are_kept_over_a_folder(folder, cluster):
     rng = np.random.default_rng(1)
     frame = pl.read_parquet(folder / "all.parquet").with_columns(
         sex=pl.Series(np.where(rng.random(N) < 0.4, "F", "M")),
@@ -256,7 +261,9 @@ def test_shares_and_several_demands_are_kept_over_a_folder(folder):
     bounds = ("--category", "sex", "--share-min", "F=0.35", "--share-max", "F=0.45")
     demands = ("--demand", "money,people", "--size-max", "450,600")
     done = konstrain(
-        *("fit", "more", "--id", "key", "-k", 3, *bounds, *demands, "--json", "-o", "labels"), folder=folder
+        *("fit", "more", "--id", "key", "-k", 3, *bounds, *demands, "--json", "-o", "labels"),
+        *("--scheduler", cluster.scheduler_address),
+        folder=folder,
     )
     assert done.code == 0, done.err
     told = json.loads(done.out)

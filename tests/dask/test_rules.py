@@ -1,7 +1,6 @@
 """Shares of groups and several resources over a cluster: kept over all rows, at the cost that a fit in memory has."""
 
 import warnings
-from dataclasses import replace
 
 import dask.array as da
 import dask.dataframe as dd
@@ -37,8 +36,8 @@ KINDS = [pytest.param(kind, marks=pytest.mark.slow if kind in SLOW else ()) for 
 @pytest.fixture
 def _few_rows_here(monkeypatch):
     """Let so few rows come to the client, and so small a sample be drawn, that prices have to be looked for."""
-    monkeypatch.setattr(steps, "PARAMS", replace(steps.PARAMS, least_near=60, near_share=0.0))
-    monkeypatch.setattr(start, "PARAMS", replace(start.PARAMS, least_rows=200))
+    monkeypatch.setattr(steps, "MAX_NUMBERS", 60 * K)
+    monkeypatch.setattr(start, "SAMPLED_ROWS", 200)
 
 
 def case(kind):

@@ -1,7 +1,6 @@
 """From the same centers, rows on a cluster get the labels that they get in memory, however they are cut."""
 
 import warnings
-from dataclasses import replace
 
 import dask.array as da
 import numpy as np
@@ -61,7 +60,7 @@ def quietly(model, X, **arguments):
 
 def few_rows_near_a_tie(monkeypatch):
     """Let so few rows come to the client that a step takes several passes over all rows."""
-    monkeypatch.setattr(steps, "PARAMS", replace(steps.PARAMS, least_near=60, near_share=0.0))
+    monkeypatch.setattr(steps, "MAX_NUMBERS", 60 * K)
 
 
 @pytest.mark.parametrize("kind", KINDS)

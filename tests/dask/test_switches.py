@@ -1,7 +1,5 @@
 """Both sides of every switch of a fit over a cluster; the cluster is in this process, so that it sees them."""
 
-import warnings
-
 import dask.array as da
 import numpy as np
 import polars as pl
@@ -10,19 +8,14 @@ from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
 
 import konstrain
-from konstrain.dask import ConstrainedKMeans, steps
+from konstrain.dask import ConstrainedKMeans
 from konstrain.dask.parquet import Folder
-from konstrain.exceptions import NotProvenWarning, UndecidedError
 from konstrain.files.choice import Request
 from switches import REMOTE, REMOTE_START, set_to
 
 N, K = 400, 4
 # So few rows come to the client that a step takes several passes over all of them.
-FEW = {
-    "konstrain.dask.steps.PARAMS.least_near": 40,
-    "konstrain.dask.steps.PARAMS.near_share": 0.0,
-    "konstrain.dask.start.PARAMS.least_rows": 100,
-}
+FEW = {"konstrain.dask.steps.MAX_NUMBERS": 40 * K, "konstrain.dask.start.SAMPLED_ROWS": 100}
 SIZES = {"size_min": 85, "size_max": 120}
 
 
@@ -72,26 +65,3 @@ def test_starts_on_both_sides_lead_to_labels_within_sizes(setting, client, X):
     sizes = np.bincount(model.labels_.compute(), minlength=K)
     assert_array_equal(model.cluster_sizes_, sizes)
     assert 85 <= sizes.min() <= sizes.max() <= 120
-
-
-def test_a_step_that_ends_after_one_pass_says_so(client, X):
-    model = ConstrainedKMeans(K, **SIZES, init=X[:K], max_iter=1, local_search=False, random_state=0, client=client)
-    ends = []
-    for near in (12, 40, N):
-        with set_to(
-            {**FEW, "konstrain.dask.steps.PARAMS.max_passes": 1, "konstrain.dask.steps.PARAMS.least_near": near}
-        ):
-            ends.append(end_of(model, X))
-    assert ends[-1] == "proved"
-    assert set(ends[:-1]) <= {"not proved", "no labels"}
-
-
-def end_of(model, X):
-    assert steps.PARAMS.max_passes == 1
-    try:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            model.fit(da.from_array(X, chunks=(100, 3)))
-    except UndecidedError:
-        return "no labels"
-    return "not proved" if any(issubclass(w.category, NotProvenWarning) for w in told) else "proved"

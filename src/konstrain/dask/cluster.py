@@ -149,11 +149,6 @@ class Partitions:
         by_partition = self._by_partition(numbers)
         self.places = [replace(place, tied=by_partition[place.number][1]) for place in self.places]
 
-    def keep(self, function: Callable[..., Any], given: Any) -> list[Any]:
-        """Let workers make something of every partition and keep it, for as long as what this returns is held."""
-        kept: list[Any] = self._client.map(partial(function, given), self._rows, self.places, pure=False)
-        return kept
-
     def ask(
         self,
         function: Callable[..., Any],
@@ -161,15 +156,13 @@ class Partitions:
         budget: Budget = UNLIMITED,
         *,
         join: Callable[[list[Any]], Any] = Sums.joined,
-        kept: list[Any] | None = None,
     ) -> Any:
         """Run a function over every partition, and return its results joined, in the order of the partitions.
 
-        `function` takes what is given, rows, or what was kept of them, and a `Place`.
+        `function` takes what is given, rows, and a `Place`.
         """
         with readable_faults(self._client, self._partition_of):
-            rows = self._rows if kept is None else kept
-            results = self._running = self._client.map(partial(function, given), rows, self.places, pure=False)
+            results = self._running = self._client.map(partial(function, given), self._rows, self.places, pure=False)
             # Workers join as many as are joined here in the end.
             size = math.isqrt(len(results))
             if size > 1:

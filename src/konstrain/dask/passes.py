@@ -1,23 +1,19 @@
 """What workers run: one partition of the rows in, something small out. Nothing here depends on Dask."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
+from konstrain._memory import chunks
 from konstrain.kmeans import distances
 
 Reals = NDArray[np.float64]
 
 # Most numbers in one array, of a partition or on the client: 64 MB, so that several fit into a worker of 1 GB.
 MAX_NUMBERS = 8_000_000
-# Rows whose costs in all clusters are in memory at a time; larger: fewer calls, and costs that leave the cache.
-CHUNK = 1 << 12
-# Widths at which rows near a tie are counted, as shares of the widest: how fast sums change with duals, near and far.
-BANDS: Final = (1.0, 1 / 4, 1 / 16, 1 / 64)
-
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
@@ -110,7 +106,6 @@ class Scan:
     rules: RuleTerms  # The rules that have duals; without any, every row goes to its nearest center.
     near_gap: float = -1.0  # Rows that prefer their cluster by no more than this, per unit, are sent; negative: none.
     near_share: float = 1.0  # Share of a partition's rows that is sent at most.
-    width: float = 0.0  # Gap per unit up to which rows are kept by `keep`, and counted in `Sums.slopes`; 0: none is.
 
     @classmethod
     def nearest(cls, centers: Reals) -> "Scan":
@@ -208,24 +203,6 @@ def amounts_in(
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes:
-    """How fast sums change with duals, by pairs of clusters and by band."""
-
-    codes: NDArray[np.int64]  # (n_pairs,): cluster, second-best cluster and band of each pair, as one number.
-    # (n_pairs, n_rules, n_rules): over the rows between the two clusters with gaps within the band: sums of products
-    # of what a row adds to two rules, per unit that it adds.
-    products: Reals
-
-    @classmethod
-    def joined(cls, parts: "list[Slopes]") -> "Slopes":
-        """Add up the pairs of several partitions."""
-        codes, where = np.unique(np.concatenate([part.codes for part in parts]), return_inverse=True)
-        products = np.zeros((codes.size, *parts[0].products.shape[1:]))
-        np.add.at(products, where, np.concatenate([part.products for part in parts]))
-        return cls(codes, products)
-
-
-@dataclass(frozen=True, eq=False)
 class Sums:
     """What a pass returns of a partition, or of several: small, however many rows they hold."""
 
@@ -235,7 +212,6 @@ class Sums:
     digest: int
     near: Near  # Rows near a tie.
     reach: float  # Every row that is not among these has at least this gap per unit.
-    slopes: Slopes  # How fast sums change with duals.
 
     @classmethod
     def joined(cls, parts: "list[Sums]") -> "Sums":
@@ -249,7 +225,6 @@ class Sums:
             digest=sum(part.digest for part in parts) % 2**64,
             near=Near.joined([part.near for part in parts]),
             reach=min(part.reach for part in parts),
-            slopes=Slopes.joined([part.slopes for part in parts]),
         )
 
 
@@ -264,13 +239,12 @@ def reduced_labels(
     if not rules.units.size:
         return nearest_labels(rows, centers), np.full(len(rows), np.inf)
     labels, gaps, units = np.empty(len(rows), dtype=np.int32), np.empty(len(rows)), np.empty(len(rows))
-    costs, nothing = np.empty((min(CHUNK, len(rows)), len(centers))), np.zeros(len(centers))
+    nothing = np.zeros(len(centers))
     # Without demand and holdings all rows add the same: one charge per cluster.
     same = rules.weights.sum(axis=1)[None] if rows.demand is None and rows.held is None else None
-    for begin in range(0, len(rows), CHUNK):
-        part = slice(begin, min(begin + CHUNK, len(rows)))
+    for part in chunks(len(rows), len(centers)):
         weight = None if rows.weight is None else rows.weight[part]
-        some = distances.block_costs(rows.values[part], weight, centers, out=costs[: part.stop - begin])
+        some = distances.block_costs(rows.values[part], weight, centers)
         added = rules.of(rows, part) if same is None else same
         charges = added @ duals.T
         if same is None:
@@ -288,69 +262,20 @@ def reduced_labels(
 def sum_up(scan: Scan, rows: PartitionRows, place: Place) -> Sums:
     """Put each row into its cheapest cluster and add up what the clusters hold; tied rows are left out."""
     labels, gaps = reduced_labels(rows, scan.centers, scan.duals, scan.rules)
-    gaps[place.tied] = np.inf
-    numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
-    return _added_up(scan, rows, numbers, labels, gaps, place.tied, len(rows))
-
-
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """A partition reduced to what similar duals can change: sums of rows that stay, and rows that may move."""
-
-    far: Sums  # Of the rows with gaps above `far.reach`.
-    # All other rows, but for tied ones, and their numbers.
-    rows: PartitionRows
-    numbers: NDArray[np.int64]
-    duals: Reals  # (n_clusters, n_rules): the duals at which it is so.
-
-    def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + self.rows.__sizeof__() + self.numbers.nbytes + self.far.totals.sums.nbytes
-
-
-def keep(scan: Scan, rows: PartitionRows, place: Place) -> Kept:
-    """Put each row into its cheapest cluster and keep those with gaps of no more than `scan.width`."""
-    labels, gaps = reduced_labels(rows, scan.centers, scan.duals, scan.rules)
-    gaps[place.tied] = np.inf
-    numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
-    kept = np.flatnonzero((gaps <= scan.width) & np.isfinite(gaps))
-    left_out = np.concatenate([place.tied, kept])
-    gaps[left_out] = np.inf
-    only_sums = replace(scan, near_gap=-1.0, width=0.0)
-    far = _added_up(only_sums, rows, numbers, labels, gaps, left_out, 0)
-    return Kept(far, rows.at(kept), numbers[kept], scan.duals)
-
-
-def scan_kept(scan: Scan, kept: Kept, place: Place) -> Sums:
-    """Add up a partition at duals no further from those it was kept at than `far.reach`."""
-    labels, gaps = reduced_labels(kept.rows, scan.centers, scan.duals, scan.rules)
-    near = _added_up(scan, kept.rows, kept.numbers, labels, gaps, _NO_ROWS, place.n_rows)
-    far = replace(kept.far, reach=kept.far.reach - scan.rules.span(scan.duals - kept.duals))
-    return Sums.joined([far, near])
-
-
-def _added_up(
-    scan: Scan,
-    rows: PartitionRows,
-    numbers: NDArray[np.int64],
-    labels: NDArray[np.int32],
-    gaps: Reals,
-    left_out: NDArray[np.int64],
-    n_rows: int,
-) -> Sums:
-    """Add up all rows but some, whose gaps are infinite; `n_rows` is what the share of rows to send is of."""
-    near, reach = _nearest_to_a_tie(gaps, scan.near_gap, int(np.ceil(scan.near_share * n_rows)))
+    tied = place.tied
+    gaps[tied] = np.inf
+    near, reach = _nearest_to_a_tie(gaps, scan.near_gap, int(np.ceil(scan.near_share * len(rows))))
     weight = rows.weight
-    if left_out.size:
+    if tied.size:
         weight = rows.weights().copy()
-        weight[left_out] = 0.0
-    digest = digest_of(numbers, labels) - digest_of(numbers[left_out], labels[left_out])
+        weight[tied] = 0.0
+    numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
     return Sums(
-        totals=Totals.of(rows, labels, len(scan.centers), left_out),
+        totals=Totals.of(rows, labels, len(scan.centers), tied),
         cost=distances.own_costs(rows.values, weight, labels, scan.centers),
-        digest=digest % 2**64,
+        digest=(digest_of(numbers, labels) - digest_of(numbers[tied], labels[tied])) % 2**64,
         near=Near(numbers[near], rows.at(near), labels[near], gaps[near]),
         reach=reach,
-        slopes=_slopes(rows, scan, labels, gaps),
     )
 
 
@@ -361,36 +286,6 @@ def _nearest_to_a_tie(gaps: Reals, gap: float, most: int) -> tuple[NDArray[np.in
         is_near[:] = False
         is_near[np.argpartition(gaps, most)[:most]] = True
     return np.flatnonzero(is_near), float(gaps[~is_near].min(initial=np.inf))
-
-
-def _slopes(rows: PartitionRows, scan: Scan, labels: NDArray[np.int32], gaps: Reals) -> Slopes:
-    """Add up, for each of the bands, products of what rows near a tie add, by their two cheapest clusters."""
-    k, n_rules = scan.duals.shape
-    near = np.flatnonzero((gaps <= scan.width) & np.isfinite(gaps)) if scan.width > 0 and k > 1 else _NO_ROWS
-    if not near.size:
-        return Slopes(_NO_ROWS, np.zeros((0, n_rules, n_rules)))
-    some = rows.at(near)
-    pairs = labels[near].astype(np.int64) * k + _second_best(some, scan, labels[near])
-    added = scan.rules.of(some)
-    products = (added / scan.rules.scale(added)[:, None])[:, :, None] * added[:, None, :]
-    found = []
-    for band, share in enumerate(BANDS):
-        inside = gaps[near] <= share * scan.width
-        found.append(Slopes(pairs[inside] * len(BANDS) + band, products[inside]))
-    return Slopes.joined(found)
-
-
-def _second_best(rows: PartitionRows, scan: Scan, labels: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the cheapest cluster of each row but its own."""
-    second = np.empty(len(rows), dtype=np.int64)
-    for begin in range(0, len(rows), CHUNK):
-        part = slice(begin, min(begin + CHUNK, len(rows)))
-        weight = None if rows.weight is None else rows.weight[part]
-        costs = distances.block_costs(rows.values[part], weight, scan.centers)
-        costs += scan.rules.of(rows, part) @ scan.duals.T
-        costs[np.arange(len(costs)), labels[part]] = np.inf
-        second[part] = costs.argmin(axis=1)
-    return second
 
 
 def digest_of(numbers: NDArray[np.int64], labels: NDArray[np.int32]) -> int:
@@ -453,8 +348,7 @@ def draw_candidates(draw: Draw, rows: PartitionRows, place: Place) -> Reals:
     """Draw rows by their numbers and the seed, so that the draw does not depend on the partitions."""
     costs = np.empty(len(rows))
     weights = rows.weights()
-    for begin in range(0, len(rows), CHUNK):
-        part = slice(begin, begin + CHUNK)
+    for part in chunks(len(rows), len(draw.candidates)):
         costs[part] = distances.block_costs(rows.values[part], weights[part], draw.candidates).min(axis=1)
     numbers = place.first_row + np.arange(len(rows), dtype=np.int64)
     chance = _scrambled(_scrambled(numbers).view(np.int64) ^ np.int64(draw.seed)) / 2.0**64
@@ -498,8 +392,8 @@ def costs_of(given: tuple[Labelling, Reals], rows: PartitionRows, place: Place) 
 
 def costs_everywhere(centers: Reals, rows: PartitionRows, place: Place) -> float:
     """Return what the rows of a partition cost in all clusters together."""
-    pieces = (slice(i, i + CHUNK) for i in range(0, len(rows), CHUNK))
     weights = rows.weights()
+    pieces = chunks(len(rows), len(centers))
     return sum(float(distances.block_costs(rows.values[at], weights[at], centers).sum()) for at in pieces)
 
 
@@ -579,8 +473,8 @@ def summarize(rows: PartitionRows) -> PartitionSummary:
         if n_rows:
             mean = values.mean(axis=0, dtype=np.float64)
             largest = max(float(values.max()), -float(values.min()))
-        for begin in range(0, n_rows, CHUNK):
-            spread += ((values[begin : begin + CHUNK] - mean) ** 2).sum(axis=0)
+        for part in chunks(n_rows, n_features):
+            spread += ((values[part] - mean) ** 2).sum(axis=0)
     if not np.isfinite(mean).all():
         wrong = np.argwhere(~np.isfinite(values))
         if wrong.size:

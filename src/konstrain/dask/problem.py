@@ -119,19 +119,15 @@ class RemoteRules:
         values: Reals = amounts @ self.rules.weights.T
         return values
 
-    def over(self, amounts: Reals, others: Reals) -> dict[str, Any]:
+    def over(self, amounts: Reals, others: Reals | float = 0.0) -> dict[str, Any]:
         """Return bounds for rows of these amounts, less what others hold, as arguments of a problem."""
-        weights, held = self.rules.weights, self.values(others)
+        weights, held = self.rules.weights, self.values(others) if isinstance(others, np.ndarray) else others
         low, high = self.rules.low - held, self.rules.high - held
         if self.is_size:
             return {"size_min": low[:, 0], "size_max": high[:, 0]}
         used = weights.any(axis=0)
         few = np.ascontiguousarray(amounts[:, used]), np.ascontiguousarray(weights[:, used])
         return {"resources": Rules(*few, low, high)}
-
-    def times(self, share: float) -> "RemoteRules":
-        """Return the rules for this share of the rows."""
-        return replace(self, rules=replace(self.rules, low=share * self.rules.low, high=share * self.rules.high))
 
     def from_engine(self, duals: Reals) -> Reals:
         """Return duals that an engine returned, one per cluster and rule; of sizes it returns one per cluster."""
@@ -160,6 +156,8 @@ class RemoteProblem:
     attributes: tuple[Attribute, ...] = ()
     rules: RemoteRules | None = None
     filled: RemoteRules | None = None
+    # Rows on a cluster have no earlier clustering.
+    homes: None = None
 
     @property
     def n_samples(self) -> int:
@@ -272,9 +270,19 @@ def build_problem(
     n, source = overview.n_samples, partitions.source
     must = read_links("must_link", asked.must_link, n)
     cannot = read_links("cannot_link", asked.cannot_link, n)
-    low, high = (None, None) if source.resources else read_sizes(asked.size_min, asked.size_max, n_clusters)
-    amounts, attributes = _read_amounts(source, n_clusters, asked), _read_attributes(source, asked)
-    _refuse_sums(overview, n_clusters, asked, amounts, attributes)
+    low, high = None, None
+    if not source.resources:
+        demand = overview.demand
+        counts_rows = demand.are_equal and demand.first == 1.0
+        low, high = read_sizes(asked.sizes, n_clusters, demand.total, counts_rows=counts_rows)
+    amounts, attributes = _read_amounts(overview, source, n_clusters, asked), _read_attributes(source, asked)
+    _refuse_sums(
+        overview,
+        n_clusters,
+        ConstraintArguments(size_min=low, size_max=high, nonempty=asked.nonempty),
+        amounts,
+        attributes,
+    )
     table = RuleTable.of(n_clusters, amounts, attributes)
     idle = _NO_ROWS
     if overview.weight.n_zero and not (low is None and high is None and table is None):
@@ -288,13 +296,15 @@ def build_problem(
     return _with_rules(partitions, problem, table)
 
 
-def _read_amounts(source: RowSource, n_clusters: int, asked: ConstraintArguments) -> Resources | None:
+def _read_amounts(
+    overview: Overview, source: RowSource, n_clusters: int, asked: ConstraintArguments
+) -> Resources | None:
     """Read the bounds on several resources."""
     if not source.resources:
         return None
-    n_resources = len(source.resources)
-    bounds = read_resource_bounds(asked.size_min, asked.size_max, n_clusters, n_resources)
-    return Resources(np.zeros((0, n_resources)), *bounds, source.resources)
+    totals = np.array([column.total for column in overview.held])
+    bounds = read_resource_bounds(asked.sizes, n_clusters, source.resources, totals)
+    return Resources(np.zeros((0, totals.size)), *bounds, source.resources)
 
 
 def _read_attributes(source: RowSource, asked: ConstraintArguments) -> tuple[Attribute, ...]:
@@ -308,14 +318,11 @@ def _read_attributes(source: RowSource, asked: ConstraintArguments) -> tuple[Att
 def _refuse_sums(
     overview: Overview,
     n_clusters: int,
-    asked: ConstraintArguments,
+    sizes: ConstraintArguments,
     amounts: Resources | None,
     attributes: tuple[Attribute, ...],
 ) -> None:
     """Raise when bounds cannot add up; of the demands only sum, least and kind are known."""
-    sizes = ConstraintArguments(nonempty=asked.nonempty)
-    if amounts is None:
-        sizes = replace(sizes, size_min=asked.size_min, size_max=asked.size_max)
     constraints = Constraints.read(overview.n_samples, n_clusters, sizes)
     no_blocks = Blocks.merge(Constraints.read(1, 1, ConstraintArguments(nonempty=False)))
     for finding in resource_findings(replace(constraints, attributes=attributes), no_blocks):

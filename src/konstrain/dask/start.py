@@ -1,17 +1,16 @@
 """Where runs over all rows begin: a sample that is searched on the client, or k-means|| for many clusters."""
 
-import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
-from konstrain.dask.passes import MAX_NUMBERS, PartitionRows, Scan, Sums
+from konstrain.dask.passes import PartitionRows, Scan, Sums
 from konstrain.dask.problem import RemoteProblem
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.estimators._conventions import start_of
@@ -19,23 +18,12 @@ from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans.start import ROUNDS
 from konstrain.stop import Budget
 
-
-@dataclass(frozen=True)
-class StartParams:
-    """How a start is searched."""
-
-    # Share of all rows that is in the sample; larger: better starts, and more work on the client.
-    share: float = 1 / 20
-    least_rows: int = 20_000  # Least rows of the sample.
-    # From this many clusters on k-means|| draws centers from all rows; larger: more clusters are searched in a
-    # sample, which has to be large for them.
-    many_clusters: int = 1_000
-    # Share of the time limit for the search; larger: better starts, and less time for passes over all rows.
-    time_share: float = 0.3
-
+# Rows of the sample; larger: better starts and better first duals, and more work on the client.
+SAMPLED_ROWS = 20_000
+# From this many clusters on k-means|| draws centers from all rows, as documented: a sample has few rows of each.
+MANY_CLUSTERS: Final = 1_000
 
 Reals = NDArray[np.float64]
-PARAMS = StartParams()
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +37,8 @@ class Sample:
     def draw(cls, partitions: Partitions, problem: RemoteProblem, seed: int) -> "Sample":
         """Draw rows by their numbers: the same ones however rows are cut into partitions."""
         n = problem.n_samples
-        most = MAX_NUMBERS // max(problem.n_clusters, partitions.source.n_features)
-        size = int(min(n, max(PARAMS.least_rows, min(PARAMS.share * n, most))))
         rng = np.random.default_rng(seed)
-        numbers = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False, shuffle=False))
+        numbers = np.sort(rng.choice(n, min(n, SAMPLED_ROWS), replace=False, shuffle=False))
         rows = partitions.rows_at(numbers.astype(np.int64))
         return cls(rows, float(rows.demands().sum()) / max(problem.overview.demand.total, 1e-300))
 
@@ -93,9 +79,7 @@ class Sample:
             first += len(attribute.values)
 
 
-def searched_centers(
-    estimator: Any, sample: Sample, problem: RemoteProblem, seed: int, time_limit: float | None
-) -> Reals:
+def searched_centers(estimator: Any, sample: Sample, problem: RemoteProblem, seed: int, budget: Budget) -> Reals:
     """Return the centers of the best clustering of the sample, with the sizes that are its share."""
     local = ConstrainedKMeans(
         problem.n_clusters,
@@ -104,7 +88,7 @@ def searched_centers(
         max_iter=estimator.max_iter,
         tol=estimator.tol,
         local_search=estimator.local_search,
-        time_limit=None if time_limit is None else PARAMS.time_share * time_limit,
+        time_limit=budget.part().remaining() if budget.is_timed else None,
         n_jobs=estimator.n_jobs,
         random_state=seed,
     )
@@ -156,7 +140,6 @@ def first_centers(
     start = start_of(estimator, sample.rows.values)
     if isinstance(start.rule, np.ndarray):
         return start.rule.copy()
-    left = budget.remaining()
-    if start.rule == "k-means||" or (start.rule == "k-means++" and problem.n_clusters >= PARAMS.many_clusters):
+    if start.rule == "k-means||" or (start.rule == "k-means++" and problem.n_clusters >= MANY_CLUSTERS):
         return scalable_centers(partitions, problem, seed)
-    return searched_centers(estimator, sample, problem, seed, left if math.isfinite(left) else None)
+    return searched_centers(estimator, sample, problem, seed, budget)

@@ -7,6 +7,7 @@ cluster: if none does, the solution is proved for all rows; else the next pass i
 takes one pass where duals start well, and its result does not depend on how rows are cut into partitions.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,11 +19,10 @@ from numpy.typing import NDArray
 from konstrain import stop
 from konstrain._tolerances import MOST_CANCELLED, SINGLE_GUARD
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
-from konstrain.assignment.priced import bound_at
+from konstrain.assignment.priced import bound_at, duals_of
 from konstrain.assignment.problem import only_prices
-from konstrain.dask import duals, passes
+from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
-from konstrain.dask.duals import DualSample, newton_duals
 from konstrain.dask.passes import (
     MAX_NUMBERS,
     Labelling,
@@ -33,6 +33,7 @@ from konstrain.dask.passes import (
     Totals,
     amounts_in,
     digest_of,
+    reduced_labels,
 )
 from konstrain.dask.problem import RemoteProblem, RemoteRules
 from konstrain.dask.start import Sample
@@ -45,26 +46,6 @@ from konstrain.stop import UNLIMITED, Budget
 
 Reals = NDArray[np.float64]
 Labels = NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class StepParams:
-    """How many rows are sent to the client, and how often."""
-
-    near_share: float = 1 / 32  # Share of all rows that is sent; larger: fewer passes, and more work on the client.
-    least_near: int = 4096  # Least rows that are sent.
-    # How many times its part of these a partition may send; larger: more memory, for sorted rows fewer passes.
-    uneven: int = 4
-    # Share of all rows that workers keep for further passes; larger: fewer passes over all rows.
-    kept_share: float = 0.1
-    max_passes: int = 40  # Passes after which the best labels found are taken, unproved.
-    # Passes after which twice as many rows are sent; larger: less work on the client, and more passes.
-    widen_every: int = 6
-    # How much more than a proof needs is sent; larger: more rows, and fewer proofs that fail by little.
-    margin: float = 1.25
-
-
-PARAMS = StepParams()
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,60 +81,58 @@ class _Reduced:
     duals: Reals
 
 
-@dataclass(frozen=True)
-class _Verdict:
-    """Whether a step may end with a solution, whether that is proved, and the bound for what was solved here.
+class DualSample:
+    """A sample of the rows, which shows at what duals all rows keep the rules.
 
-    `enough` is the gap up to which rows would have to be sent for a proof, as far as that is known.
+    At the same duals clusters of the sample have somewhat more or less of a rule than their share of what all rows
+    have. A pass over all rows shows by how much; at duals and centers nearby it is nearly the same.
+
+    Parameters
+    ----------
+    sample : Sample
+        The rows.
+    rules : RemoteRules
+        The rules over all rows.
     """
 
-    is_final: bool
-    is_proved: bool
-    bound: float
-    enough: float = 0.0
+    def __init__(self, sample: Sample, rules: RemoteRules) -> None:
+        self._rows, self._share, self._rules = sample.rows, sample.share, rules
+        # (n_clusters, n_rules): what the sample has more than its share.
+        self._excess: Reals = np.zeros_like(rules.rules.low)
+        self._last: Reals | None = None
 
+    def learn(self, scan: Scan, values: Reals) -> None:
+        """Take note of what all rows have of each rule, from a pass."""
+        labels, _ = reduced_labels(self._rows, scan.centers, scan.duals, scan.rules)
+        own = self._rules.values(amounts_in(self._rows, labels, len(scan.centers)))
+        self._excess = own - self._share * values
 
-class _View:
-    """All rows at some duals: one pass over them, and for similar duals only over those that could change."""
+    def duals_at(self, centers: Reals) -> Reals:
+        """Return the duals at which all rows keep the rules, as far as the sample shows."""
+        rules, amounts = self._rules.rules, self._rows.amounts()
+        low, high = (self._share * bound + self._excess for bound in (rules.low, rules.high))
+        bounds = replace(self._rules, rules=replace(rules, low=low, high=high)).over(amounts)
+        if self._rules.is_size:
+            bounds = {
+                "size_min": np.floor(bounds["size_min"]).clip(min=0.0),
+                "size_max": np.ceil(bounds["size_max"]).clip(min=0.0),
+                "demand": self._rows.demand,
+            }
+        problem = AssignmentProblem(distances.block_costs(self._rows.values, self._rows.weight, centers), **bounds)
+        found: Reals = np.zeros_like(rules.low)
+        if problem.has_sizes or problem.has_resources:  # a share of a bound may bind nothing
+            start = None if self._last is None else self._rules.for_engine(self._last)
+            found = self._rules.from_engine(duals_of(problem, start))
+        self._last = found
+        return rules.payable(found)
 
-    def __init__(self, partitions: Partitions) -> None:
-        self._partitions = partitions
-        self._kept: list[Any] = []
-        self._duals: Reals | None = None
-        self._width = -1.0
-        self.n_passes = 0
-
-    def at(self, scan: Scan, budget: Budget) -> Sums:
-        """Add up all rows; `n_passes` counts the passes over all of them."""
-        moved = np.inf if self._duals is None else scan.rules.span(scan.duals - self._duals)
-        if not moved + scan.near_gap <= self._width:
-            self._kept = self._partitions.keep(passes.keep, scan)
-            self._duals, self._width = scan.duals, scan.width
-            self.n_passes += 1
-        found: Sums = self._partitions.ask(passes.scan_kept, scan, budget, kept=self._kept)
-        return found
-
-
-class _DualSearch:
-    """Better duals from pass to pass: the bound that duals prove rises, or the step is halved."""
-
-    def __init__(self, rules: RemoteRules, width: float) -> None:
-        self._rules = rules
-        self._width = width
-        self._best: tuple[float, Reals, Reals] | None = None
-
-    def next(self, at: Reals, found: Sums, tied: Reals) -> Reals:
-        """Return duals for the next pass; `tied` is what the tied blocks add to the values of the rules."""
-        if not 0.0 < self._width < np.inf:
-            return at
-        values = self._rules.values(found.totals.amounts) + tied
-        bound = found.cost + float((values * at).sum()) - self._rules.rules.paid_by_bounds(at)
-        if self._best is not None and bound < self._best[0]:
-            proved, best, aim = self._best
-            self._best = proved, best, (best + aim) / 2
-        else:
-            self._best = bound, at, newton_duals(at, found, values, self._width, self._rules)
-        return self._best[2]
+    def gap_of(self, share: float, centers: Reals, duals: Reals) -> float:
+        """Return the gap per unit that this share of the rows has at most."""
+        if share >= 1.0 or len(duals) == 1:
+            return np.inf
+        _, gaps = reduced_labels(self._rows, centers, duals, self._rules.terms)
+        gaps = gaps[np.isfinite(gaps)]
+        return float(np.quantile(gaps, share)) if gaps.size else np.inf
 
 
 @dataclass(eq=False)
@@ -165,7 +144,6 @@ class RemoteSteps(Steps):
     sample: Sample = field(kw_only=True)  # Rows that show how duals change.
     # Called with the labels of each step.
     report: Callable[[RemoteLabels], None] = field(default=lambda _: None, kw_only=True)
-    n_passes: int = field(default=0, init=False)
     _has_labels: bool = field(default=False, init=False, repr=False)
     _must_fill: bool = field(default=False, init=False, repr=False)
 
@@ -173,7 +151,7 @@ class RemoteSteps(Steps):
         """Solve one assignment step over all rows."""
         found = self._step_without_rules(centers) if self._asked.rules is None else None
         if found is None:
-            found = self._step_with_rules(centers, None if warm is None else warm.prices)
+            found = self._step_with_rules(centers)
         self._has_labels = True
         self.report(_remote(found.labels))
         return found
@@ -193,7 +171,6 @@ class RemoteSteps(Steps):
     def _step_without_rules(self, centers: Reals) -> Assignment | None:
         """Send free rows to their nearest centers and place the tied blocks; None when a cluster ends empty."""
         scan = Scan.nearest(centers)
-        self.n_passes += 1
         found: Sums = self.partitions.ask(passes.sum_up, scan, self._pass_budget)
         costs = self._costs_of(self._asked.blocks, centers)
         placed = Assignment(np.zeros(0, dtype=np.int32), 0.0, 0.0, True, "nearest")
@@ -206,13 +183,13 @@ class RemoteSteps(Steps):
         bound = min(cost, found.cost + placed.lower_bound)
         return Assignment(cast("Any", labels), cost, bound, placed.proven, placed.engine)
 
-    def _step_with_rules(self, centers: Reals, warm: Reals | None) -> Assignment:
+    def _step_with_rules(self, centers: Reals) -> Assignment:
         """Place all rows within the rules; a rule that fills clusters joins them once one is empty."""
-        found = self._step_with_duals(centers, warm)
+        found = self._step_with_duals(centers)
         can_fill = self._asked.filled is not None and self._rules is not self._asked.filled
         if can_fill and not _remote(found.labels).totals.counts.all():
             self._must_fill = True
-            found = self._step_with_duals(centers, None)
+            found = self._step_with_duals(centers)
         return found
 
     @property
@@ -225,58 +202,48 @@ class RemoteSteps(Steps):
     def _guide(self) -> DualSample:
         """The sample under the present rules."""
         if self._must_fill not in self._guides:
-            self._guides[self._must_fill] = DualSample(self.sample.rows, self._rules.times(self.sample.share))
+            self._guides[self._must_fill] = DualSample(self.sample, self._rules)
         return self._guides[self._must_fill]
 
     @cached_property
     def _guides(self) -> dict[bool, DualSample]:
         return {}
 
-    def _step_with_duals(self, centers: Reals, warm: Reals | None) -> Assignment:
-        """Scan all rows at better and better duals until those near a tie can be placed, and that is proved."""
-        rules, guide = self._rules, self._guide
-        warm = None if warm is None or warm.shape != rules.rules.low.shape else warm
-        at = rules.rules.payable(guide.follow(centers, warm))
-        width = guide.gap_of(PARAMS.kept_share, centers, at)
-        view, search, best, enough = _View(self.partitions), _DualSearch(rules, width), None, 0.0
-        for n_done in range(PARAMS.max_passes):
-            share = min(1.0, self._near_share * 2 ** (n_done // PARAMS.widen_every))
-            near_gap = max(guide.gap_of(share, centers, at), enough)
-            scan = Scan(centers, at, rules.terms, near_gap, PARAMS.uneven * share, max(width, near_gap))
-            before = view.n_passes
-            found = view.at(scan, self._pass_budget)
-            self.n_passes += view.n_passes - before
+    def _step_with_duals(self, centers: Reals) -> Assignment:
+        """Pass over all rows until those near a tie can be placed with a proof; each time more of them are sent."""
+        rules, guide, share = self._rules, self._guide, self._first_share
+        while True:
+            at = guide.duals_at(centers)
+            # A partition may send more than its share, if the client could hold as much of each.
+            most = min(1.0, max(share, self._largest_share))
+            scan = Scan(centers, at, rules.terms, guide.gap_of(share, centers, at), most)
+            found: Sums = self.partitions.ask(passes.sum_up, scan, self._pass_budget)
+            guide.learn(scan, rules.values(found.totals.amounts) + self._values_of_tied(scan))
             reduced = self._solved(scan, found)
-            if reduced is not None:
-                verdict = self._judged(scan, reduced, found.reach)
-                step = self._assembled(scan, found, reduced, verdict)
-                if verdict.is_final:
-                    return step
-                enough = verdict.enough
-                best = step if best is None or step.cost < best.cost else best
-                if rules.terms.span(reduced.duals - at) <= duals.PARAMS.trust * found.reach:
-                    at = rules.rules.payable(reduced.duals)
-                    continue
-            at = search.next(at, found, self._values_of_tied(scan))
-        if best is None:
-            raise UndecidedError(
-                f"no labels within the bounds were found in {PARAMS.max_passes} passes over all rows, most likely "
-                "because very many rows are equally near to several centers; relax the bounds on sizes, resources or "
-                "shares"
-            )
-        return best
-
-    @property
-    def _near_share(self) -> float:
-        n, k = self._asked.n_samples, self._asked.n_clusters
-        wanted = min(PARAMS.near_share * n, MAX_NUMBERS / k)
-        return min(1.0, max(PARAMS.least_near, wanted) / n)
+            proved = None if reduced is None else self._proved(scan, reduced, found.reach)
+            if reduced is not None and proved is not None:
+                return self._assembled(scan, found, reduced, *proved)
+            if share >= 1.0:
+                raise UndecidedError(
+                    "no labels within the bounds were found; relax the bounds on sizes, resources or shares"
+                )
+            share = min(1.0, 2.0 * share)
 
     def _values_of_tied(self, scan: Scan) -> Reals:
         """Return what the tied blocks add to the rules of each cluster, if each took its cheapest."""
         blocks = self._asked.blocks
-        costs = self._costs_of(blocks, scan.centers) + scan.rules.of(blocks) @ scan.duals.T
-        return self._rules.values(amounts_in(blocks, costs.argmin(axis=1).astype(np.int32), len(scan.centers)))
+        labels, _ = reduced_labels(blocks, scan.centers, scan.duals, scan.rules)
+        return self._rules.values(amounts_in(blocks, labels, len(scan.centers)))
+
+    @property
+    def _first_share(self) -> float:
+        """Share of all rows that is sent at first: by as much may the duals of a sample miss the bounds."""
+        return min(1.0, self._largest_share, math.sqrt(self._asked.n_clusters / len(self.sample.rows)))
+
+    @property
+    def _largest_share(self) -> float:
+        """Share of all rows whose costs take the memory of one array on the client."""
+        return MAX_NUMBERS / (self._asked.n_samples * self._asked.n_clusters)
 
     def _solved(self, scan: Scan, found: Sums) -> _Reduced | None:
         """Place rows near a tie and tied blocks, all others staying; None when these leave too little capacity."""
@@ -315,33 +282,33 @@ class RemoteSteps(Steps):
             # No labels at all yet: they are worth more work, though not all there is.
             return assign_by(problem, warm=warm, budget=self.budget.part(work=stop.PARAMS.work))
 
-    def _judged(self, scan: Scan, reduced: _Reduced, reach: float) -> _Verdict:
-        """Return what the duals of a solution prove about the rows that stayed."""
+    def _proved(self, scan: Scan, reduced: _Reduced, reach: float) -> tuple[bool, float] | None:
+        """Return whether the labels are proved best, and the bound for what was solved here; None: more has to come.
+
+        The duals of the solution show whether one of the rows that stayed would leave its cluster now.
+        """
         solution, rules = reduced.solution, self._rules
         moved = rules.terms.span(reduced.duals - scan.duals)
         # What a row that stayed would lose by leaving now, at least.
         rise = rules.least * (reach * (1.0 - SINGLE_GUARD) - moved) if np.isfinite(reach) else np.inf
         if rise < 0:
-            return _Verdict(False, False, -np.inf)
+            return None
         if rise == np.inf:
-            return _Verdict(True, solution.proven, solution.lower_bound)
+            return solution.proven, solution.lower_bound
         relaxed = solution.lower_bound
         if not (solution.proven and solution.engine == "transport"):
             relaxed = bound_at(reduced.problem, rules.for_engine(reduced.duals), self.budget)
         bound = min(solution.lower_bound, relaxed + rise)
         if not solution.proven:
-            return _Verdict(True, False, bound)
-        is_proved = reduced.problem.closes_gap(solution.cost, bound)
-        enough = PARAMS.margin * ((solution.cost - relaxed) / rules.least + moved)
-        return _Verdict(is_proved, is_proved, bound, enough)
+            return False, bound
+        return (True, bound) if reduced.problem.closes_gap(solution.cost, bound) else None
 
-    def _assembled(self, scan: Scan, found: Sums, reduced: _Reduced, verdict: _Verdict) -> Assignment:
+    def _assembled(self, scan: Scan, found: Sums, reduced: _Reduced, is_proved: bool, bound: float) -> Assignment:
         n_near, solution = found.near.labels.size, reduced.solution
         labels = self._labels(scan, found, solution.labels[:n_near], solution.labels[n_near:])
-        cost, bound = reduced.far_cost + solution.cost, reduced.far_cost + verdict.bound
-        return Assignment(
-            cast("Any", labels), cost, min(bound, cost), verdict.is_proved, solution.engine, reduced.duals
-        )
+        cost = reduced.far_cost + solution.cost
+        bound = min(cost, reduced.far_cost + bound)
+        return Assignment(cast("Any", labels), cost, bound, is_proved, solution.engine, reduced.duals)
 
     def _labels(self, scan: Scan, found: Sums, near_labels: Labels, tied_labels: Labels) -> RemoteLabels:
         """Return the labels of all rows: as scanned, but for rows near a tie and tied blocks."""
