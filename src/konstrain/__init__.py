@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         LinkMetric,
         MatchingKMeans,
     )
+    from konstrain.estimators.matching_kmeans import kmeans_plusplus
     from konstrain.exact.certificate import Certificate, certify, lower_bound
     from konstrain.exceptions import DeadEndError, FileError, InfeasibleError, NotProvenWarning, UndecidedError
     from konstrain.metrics import Violations, count_violations
@@ -62,6 +63,7 @@ _HOME_OF = {
             "LinkMetric",
             "MatchingKMeans",
         ),
+        "estimators.matching_kmeans": ("kmeans_plusplus",),
         "exact.certificate": ("Certificate", "certify", "lower_bound"),
         "exceptions": ("DeadEndError", "FileError", "InfeasibleError", "NotProvenWarning", "UndecidedError"),
         "metrics": ("Violations", "count_violations"),
@@ -103,6 +105,7 @@ __all__ = [
     "compare",
     "count_violations",
     "describe",
+    "kmeans_plusplus",
     "lower_bound",
     "mixed_groups",
     "pairs_beyond_diameter",

@@ -4,6 +4,7 @@ Messages call arguments and rows as Python does: `size_min`, row 3. The command 
 sets its `Terms`, and messages made meanwhile use them.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -54,12 +55,16 @@ def term(argument: str, value: object = None) -> str:
     --------
     >>> term("size_min"), term("n_clusters", 3)
     ('size_min', 'n_clusters=3')
+    >>> with using_terms(options={"join_components": "--join-components"}):
+    ...     term("join_components", True)
+    '--join-components'
     """
     options = _terms.get().options
     if options is None:
         return argument if value is None else f"{argument}={value}"
     name = options.get(argument, argument if value is None else "")
-    return name if value is None else f"{name} {value}".lstrip()
+    # An option that is True is a flag, which takes no value.
+    return name if value is None or value is True else f"{name} {value}".lstrip()
 
 
 def has_term(argument: str) -> bool:
@@ -151,3 +156,21 @@ def are_degrees(first: str, second: str) -> bool:
     (True, False)
     """
     return first.lower() in LATITUDES and second.lower() in LONGITUDES
+
+
+def share_of_text(name: str, text: str) -> float:
+    """Return what "12%" is as a share.
+
+    Examples
+    --------
+    >>> share_of_text("size_max", "12%")
+    0.12
+    """
+    number, percent, rest = text.strip().partition("%")
+    try:
+        share = float(number) / 100.0
+    except ValueError:
+        share = math.nan
+    if not percent or rest or not 0.0 <= share < math.inf:
+        raise ValueError(f"{term(name)} {text!r} is neither a number nor a percentage such as '12%'")
+    return share

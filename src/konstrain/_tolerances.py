@@ -83,6 +83,6 @@ DUAL_ROUNDING = 1e-6
 # Affinities that differ by more than this, relative to the largest, are not symmetric: rounding leaves far less.
 SYMMETRIC = 1e-8
 
-# Added to the diagonal of how fast sums change with duals, as a share of its mean: all duals may shift together where
-# every size is fixed, and the system would be singular.
-SLOPE_RIDGE = 1e-6
+# Directions of less variance, as a share of the largest, count as if they had this much: a metric has the inverse.
+# Anything from 1e-12 to 1e-2 gave metrics of the same quality on seven data sets.
+LEAST_VARIANCE = 1e-4

@@ -6,6 +6,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
 
 from konstrain import _core
 from konstrain._tolerances import UNIT_ROUNDING
@@ -39,16 +40,20 @@ class LinkGraph:
         """Make a graph from edge lists; weights of repeated edges (in either order) add up."""
         u = np.ascontiguousarray(first, dtype=np.int32)
         v = np.ascontiguousarray(second, dtype=np.int32)
-        w = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        w = np.ones(u.size) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
         # Kernels trust their indices; edges may come from outside.
-        if u.shape != v.shape or (weights is not None and w.shape != u.shape):
+        if not u.shape == v.shape == w.shape:
             lengths = [u.size, v.size] if weights is None else [u.size, v.size, w.size]
             raise ValueError(f"edge lists differ in length: {lengths}")
         if u.size and not (min(u.min(), v.min()) >= 0 and max(u.max(), v.max()) < n_blocks):
             raise ValueError(f"edges must name blocks 0 to {n_blocks - 1}")
         # An infinite weight absorbs finite ones (inf - 1 = inf), so hard links win over soft ones on the same pair.
-        indptr, indices, sums = _core.build_links(n_blocks, u, v, w)
-        return cls(indptr=indptr, indices=indices, weights=None if weights is None else sums)
+        once = coo_array((w, (np.minimum(u, v), np.maximum(u, v))), shape=(n_blocks, n_blocks)).tocsr()
+        once.eliminate_zeros()
+        both = (once + once.T).tocsr()
+        both.sort_indices()
+        indices = both.indices.astype(np.int32, copy=False)
+        return cls(both.indptr.astype(np.int64), indices, None if weights is None else both.data)
 
     @classmethod
     def without_edges(cls, n_blocks: int) -> Self:
@@ -65,18 +70,26 @@ class LinkGraph:
         """Number of linked pairs of blocks."""
         return self.indices.size // 2
 
+    def neighbours(self, block: int) -> NDArray[np.int32]:
+        """Return the blocks that a block is linked to, ascending."""
+        return self.indices[self.indptr[block] : self.indptr[block + 1]]
+
     @cached_property
     def is_hard(self) -> bool:
         """Whether every edge is a hard cannot-link."""
         return self.weights is None or bool(np.isposinf(self.weights).all())
+
+    @property
+    def penalties(self) -> NDArray[np.float64]:
+        """Weight of each entry of `indices`, infinite for hard links."""
+        return np.full(self.indices.size, np.inf) if self.weights is None else self.weights
 
     @cached_property
     def edges(self) -> Edges:
         """Each edge once: smaller end, larger end, weight (infinite when hard)."""
         rows = np.repeat(np.arange(self.n_blocks, dtype=np.int32), np.diff(self.indptr))
         once = rows < self.indices
-        weights = np.full(self.indices.size, np.inf) if self.weights is None else self.weights
-        return rows[once], self.indices[once], weights[once]
+        return rows[once], self.indices[once], self.penalties[once]
 
     @cached_property
     def is_disjoint_cliques(self) -> bool:

@@ -9,9 +9,9 @@ from typing import Any
 from konstrain._messages import did_you_mean
 
 # Arguments that methods take; the first group belongs to `fit`, the second to the constructor.
-TO_FIT = ("must_link", "cannot_link", "demand", "sample_weight", "category", "connectivity")
+TO_FIT = ("must_link", "cannot_link", "demand", "sample_weight", "category", "connectivity", "previous")
 TO_CONSTRUCTOR = (
-    *("size_min", "size_max", "share_min", "share_max", "share_tolerance"),
+    *("size_min", "size_max", "size_tolerance", "share_min", "share_max", "share_tolerance"),
     *("join_components", "time_limit", "random_state"),
 )
 
@@ -70,7 +70,7 @@ class Method:
 
 
 _LINKS = frozenset({"must_link", "cannot_link", "random_state"})
-_SIZES = frozenset({"size_min", "size_max", "demand"})
+_SIZES = frozenset({"size_min", "size_max", "size_tolerance", "demand"})
 _SHARES = frozenset({"category", "share_min", "share_max", "share_tolerance"})
 _COUNTED = frozenset({"sample_weight", "time_limit"})
 
@@ -80,7 +80,7 @@ _OURS = (
         "konstrain:ConstrainedKMeans",
         "the front door: hard and soft links, sizes, resources, shares; fast, every promise kept",
         "konstrain",
-        _LINKS | _SIZES | _SHARES | _COUNTED | {"connectivity", "join_components"},
+        _LINKS | _SIZES | _SHARES | _COUNTED | {"connectivity", "join_components", "previous"},
     ),
     Method(
         "exact",

@@ -1,5 +1,6 @@
 """What a person wants to know about a clustering: sizes, cost, what is broken, what the constraints cost."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Unpack
@@ -10,21 +11,24 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
-from konstrain._messages import counted
+from konstrain._messages import counted, term
 from konstrain._tolerances import DUAL_ROUNDING, PRICE_ROUNDING
 from konstrain.assignment import Assignment, assign_by
 from konstrain.assignment.priced import bound_at
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywords, takes_constraints
 from konstrain.constraints.connectivity import count_pieces, join_components, read_connectivity
-from konstrain.constraints.inputs import read_links, usable_rows
+from konstrain.constraints.inputs import Links, read_links, usable_rows
+from konstrain.constraints.previous import read_previous
+from konstrain.constraints.shares import RuleName
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.restarts import PARAMS as RESTARTS
 from konstrain.kmeans.steps import Steps
-from konstrain.metrics import Violations, count_violations
+from konstrain.links import LinkGraph
+from konstrain.metrics import Violations, are_apart, count_violations
 from konstrain.stop import Budget
 
 
@@ -100,6 +104,25 @@ class BindingLink:
 
 
 @dataclass(frozen=True)
+class Moves:
+    """Rows that moved since an earlier clustering, by what their moves are for, and the number of new rows.
+
+    A move is for a bound that it brings the loads nearer to, for a link that was broken, or for a cluster that was in
+    several pieces; all others are for a lower cost.
+    """
+
+    n_moved: int
+    n_new: int
+    causes: dict[str, int]
+
+    def __str__(self) -> str:
+        words = f"{counted(self.n_moved, 'row')} moved" if self.n_moved else "no row moved"
+        causes = ", ".join(f"{n} {cause}" for cause, n in self.causes.items())
+        new = f"; {counted(self.n_new, 'row')} {'is' if self.n_new == 1 else 'are'} new" if self.n_new else ""
+        return f"{words}{f': {causes}' if causes else ''}{new}"
+
+
+@dataclass(frozen=True)
 class Report:
     """What is known about one clustering; reads as a page when printed, `to_dict` has it for programs.
 
@@ -135,6 +158,8 @@ class Report:
         Bounds on these that cost something, the most expensive first.
     n_pieces : tuple of int or None
         Connected pieces of each cluster in the graph of `connectivity`; None without one.
+    moves : Moves or None
+        Rows that moved since an earlier clustering, and what for; None without one.
 
     Examples
     --------
@@ -164,6 +189,7 @@ class Report:
     held: tuple[HeldRule, ...] = ()
     binding_rules: tuple[BindingRule, ...] = ()
     n_pieces: tuple[int, ...] | None = None
+    moves: Moves | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain numbers, strings, lists and dictionaries."""
@@ -181,6 +207,8 @@ class Report:
         yield f"{rows} in {clusters}, SSE {self.sse:.6g} (sum of squared distances to the centers)"
         if self.lower_bound is not None and self.gap is not None:
             yield bound_message(self.lower_bound, self.gap)
+        if self.moves is not None:
+            yield str(self.moves)
         yield ""
         yield from self._size_lines()
         for held in self.held:
@@ -248,6 +276,7 @@ def describe(
     n_clusters: int | None = None,
     *,
     lower_bound: float | None = None,
+    previous: Any = None,
     time_limit: float = 5.0,
     **asked: Unpack[ConstraintKeywords],
 ) -> Report:
@@ -266,6 +295,8 @@ def describe(
         Number of clusters; default: the largest label and one more.
     lower_bound : float, optional
         A proved bound, as from `lower_bound` or `ExactKMeans`, to tell the gap.
+    previous : array-like of shape (n_samples,), optional
+        Cluster of each row in an earlier clustering, -1 for new rows, to tell which rows moved and what for.
     time_limit : float, default=5.0
         Seconds for the prices; those not known by then are left out.
 
@@ -319,6 +350,7 @@ def describe(
         held=tuple(_held(plain, labels)),
         binding_rules=tuple(prices.rules()),
         n_pieces=None if graph is None else tuple(count_pieces(graph, labels, k).tolist()),
+        moves=None if previous is None else _moves(plain, counts, graph, labels, previous),
     )
 
 
@@ -521,6 +553,78 @@ class _Prices:
         assert answer is not None
         assert problem.scatter is not None
         return answer.cost + float(problem.scatter.sum())
+
+
+def _moves(
+    plain: Problem, links: dict[str, Links], graph: LinkGraph | None, labels: NDArray[np.int32], previous: Any
+) -> Moves:
+    """Tell what each move is for."""
+    before = read_previous(previous, labels.size, plain.n_clusters)
+    is_new = before < 0
+    now = np.where(is_new, labels, before)
+    moving = np.flatnonzero(now != labels)
+    for_bounds = dict(_moves_for_bounds(plain, labels, now, moving.tolist()))
+    causes = dict(Counter(f"to keep {bound}" for bound in for_bounds.values()).most_common())
+    moving = np.setdiff1d(moving, list(for_bounds))
+    broken = [pairs.pairs[are_apart(now, pairs.pairs) == (kind == "must_link")] for kind, pairs in links.items()]
+    is_for_links = np.isin(moving, np.concatenate(broken))
+    n_for_pieces = 0
+    if graph is not None:
+        in_pieces = count_pieces(graph, now, plain.n_clusters) > 1
+        n_for_pieces = int((in_pieces[now[moving]] & ~is_for_links).sum())
+    causes["to keep links"] = int(is_for_links.sum())
+    causes["to keep clusters in one piece"] = n_for_pieces
+    causes["for lower cost"] = int(moving.size - is_for_links.sum()) - n_for_pieces
+    return Moves(int((now != labels).sum()), int(is_new.sum()), {cause: n for cause, n in causes.items() if n})
+
+
+def _moves_for_bounds(
+    plain: Problem, labels: NDArray[np.int32], now: NDArray[np.int32], moving: list[int]
+) -> Iterator[tuple[int, str]]:
+    """Yield moves that bring a load nearer to a bound that it misses, each with the bound, until none does."""
+    rules = plain.rules
+    if rules is None:
+        return
+    low, high = rules.widened
+    load, names = rules.values(now), [*plain.rule_names, RuleName("")][: rules.n_rules]
+    found = True
+    while found:
+        found = False
+        for row in moving.copy():
+            missed = _missed_bound(int(now[row]), int(labels[row]), rules.added[row], load, low, high)
+            if missed is None:
+                continue
+            cluster, rule, side = missed
+            load[now[row]] -= rules.added[row]
+            load[labels[row]] += rules.added[row]
+            moving.remove(row)
+            found = True
+            yield row, _bound_words(names[rule], side, cluster)
+
+
+def _missed_bound(
+    source: int,
+    target: int,
+    added: NDArray[np.float64],
+    load: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> tuple[int, int, str] | None:
+    """Return cluster, rule and side of a bound that a load misses and that the move of a row brings it nearer to."""
+    for cluster, change in ((source, -added), (target, added)):
+        for side, missed in (
+            ("max", (load[cluster] > high[cluster]) & (change < 0)),
+            ("min", (load[cluster] < low[cluster]) & (change > 0)),
+        ):
+            if missed.any():
+                return cluster, int(np.argmax(missed)), side
+    return None
+
+
+def _bound_words(name: RuleName, side: str, cluster: int) -> str:
+    if name.share is not None:
+        return f"{term(f'share_{name.side}')} of cluster {cluster}"
+    return f"{term(f'size_{side}')} of {f'{name.about} in ' if name.about else ''}cluster {cluster}"
 
 
 def _checked_labels(labels: Any, n_samples: int, n_clusters: int | None) -> NDArray[np.int32]:

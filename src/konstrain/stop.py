@@ -16,8 +16,6 @@ class BudgetParams:
     step_work: float = 1e7
     # Work between two callbacks of a solver, per squared number of columns; larger: fewer proofs.
     per_choice: float = 10.0
-    # Part of the remaining time for work that other work follows; larger: less time for the proof at the end.
-    share: float = 0.5
 
 
 PARAMS = BudgetParams()
@@ -83,9 +81,8 @@ class Budget:
         if self._whole is not None:
             self._whole.spend(work)
 
-    def part(self, share: float | None = None, *, work: float | None = None) -> "Budget":
-        """Return a budget for a piece of the work: a share of the remaining time, and this work unless it is None."""
-        share = PARAMS.share if share is None else share
+    def part(self, share: float = 0.5, *, work: float | None = None) -> "Budget":
+        """Return a budget for work that other work follows: a share of the remaining time, and this work if given."""
         piece = Budget(share * self.remaining() if self.is_timed else None, work)
         piece._whole = self
         return piece

@@ -5,6 +5,7 @@ import pytest
 
 from konstrain.assignment import Rules
 from konstrain.assignment.priced.repair import repaired
+from konstrain.links import LinkGraph
 from konstrain.stop import UNLIMITED
 
 
@@ -14,9 +15,9 @@ def in_two(amounts, low, high):
     return Rules.of_amounts(held, np.tile(low, (2, 1)), np.tile(high, (2, 1)))
 
 
-def mended(costs, rules, labels, movable=None):
+def mended(costs, rules, labels, links=None):
     duals = np.zeros_like(rules.low)
-    return repaired(np.array(costs, dtype=float), rules, np.array(labels, dtype=np.int32), duals, UNLIMITED, movable)
+    return repaired(np.array(costs, dtype=float), rules, np.array(labels, dtype=np.int32), duals, UNLIMITED, links)
 
 
 def test_exchange_repairs_what_no_single_move_does():
@@ -46,10 +47,17 @@ def test_two_blocks_that_fit_only_together_go_the_same_way():
     assert found.tolist() == [1, 1, 0, 0]
 
 
-def test_blocks_that_may_not_move_stay_and_none_is_given_up_honestly():
+def test_hard_links_are_kept_and_none_is_given_up_honestly():
     rules = in_two([[1.0]] * 4, [2.0], [2.0])
-    assert mended([[0, 1]] * 4, rules, [0, 0, 0, 0], np.array([2, 3])).tolist() == [0, 0, 1, 1]
-    assert mended([[0, 1]] * 4, rules, [0, 0, 0, 0], np.array([3])) is None
+    costs = [[0, 3], [0, 1], [0, 2], [0, 4]]
+    apart = LinkGraph.from_edges(4, np.array([1, 0]), np.array([2, 3]))
+    found = mended(costs, rules, [0, 0, 0, 0], apart)
+    assert rules.are_kept_by(found)
+    assert found[1] != found[2]
+    assert found[0] != found[3]
+    assert mended(costs, rules, [0, 0, 0, 0]).tolist() == [0, 1, 1, 0]
+    triangle = LinkGraph.from_edges(4, np.array([0, 0, 1]), np.array([1, 2, 2]))
+    assert mended(costs, rules, [0, 0, 0, 0], triangle) is None
 
 
 @pytest.mark.parametrize("seed", range(5))

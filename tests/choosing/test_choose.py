@@ -18,12 +18,17 @@ def clouds(k, n=20, seed=0, spread=0.3):
 
 @pytest.mark.parametrize("by", ["silhouette", "gap", "stability"])
 @pytest.mark.parametrize("k", [3, 5])
-def test_clouds_far_apart_are_counted(monkeypatch, by, k):
-    monkeypatch.setattr(choosing, "N_DRAWN", 4)
-    choice = choose_n_clusters(clouds(k, n=8), 2, 7, by=by)
+def test_clouds_far_apart_are_counted(by, k):
+    choice = choose_n_clusters(clouds(k, n=8), 2, 7, by=by, n_draws=4)
     assert choice.n_clusters == k
     assert [scored.n_clusters for scored in choice.scores] == [2, 3, 4, 5, 6, 7]
-    assert choose_n_clusters(clouds(k, n=8), 2, 7, by=by) == choice
+    assert choose_n_clusters(clouds(k, n=8), 2, 7, by=by, n_draws=4) == choice
+
+
+def test_more_draws_make_the_error_of_the_stability_smaller():
+    X = np.random.default_rng(0).uniform(size=(40, 2))
+    few, many = (choose_n_clusters(X, 3, 3, by="stability", n_draws=n).scores[0].error for n in (4, 40))
+    assert 0 < many < few
 
 
 def test_only_numbers_that_the_constraints_allow_are_tried():
@@ -82,12 +87,11 @@ def test_the_numbers_under_shares_that_are_said_to_be_allowed_are_those_that_che
 
 
 @pytest.mark.parametrize("by", ["silhouette", "stability"])
-def test_sizes_of_several_demands_hold_for_any_number(monkeypatch, by):
-    monkeypatch.setattr(choosing, "N_DRAWN", 2)
+def test_sizes_of_several_demands_hold_for_any_number(by):
     X = clouds(3, n=4)
     demand = np.column_stack([np.ones(12), np.tile([1.0, 2.0, 3.0], 4)])
     # Two clusters, as many as demands: there a bound for each demand must not be taken for one of each cluster.
-    choice = choose_n_clusters(X, 2, 4, by=by, demand=demand, size_max=[7, 13])
+    choice = choose_n_clusters(X, 2, 4, by=by, n_draws=2, demand=demand, size_max=[7, 13])
     assert (choice.least, choice.most) == (2, 12)
     assert choice.scores[0].n_clusters == 2
     assert most_clusters(12, demand=demand, size_min=[2, 5]) == 4
@@ -134,6 +138,8 @@ def test_what_cannot_be_chosen_is_refused():
         choose_n_clusters(X, size_max=[2, 3])
     with pytest.raises(ValueError, match="by='luck' is none of silhouette, gap, stability"):
         choose_n_clusters(X, by="luck")
+    with pytest.raises(ValueError, match="n_draws must be at least 1, got 0"):
+        choose_n_clusters(X, by="gap", n_draws=0)
 
 
 def test_sparse_rows_are_refused_with_what_to_do():

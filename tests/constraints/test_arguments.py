@@ -12,13 +12,16 @@ from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywo
 def test_signatures_name_every_constraint_and_docstrings_explain_it(function):
     shown = inspect.signature(function).parameters
     assert list(shown)[:2] == ["X_or_n", "n_clusters"]
-    assert set(shown) == {"X_or_n", "n_clusters", *ConstraintArguments.__annotations__, "time_limit"}
+    own = {"X_or_n", "n_clusters", "labels", "nonempty", "time_limit"}
+    assert set(shown) == {*own, *ConstraintKeywords.__annotations__}
     described = [name for entry in Docstring(function.__doc__).entries("Parameters") for name in entry.names]
     assert sorted(described) == sorted(shown)
 
 
 def test_keywords_and_fields_have_the_same_names():
-    assert set(ConstraintArguments.__annotations__) == {*ConstraintKeywords.__annotations__, "labels", "nonempty"}
+    # An earlier clustering is for fits only.
+    others = {"labels", "nonempty", "previous"}
+    assert set(ConstraintArguments.__annotations__) == {*ConstraintKeywords.__annotations__, *others}
 
 
 @pytest.mark.parametrize("function", [Problem.build, check])

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from konstrain import ConstrainedKMeans, InfeasibleError, MatchingKMeans, certify, check, describe
 from konstrain.constraints import Problem
 from konstrain.constraints.connectivity import BlockParts, join_components, read_connectivity
+from konstrain.exact.solve import are_parts_better
 
 CHAIN = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
 X = np.array([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
@@ -52,6 +53,38 @@ def test_every_form_of_a_graph_is_the_same_graph(form):
     graph = read_connectivity(FORMS[form], 6)
     assert list(zip(*(ends.tolist() for ends in graph.edges[:2]), strict=True)) == CHAIN
     assert ConstrainedKMeans(2, random_state=0).fit(X, connectivity=FORMS[form]).n_pieces_.tolist() == [1, 1]
+
+
+def test_graphs_of_networkx():
+    networkx = pytest.importorskip("networkx")
+    by_number = networkx.Graph()
+    by_number.add_nodes_from(range(6))
+    by_number.add_weighted_edges_from([(a, b, 3.0) for a, b in CHAIN])
+    by_name = networkx.relabel_nodes(by_number, dict(enumerate("abcdef")))
+    shuffled = networkx.Graph()
+    shuffled.add_nodes_from([3, 0, 5, 1, 4, 2])
+    shuffled.add_edges_from(CHAIN)
+    for graph in (by_number, by_name, shuffled, by_number.to_directed(), networkx.MultiGraph(by_number)):
+        read = read_connectivity(graph, 6)
+        assert list(zip(*(ends.tolist() for ends in read.edges[:2]), strict=True)) == CHAIN
+        assert ConstrainedKMeans(2, random_state=0).fit(X, connectivity=graph).n_pieces_.tolist() == [1, 1]
+    with pytest.raises(ValueError, match="5 nodes"):
+        read_connectivity(networkx.path_graph(5), 6)
+
+
+@pytest.mark.filterwarnings("ignore:.*:FutureWarning", "ignore:.*:DeprecationWarning")
+def test_graphs_of_libpysal():
+    libpysal = pytest.importorskip("libpysal")
+    grid = libpysal.weights.lat2W(2, 3)
+    cells = [(0, 1), (0, 3), (1, 2), (1, 4), (2, 5), (3, 4), (4, 5)]
+    names = dict(enumerate("abcdef"))
+    by_name = libpysal.weights.W({names[a]: [names[b] for b in near] for a, near in grid.neighbors.items()})
+    graphs = [grid, by_name, libpysal.graph.Graph.from_W(grid), libpysal.graph.Graph.from_W(by_name)]
+    for graph in graphs:
+        read = read_connectivity(graph, 6)
+        assert list(zip(*(ends.tolist() for ends in read.edges[:2]), strict=True)) == cells
+    isolated = libpysal.graph.Graph.from_arrays([0, 1, 2, 2, 3, 4, 5], [1, 0, 2, 3, 2, 5, 4], [1, 1, 0, 1, 1, 1, 1])
+    assert read_connectivity(isolated, 6).n_edges == 3
 
 
 @pytest.mark.parametrize(
@@ -145,6 +178,13 @@ def test_a_certificate_leaves_the_graph_out_and_says_so():
         certify(X, 2, labels=[0, 1, 1, 1, 1, 0], connectivity=CHAIN)
     with pytest.raises(ValueError, match="connectivity needs labels to certify"):
         certify(X, 2, connectivity=CHAIN)
+
+
+def test_bounds_with_minimum_sizes_are_over_boxes_for_more_rows():
+    """The decomposition bound leaves minimum sizes out: on tracts of Arizona its gap is 76% instead of 3%."""
+    rows = np.random.default_rng(0).random((1_600, 2))
+    assert not are_parts_better(Problem.build(rows, 9, size_min=170, size_max=180))
+    assert are_parts_better(Problem.build(rows, 9, size_max=180))
 
 
 def test_a_report_counts_pieces():

@@ -120,7 +120,7 @@ def test_bad_links_are_refused_by_pair_and_value(links, match):
         ({"demand": [1, np.nan, 1]}, r"demand\[1\] is nan"),
         ({"demand": [1, 1]}, r"demand must have one value per row, shape \(3,\), got \(2,\)"),
         ({"demand": ["a", "b", "c"]}, r"demand must hold numbers: could not convert string to float: 'a'"),
-        ({"size_max": "many"}, r"size_max must hold numbers: could not convert string to float: 'many'"),
+        ({"size_max": "many"}, r"size_max 'many' is neither a number nor a percentage such as '12%'"),
         ({"sample_weight": [1, 1, -1]}, r"sample_weight\[2\] is -1.0"),
         ({"groups": [0, 1]}, r"groups must have one value per row, shape \(3,\), got \(2,\)"),
         ({"labels": [0, 1]}, r"labels must have one value per row"),

@@ -21,7 +21,7 @@ TIED = [(0, 1), (1, 3)]
         (3, 2, {"size_min": 2, "demand": [1, 1, 1.5]}, "demand", r"to 4 .* the demands add up to 3.5", (4, 3.5)),
         (2, 3, {}, "non-empty", r"3 clusters must not be empty, but there are only 2 rows", (3, 2)),
         (4, 3, {"must_link": TIED}, "non-empty", r"only 2 blocks of 4 rows \(the largest has 3: 0, 1, 3", (3, 2)),
-        (4, 3, {"must_link": TIED, "nonempty": False, "size_min": 0.5}, "non-empty", r"only 2 blocks", (3, 2)),
+        (4, 3, {"must_link": TIED, "nonempty": False, "size_min": [0.5] * 3}, "non-empty", r"only 2 blocks", (3, 2)),
         (4, 2, {"size_max": [4, 0]}, "sizes", r"cluster 1 must not be empty, but its size_max is 0", (1, 0)),
         (4, 2, {"size_min": [4, 0]}, "non-empty", r"adds up to 4 and leaves too little .*: 5 are needed", (5, 4)),
         (5, 3, {"must_link": TIED, "size_max": 2}, "sizes", r"0, 1, 3 .* 3 rows, more than .* size_max 2", (3, 2)),

@@ -57,12 +57,17 @@ def test_predict_warns_when_the_time_limit_ends_it(monkeypatch):
 def test_the_automatic_price_needs_no_matrix_of_all_costs():
     rows = np.random.default_rng(0).normal(size=(40_000, 1)).astype(np.float32)
     model = ConstrainedKMeans(100, n_init=1, max_iter=1, local_search=False, init="random", random_state=0)
-    tracemalloc.start()
-    with pytest.warns(match="did not converge"):
-        model.fit(rows, must_link=[(0, 1, 0.5)])
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 16e6  # the matrix alone would be 32e6
+
+    def peak() -> int:
+        tracemalloc.start()
+        with pytest.warns(match="did not converge"):
+            model.fit(rows, must_link=[(0, 1, 0.5)])
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    # The first fit imports modules, and threads of other tests may be at work beside it.
+    assert min(peak() for _ in range(3)) < 16e6  # the matrix alone would be 32e6
 
 
 def contradicting(rng, n):

@@ -10,6 +10,7 @@ from effort import examples
 from konstrain import ExactKMeans, InfeasibleError, _core, certify
 from konstrain.constraints import Problem
 from konstrain.exact import MaxSize
+from konstrain.exact.columns import boxes as boxes_module
 from konstrain.exact.columns.boxes import BoxColumnBound
 from konstrain.exact.columns.proximal import ColumnSets, solve_master
 from konstrain.stop import Budget
@@ -247,6 +248,34 @@ def test_the_bound_is_the_same_for_any_number_of_workers_and_runs():
     assert len({proof.lower_bound for proof in proofs}) == 1
 
 
+def test_descents_find_the_same_columns_for_any_number_of_workers(monkeypatch):
+    monkeypatch.setattr(boxes_module, "TASK", 16)
+    X = np.random.default_rng(5).normal(size=(60, 2))
+    problem = Problem.build(X, 5, size_max=15)
+    bounds = [BoxColumnBound(problem, n_jobs=n_jobs) for n_jobs in (None, 2, 3)]
+    assert {bound.run(gap=1e-4) for bound in bounds} == {"optimal"}
+    assert len({bound.lower_bound for bound in bounds}) == 1
+    assert len({len(bound.columns) for bound in bounds}) == 1
+
+
+def test_a_tree_is_the_same_for_any_number_of_workers():
+    rng = np.random.default_rng(6)
+    X, demand = rng.random((18, 2)), rng.integers(1, 9, 18).astype(float)
+    given = {"demand": demand, "size_max": np.ceil(demand.sum() / 3) + 1}
+    proofs = [certify(X, 3, bound="columns", gap=1e-3, n_jobs=n_jobs, **given) for n_jobs in (1, 2, 3)]
+    assert proofs[0].n_nodes > 3
+    assert len({proof.n_nodes for proof in proofs}) == 1
+    assert len({proof.lower_bound for proof in proofs}) == 1
+
+
+def test_a_short_search_says_whether_boxes_are_few():
+    """Beyond few features: where rows lie in clusters boxes are few, where they are everywhere they are not."""
+    rng = np.random.default_rng(2)
+    clustered = 20.0 * np.eye(3, 6)[rng.integers(0, 3, 60)] + rng.normal(size=(60, 6))
+    assert certify(clustered, 3).prover == "columns"
+    assert certify(rng.random((60, 6)), 3, gap=0.2).prover == "sdp"
+
+
 def test_a_time_limit_and_a_callback_end_with_the_bound_reached():
     X = np.random.default_rng(6).random(size=(120, 3))
     proof = certify(X, 12, bound="columns", time_limit=0.2)
@@ -335,3 +364,10 @@ def test_signed_duals_are_those_of_covering_every_point_once():
     assert unsigned.value == pytest.approx(2.0, abs=1e-3)
     assert signed.value > 5.0
     assert signed.duals.min() < 0.0
+
+
+def test_a_bound_ends_where_pricing_stalls(monkeypatch):
+    """Pricing that proves nothing and finds no columns must not be repeated for ever."""
+    bound = BoxColumnBound(Problem.build(np.random.default_rng(3).normal(size=(40, 2)), 5))
+    monkeypatch.setattr(BoxColumnBound, "_improve", lambda *given: None)
+    assert bound.run(budget=Budget(5.0)) == "optimal"

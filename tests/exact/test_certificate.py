@@ -1,12 +1,14 @@
 """Certificates of labels and problems: what `certify` says beyond the bounds themselves."""
 
+import json
 import time
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from konstrain import ConstrainedKMeans, InfeasibleError, certify, check
+from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, certify, check, lower_bound
+from konstrain._studio import proving
 
 ROWS = [[float(i)] for i in range(6)]
 # Problems whose constraints can each be kept alone, but not together.
@@ -75,3 +77,17 @@ def test_limits_of_distance_are_kept_by_the_bound():
 def test_rows_at_one_place_are_certified_without_a_warning(n_rows):
     certificate = certify([[1.0, 2.0]] * n_rows, min(n_rows, 2), bound="columns")
     assert (certificate.cost, certificate.gap) == (0.0, 0.0)
+
+
+def test_few_features_are_proved_over_boxes_wherever_a_proof_is_asked_for(monkeypatch, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = ConstrainedKMeans(4, random_state=0).fit(X)
+    assert lower_bound(X, 4).prover == "columns"
+    assert model.certify(X).prover == "columns"
+    assert ExactKMeans(4, random_state=0).fit(X).prover_ == "columns"
+    found = []
+    monkeypatch.setattr(proving, "certify", lambda *rows, **asked: found.append(certify(*rows, **asked)) or found[-1])
+    proved = proving.prove(X, 4, model.labels_, {"size_max": 15}, 30.0, tmp_path / "progress.json")
+    assert proved.is_optimal
+    assert found[0].prover == "columns"
+    assert json.loads((tmp_path / "progress.json").read_text())["lower_bound"] <= found[0].cost

@@ -17,7 +17,9 @@ from konstrain.exact import (
     MaxSoftViolations,
     alternative_to,
 )
+from konstrain.exact.columns import generation
 from konstrain.exact.columns.master import ColumnPool, Master
+from konstrain.exact.columns.pricing import Pricer
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Budget
 
@@ -191,6 +193,58 @@ def test_covers_are_perturbed_until_duals_agree_with_their_center():
     assert master.solve(Budget(None)).value == pytest.approx(6.0 * 0.5 + 2 * 0.5 * 1.0)
     master.perturb(np.array([1.0, 1.0]), 0.0)
     assert master.solve(Budget(None)).value == pytest.approx(6.0)
+
+
+def test_perturbation_starts_from_lower_bounds_of_the_duals():
+    problem = Problem.build([[0.0], [1.0], [5.0], [6.0], [9.0]], 2, must_link=[(0, 1)])
+    bound = ColumnGenerationBound(problem, stabilization="perturbation")
+    assert bound._first_theta(7.0).tolist() == [7.0] * 4
+    bound.add_clustering([0, 0, 1, 1, 1])
+    # What each cluster costs less without the block: all of the first one; 26 / 3 less 4.5, 8 and 0.5 of the second.
+    np.testing.assert_allclose(bound._first_theta(7.0), [0.5, 26 / 3 - 4.5, 26 / 3 - 8.0, 26 / 3 - 0.5])
+
+
+def test_pricing_without_descent_proves_the_same(monkeypatch):
+    n_compared = 0
+    for seed in range(12):
+        tiny = Tiny.draw(seed)
+        try:
+            problem = tiny.problem()
+        except InfeasibleError:  # a cannot-link within a block
+            continue
+        n_compared += 1
+        both = ColumnGenerationBound(problem, tiny.constraints).run()
+        with monkeypatch.context() as patch:
+            patch.setattr(Pricer, "locally", None)  # not to be called
+            alone = ColumnGenerationBound(problem, tiny.constraints, local_pricing=False)
+            result = alone.run()
+            child = alone.child(problem, tiny.constraints).run()
+        assert result.status == both.status == child.status
+        assert result.lower_bound == pytest.approx(both.lower_bound, rel=1e-6, abs=1e-12)
+    assert n_compared > 5
+
+
+def test_no_work_begins_when_time_is_over(monkeypatch):
+    problem = Problem.build(np.random.default_rng(0).normal(size=(30, 2)), 4)
+    bound = ColumnGenerationBound(problem)
+    budget = Budget()
+    solve, price = Master.solve, Pricer.locally
+    late = []
+
+    def solve_until_late(self, given):
+        solution = solve(self, given)
+        if bound.n_iterations == 3:
+            budget.end()
+        return solution
+
+    monkeypatch.setattr(Master, "solve", solve_until_late)
+    monkeypatch.setattr(
+        Pricer, "locally", lambda *a, **k: (late.append(1) if budget.expired() else None, price(*a, **k))[1]
+    )
+    monkeypatch.setattr(generation, "integer_master", lambda *a, **k: late.append(2))
+    assert bound.run(budget=budget).status == "limit"
+    assert bound.n_iterations == 4
+    assert late == []
 
 
 def test_an_unknown_stabilization_is_refused():

@@ -418,3 +418,11 @@ def test_a_part_has_a_name_of_its_own():
         replace(task, problem=Problem.build(blobs(30), 3, sample_weight=np.full(30, 2.0))),
     ]
     assert len({task.key, *(other.key for other in others)}) == 6
+
+
+def test_parts_with_few_features_are_bounded_over_boxes(monkeypatch):
+    X = np.random.default_rng(4).normal(size=(120, 2))
+    monkeypatch.delattr("konstrain.exact.decomposition.part.SdpBound.run")
+    proof = certify(X, 3, bound="parts", part_size=40)
+    assert proof.n_nodes == proof.n_parts == 3
+    assert 0.7 * proof.cost < proof.lower_bound < proof.cost

@@ -14,6 +14,7 @@ from effort import examples
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, lower_bound
 from konstrain.constraints import Problem
 from konstrain.exact import MaxOverlap, MaxSize
+from konstrain.exact.columns.generation import ColumnGenerationBound
 from konstrain.exact.nodes import ColumnNode, Outcome
 from konstrain.exact.solve import _is_for_columns
 from konstrain.exact.task import ProofTask
@@ -220,11 +221,11 @@ class TestLimits:
     def test_a_callback_may_end_the_search(self):
         X, told = np.random.default_rng(8).normal(size=(15, 2)), []
         model = ExactKMeans(
-            3, [3, 4, 5], [6, 6, 6], random_state=0, callback=lambda point: told.append(point) or len(told) == 2
+            3, [3, 4, 5], [6, 6, 6], random_state=0, callback=lambda point: told.append(point) or len(told) == 1
         )
         with pytest.warns(NotProvenWarning, match="interrupted before the optimum was proved"):
             model.fit(X)
-        assert len(told) == model.n_nodes_ == 2
+        assert len(told) == model.n_nodes_ == 1
         assert told[-1].lower_bound == model.lower_bound_ < model.inertia_
         check_fit(model, X, size_min=[3, 4, 5], size_max=[6, 6, 6])
 
@@ -384,7 +385,7 @@ def test_better_clusterings_are_searched_for_ever_less_often_and_in_the_last_nod
 
 @pytest.mark.parametrize("bound", ["columns", "column-generation", "sdp"])
 def test_the_bound_that_proved_is_named(bound):
-    X = np.random.default_rng(0).normal(size=(20, 5))
+    X = np.random.default_rng(0).normal(size=(20, 13))
     assert ExactKMeans(3, bound=bound, random_state=0).fit(X[:, :2]).prover_ == bound
     assert ExactKMeans(10, random_state=0).fit(X[:, :2]).prover_ == "columns"
     assert ExactKMeans(10, random_state=0).fit(X).prover_ == "column-generation"
@@ -427,9 +428,9 @@ def test_a_given_start_replaces_the_search_and_changes_no_optimum(bound, kind, m
 def test_column_generation_begins_with_the_clusters_of_a_start_that_break_nothing(monkeypatch):
     begun = []
 
-    def root(task, seed, labels=None, node_limit=None):
+    def root(task, seed, labels=None, **options):
         begun.append(labels)
-        return made(task, seed, labels, node_limit)
+        return made(task, seed, labels, **options)
 
     made = ColumnNode.root
     monkeypatch.setattr(ColumnNode, "root", root)
@@ -458,3 +459,31 @@ def test_a_start_gets_the_links_and_a_seed_if_it_has_none():
 def test_a_start_that_is_no_clusterer_is_refused():
     with pytest.raises(ValueError, match="'init' parameter of ExactKMeans"):
         ExactKMeans(2, init=[0, 1]).fit([[0.0], [1.0]])
+
+
+@pytest.mark.parametrize("switches", [{"stabilization": "perturbation"}, {"local_pricing": False}])
+def test_the_switches_of_the_paper_reach_every_node(switches, monkeypatch):
+    made = []
+    create = ColumnGenerationBound.__init__
+
+    def note(self, *args, **options):
+        create(self, *args, **options)
+        made.append({name: self._switches[name] for name in switches})
+
+    monkeypatch.setattr(ColumnGenerationBound, "__init__", note)
+    # Odd cycles of conflicts: the root does not close.
+    X = np.random.default_rng(2).normal(size=(9, 2))
+    links = [(i, (i + 1) % 9) for i in range(9)]
+    model = ExactKMeans(3, bound="column-generation", random_state=0, **switches).fit(X, cannot_link=links)
+    assert model.is_optimal_
+    assert model.inertia_ == pytest.approx(
+        ExactKMeans(3, bound="sdp", random_state=0).fit(X, cannot_link=links).inertia_
+    )
+    assert made == [switches] * len(made)
+    assert len(made) >= model.n_nodes_
+
+
+@pytest.mark.parametrize("bound", ["sdp", "columns"])
+def test_switches_of_another_bound_are_refused(bound):
+    with pytest.raises(ValueError, match=rf"stabilization='perturbation' is a switch .* not of bound='{bound}'"):
+        ExactKMeans(2, bound=bound, stabilization="perturbation").fit([[0.0], [1.0], [2.0]])

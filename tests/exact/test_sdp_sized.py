@@ -115,8 +115,17 @@ def test_sizes_are_known_and_differ(low, high, expected):
     assert are_known_and_differ(problem) is expected
 
 
+@pytest.fixture(scope="module")
+def plain():
+    """Return the bound of one matrix for all sizes of the three groups."""
+    X, sizes = three_groups()
+    bound = SdpBound(Problem.build(X, 3, size_min=sizes, size_max=sizes))
+    bound.run(np.inf, 1e-4)
+    return bound
+
+
 @pytest.mark.parametrize("is_better", [True, False], ids=["sized", "plain"])
-def test_a_root_goes_on_with_the_better_of_the_two(monkeypatch, is_better):
+def test_a_root_goes_on_with_the_better_of_the_two(monkeypatch, plain, is_better):
     X, sizes = three_groups()
     problem = Problem.build(X, 3, size_min=sizes, size_max=sizes)
     if not is_better:
@@ -124,8 +133,6 @@ def test_a_root_goes_on_with_the_better_of_the_two(monkeypatch, is_better):
     root = nodes.SemidefiniteNode.root(ProofTask(X, problem))
     root.run(np.inf, 1e-4, Budget(None))
     assert isinstance(root._bound, SizedBound) is is_better
-    plain = SdpBound(problem)
-    plain.run(np.inf, 1e-4)
     assert root.lower_bound >= plain.lower_bound
     assert all(isinstance(child._bound, SizedBound) is is_better for child in root.children((0, 23)))
 

@@ -9,7 +9,6 @@
 #include <numeric>
 #include <vector>
 
-#include "blocks.h"
 #include "cliques.h"
 #include "deadline.h"
 #include "dils_fitness.h"
@@ -23,7 +22,6 @@
 namespace {
 
 using namespace konstrain;
-using namespace konstrain::constraints;
 using namespace konstrain::kmeans;
 using namespace konstrain::transport;
 
@@ -78,12 +76,12 @@ void tryTransport(std::size_t rows, std::size_t k, Random& random) {
 void tryCliques(Random& random) {
     constexpr std::size_t n = 6, k = 4;
     const std::vector<double> costs = drawCosts(n * k, random);
-    const std::vector<std::int32_t> first{0, 0, 1}, second{1, 2, 2};
-    const LinkArrays links = buildLinks(n, first, second, {});
-    assert(isDisjointCliques(links.indptr, links.indices));
+    const std::vector<std::int64_t> indptr{0, 2, 4, 6, 6, 6, 6};
+    const std::vector<std::int32_t> indices{1, 2, 0, 2, 0, 1};
+    assert(isDisjointCliques(indptr, indices));
     std::vector<std::int32_t> labels(n);
     double cost = 0.0;
-    assert(matchCliques(costs, k, links.indptr, links.indices, labels, cost).empty());
+    assert(matchCliques(costs, k, indptr, indices, labels, cost).empty());
     assert(labels[0] != labels[1] && labels[0] != labels[2] && labels[1] != labels[2]);
     std::printf("cliques %a\n", cost);
 }

@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+from konstrain import kmeans_plusplus
 from konstrain.constraints import Problem
 from konstrain.kmeans.start import plus_plus, rows_of_means
 from oracles import all_labelings
@@ -81,3 +83,37 @@ def test_the_mean_of_a_must_link_set_is_drawn_and_not_one_of_its_rows():
             assert cost_at(problem, centers) == pytest.approx(problem.scatter.sum())
     assert n_from_p > 10
     assert heavy * (x1[0] - x2[0]) ** 2 > 1_000 * problem.scatter.sum()
+
+
+def test_the_public_function_draws_as_the_engine_does_and_names_the_rows():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    must = [(0, 7), (7, 20), (3, 4)]
+    problem = Problem.build(X, 6, must_link=must)
+    names = {0: [0, 7, 20], 3: [3, 4]}
+    seen = set()
+    for seed in range(20):
+        centers, rows = kmeans_plusplus(X, 6, must_link=must, random_state=seed, n_local_trials=1)
+        assert centers.shape == (6, 3)
+        for center, row in zip(centers, rows.tolist(), strict=True):
+            np.testing.assert_allclose(center, X[names.get(row, [row])].mean(axis=0))
+        assert set(rows.tolist()) <= set(problem.first_rows.tolist())
+        again = kmeans_plusplus(X, 6, must_link=must, random_state=seed, n_local_trials=1)
+        np.testing.assert_array_equal(centers, again[0])
+        seen |= set(rows.tolist())
+    assert {0, 3} <= seen
+    sparse, _ = kmeans_plusplus(csr_array(X), 6, must_link=must, random_state=0)
+    np.testing.assert_allclose(sparse, kmeans_plusplus(X, 6, must_link=must, random_state=0)[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_clusters": 4}, "n_samples=3 should be >= n_clusters=4"),
+        ({"n_clusters": 2, "must_link": [(0, 5)]}, "must_link"),
+        ({"n_clusters": 2, "n_local_trials": 0}, "n_local_trials is 0; give at least one draw"),
+        ({"n_clusters": 0}, "n_clusters"),
+    ],
+)
+def test_the_public_function_refuses_what_makes_no_sense(options, words):
+    with pytest.raises(ValueError, match=words):
+        kmeans_plusplus([[0.0], [1.0], [2.0]], **options)

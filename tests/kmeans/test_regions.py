@@ -1,5 +1,6 @@
 """Clusters in one piece: against enumeration on small grids, on census tracts, and what is said when it fails."""
 
+import contextlib
 import time
 
 import numpy as np
@@ -10,7 +11,8 @@ from scipy.sparse.csgraph import connected_components
 
 from konstrain import ConstrainedKMeans, InfeasibleError, UndecidedError, check
 from konstrain.constraints import Problem
-from konstrain.kmeans.regions import PARAMS, RegionSearch
+from konstrain.kmeans.regions import RegionSearch
+from konstrain.kmeans.search import PARAMS
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Budget
@@ -67,45 +69,115 @@ def optimum_in_pieces(problem, edges, violation_cost=None):
     return cost.min(initial=np.inf)
 
 
-@pytest.mark.parametrize("mix", [*MIXES, ("must",)], ids=" and ".join)
+def check_by_networkx(labels, edges, k):
+    """Every cluster is there and connected, by an independent program."""
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(len(labels)))
+    graph.add_edges_from(np.asarray(edges).tolist())
+    for j in range(k):
+        assert networkx.is_connected(graph.subgraph(np.flatnonzero(labels == j).tolist()))
+
+
+def ratio_to_optimum(X, edges, given, cost):
+    """Objective of the search over that of enumeration; None where there is no map, and the search ends so."""
+    try:
+        problem = Problem.build(X, 3, connectivity=edges, **given)
+    except InfeasibleError:
+        with contextlib.suppress(InfeasibleError):
+            # Possible without the graph: that it is not with it is a matter of enumeration.
+            assert np.isinf(optimum_in_pieces(Problem.build(X, 3, **given), edges, cost))
+        return None
+    optimum = optimum_in_pieces(problem, edges, cost)
+    search = RegionSearch(Steps(problem, violation_cost=cost), Start(X, "k-means++"))
+    if np.isinf(optimum):
+        with pytest.raises((InfeasibleError, UndecidedError)):
+            search.best(SEEDS)
+        return None
+    found = search.best(SEEDS)
+    labels = problem.expand(found.block_labels)
+    assert n_pieces(labels, edges, 3) == [1, 1, 1]
+    check_by_networkx(labels, edges, 3)
+    assert problem.assignment_problem(np.zeros((problem.n_blocks, 3)), cost).is_feasible(found.block_labels)
+    assert found.objective >= optimum * (1.0 - 1e-9)
+    return found.objective / optimum
+
+
+ALL_MIXES = [*MIXES, ("must",), ("partial labels",), ("partial labels", "demand"), ("links", "demand")]
+
+
+def some_problem(rng, mix, trial):
+    """Rows and arguments of nine units; `must` ties cells of a grid that do not touch."""
+    X, given = drawn_problem(rng, mix)
+    if "must" in mix:
+        given = {"must_link": [(0, 8)] if trial % 2 else [(0, 2), (6, 8)]}
+    if "partial labels" in mix:
+        given["labels"] = np.where(rng.random(9) < 0.4, rng.integers(3, size=9), -1)
+    return X, given, 0.8 if "soft" in mix else None
+
+
+def check_ratios(ratios):
+    found = [ratio for ratio in ratios if ratio is not None]
+    assert not found or (np.median(found) <= 1.01 and max(found) <= 1.1)
+
+
+@pytest.mark.parametrize("mix", ALL_MIXES, ids=" and ".join)
 def test_small_grids_of_every_kind_end_near_the_optimum_of_enumeration(mix):
-    """Rows have values of their own or lie where their cells do; `must` ties cells that do not touch."""
+    """Rows have values of their own or lie where their cells do."""
     rng = np.random.default_rng([*(ord(letter) for letter in mix[0][:3]), len(mix)])
-    edges, ratios, n_none = grid_edges(3, 3), [], 0
+    edges, ratios = grid_edges(3, 3), []
     for trial in range(6):
-        X, given = drawn_problem(rng, mix)
-        if "must" in mix:
-            given = {"must_link": [(0, 8)] if trial % 2 else [(0, 2), (6, 8)]}
+        X, given, cost = some_problem(rng, mix, trial)
         if trial % 2:
             X = np.column_stack(np.divmod(np.arange(9), 3)) + 0.1 * rng.normal(size=(9, 2))
-        cost = 0.8 if "soft" in mix else None
-        try:
-            problem = Problem.build(X, 3, connectivity=edges, **given)
-        except InfeasibleError:
-            continue
-        optimum = optimum_in_pieces(problem, edges, cost)
-        search = RegionSearch(Steps(problem, violation_cost=cost), Start(X, "k-means++"))
-        if np.isinf(optimum):
-            n_none += 1
-            with pytest.raises((InfeasibleError, UndecidedError)):
-                search.best(SEEDS)
-            continue
-        found = search.best(SEEDS)
-        labels = problem.expand(found.block_labels)
-        assert n_pieces(labels, edges, 3) == [1, 1, 1]
-        assert problem.assignment_problem(np.zeros((problem.n_blocks, 3)), cost).is_feasible(found.block_labels)
-        ratios.append(found.objective / optimum)
-        assert ratios[-1] >= 1.0 - 1e-9
-    assert len(ratios) + n_none >= 3
-    assert not ratios or (np.median(ratios) <= 1.01 and max(ratios) <= 1.1)
+        ratios.append(ratio_to_optimum(X, edges, given, cost))
+    check_ratios(ratios)
+
+
+@pytest.fixture(scope="module")
+def counties(data_folder):
+    """Positions, people and borders of the counties of two states."""
+    return [read_units(data_folder, state, "county") for state in ("OK", "AR")]
+
+
+def some_counties(rng, units, n):
+    """Return counties around a random one, and the borders between them."""
+    X, people, edges = units
+    near, at = [int(rng.integers(len(X)))], 0
+    while len(near) < n:
+        around = np.unique(edges[(edges == near[at]).any(axis=1)])
+        near.extend(int(unit) for unit in around if unit not in near)
+        at += 1
+    near = np.array(near[:n])
+    number = np.full(len(X), -1)
+    number[near] = np.arange(n)
+    inside = number[edges]
+    return X[near], people[near], inside[(inside >= 0).all(axis=1)]
+
+
+@pytest.mark.parametrize("mix", ALL_MIXES, ids=" and ".join)
+def test_counties_of_every_kind_end_near_the_optimum_of_enumeration(counties, mix):
+    """People are the weights, and the demand where there is one: a few counties hold most of it."""
+    rng = np.random.default_rng([*(ord(letter) for letter in mix[-1][:3]), len(mix), 7])
+    ratios = []
+    for trial in range(6):
+        X, people, edges = some_counties(rng, counties[trial % 2], 9)
+        _, given, cost = some_problem(rng, mix, trial)
+        given["sample_weight"] = people
+        if "demand" in mix:
+            given |= {"demand": people, "size_min": 0.5 * people.sum() / 3, "size_max": 1.6 * people.sum() / 3}
+        cost = None if cost is None else cost * float(people.mean()) * 1e3
+        ratios.append(ratio_to_optimum(X, edges, given, cost))
+    check_ratios(ratios)
 
 
 def fit(X, k, edges, seed=0, **given):
-    """Fit, and check the pieces by scipy."""
+    """Fit, and check the pieces by scipy and by networkx."""
     names = ("must_link", "cannot_link", "demand", "category", "sample_weight")
     data = {name: given.pop(name) for name in names if name in given}
     model = ConstrainedKMeans(k, random_state=seed, **given).fit(X, connectivity=edges, **data)
     assert model.n_pieces_.tolist() == n_pieces(model.labels_, np.asarray(edges), k) == [1] * k
+    check_by_networkx(model.labels_, edges, k)
     return model
 
 
@@ -197,9 +269,39 @@ def test_no_map_in_time_is_undecided():
         RegionSearch(Steps(problem, budget=Budget(0.0)), Start(X, "k-means++")).best(SEEDS)
 
 
-def read_tracts(folder, state):
-    """Positions, people and borders of the census tracts of a state."""
-    nodes, edges = (pd.read_csv(folder / "regions" / f"{state}_tract_{kind}.csv.gz") for kind in ("nodes", "edges"))
+@pytest.mark.parametrize("n_features", [2, 3])
+def test_unequal_demand_of_places_is_annealed(n_features):
+    """Rows that coincide or lie on a line have a triangulation too; the result is one of polish and of the seed."""
+    rng = np.random.default_rng(n_features)
+    X = rng.normal(size=(120, n_features)).round(1)
+    X[:30, 1:], X[30:40] = 0.0, X[40]
+    demand = rng.integers(1, 20, size=120).astype(float)
+    share = demand.sum() / 4
+    given = {"size_min": 0.98 * share, "size_max": 1.02 * share, "random_state": 0}
+    first, again = (ConstrainedKMeans(4, **given).fit(X, demand=demand) for _ in range(2))
+    assert (first.labels_ == again.labels_).all()
+    assert 0.98 * share <= first.cluster_sizes_.min() <= first.cluster_sizes_.max() <= 1.02 * share
+    calls = []
+    ConstrainedKMeans(4, **given, callback=calls.append).fit(X, demand=demand)
+    assert calls[-1].best_objective >= first.inertia_ * (1 - 1e-9)
+    assert first.inertia_ <= ConstrainedKMeans(4, **given, n_init=4).fit(X, demand=demand).inertia_ * 1.001
+
+
+def test_places_on_one_line_and_impossible_demand():
+    X = np.column_stack([np.arange(12.0), np.arange(12.0)])
+    demand = np.array([5.0, *[1.0] * 11])
+    model = ConstrainedKMeans(2, size_min=8, size_max=8, random_state=0).fit(X, demand=demand)
+    assert model.cluster_sizes_.tolist() == [8.0, 8.0]
+    with pytest.raises(InfeasibleError):
+        ConstrainedKMeans(2, size_min=7.5, size_max=7.9, random_state=0).fit(X, demand=demand)
+    odd = np.array([5.0, *[2.0] * 4, 3.0])
+    with pytest.raises(InfeasibleError):
+        ConstrainedKMeans(2, size_min=[1, 15], size_max=[1, 15], random_state=0).fit(X[:6], demand=odd)
+
+
+def read_units(folder, state, unit="tract"):
+    """Positions, people and borders of the units of a state."""
+    nodes, edges = (pd.read_csv(folder / "regions" / f"{state}_{unit}_{kind}.csv.gz") for kind in ("nodes", "edges"))
     return nodes[["x_km", "y_km"]].to_numpy(), nodes["population"].to_numpy(float), edges.to_numpy()
 
 
@@ -207,23 +309,39 @@ def read_tracts(folder, state):
 @pytest.mark.parametrize(
     ("state", "k", "low", "high", "published"),
     [
-        ("OK", 5, 746_519, 754_021, 19_110.9),
+        pytest.param("OK", 5, 746_519, 754_021, 19_110.9, marks=pytest.mark.slow),
         ("KS", 4, 709_714, 716_845, 22_603.7),
         ("AR", 4, 725_335, 732_624, 15_323.2),
     ],
 )
 def test_maps_of_states_are_no_worse_than_published_ones(data_folder, state, k, low, high, published):
     """Districts of equal population within 0.5%; the published maps took an hour of Gurobi each."""
-    X, people, edges = read_tracts(data_folder, state)
+    X, people, edges = read_units(data_folder, state)
     began = time.process_time()
     model = fit(X, k, edges, size_min=low, size_max=high, demand=people, sample_weight=people)
     assert model.inertia_ / 1e6 <= published
-    assert time.process_time() - began < 15.0  # 5 s on a machine with nothing else to do
+    assert time.process_time() - began < 30.0  # 5 s on a machine with nothing else to do
+
+
+@pytest.mark.published
+@pytest.mark.parametrize(
+    ("state", "k", "most"), [("MO", 18, 8_850.0), pytest.param("AZ", 9, 29_610.0, marks=pytest.mark.slow)]
+)
+def test_demand_without_a_graph_ends_where_connected_maps_end(data_folder, state, k, most):
+    """The best connected maps known have 8,824 and 29,600; relocation of centers alone ends at 8,878 and 29,621."""
+    X, people, _ = read_units(data_folder, state)
+    low, high = 0.995 * people.sum() / k, 1.005 * people.sum() / k
+    began = time.process_time()
+    model = ConstrainedKMeans(k, size_min=low, size_max=high, random_state=0)
+    model.fit(X, demand=people, sample_weight=people)
+    assert model.inertia_ / 1e6 <= most
+    assert low <= model.cluster_sizes_.min() <= model.cluster_sizes_.max() <= high
+    assert time.process_time() - began < 30.0
 
 
 @pytest.mark.published
 def test_a_state_with_islands_is_explained_and_joined(data_folder):
-    X, people, edges = read_tracts(data_folder, "NJ")
+    X, people, edges = read_units(data_folder, "NJ")
     given = {"size_min": 728_995, "size_max": 736_321}
     with pytest.raises(InfeasibleError, match=r"has 4 components .*component 2 is below the least") as caught:
         ConstrainedKMeans(12, **given).fit(X, demand=people, sample_weight=people, connectivity=edges)

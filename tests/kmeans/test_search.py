@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from effort import examples
 from konstrain import ConstrainedKMeans, _core
 from konstrain.constraints import Problem
 from konstrain.exceptions import InfeasibleError
@@ -85,6 +86,18 @@ def test_more_runs_never_end_higher():
     ends = [ConstrainedKMeans(9, 10, 16, random_state=0, n_init=n_init).fit(X).inertia_ for n_init in (1, 5, 30, 100)]
     assert ends == sorted(ends, reverse=True)
     assert ends[-1] < ends[0]
+
+
+@pytest.mark.parametrize("seed", range(examples(3)))
+def test_a_hundred_runs_or_two_hundred_never_end_higher_than_the_default(seed):
+    X = np.random.default_rng(seed).normal(size=(150, 4))
+    demand = np.random.default_rng(seed).uniform(1.0, 3.0, 150)
+    equal = demand.sum() / 8
+    ends = []
+    for n_init in ("auto", 100, 200):
+        model = ConstrainedKMeans(8, 0.97 * equal, 1.03 * equal, random_state=seed, n_init=n_init)
+        ends.append(model.fit(X, demand=demand).inertia_)
+    assert ends == sorted(ends, reverse=True)
 
 
 def test_runs_are_reported_and_a_callback_ends_them():

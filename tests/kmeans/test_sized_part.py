@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from effort import some
-from konstrain import ConstrainedKMeans, _core
+from konstrain import ConstrainedKMeans
 from konstrain.assignment import transport
 from konstrain.constraints import Problem
 from konstrain.datasets import load
@@ -385,21 +385,6 @@ def test_a_step_whose_prices_hide_the_last_digits_is_solved_from_all_costs(seed)
         assert answer.proven
         np.testing.assert_allclose(answer.cost, cost, rtol=1e-6)
         centers = centers + 1e-9
-
-
-def test_a_gap_above_rounding_is_not_closed_without_the_costs_of_all_rows(monkeypatch):
-    X = blobs(300, 3, 5)
-    part = SizedPart.of(Problem.build(X, 5, size_min=60, size_max=60), None)
-    labels, no_prices = np.repeat(np.arange(5, dtype=np.int32), 60), np.zeros(5)
-    sums = np.zeros((5, 3)), np.full(5, 60.0)
-    for bound, is_proven in ((1.0 - 1e-9, False), (1.0 - 1e-15, True)):
-        answer = (labels, no_prices, 1.0, bound, True)
-        monkeypatch.setattr(distances, "sized_step", lambda *_, answer=answer, **__: (answer, sums, False))
-        found, _, _ = part.step_from_prices(
-            X[:5].copy(), None, no_prices, np.empty((300, 5)), None, _core.WatchedRows(), UNLIMITED, 1
-        )
-        assert found.proven == is_proven
-        assert found.lower_bound == bound
 
 
 @pytest.mark.slow

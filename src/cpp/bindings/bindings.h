@@ -11,7 +11,6 @@ void bindDils(nanobind::module_& m);
 void bindDistances(nanobind::module_& m);
 void bindLinkMetrics(nanobind::module_& m);
 void bindListedTransport(nanobind::module_& m);
-void bindRegions(nanobind::module_& m);
 void bindSdp(nanobind::module_& m);
 void bindSearch(nanobind::module_& m);
 void bindSplitting(nanobind::module_& m);

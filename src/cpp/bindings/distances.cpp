@@ -61,23 +61,21 @@ template <typename... Parts, typename... Names> void bindDistancesOf(nb::module_
         "sized_step",
         [](Parts... rows, Weight weights, Matrix<double> centers, Vector<std::int64_t> lower,
            Vector<std::int64_t> upper, OutVector<double> duals, std::size_t nThreads, double timeLimit,
-           konstrain::kmeans::WatchedRows& watched, OutMatrix<double> costs, Vector<std::int32_t> moved,
-           OutVector<std::int32_t> labels, OutMatrix<double> sums, OutVector<double> clusterWeight) {
-            konstrain::kmeans::SweptCosts swept{{costs.data(), costs.size()}, view<std::int32_t>(moved)};
+           OutMatrix<double> costs, Vector<std::int32_t> moved, OutVector<std::int32_t> labels,
+           OutMatrix<double> sums, OutVector<double> clusterWeight) {
             const auto result = konstrain::kmeans::sizedStep(
                 rowsOf(centers.shape(1), rows...), dataOrNull(weights), rowsOf(centers.shape(1), centers),
                 {view<std::int64_t>(lower), view<std::int64_t>(upper), nThreads,
                  konstrain::deadlineIn(timeLimit)},
-                {duals.data(), duals.size()}, watched, swept, {labels.data(), labels.size()},
-                clusterSums(sums, clusterWeight));
-            return std::make_tuple(result.cost, result.bound, result.finished, swept.areWritten);
+                {duals.data(), duals.size()}, {{costs.data(), costs.size()}, view<std::int32_t>(moved)},
+                {labels.data(), labels.size()}, clusterSums(sums, clusterWeight));
+            return std::make_tuple(result.cost, result.bound, result.finished);
         },
         parts..., weight, "centers"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
-        "duals"_a.noconvert(), "n_threads"_a, "time_limit"_a, "watched"_a, "costs"_a.noconvert(),
-        "moved"_a.noconvert(), "labels"_a.noconvert(), "sums"_a.noconvert(), "cluster_weight"_a.noconvert(),
-        withoutGil,
+        "duals"_a.noconvert(), "n_threads"_a, "time_limit"_a, "costs"_a.noconvert(), "moved"_a.noconvert(),
+        "labels"_a.noconvert(), "sums"_a.noconvert(), "cluster_weight"_a.noconvert(), withoutGil,
         "Cheapest labels within bounds and sums of clusters, from duals of a similar step; returns cost, "
-        "bound, whether it ended in time, and whether costs are written.");
+        "bound, and whether it ended in time.");
     m.def(
         "own_costs",
         [](Parts... rows, Weight weights, Vector<std::int32_t> labels, Matrix<double> centers,
@@ -106,9 +104,6 @@ template <typename Value, typename Index> void bindSparseDistances(nb::module_& 
 } // namespace
 
 void bindDistances(nb::module_& m) {
-    nb::class_<konstrain::kmeans::WatchedRows>(m, "WatchedRows",
-                                               "What is known of rows from one step under sizes to the next.")
-        .def(nb::init<>());
     bindDistancesOf<Matrix<double>>(m, "rows"_a.noconvert());
     bindDistancesOf<Matrix<float>>(m, "rows"_a.noconvert());
     bindSparseDistances<double, std::int32_t>(m);

@@ -12,7 +12,6 @@ NB_MODULE(_core, m) {
     bindListedTransport(m);
     bindPricing(m);
     bindPriced(m);
-    bindRegions(m);
     bindSdp(m);
     bindSearch(m);
     bindSplitting(m);

@@ -2,7 +2,6 @@
 #include "bindings.h"
 #include "deadline.h"
 #include "newton_duals.h"
-#include "rule_repair.h"
 
 namespace {
 
@@ -25,22 +24,6 @@ auto newtonDuals(Matrix<double> costs, Matrix<double> amounts, Matrix<double> we
     return std::make_tuple(labels, duals, least);
 }
 
-auto repairLabels(Matrix<double> costs, Matrix<double> added, Matrix<double> low, Matrix<double> high,
-                  Matrix<double> duals, Vector<std::int32_t> movable, Vector<std::int32_t> start,
-                  double timeLimit) {
-    auto labels = copyVector<std::int32_t>(view<std::int32_t>(start));
-    bool isKept = false;
-    {
-        nb::gil_scoped_release release;
-        const konstrain::priced::RepairProblem problem{
-            view<double>(costs), costs.shape(1),     view<double>(added), added.shape(1),
-            view<double>(low),   view<double>(high), view<double>(duals), view<std::int32_t>(movable)};
-        konstrain::priced::RuleRepair repair(problem, {labels.data(), labels.size()});
-        isKept = repair.run(konstrain::deadlineIn(timeLimit));
-    }
-    return std::make_tuple(labels, isKept);
-}
-
 } // namespace
 
 void bindPriced(nb::module_& m) {
@@ -49,8 +32,4 @@ void bindPriced(nb::module_& m) {
         "low"_a.noconvert(), "high"_a.noconvert(), "start"_a.noconvert(), "is_warm"_a, "time_limit"_a,
         "Cheapest clusters at the best duals found, these duals (flat, clusters x rules), and what rows pay "
         "at them.");
-    m.def("repair_labels", &repairLabels, "costs"_a.noconvert(), "added"_a.noconvert(), "low"_a.noconvert(),
-          "high"_a.noconvert(), "duals"_a.noconvert(), "movable"_a.noconvert(), "labels"_a.noconvert(),
-          "time_limit"_a,
-          "Labels with the movable rows moved until all rules are kept, and whether they are.");
 }

@@ -15,29 +15,35 @@
 #endif
 
 #define KONSTRAIN_TARGET baseline
+#define KONSTRAIN_VECTOR_BYTES 16
 #include "lanes.h"
 
 #include KONSTRAIN_KERNELS
 #undef KONSTRAIN_TARGET
+#undef KONSTRAIN_VECTOR_BYTES
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(KONSTRAIN_NO_MULTIVERSION)
 
 #pragma GCC push_options
 #pragma GCC target("avx2")
 #define KONSTRAIN_TARGET avx2
+#define KONSTRAIN_VECTOR_BYTES 32
 #include "lanes.h"
 
 #include KONSTRAIN_KERNELS
 #undef KONSTRAIN_TARGET
+#undef KONSTRAIN_VECTOR_BYTES
 #pragma GCC pop_options
 
 #pragma GCC push_options
 #pragma GCC target("avx512f")
 #define KONSTRAIN_TARGET avx512
+#define KONSTRAIN_VECTOR_BYTES 64
 #include "lanes.h"
 
 #include KONSTRAIN_KERNELS
 #undef KONSTRAIN_TARGET
+#undef KONSTRAIN_VECTOR_BYTES
 #pragma GCC pop_options
 
 #define KONSTRAIN_PICK(function)                                                                             \

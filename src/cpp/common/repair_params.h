@@ -4,7 +4,7 @@
 
 namespace konstrain {
 
-// Tunable numbers of the two repairs: of labels in the search, and of labels at the duals of one step.
+// Tunable numbers of repair and polish, of labels in the search and of labels at the duals of one step.
 struct RepairParams {
     // Share of the violation that is removed before all moves are rated anew; larger: faster, higher cost.
     double shareOfRound = 0.25;

@@ -13,9 +13,6 @@ namespace konstrain::exact {
 
 namespace {
 
-// Rounds of ascent on the multipliers of conflicts; more give slightly higher bounds.
-constexpr int conflictRounds = 3;
-
 // Boxes before the first check of progress; more search longer where multipliers leave a gap.
 constexpr std::int64_t firstCheck = 4096;
 
@@ -92,7 +89,7 @@ public:
         : points_(points), duals_(duals), limits_(limits), deadline_(limits.deadline),
           isOpen_(points.size(), 0), isTaken_(points.size(), 0), shift_(points.size(), 0.0),
           reduced_(points.size(), 0.0), cliqueIsListed_(points.cliques().size(), 0),
-          clique_(points.cliques().size(), 0.0), incumbent_(std::min(0.0, limits.incumbent)),
+          incumbent_(std::min(0.0, limits.incumbent)),
           leastMultiplier_(points.sizeMin() > 0.0 ? -infinity : 0.0),
           mostMultiplier_(std::isfinite(points.sizeMax()) ? infinity : 0.0) {
         // A sum of n terms is off by less than n roundings of the sum of their magnitudes; a dozen more
@@ -112,7 +109,7 @@ private:
     double crossing(std::span<const double> ranges, double demand, bool skipsConflicts, bool isLast);
     void boundBox(Box& box);
     double feasibleValue(const Box& box, std::span<const double> center, double& multiplier);
-    double ascendOnConflicts();
+    double shiftConflicts();
     double lowerBound(const Box& box, double multiplier, double conflictTotal, std::vector<double>& center);
     double valueAt(const Box& box, std::span<const double> center);
     void offer(const Box& box, double value, std::span<const double> center);
@@ -130,15 +127,13 @@ private:
     std::vector<std::int32_t> open_;
     std::vector<double> low_;
     std::vector<double> high_;
-    std::vector<std::int32_t> order_;
     std::vector<std::int32_t> cliques_; // with at least two open points
     std::vector<char> isOpen_;
     std::vector<char> isTaken_;
     std::vector<double> shift_;   // what multipliers add to the reduced distance of a point
     std::vector<double> reduced_; // reduced distances at the center at hand
     std::vector<char> cliqueIsListed_;
-    std::vector<double> clique_; // multipliers
-    double multiplier_ = 0.0;    // of sizes
+    double multiplier_ = 0.0; // of sizes
     double rounding_;
     double incumbent_;
     double leastMultiplier_;
@@ -374,14 +369,13 @@ void BoxSearch::boundMultiplier(Box& box) {
 // The ratio at which a cluster is full when points join in the order of some reduced distances: negative when
 // `sizeMax` stops it, positive when `sizeMin` asks for more, else zero. `isLast`: infinite when it never is.
 double BoxSearch::crossing(std::span<const double> ranges, double demand, bool skipsConflicts, bool isLast) {
-    order_.resize(open_.size());
+    std::vector<AscendingQueue::Item> order(open_.size());
     for (std::size_t p = 0; p != open_.size(); ++p)
-        order_[p] = static_cast<std::int32_t>(p);
-    const auto ratio = [&](std::int32_t p) { return points_.ratio(at(open_[at(p)]), ranges[at(p)]); };
-    std::ranges::sort(order_, {}, [&](std::int32_t p) { return std::pair(ratio(p), p); });
-    for (const std::int32_t p : order_) {
-        const std::size_t i = at(open_[at(p)]);
-        const double reached = ratio(p);
+        order[p] = {points_.ratio(at(open_[p]), ranges[p]), open_[p]};
+    AscendingQueue queue(std::move(order));
+    while (!queue.isEmpty()) {
+        const auto [reached, point] = queue.pop();
+        const std::size_t i = at(point);
         if (reached >= 0.0 && demand >= points_.sizeMin())
             return 0.0;
         if (skipsConflicts && hasOpenConflict(i))
@@ -426,7 +420,7 @@ void BoxSearch::boundBox(Box& box) {
         if (feasible < infinity)
             offer(box, feasible, place);
         multiplier_ = std::clamp(multiplier, box.multiplierLow, box.multiplierHigh);
-        const double conflictTotal = ascendOnConflicts();
+        const double conflictTotal = shiftConflicts();
         double relaxed = box.inside.at(place) - conflictTotal;
         if (points_.hasSizes())
             relaxed +=
@@ -466,32 +460,29 @@ double BoxSearch::feasibleValue(const Box& box, std::span<const double> center, 
 
 // Chooses the multipliers of conflicts at the reduced distances at hand: of each clique only the best point
 // may count. Midway between the two best points both are fixed in the largest box. Returns the sum.
-double BoxSearch::ascendOnConflicts() {
+double BoxSearch::shiftConflicts() {
     for (const std::int32_t i : open_)
         shift_[at(i)] =
             points_.hasSizes() && points_.demand(at(i)) > 0.0 ? multiplier_ * points_.demand(at(i)) : 0.0;
-    for (const std::int32_t c : cliques_)
-        clique_[at(c)] = 0.0;
-    for (int round = 0; round != conflictRounds; ++round)
-        for (const std::int32_t c : cliques_) {
-            double best = infinity;
-            double second = infinity;
-            for (const std::int32_t i : points_.cliques()[at(c)]) {
-                if (isOpen_[at(i)] == 0)
-                    continue;
-                const double value = reduced_[at(i)] + shift_[at(i)] - clique_[at(c)];
-                second = std::min(second, std::max(best, value));
-                best = std::min(best, value);
-            }
-            const double chosen = second < 0.0 ? -0.5 * (best + second) : 0.0;
-            for (const std::int32_t i : points_.cliques()[at(c)])
-                if (isOpen_[at(i)] != 0)
-                    shift_[at(i)] += chosen - clique_[at(c)];
-            clique_[at(c)] = chosen;
-        }
     double total = 0.0;
-    for (const std::int32_t c : cliques_)
-        total += clique_[at(c)];
+    for (const std::int32_t c : cliques_) {
+        double best = infinity;
+        double second = infinity;
+        for (const std::int32_t i : points_.cliques()[at(c)]) {
+            if (isOpen_[at(i)] == 0)
+                continue;
+            const double value = reduced_[at(i)] + shift_[at(i)];
+            second = std::min(second, std::max(best, value));
+            best = std::min(best, value);
+        }
+        if (second >= 0.0)
+            continue;
+        const double multiplier = -0.5 * (best + second);
+        for (const std::int32_t i : points_.cliques()[at(c)])
+            if (isOpen_[at(i)] != 0)
+                shift_[at(i)] += multiplier;
+        total += multiplier;
+    }
     return total;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "infinity.h"
 
@@ -15,8 +14,6 @@ ClusterPoints::ClusterPoints(std::span<const double> points, std::size_t nFeatur
     : nFeatures_(nFeatures), points_(points.begin(), points.end()), weight_(weight.begin(), weight.end()),
       squaredNorm_(weight.size()), demand_(demand.begin(), demand.end()), sizeMin_(sizeMin),
       sizeMax_(sizeMax), hasSizes_(sizeMin > 0.0 || std::isfinite(sizeMax)),
-      hasKnapsack_(hasSizes_ &&
-                   std::ranges::adjacent_find(demand_, std::ranges::not_equal_to()) != demand_.end()),
       indptr_(indptr.begin(), indptr.end()), indices_(indices.begin(), indices.end()),
       cliquesOf_(weight.size()) {
     for (std::size_t i = 0; i != size(); ++i)

@@ -26,8 +26,6 @@ public:
     double sizeMin() const { return sizeMin_; }
     double sizeMax() const { return sizeMax_; }
     bool hasSizes() const { return hasSizes_; }
-    // Whether sizes are bounded and demands differ, so that filling a cluster is a knapsack problem.
-    bool hasKnapsack() const { return hasKnapsack_; }
     bool hasConflicts() const { return !indices_.empty(); }
     bool isFree() const { return !hasSizes_ && !hasConflicts(); }
     std::span<const std::int32_t> conflicts(std::size_t i) const;
@@ -59,7 +57,6 @@ private:
     double sizeMin_;
     double sizeMax_;
     bool hasSizes_;
-    bool hasKnapsack_;
     std::vector<std::int64_t> indptr_;
     std::vector<std::int32_t> indices_;
     std::vector<std::vector<std::int32_t>> cliques_;

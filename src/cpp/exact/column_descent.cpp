@@ -46,67 +46,8 @@ void moveToMean(const ClusterPoints& points, std::span<const std::int32_t> membe
         coordinate /= total;
 }
 
-// Points nearest to the multiplier that `improveFilling` may change; more find slightly better clusters.
-constexpr std::size_t nearPoints = 24;
-
 bool hasMember(std::span<const std::int32_t> points, const std::vector<char>& isMember) {
     return std::ranges::any_of(points, [&](std::int32_t j) { return isMember[at(j)] != 0; });
-}
-
-// Whether a point that is out may come in when `leaving` (or none) goes out.
-bool mayJoin(const ClusterPoints& points, std::int32_t i, std::int32_t leaving,
-             const std::vector<char>& isMember) {
-    return std::ranges::none_of(points.conflicts(at(i)),
-                                [&](std::int32_t j) { return j != leaving && isMember[at(j)] != 0; });
-}
-
-// Changes one or two points of a filled cluster while its value falls: those whose place is least certain.
-void improveFilling(const ClusterPoints& points, std::span<const double> reduced,
-                    std::span<const std::int32_t> candidates, Filling& filling, std::vector<char>& isMember) {
-    std::vector<std::pair<double, std::int32_t>> nearest(candidates.size());
-    std::ranges::transform(candidates, nearest.begin(), [&](std::int32_t i) {
-        return std::pair(std::abs(reduced[at(i)] + filling.multiplier * points.demand(at(i))), i);
-    });
-    const std::size_t count = std::min(nearPoints, nearest.size());
-    std::ranges::partial_sort(nearest, nearest.begin() + static_cast<std::ptrdiff_t>(count));
-    nearest.resize(count);
-    const auto signOf = [&](std::int32_t i) { return isMember[at(i)] != 0 ? -1.0 : 1.0; };
-    while (true) {
-        double best = 0.0;
-        std::pair<std::int32_t, std::int32_t> chosen{none, none};
-        for (std::size_t p = 0; p != count; ++p) {
-            const std::int32_t i = nearest[p].second;
-            for (std::size_t q = p; q != count; ++q) {
-                const std::int32_t j = nearest[q].second;
-                double value = signOf(i) * reduced[at(i)];
-                double demand = filling.demand + signOf(i) * points.demand(at(i));
-                if (p != q) {
-                    value += signOf(j) * reduced[at(j)];
-                    demand += signOf(j) * points.demand(at(j));
-                }
-                // A change that is lost in rounding would be made again and again.
-                if (value >= best - 1e-12 * (std::abs(filling.value) + std::abs(reduced[at(i)])) ||
-                    demand > points.sizeMax() || demand < points.sizeMin())
-                    continue;
-                if ((signOf(i) > 0.0 && !mayJoin(points, i, j, isMember)) ||
-                    (p != q && signOf(j) > 0.0 && !mayJoin(points, j, i, isMember)))
-                    continue;
-                if (p != q && signOf(i) > 0.0 && signOf(j) > 0.0 &&
-                    std::ranges::binary_search(points.conflicts(at(i)), j))
-                    continue;
-                best = value;
-                chosen = {i, p == q ? none : j};
-            }
-        }
-        if (chosen.first == none)
-            return;
-        for (const std::int32_t i : {chosen.first, chosen.second})
-            if (i != none) {
-                filling.demand += signOf(i) * points.demand(at(i));
-                isMember[at(i)] = isMember[at(i)] != 0 ? 0 : 1;
-            }
-        filling.value += best;
-    }
 }
 
 } // namespace
@@ -115,13 +56,19 @@ Filling fillCluster(const ClusterPoints& points, std::span<const double> reduced
                     std::span<const std::int32_t> candidates, double demand, std::vector<char>& isMember) {
     Filling filling{demand, 0.0, 0.0};
     std::vector<std::pair<double, std::int32_t>> order(candidates.size());
-    std::ranges::transform(candidates, order.begin(),
-                           [&](std::int32_t i) { return std::pair(points.ratio(at(i), reduced[at(i)]), i); });
-    std::ranges::sort(order);
+    double leastDemand = infinity;
+    std::ranges::transform(candidates, order.begin(), [&](std::int32_t i) {
+        leastDemand = std::min(leastDemand, points.demand(at(i)));
+        return std::pair(points.ratio(at(i), reduced[at(i)]), i);
+    });
+    AscendingQueue queue(std::move(order));
     double last = -infinity;
     bool isFull = false;
-    for (const auto& [ratio, i] : order) {
+    while (!queue.isEmpty()) {
+        const auto [ratio, i] = queue.pop();
         if (ratio >= 0.0 && filling.demand >= points.sizeMin())
+            break;
+        if (isFull && filling.demand + leastDemand > points.sizeMax())
             break;
         if (hasMember(points.conflicts(at(i)), isMember))
             continue;
@@ -144,8 +91,6 @@ Filling fillCluster(const ClusterPoints& points, std::span<const double> reduced
     }
     if (filling.demand < points.sizeMin())
         filling.value = infinity;
-    else if (points.hasKnapsack())
-        improveFilling(points, reduced, candidates, filling, isMember);
     return filling;
 }
 

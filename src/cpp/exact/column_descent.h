@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cluster_points.h"
@@ -17,6 +19,27 @@ struct ColumnSet {
     std::vector<double> cost;          // squared distances to the mean
     std::vector<double> reduced;       // cost less the duals of the members
     std::vector<double> centers;       // the means
+};
+
+// Numbered values in ascending order, sorted only as far as they are popped: a cluster is full long before
+// the last candidate, and a heap is made in linear time.
+class AscendingQueue {
+public:
+    using Item = std::pair<double, std::int32_t>;
+
+    explicit AscendingQueue(std::vector<Item> items) : items_(std::move(items)) {
+        std::ranges::make_heap(items_, std::greater{});
+    }
+    bool isEmpty() const { return items_.empty(); }
+    Item pop() {
+        std::ranges::pop_heap(items_, std::greater{});
+        const Item item = items_.back();
+        items_.pop_back();
+        return item;
+    }
+
+private:
+    std::vector<Item> items_;
 };
 
 // Clusters of low reduced cost: from each start the points of negative reduced distance, as far as sizes and
@@ -36,8 +59,8 @@ struct Filling {
 };
 
 // Fills a cluster with candidates, least reduced distance per unit of demand first, as far as sizes and
-// conflicts allow, then changes single points and pairs while that helps. `isMember` marks what is in the
-// cluster, before and after; `demand` is that of the points which are in it before.
+// conflicts allow. `isMember` marks what is in the cluster, before and after; `demand` is that of the points
+// which are in it before.
 Filling fillCluster(const ClusterPoints& points, std::span<const double> reduced,
                     std::span<const std::int32_t> candidates, double demand, std::vector<char>& isMember);
 

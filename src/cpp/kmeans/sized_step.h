@@ -5,7 +5,6 @@
 
 #include "distances.h"
 #include "transport.h"
-#include "watched_rows.h"
 
 namespace konstrain::kmeans {
 
@@ -17,23 +16,19 @@ struct SizedProblem {
     TimePoint deadline;
 };
 
-// The costs of a sweep over all rows: those in `columns` are written, those of centers that have not moved
-// are there.
+// The costs of all rows: those in `columns` are written, those of centers that have not moved are there.
 struct SweptCosts {
     std::span<double> costs;
     std::span<const std::int32_t> columns;
-    bool areWritten = false;
 };
 
 // One assignment step under sizes from the duals of a similar one: `solveTransport` at the costs of
-// `blockCosts`, and `sumClusters` of its labels. Rows whose bounds in
-// `watched` prove that they keep their cluster are left out, and no costs are written where that leaves few
-// rows. Otherwise one sweep over all rows finds most of them in their final cluster at these duals, and only
-// costs of the few others are read after it.
+// `blockCosts`, and `sumClusters` of its labels. One sweep over all rows finds most of them in their final
+// cluster at these duals, and only costs of the few others are read after it.
 template <typename Rows>
 transport::TransportResult sizedStep(const Rows& rows, const double* weight, const Points& centers,
                                      const SizedProblem& problem, std::span<double> duals,
-                                     WatchedRows& watched, SweptCosts& swept, std::span<std::int32_t> labels,
+                                     const SweptCosts& swept, std::span<std::int32_t> labels,
                                      ClusterSums clusters);
 
 } // namespace konstrain::kmeans

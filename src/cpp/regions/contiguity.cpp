@@ -74,9 +74,8 @@ template <typename Reach> void Contiguity::search(std::size_t from, std::int32_t
     }
 }
 
-bool Contiguity::staysConnected(std::size_t block) {
+bool Contiguity::isPassable(std::size_t block, std::int32_t cluster) {
     const std::size_t part = graph_.partBegin(block);
-    const std::int32_t cluster = labels_[part];
     ++nSearches_;
     int left = 0;
     std::size_t first = part;
@@ -125,9 +124,26 @@ Contiguity::Around Contiguity::around(std::size_t block, std::int32_t cluster) {
     return {apart, together};
 }
 
+// A block of one part that leaves takes a piece away only where it is one; where it joins it connects no more
+// pieces than it has neighbours.
+std::int64_t Contiguity::mostMerged(std::size_t block, std::size_t to) const {
+    const std::int32_t own = labels_[graph_.partBegin(block)];
+    const std::int64_t ownExtra = nPieces_[static_cast<std::size_t>(own)] - 1, there = nPieces_[to] - 1;
+    if (graph_.isSplit(block) || ownExtra + there <= 0)
+        return ownExtra + there;
+    std::int64_t nOwn = 0, nThere = 0;
+    forEachNeighbour(graph_, graph_.partBegin(block), [&](std::size_t other) {
+        nOwn += labels_[other] == own;
+        nThere += labels_[other] == static_cast<std::int32_t>(to);
+    });
+    return std::min(there, std::max<std::int64_t>(0, nThere - 1)) + (nOwn == 0 ? 1 : 0);
+}
+
 int Contiguity::changeByJoining(std::size_t block, std::size_t cluster) {
     const auto label = static_cast<std::int32_t>(cluster);
     if (nPieces_[cluster] != 1) {
+        if (!graph_.isSplit(block) && isPassable(block, label))
+            return 0;
         const Around found = around(block, label);
         return found.together - found.apart;
     }
@@ -142,10 +158,10 @@ int Contiguity::changeByJoining(std::size_t block, std::size_t cluster) {
 }
 
 int Contiguity::changeByLeaving(std::size_t block) {
-    const auto cluster = static_cast<std::size_t>(labels_[graph_.partBegin(block)]);
-    if (nPieces_[cluster] == 1 && !graph_.isSplit(block) && staysConnected(block))
+    const std::int32_t label = labels_[graph_.partBegin(block)];
+    if (!graph_.isSplit(block) && isPassable(block, label))
         return 0;
-    const Around found = around(block, static_cast<std::int32_t>(cluster));
+    const Around found = around(block, label);
     return found.apart - found.together;
 }
 

@@ -23,9 +23,12 @@ public:
     // The piece of each part, pieces counted over all clusters.
     std::vector<std::int32_t> pieces() const;
 
-    // Whether what is left of a connected cluster without this block, which has one part, is connected.
-    // Breadth-first search from one neighbour until all others are met, which nearly always is soon.
-    bool staysConnected(std::size_t block);
+    // Whether a block, which has one part, has neighbours in a cluster and these are connected there without
+    // the block: leaving or joining then changes no number of pieces. Breadth-first search from one neighbour
+    // until all others are met, which nearly always is soon.
+    bool isPassable(std::size_t block, std::int32_t cluster);
+    // By how much a joining and leaving block can lower the number of pieces at most.
+    std::int64_t mostMerged(std::size_t block, std::size_t to) const;
     // By how much the number of pieces of a cluster changes when a block joins it or leaves it.
     int changeByJoining(std::size_t block, std::size_t cluster);
     int changeByLeaving(std::size_t block);

@@ -71,7 +71,16 @@ Costs::Costs(const Problem& problem)
             byFeature_[t * problem.nBlocks + block] = problem.mean(block)[t];
 }
 
+Costs::Costs(const Problem& problem, std::span<const double> given)
+    : problem_(problem), costs_(given.size()) {
+    for (std::size_t block = 0; block != problem.nBlocks; ++block)
+        for (std::size_t j = 0; j != problem.nClusters; ++j)
+            costs_[j * problem.nBlocks + block] = given[block * problem.nClusters + j];
+}
+
 double Costs::refresh(std::span<const double> centers) {
+    if (problem_.nFeatures == 0)
+        return 0.0; // given, and the same at all centers
     const std::size_t n = problem_.nBlocks, nFeatures = problem_.nFeatures;
     std::vector<std::size_t> moved;
     for (std::size_t j = 0; j != problem_.nClusters; ++j) {
@@ -91,6 +100,8 @@ double Costs::refresh(std::span<const double> centers) {
             for (std::size_t t = 0; t != nFeatures; ++t)
                 addSquares(byFeature_.data() + t * n + first, length, centers[j * nFeatures + t], costs);
             multiply(problem_.weight.data() + first, length, costs);
+            for (std::size_t i = 0; i != length && problem_.hasHomes(); ++i)
+                costs[i] += problem_.moveCost(first + i, j);
         }
     }
     return static_cast<double>(n * moved.size()) * static_cast<double>(nFeatures + 2);

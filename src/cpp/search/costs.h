@@ -14,12 +14,15 @@ namespace konstrain::search {
 void distancesToPacked(const double* point, std::span<const double> packed, std::size_t nFeatures,
                        std::size_t n, double* distances);
 
-// Cost of each block in each cluster, its weight times the squared distance of its mean to the center. A
+// Cost of each block in each cluster: its weight times the squared distance of its mean to the center, and
+// what its rows cost that were elsewhere. A
 // cluster's costs are contiguous, so that passes over all blocks use vector instructions; those of centers
 // that have not moved since the last call are kept.
 class Costs {
 public:
     explicit Costs(const Problem& problem);
+    // Costs (row-major) that are given, for blocks without features.
+    Costs(const Problem& problem, std::span<const double> given);
 
     // Brings all costs to these centers and returns the multiply-adds this took.
     double refresh(std::span<const double> centers);

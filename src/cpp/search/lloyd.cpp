@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace konstrain::search {
@@ -160,41 +161,38 @@ private:
         if (keeps && (dual == 0.0 || (dual > 0.0 ? high - load : load - low) <= unit))
             return dual;
         // The load falls as the dual rises: every block of this rule leaves, or one of negative amount
-        // enters, at its break-even dual.
+        // enters, at its break-even dual. At a dual of zero those with a positive one are inside.
         events_.clear();
-        double most = 0.0;
+        load = 0.0;
         for (std::size_t block = 0; block != n; ++block) {
             const double amount = amounts[block];
             if (amount == 0.0)
                 continue;
-            most += std::max(amount, 0.0);
             const double without = reduced[block] - dual * amount;
-            events_.emplace_back((elsewhere_[block] - without) / amount, std::abs(amount));
+            const double breakEven = (elsewhere_[block] - without) / amount;
+            load += (breakEven > 0.0) == (amount > 0.0) ? amount : 0.0;
+            events_.emplace_back(breakEven, std::abs(amount));
         }
-        std::ranges::sort(events_);
         context_.work += 6.0 * static_cast<double>(n);
-        std::size_t next = 0;
-        load = most;
-        while (next != events_.size() && events_[next].first <= 0.0)
-            load -= events_[next++].second;
+        const bool isAbove = load > high;
+        const double direction = isAbove ? 1.0 : -1.0;
+        double excess = isAbove ? load - high : low - load;
+        if (!(excess > sameViolation * unit))
+            return 0.0;
+        // Break-even duals from zero on towards the bound, nearest first: a heap, as few of them are passed.
+        std::erase_if(events_, [isAbove](const auto& event) { return isAbove != (event.first > 0.0); });
+        for (auto& event : events_)
+            event.first *= direction;
+        std::ranges::make_heap(events_, std::greater{});
+        double last = 0.0;
+        while (!events_.empty() && excess > sameViolation * unit) {
+            last = events_.front().first;
+            excess -= events_.front().second;
+            std::ranges::pop_heap(events_, std::greater{});
+            events_.pop_back();
+        }
         const double beyond = 1e-3 * context_.meanCost / unit;
-        if (load > high) {
-            while (next != events_.size() && load > high + sameViolation * unit)
-                load -= events_[next++].second;
-            return next == events_.size() ? events_.back().first + beyond : between(next);
-        }
-        if (load < low) {
-            while (next != 0 && load < low - sameViolation * unit)
-                load += events_[--next].second;
-            if (events_.empty())
-                return 0.0;
-            return next == 0 ? events_.front().first - beyond : between(next);
-        }
-        return 0.0;
-    }
-
-    double between(std::size_t next) const {
-        return next == 0 ? 0.0 : 0.5 * (events_[next - 1].first + events_[next].first);
+        return direction * (events_.empty() ? last + beyond : 0.5 * (last + events_.front().first));
     }
 
     Context& context_;
@@ -291,6 +289,30 @@ double reducedCost(const Context& context, const State& state, std::size_t block
     for (std::size_t rule = 0; rule != problem.nRules; ++rule)
         cost += duals[rule] * amount[rule];
     return cost;
+}
+
+void keepCheapest(std::vector<Candidate>& candidates, std::size_t n) {
+    const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(std::min(n, candidates.size()));
+    std::partial_sort(candidates.begin(), end, candidates.end());
+    candidates.erase(end, candidates.end());
+}
+
+void rankCandidates(const Context& context, const State& state, const std::vector<std::size_t>& members,
+                    std::size_t from, std::size_t to, std::size_t n, std::vector<Candidate>& candidates) {
+    const Problem& problem = context.problem;
+    candidates.clear();
+    for (const std::size_t block : members) {
+        if (state.label(block) != from)
+            continue;
+        double soft = 0.0;
+        if (problem.isLinked(block))
+            soft = linkCost(problem, state, block, to).soft - linkCost(problem, state, block, from).soft;
+        const double cost = context.costs.at(block, to) - context.costs.at(block, from) + soft;
+        const double charge =
+            reducedCost(context, state, block, to) - reducedCost(context, state, block, from);
+        candidates.push_back({charge + soft, cost, block});
+    }
+    keepCheapest(candidates, n);
 }
 
 double lagrangianBound(Context& context, State state, double cost) {

@@ -24,6 +24,23 @@ struct Context {
 // What a block costs in a cluster at the duals of its rules.
 double reducedCost(const Context& context, const State& state, std::size_t block, std::size_t cluster);
 
+// A block that may leave for another cluster: its rank, by reduced cost, and the change of its own cost.
+struct Candidate {
+    double rank;
+    double cost;
+    std::size_t block;
+
+    bool operator<(const Candidate& other) const {
+        return rank < other.rank || (rank == other.rank && block < other.block);
+    }
+};
+
+// Keeps the n candidates of least rank, sorted.
+void keepCheapest(std::vector<Candidate>& candidates, std::size_t n);
+// The n members of a cluster that go to another at the least reduced cost, with what soft links change.
+void rankCandidates(const Context& context, const State& state, const std::vector<std::size_t>& members,
+                    std::size_t from, std::size_t to, std::size_t n, std::vector<Candidate>& candidates);
+
 // Lower bound on the cost of any feasible labels at the centers of a state: the Lagrangian at duals that some
 // steps raise it with. Links are left out, which only lowers it. `cost` is that of the labels of the state.
 double lagrangianBound(Context& context, State state, double cost);

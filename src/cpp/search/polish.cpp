@@ -9,35 +9,32 @@ namespace konstrain::search {
 
 namespace {
 
-// A block that may leave for another cluster: its rank, by reduced cost, and the change of its own cost.
-struct Candidate {
-    double rank;
-    double cost;
-    std::size_t block;
-};
-
 class Polish {
 public:
     Polish(Context& context, State& state)
         : context_(context), problem_(context.problem), state_(state), exchange_(problem_, state),
+          isFree_(problem_.nRules == 0 && !problem_.hasLinks() && !problem_.hasHomes()),
           packed_(problem_.nClusters * problem_.nFeatures), distances_(problem_.nClusters),
-          isDirty_(problem_.nClusters, 1), members_(problem_.nClusters), inChain_(problem_.nBlocks) {}
+          violated_(problem_.nClusters), isDirty_(problem_.nClusters, 1), inChain_(problem_.nBlocks) {
+        for (std::size_t j = 0; isFree_ && j != problem_.nClusters; ++j)
+            isDirty_[j] =
+                !std::equal(state_.center(j, problem_), state_.center(j, problem_) + problem_.nFeatures,
+                            state_.stable.data() + j * problem_.nFeatures);
+    }
 
     int run(int maxPasses) {
-        const bool isFree = problem_.nRules == 0 && !problem_.hasLinks();
         int pass = 0;
         while (pass != maxPasses && !context_.expired()) {
             ++pass;
-            std::size_t nChanges = isFree ? moveFreeBlocks() : moveBlocks();
-            if (!isFree) {
-                changed_.assign(problem_.nClusters, 0);
+            changed_.assign(problem_.nClusters, 0);
+            std::size_t nChanges = moveBlocks();
+            if (!isFree_)
                 nChanges += exchangePairs();
-                if (problem_.hasLinks())
-                    nChanges += moveChains();
-                isDirty_ = changed_;
-            }
+            if (problem_.hasLinks())
+                nChanges += moveChains();
+            isDirty_ = changed_;
             recount(problem_, state_);
-            if (isFree)
+            if (isFree_)
                 markStable();
             const bool isLittle = static_cast<double>(nChanges) <
                                   context_.params.convergedShare * static_cast<double>(problem_.nBlocks);
@@ -52,90 +49,44 @@ private:
         return leastGain * context_.meanCost + termRounding * magnitude;
     }
 
-    bool mayLeave(std::size_t cluster, std::int64_t nLeaving = 1) const {
-        return state_.count[cluster] - nLeaving >= problem_.leastCount();
-    }
-
     void pack(std::size_t cluster) {
         const double* center = state_.center(cluster, problem_);
         for (std::size_t t = 0; t != problem_.nFeatures; ++t)
             packed_[t * problem_.nClusters + cluster] = center[t];
     }
 
-    // Single moves by Hartigan's test: leaving a cluster of weight W saves w W / (W - w) |x - c|^2, entering
-    // one costs w W / (W + w) |x - c|^2.
+    // Single moves by Hartigan's test (`changeOf`). What a move between two clusters changes depends on these
+    // two alone: between clusters that are as they were when no such move gained, none gains now, and blocks
+    // of such clusters are tried only with the others.
     std::size_t moveBlocks() {
-        for (std::size_t j = 0; j != problem_.nClusters; ++j)
+        active_.clear();
+        for (std::size_t j = 0; j != problem_.nClusters; ++j) {
             pack(j);
-        violated_.resize(problem_.nClusters);
-        for (std::size_t j = 0; j != problem_.nClusters; ++j)
             violated_[j] = violation(problem_, state_, j);
+            if (isDirty_[j])
+                active_.push_back(j);
+        }
         std::size_t nMoved = 0;
+        nTried_ = 0;
         for (std::size_t block = 0; block != problem_.nBlocks; ++block)
             nMoved += moveIfBetter(block);
-        context_.work += static_cast<double>(problem_.nBlocks * problem_.nClusters) *
-                         static_cast<double>(problem_.nFeatures + 3);
-        return nMoved;
-    }
-
-    // Single moves where nothing but the sum of squares counts. A move between two clusters that are as they
-    // were when it last gained nothing gains nothing now: blocks of such clusters are tried only with the
-    // others.
-    std::size_t moveFreeBlocks() {
-        active_.clear();
-        isDirty_.assign(problem_.nClusters, 0);
-        for (std::size_t j = 0; j != problem_.nClusters; ++j)
-            if (!std::equal(state_.center(j, problem_), state_.center(j, problem_) + problem_.nFeatures,
-                            state_.stable.data() + j * problem_.nFeatures))
-                activate(j);
-        changed_.assign(problem_.nClusters, 0);
-        std::size_t nMoved = 0, nTried = 0;
-        for (std::size_t block = 0; block != problem_.nBlocks; ++block) {
-            const std::size_t from = state_.label(block);
-            const double weight = problem_.weight[block], without = state_.weight[from] - weight;
-            if (!mayLeave(from) || !(without > termRounding * state_.weight[from]))
-                continue;
-            const double* mean = problem_.mean(block);
-            const double saved = weight * state_.weight[from] / without *
-                                 squaredDistance(mean, state_.center(from, problem_), problem_.nFeatures);
-            double best = saved - tolerance(saved);
-            std::size_t to = from;
-            const auto enter = [&](std::size_t j) {
-                const double distance = squaredDistance(mean, state_.center(j, problem_), problem_.nFeatures);
-                const double entering = weight * state_.weight[j] * distance,
-                             with = state_.weight[j] + weight;
-                if (entering < best * with && j != from) {
-                    best = entering / with;
-                    to = j;
-                }
-            };
-            if (isDirty_[from]) {
-                for (std::size_t j = 0; j != problem_.nClusters; ++j)
-                    enter(j);
-                nTried += problem_.nClusters;
-            } else {
-                for (const std::size_t j : active_)
-                    enter(j);
-                nTried += active_.size();
-            }
-            if (to == from)
-                continue;
-            moveBlock(problem_, state_, block, to);
-            ++nMoved;
-            for (const std::size_t cluster : {from, to}) {
-                changed_[cluster] = 1;
-                activate(cluster);
-            }
-        }
         context_.work +=
-            static_cast<double>(nTried + 5 * problem_.nBlocks) * static_cast<double>(problem_.nFeatures + 3);
+            static_cast<double>(nTried_ + 5 * problem_.nBlocks) * static_cast<double>(problem_.nFeatures + 3);
         return nMoved;
     }
 
-    void activate(std::size_t cluster) {
-        if (!isDirty_[cluster])
-            active_.push_back(cluster);
-        isDirty_[cluster] = 1;
+    // Squared distances from a block to its own center and to those that it may move to.
+    void measure(std::size_t block, std::size_t from) {
+        const double* mean = problem_.mean(block);
+        if (isDirty_[from]) {
+            distancesToPacked(mean, packed_, problem_.nFeatures, problem_.nClusters, distances_.data());
+            nTried_ += problem_.nClusters;
+            return;
+        }
+        for (const std::size_t j : active_)
+            distances_[j] = squaredDistance(mean, state_.center(j, problem_), problem_.nFeatures);
+        distances_[from] = squaredDistance(mean, state_.center(from, problem_), problem_.nFeatures);
+        nTried_ += active_.size();
     }
 
     void markStable() {
@@ -150,73 +101,55 @@ private:
         const std::size_t from = state_.label(block);
         const double weight = problem_.weight[block];
         const double without = state_.weight[from] - weight;
-        if (!mayLeave(from) || !(without > termRounding * state_.weight[from]))
+        if (!mayLeave(problem_, state_, from) || !(without > termRounding * state_.weight[from]) ||
+            (active_.empty() && !isDirty_[from]))
             return false;
-        distancesToPacked(problem_.mean(block), packed_, problem_.nFeatures, problem_.nClusters,
-                          distances_.data());
+        measure(block, from);
         const double saved = weight * state_.weight[from] / without * distances_[from];
         const bool isLinked = problem_.isLinked(block);
         const LinkCost here = isLinked ? linkCost(problem_, state_, block, from) : LinkCost{};
         double best = -tolerance(saved);
         std::size_t to = from;
-        double leaving = 0.0;
-        bool isLeavingKnown = false;
-        for (std::size_t j = 0; j != problem_.nClusters; ++j) {
-            if (j == from)
-                continue;
+        double leaving = std::numeric_limits<double>::quiet_NaN(); // computed where it is needed
+        const auto enter = [&](std::size_t j) {
             double change = weight * state_.weight[j] / (state_.weight[j] + weight) * distances_[j] - saved;
-            if (!isLinked && change >= best)
-                continue;
+            change += problem_.changeOfMoveCost(block, from, j);
             double hard = 0.0;
+            if (j == from || (!isLinked && change >= best))
+                return;
             if (isLinked) {
                 const LinkCost there = linkCost(problem_, state_, block, j);
                 change += there.soft - here.soft;
                 hard = there.hard - here.hard;
                 if (change >= best)
-                    continue;
+                    return;
             }
-            if (!isLeavingKnown)
-                leaving = violationWith(problem_, state_, from, block, -1.0) - violated_[from];
-            isLeavingKnown = true;
-            if (leaving + hard + violationWith(problem_, state_, j, block, 1.0) - violated_[j] >
+            if (std::isnan(leaving))
+                leaving = violation(problem_, state_, from, Shift{block, -1.0}) - violated_[from];
+            if (leaving + hard + violation(problem_, state_, j, Shift{block, 1.0}) - violated_[j] >
                 sameViolation)
-                continue;
+                return;
             best = change;
             to = j;
-        }
+        };
+        if (isDirty_[from])
+            for (std::size_t j = 0; j != problem_.nClusters; ++j)
+                enter(j);
+        else
+            for (const std::size_t j : active_)
+                enter(j);
         if (to == from)
             return false;
         moveBlock(problem_, state_, block, to);
         for (const std::size_t cluster : {from, to}) {
             pack(cluster);
             violated_[cluster] = violation(problem_, state_, cluster);
+            changed_[cluster] = 1;
+            if (!isDirty_[cluster])
+                active_.push_back(cluster);
             isDirty_[cluster] = 1;
         }
         return true;
-    }
-
-    // Blocks of a cluster that go to another at the least reduced cost.
-    void rank(std::size_t from, std::size_t to, std::vector<Candidate>& candidates) const {
-        candidates.clear();
-        for (const std::size_t block : members_[from]) {
-            if (state_.label(block) != from)
-                continue;
-            double soft = 0.0;
-            if (problem_.isLinked(block))
-                soft =
-                    linkCost(problem_, state_, block, to).soft - linkCost(problem_, state_, block, from).soft;
-            const double rank =
-                reducedCost(context_, state_, block, to) - reducedCost(context_, state_, block, from) + soft;
-            const double cost = context_.costs.at(block, to) - context_.costs.at(block, from) + soft;
-            candidates.push_back({rank, cost, block});
-        }
-        const auto isBefore = [](const Candidate& x, const Candidate& y) {
-            return x.rank < y.rank || (x.rank == y.rank && x.block < y.block);
-        };
-        const std::size_t n = std::min(repairParams.candidates, candidates.size());
-        std::ranges::nth_element(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(n), isBefore);
-        candidates.resize(n);
-        std::ranges::sort(candidates, isBefore);
     }
 
     // Swaps, and moves of two blocks the same way, between pairs of clusters of which one has changed.
@@ -224,17 +157,14 @@ private:
         const std::size_t k = problem_.nClusters;
         context_.work += context_.costs.refresh(state_.centers);
         context_.work += static_cast<double>(problem_.nBlocks * k * (problem_.nRules + 3));
-        for (auto& members : members_)
-            members.clear();
-        for (std::size_t block = 0; block != problem_.nBlocks; ++block)
-            members_[state_.label(block)].push_back(block);
+        listMembers(problem_, state_, members_);
         std::size_t nChanges = 0;
         for (std::size_t a = 0; a != k && !context_.expired(); ++a)
             for (std::size_t b = a + 1; b != k; ++b) {
                 if (!isDirty_[a] && !isDirty_[b])
                     continue;
-                rank(a, b, there_);
-                rank(b, a, back_);
+                rankCandidates(context_, state_, members_[a], a, b, repairParams.candidates, there_);
+                rankCandidates(context_, state_, members_[b], b, a, repairParams.candidates, back_);
                 const std::size_t before = nChanges;
                 nChanges += swapBlocks(a, b);
                 nChanges += moveTwo(a, b, there_) + moveTwo(b, a, back_);
@@ -258,10 +188,10 @@ private:
                     if (cost >= best)
                         continue;
                     const std::size_t x = there_[i].block, y = back_[j].block;
-                    double rise = violationSwapped(problem_, state_, a, y, x) - violated;
+                    double rise = violation(problem_, state_, a, Shift{y, 1.0}, Shift{x, -1.0}) - violated;
                     if (rise > sameViolation)
                         continue;
-                    rise += violationSwapped(problem_, state_, b, x, y);
+                    rise += violation(problem_, state_, b, Shift{x, 1.0}, Shift{y, -1.0});
                     if (rise > sameViolation ||
                         (problem_.hasLinks() &&
                          rise + swapLinks(problem_, state_, x, y).hard > sameViolation))
@@ -288,12 +218,14 @@ private:
     }
 
     double changeOfSwap(std::size_t x, std::size_t y) {
+        const std::size_t a = state_.label(x), b = state_.label(y);
         double change = problem_.hasLinks() ? swapLinks(problem_, state_, x, y).soft : 0.0;
-        exchange_.start(state_.label(x));
+        change += problem_.changeOfMoveCost(x, a, b) + problem_.changeOfMoveCost(y, b, a);
+        exchange_.start(a);
         exchange_.add(x, -1.0);
         exchange_.add(y, 1.0);
         change += exchange_.change();
-        exchange_.start(state_.label(y));
+        exchange_.start(b);
         exchange_.add(y, -1.0);
         exchange_.add(x, 1.0);
         context_.work += 4.0 * static_cast<double>(problem_.nFeatures);
@@ -303,7 +235,7 @@ private:
     // Makes the best move of two blocks the same way: several rules may allow it where they allow no single
     // one.
     std::size_t moveTwo(std::size_t from, std::size_t to, std::vector<Candidate>& candidates) {
-        if (problem_.nRules < 2 || !mayLeave(from, 2))
+        if (problem_.nRules < 2 || !mayLeave(problem_, state_, from, 2))
             return 0;
         const double violated = violation(problem_, state_, from) + violation(problem_, state_, to);
         double best = -tolerance(0.0);
@@ -315,10 +247,10 @@ private:
                 if (cost >= best)
                     continue;
                 const std::size_t x = candidates[i].block, y = candidates[j].block;
-                double rise = violationWithTwo(problem_, state_, from, x, y, -1.0) - violated;
+                double rise = violation(problem_, state_, from, Shift{x, -1.0}, Shift{y, -1.0}) - violated;
                 if (rise > sameViolation)
                     continue;
-                rise += violationWithTwo(problem_, state_, to, x, y, 1.0);
+                rise += violation(problem_, state_, to, Shift{x, 1.0}, Shift{y, 1.0});
                 if (rise > sameViolation || areLinkedThere(x, y, to))
                     continue;
                 best = cost;
@@ -329,9 +261,11 @@ private:
             return 0;
         const std::size_t x = candidates[first].block, y = candidates[second].block;
         double change = 0.0;
-        for (const std::size_t block : {x, y})
+        for (const std::size_t block : {x, y}) {
             change +=
                 linkCost(problem_, state_, block, to).soft - linkCost(problem_, state_, block, from).soft;
+            change += problem_.changeOfMoveCost(block, from, to);
+        }
         for (const auto& [cluster, sign] : {std::pair{from, -1.0}, std::pair{to, 1.0}}) {
             exchange_.start(cluster);
             exchange_.add(x, sign);
@@ -396,7 +330,7 @@ private:
             leaving += side(block);
         }
         const auto nLeaving = static_cast<std::int64_t>(leaving);
-        if (!mayLeave(a, nLeaving) || !mayLeave(b, -nLeaving))
+        if (!mayLeave(problem_, state_, a, nLeaving) || !mayLeave(problem_, state_, b, -nLeaving))
             return false;
         change += exchange_.change();
         exchange_.start(b);
@@ -436,15 +370,18 @@ private:
             state_.labels[block] = static_cast<std::int32_t>(state_.label(block) == a ? b : a);
     }
 
-    // Penalties of the soft links of a chain at the labels of the moment; those within the chain count once.
+    // Penalties of the soft links of a chain and costs of its moved rows at the labels of the moment; links
+    // within the chain count once.
     double chainPenalty() const {
         double total = 0.0;
-        for (const std::size_t block : chain_)
+        for (const std::size_t block : chain_) {
+            total += problem_.moveCost(block, state_.label(block));
             forEachLink(problem_, block, [&](Link link) {
                 const bool together = state_.label(block) == state_.label(link.to);
                 if (!link.isHard() && together == (link.penalty > 0.0))
                     total += (inChain_[link.to] ? 0.5 : 1.0) * std::abs(link.penalty);
             });
+        }
         return total;
     }
 
@@ -466,11 +403,13 @@ private:
     const Problem& problem_;
     State& state_;
     Exchange exchange_;
+    const bool isFree_;          // neither rules nor links nor an earlier clustering
     std::vector<double> packed_; // centers, feature by feature
     std::vector<double> distances_;
     std::vector<double> violated_;
     std::vector<char> isDirty_, changed_; // clusters that changed since the last pass, and in this one
-    std::vector<std::size_t> active_;     // the dirty ones of a free problem
+    std::vector<std::size_t> active_;     // the dirty ones
+    std::size_t nTried_ = 0;              // distances computed for single moves
     std::vector<std::vector<std::size_t>> members_;
     std::vector<Candidate> there_, back_;
     std::vector<std::size_t> chain_;

@@ -8,8 +8,9 @@
 
 #include "tolerances.h"
 
-// Constrained k-means over blocks: minimise the sum of squares plus the penalties of broken soft links, where
-// every cluster keeps each rule (a sum of amounts) within its bounds and no hard cannot-link is broken.
+// Constrained k-means over blocks: minimise the sum of squares plus the penalties of broken soft links and
+// the costs of rows that leave their clusters of an earlier clustering, where every cluster keeps each rule
+// (a sum of amounts) within its bounds and no hard cannot-link is broken.
 namespace konstrain::search {
 
 struct Problem {
@@ -27,6 +28,11 @@ struct Problem {
     std::vector<std::int64_t> linkStart; // empty without links
     std::vector<std::int32_t> linkTo;
     std::vector<double> linkPenalty;
+    // Clusters of an earlier clustering that rows of each block were in, in compressed rows, and what it
+    // costs to take these rows to another cluster.
+    std::vector<std::int64_t> homeStart; // empty without an earlier clustering
+    std::vector<std::int32_t> homeCluster;
+    std::vector<double> homeCost;
     bool nonempty;
     std::vector<double> unit;          // nRules: mean of what blocks add to a rule, in magnitude
     std::vector<double> amountsByRule; // nRules x nBlocks: the amounts once more, for passes over all blocks
@@ -36,6 +42,20 @@ struct Problem {
     const double* amount(std::size_t block) const { return amounts.data() + block * nRules; }
     bool hasLinks() const { return !linkTo.empty(); }
     bool isLinked(std::size_t block) const { return hasLinks() && linkStart[block] != linkStart[block + 1]; }
+    bool hasHomes() const { return !homeStart.empty(); }
+    // What a block costs in a cluster because rows of it were in others.
+    double moveCost(std::size_t block, std::size_t cluster) const {
+        if (!hasHomes())
+            return 0.0;
+        double cost = 0.0;
+        const auto end = static_cast<std::size_t>(homeStart[block + 1]);
+        for (auto at = static_cast<std::size_t>(homeStart[block]); at != end; ++at)
+            cost += static_cast<std::size_t>(homeCluster[at]) == cluster ? 0.0 : homeCost[at];
+        return cost;
+    }
+    double changeOfMoveCost(std::size_t block, std::size_t from, std::size_t to) const {
+        return moveCost(block, to) - moveCost(block, from);
+    }
     // Fewest blocks that a cluster has to keep when one of them leaves.
     std::int64_t leastCount() const { return nonempty ? 1 : 0; }
 };
@@ -88,10 +108,9 @@ struct Params {
     // First step of a dual relative to the mean cost of a block: larger, duals that get far sooner, and
     // swing.
     double firstStep = 0.02;
-    // A run ends early when its objective is above the best by the first share after 5 iterations, or by the
-    // second before repair: larger shares, fewer runs, each seen through.
-    double hopeless = 0.10;
-    double notWorthPolish = 0.03;
+    // A run ends when its objective is above the best by this share after 5 iterations or before repair:
+    // larger, fewer runs, each seen through.
+    double hopeless = 0.05;
     // Clusters, and blocks, of which the most promising is taken when a center is relocated: more of them,
     // less variety.
     int relocationTrials = 3;

@@ -3,26 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "infinity.h"
+#include "median_gap.h"
 #include "repair_params.h"
+#include "tolerances.h"
 
 namespace konstrain::search {
 
 namespace {
 
-struct Ranked {
-    double cost;
-    std::size_t block;
-
-    bool operator<(const Ranked& other) const {
-        return cost < other.cost || (cost == other.cost && block < other.block);
-    }
-};
-
 class Repair {
 public:
     Repair(Context& context, State& state, Random& random)
         : context_(context), problem_(context.problem), state_(state), random_(random),
-          violated_(problem_.nClusters), restsUntil_(problem_.nBlocks, 0), members_(problem_.nClusters) {}
+          violated_(problem_.nClusters), restsUntil_(problem_.nBlocks, 0) {}
 
     double run() {
         context_.work += context_.costs.refresh(state_.centers);
@@ -37,6 +31,21 @@ public:
         }
         recount(problem_, state_);
         return totalViolation(problem_, state_);
+    }
+
+    // Makes, for each pair of clusters, the exchange that lowers the cost most of those that break nothing.
+    bool lowerByExchanges() {
+        isRepairing_ = false;
+        std::ranges::fill(violated_, 0.0);
+        bool hasMoved = false;
+        for (std::size_t a = 0; a != problem_.nClusters; ++a)
+            for (std::size_t b = a + 1; b != problem_.nClusters; ++b) {
+                listMembers(problem_, state_, members_);
+                best_ = {};
+                rateExchanges(a, b, repairParams.candidates);
+                hasMoved |= makeBest();
+            }
+        return hasMoved;
     }
 
 private:
@@ -59,10 +68,6 @@ private:
     // Labels that break something are of no use: the first feasible ones take the time they need.
     bool isTooLate() const { return context_.expired() && context_.hasFeasible; }
 
-    bool mayLeave(std::size_t cluster, std::int64_t nLeaving = 1) const {
-        return state_.count[cluster] - nLeaving >= problem_.leastCount();
-    }
-
     double risen(double change) const { return std::max(change, 0.0) + 1e-3 * context_.meanCost; }
 
     double changeOfCost(std::size_t block, std::size_t from, std::size_t to) const {
@@ -72,8 +77,8 @@ private:
     Rated rate(std::size_t block, std::size_t to) const {
         const std::size_t from = state_.label(block);
         double removed = violated_[from] + violated_[to] -
-                         violationWith(problem_, state_, from, block, -1.0) -
-                         violationWith(problem_, state_, to, block, 1.0);
+                         violation(problem_, state_, from, Shift{block, -1.0}) -
+                         violation(problem_, state_, to, Shift{block, 1.0});
         double cost = changeOfCost(block, from, to);
         if (problem_.isLinked(block)) {
             const LinkCost here = linkCost(problem_, state_, block, from),
@@ -89,7 +94,7 @@ private:
         moves_.clear();
         for (std::size_t block = 0; block != problem_.nBlocks; ++block) {
             const std::size_t from = state_.label(block);
-            if (!mayLeave(from) || restsUntil_[block] > round_)
+            if (!mayLeave(problem_, state_, from) || restsUntil_[block] > round_)
                 continue;
             const bool isHot = violated_[from] > 0.0 || (problem_.isLinked(block) &&
                                                          linkCost(problem_, state_, block, from).hard > 0.0);
@@ -110,7 +115,7 @@ private:
         double gone = 0.0;
         for (const Move& move : moves_) {
             const std::size_t from = state_.label(move.block);
-            if (from == move.to || !mayLeave(from))
+            if (from == move.to || !mayLeave(problem_, state_, from))
                 continue;
             const Rated rated = rate(move.block, move.to);
             if (!(rated.removed > sameViolation) || rated.cost / rated.removed > 1.5 * move.score)
@@ -125,23 +130,9 @@ private:
         return true;
     }
 
-    // Blocks of a cluster that go to another at the least reduced cost, cheapest first: four times as many as
-    // elsewhere, because feasibility matters more than time.
-    void rank(std::size_t from, std::size_t to, std::vector<Ranked>& ranked) const {
-        ranked.clear();
-        for (const std::size_t block : members_[from])
-            ranked.push_back({changeOfCost(block, from, to), block});
-        const std::size_t n = std::min(4 * repairParams.candidates, ranked.size());
-        std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(n), ranked.end());
-        ranked.resize(n);
-    }
-
     // Makes the best swap, or the best move of two blocks the same way, over all pairs of clusters.
     bool exchangeBlocks() {
-        for (auto& members : members_)
-            members.clear();
-        for (std::size_t block = 0; block != problem_.nBlocks; ++block)
-            members_[state_.label(block)].push_back(block);
+        listMembers(problem_, state_, members_);
         // Only clusters with a violation or a broken hard link have anything to gain from an exchange.
         std::vector<char> isBroken(problem_.nClusters);
         for (std::size_t j = 0; j != problem_.nClusters; ++j)
@@ -154,14 +145,23 @@ private:
             for (std::size_t b = a + 1; b != problem_.nClusters; ++b) {
                 if (!isBroken[a] && !isBroken[b])
                     continue;
-                context_.work +=
-                    static_cast<double>((members_[a].size() + members_[b].size()) * (problem_.nRules + 3));
-                rank(a, b, there_);
-                rank(b, a, back_);
-                rateSwaps(a, b);
-                ratePairs(a, b, there_);
-                ratePairs(b, a, back_);
+                // More of them than in polish: feasibility matters more than time.
+                rateExchanges(a, b, 4 * repairParams.candidates);
             }
+        return makeBest();
+    }
+
+    void rateExchanges(std::size_t a, std::size_t b, std::size_t nCandidates) {
+        context_.work +=
+            static_cast<double>((members_[a].size() + members_[b].size()) * (problem_.nRules + 3));
+        rankCandidates(context_, state_, members_[a], a, b, nCandidates, there_);
+        rankCandidates(context_, state_, members_[b], b, a, nCandidates, back_);
+        rateSwaps(a, b);
+        ratePairs(a, b, there_);
+        ratePairs(b, a, back_);
+    }
+
+    bool makeBest() {
         if (best_.score == std::numeric_limits<double>::infinity())
             return false;
         const std::size_t from = state_.label(best_.first);
@@ -172,23 +172,19 @@ private:
 
     void rateSwaps(std::size_t a, std::size_t b) {
         context_.work += 0.5 * static_cast<double>(there_.size() * back_.size() * (problem_.nRules + 1));
-        for (const Ranked& x : there_)
-            for (const Ranked& y : back_) {
+        for (const Candidate& x : there_)
+            for (const Candidate& y : back_) {
                 double removed = violated_[a] + violated_[b] -
-                                 violationSwapped(problem_, state_, a, y.block, x.block) -
-                                 violationSwapped(problem_, state_, b, x.block, y.block);
-                double cost = x.cost + y.cost;
-                if (problem_.hasLinks()) {
-                    const LinkCost links = swapLinks(problem_, state_, x.block, y.block);
-                    removed -= links.hard;
-                    cost += links.soft;
-                }
-                take({x.block, y.block, b, true, 0.0}, removed, cost);
+                                 violation(problem_, state_, a, Shift{y.block, 1.0}, Shift{x.block, -1.0}) -
+                                 violation(problem_, state_, b, Shift{x.block, 1.0}, Shift{y.block, -1.0});
+                if (problem_.hasLinks())
+                    removed -= swapLinks(problem_, state_, x.block, y.block).hard;
+                take({x.block, y.block, b, true, 0.0}, removed, x, y);
             }
     }
 
-    void ratePairs(std::size_t from, std::size_t to, const std::vector<Ranked>& ranked) {
-        if (problem_.nRules < 2 || !mayLeave(from, 2))
+    void ratePairs(std::size_t from, std::size_t to, const std::vector<Candidate>& ranked) {
+        if (problem_.nRules < 2 || !mayLeave(problem_, state_, from, 2))
             return;
         const std::size_t n = std::min(ranked.size(), repairParams.candidates);
         context_.work += 0.5 * static_cast<double>(n * n * problem_.nRules);
@@ -196,11 +192,11 @@ private:
             for (std::size_t j = i + 1; j != n; ++j) {
                 const std::size_t x = ranked[i].block, y = ranked[j].block;
                 const double removed = violated_[from] + violated_[to] -
-                                       violationWithTwo(problem_, state_, from, x, y, -1.0) -
-                                       violationWithTwo(problem_, state_, to, x, y, 1.0);
+                                       violation(problem_, state_, from, Shift{x, -1.0}, Shift{y, -1.0}) -
+                                       violation(problem_, state_, to, Shift{x, 1.0}, Shift{y, 1.0});
                 if (linkCost(problem_, state_, x, to).hard + linkCost(problem_, state_, y, to).hard > 0.0)
                     continue;
-                take({x, y, to, false, 0.0}, removed, ranked[i].cost + ranked[j].cost);
+                take({x, y, to, false, 0.0}, removed, ranked[i], ranked[j]);
             }
     }
 
@@ -212,10 +208,11 @@ private:
         double score = std::numeric_limits<double>::infinity();
     };
 
-    void take(Two two, double removed, double cost) {
-        if (!(removed > sameViolation))
+    void take(Two two, double removed, const Candidate& x, const Candidate& y) {
+        if (isRepairing_ ? !(removed > sameViolation)
+                         : removed < 0.0 || !(x.cost + y.cost < -leastGain * context_.meanCost))
             return;
-        two.score = risen(cost) / removed;
+        two.score = isRepairing_ ? risen(x.rank + y.rank) / removed : x.cost + y.cost;
         if (two.score < best_.score)
             best_ = two;
     }
@@ -231,7 +228,7 @@ private:
             hot.empty() ? drawBelow(problem_.nClusters, random_) : hot[drawBelow(hot.size(), random_)];
         const std::size_t nMoves = 1 + drawBelow(2, random_) + nKicks_ / 10;
         for (std::size_t move = 0; move != nMoves; ++move) {
-            if (!mayLeave(cluster) || drawBelow(2, random_) == 1)
+            if (!mayLeave(problem_, state_, cluster) || drawBelow(2, random_) == 1)
                 pullInto(cluster);
             else
                 pushOutOf(cluster);
@@ -241,25 +238,21 @@ private:
     }
 
     void pullInto(std::size_t cluster) {
-        std::vector<Ranked> ranked;
+        there_.clear();
         for (std::size_t block = 0; block != problem_.nBlocks; ++block) {
             const std::size_t from = state_.label(block);
-            if (from != cluster && mayLeave(from) && linkCost(problem_, state_, block, cluster).hard == 0.0)
-                ranked.push_back({changeOfCost(block, from, cluster), block});
+            if (from != cluster && mayLeave(problem_, state_, from) &&
+                linkCost(problem_, state_, block, cluster).hard == 0.0)
+                there_.push_back({changeOfCost(block, from, cluster), 0.0, block});
         }
-        if (ranked.empty())
-            return;
-        const std::size_t n = std::min(repairParams.candidates, ranked.size());
-        std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(n), ranked.end());
-        put(ranked[drawBelow(n, random_)].block, cluster);
+        keepCheapest(there_, repairParams.candidates);
+        if (!there_.empty())
+            put(there_[drawBelow(there_.size(), random_)].block, cluster);
     }
 
     void pushOutOf(std::size_t cluster) {
-        std::vector<std::size_t> members;
-        for (std::size_t block = 0; block != problem_.nBlocks; ++block)
-            if (state_.label(block) == cluster)
-                members.push_back(block);
-        const std::size_t block = members[drawBelow(members.size(), random_)];
+        listMembers(problem_, state_, members_);
+        const std::size_t block = members_[cluster][drawBelow(members_[cluster].size(), random_)];
         double least = std::numeric_limits<double>::infinity();
         std::size_t found = cluster;
         for (std::size_t to = 0; to != problem_.nClusters; ++to) {
@@ -288,16 +281,86 @@ private:
     std::vector<std::size_t> restsUntil_;
     std::vector<std::vector<std::size_t>> members_;
     std::vector<Move> moves_;
-    std::vector<Ranked> there_, back_;
+    std::vector<Candidate> there_, back_;
     Two best_;
+    bool isRepairing_ = true;
     std::size_t round_ = 0;
     std::size_t nKicks_ = 0;
 };
+
+// Mean of what the second-cheapest cluster costs a block more than the cheapest: the unit of costs that do
+// not come from centers.
+double meanGap(const Problem& problem, std::span<const double> costs) {
+    double sum = 0.0;
+    for (std::size_t block = 0; block != problem.nBlocks; ++block) {
+        LeastTwo least;
+        for (std::size_t j = 0; j != problem.nClusters; ++j)
+            least.take(costs[block * problem.nClusters + j], j);
+        sum += least.gap() < infinity ? least.gap() : 0.0;
+    }
+    return sum / static_cast<double>(std::max<std::size_t>(1, problem.nBlocks));
+}
+
+// Sends each block to its cheapest cluster of those in which it breaks nothing. Each move lowers the cost.
+bool lowerByMoves(const Context& context, State& state) {
+    const Problem& problem = context.problem;
+    const auto costIn = [&](std::size_t block, std::size_t cluster) {
+        const LinkCost links = linkCost(problem, state, block, cluster);
+        return links.hard > 0.0 ? infinity : context.costs.at(block, cluster) + links.soft;
+    };
+    bool hasMoved = false;
+    for (std::size_t block = 0; block != problem.nBlocks; ++block) {
+        const std::size_t from = state.label(block);
+        if (violation(problem, state, from, Shift{block, -1.0}) > 0.0)
+            continue;
+        std::size_t best = from;
+        double least = costIn(block, from) - leastGain * context.meanCost;
+        for (std::size_t to = 0; to != problem.nClusters; ++to)
+            if (const double cost = costIn(block, to);
+                to != from && cost < least && violation(problem, state, to, Shift{block, 1.0}) == 0.0) {
+                best = to;
+                least = cost;
+            }
+        if (best != from) {
+            moveBlock(problem, state, block, best);
+            hasMoved = true;
+        }
+    }
+    return hasMoved;
+}
 
 } // namespace
 
 double repair(Context& context, State& state, Random& random) {
     return Repair(context, state, random).run();
+}
+
+bool repairLabels(Problem problem, std::span<const double> costs, std::span<const double> duals,
+                  std::span<std::int32_t> labels, TimePoint deadline) {
+    for (std::size_t block = 0; block != problem.nBlocks; ++block)
+        if (problem.isLinked(block))
+            problem.linked.push_back(block);
+    Context context{problem,
+                    {},
+                    Costs(problem, costs),
+                    0.0,
+                    meanGap(problem, costs),
+                    true,
+                    [&] { return isPast(deadline); }};
+    State state(problem);
+    std::ranges::copy(labels, state.labels.begin());
+    std::ranges::copy(duals, state.duals.begin());
+    recount(problem, state);
+    Random random(0);
+    Repair changes(context, state, random);
+    const bool isKept = changes.run() == 0.0;
+    bool isLower = isKept;
+    for (int pass = 0; pass != repairParams.maxPasses && isLower && !context.expired(); ++pass) {
+        isLower = lowerByMoves(context, state);
+        isLower |= changes.lowerByExchanges();
+    }
+    std::ranges::copy(state.labels, labels.begin());
+    return isKept;
 }
 
 } // namespace konstrain::search

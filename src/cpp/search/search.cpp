@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "anneal.h"
+#include "contiguity.h"
 #include "polish.h"
 #include "repair.h"
 #include "repair_params.h"
@@ -25,9 +27,9 @@ Problem withPasses(Problem problem) {
 
 } // namespace
 
-Search::Search(Problem problem, Params params, std::uint64_t seed)
-    : problem_(withPasses(std::move(problem))),
-      context_{problem_, params, Costs(problem_), 0.0, 0.0, false, [] { return false; }}, random_(seed), best_(problem_) {
+Search::Search(Problem problem, regions::Graph graph, std::uint64_t seed)
+    : problem_(withPasses(std::move(problem))), graph_(std::move(graph)),
+      context_{problem_, {}, Costs(problem_), 0.0, 0.0, false, [] { return false; }}, random_(seed), best_(problem_) {
     for (std::size_t at = problem_.nRules; at < problem_.low.size(); ++at)
         boundsDiffer_ |= problem_.low[at] != problem_.low[at - problem_.nRules] ||
                          problem_.high[at] != problem_.high[at - problem_.nRules];
@@ -140,7 +142,7 @@ void Search::run(State& state, bool priced, const RunLimits& limits) {
     const int nIterations = lloyd(context_, state, {limits.maxIterations, limits.tolerance, priced, best});
     if (nIterations == 0)
         return;
-    if (isFeasible() && objective(problem_, state) > (1.0 + context_.params.notWorthPolish) * cost_)
+    if (isFeasible() && objective(problem_, state) > (1.0 + context_.params.hopeless) * cost_)
         return;
     finish(state, nIterations, limits);
 }
@@ -153,20 +155,46 @@ void Search::finish(State& state, int nIterations, const RunLimits& limits) {
     const int nMade = polish(context_, state, nPasses);
     if (left > 0.0)
         left = repair(context_, state, random_);
-    // Loads were updated move by move; what counts is their sum.
-    if (search::isFeasible(problem_, state))
-        left = 0.0;
-    else if (left == 0.0)
-        left = std::numeric_limits<double>::min();
-    const double cost = objective(problem_, state);
-    if (left < violation_ || (left == violation_ && cost < cost_)) {
-        violation_ = left;
-        cost_ = cost;
+    if (keep(state, left)) {
         nIterations_ = nIterations + nMade;
         hasConverged_ = nIterations_ < limits.maxIterations && !context_.expired();
-        best_ = std::move(state);
-        context_.hasFeasible = isFeasible();
     }
+}
+
+void Search::anneal(std::span<const std::int32_t> labels, std::int64_t nSteps, const RunLimits& limits) {
+    begin(limits);
+    State state = best_;
+    std::ranges::copy(labels, state.labels.begin());
+    const auto violationInPieces = [&] {
+        regions::Contiguity contiguity(graph_, problem_.nClusters);
+        contiguity.assign(state.labels);
+        return totalViolation(problem_, state) + static_cast<double>(contiguity.nExcess());
+    };
+    try {
+        regions::anneal(context_, graph_, state, random_, nSteps, priceFactor_);
+    } catch (...) {
+        keep(state, violationInPieces());
+        throw;
+    }
+    const double left = violationInPieces();
+    if (left > 0.0)
+        priceFactor_ *= 4.0;
+    keep(state, left);
+}
+
+// Takes a state that is better than the best so far; returns whether it is.
+bool Search::keep(State& state, double left) {
+    // Loads were updated move by move; what counts is their sum.
+    if (left == 0.0 && !search::isFeasible(problem_, state))
+        left = std::numeric_limits<double>::min();
+    const double cost = objective(problem_, state);
+    if (!(left < violation_ || (left == violation_ && cost < cost_)))
+        return false;
+    violation_ = left;
+    cost_ = cost;
+    best_ = std::move(state);
+    context_.hasFeasible = isFeasible();
+    return true;
 }
 
 } // namespace konstrain::search

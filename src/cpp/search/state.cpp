@@ -72,6 +72,14 @@ void moveBlock(const Problem& problem, State& state, std::size_t block, std::siz
     state.labels[block] = static_cast<std::int32_t>(to);
 }
 
+void listMembers(const Problem& problem, const State& state, std::vector<std::vector<std::size_t>>& members) {
+    members.resize(problem.nClusters);
+    for (auto& list : members)
+        list.clear();
+    for (std::size_t block = 0; block != problem.nBlocks; ++block)
+        members[state.label(block)].push_back(block);
+}
+
 LinkCost linkCost(const Problem& problem, const State& state, std::size_t block, std::size_t cluster) {
     LinkCost cost;
     forEachLink(problem, block, [&](Link link) {
@@ -116,34 +124,6 @@ LinkCost allLinkCosts(const Problem& problem, const State& state) {
     return total;
 }
 
-double violation(const Problem& problem, const State& state, std::size_t cluster) {
-    const double* load = state.load.data() + cluster * problem.nRules;
-    return violationOf(problem, cluster, [=](std::size_t rule) { return load[rule]; });
-}
-
-double violationWith(const Problem& problem, const State& state, std::size_t cluster, std::size_t block,
-                     double sign) {
-    const double* load = state.load.data() + cluster * problem.nRules;
-    const double* amount = problem.amount(block);
-    return violationOf(problem, cluster, [=](std::size_t rule) { return load[rule] + sign * amount[rule]; });
-}
-
-double violationSwapped(const Problem& problem, const State& state, std::size_t cluster, std::size_t in,
-                        std::size_t out) {
-    const double* load = state.load.data() + cluster * problem.nRules;
-    const double *more = problem.amount(in), *less = problem.amount(out);
-    return violationOf(problem, cluster,
-                       [=](std::size_t rule) { return load[rule] + more[rule] - less[rule]; });
-}
-
-double violationWithTwo(const Problem& problem, const State& state, std::size_t cluster, std::size_t first,
-                        std::size_t second, double sign) {
-    const double* load = state.load.data() + cluster * problem.nRules;
-    const double *one = problem.amount(first), *two = problem.amount(second);
-    return violationOf(problem, cluster,
-                       [=](std::size_t rule) { return load[rule] + sign * (one[rule] + two[rule]); });
-}
-
 double totalViolation(const Problem& problem, const State& state) {
     double total = allLinkCosts(problem, state).hard;
     for (std::size_t cluster = 0; cluster != problem.nClusters; ++cluster)
@@ -166,11 +146,21 @@ bool isFeasible(const Problem& problem, const State& state) {
 
 double objective(const Problem& problem, const State& state) {
     double sum = 0.0;
-    for (std::size_t block = 0; block != problem.nBlocks; ++block)
-        sum += problem.weight[block] * squaredDistance(problem.mean(block),
-                                                       state.center(state.label(block), problem),
-                                                       problem.nFeatures);
+    for (std::size_t block = 0; block != problem.nBlocks; ++block) {
+        const std::size_t own = state.label(block);
+        sum += problem.weight[block] *
+               squaredDistance(problem.mean(block), state.center(own, problem), problem.nFeatures);
+        sum += problem.moveCost(block, own);
+    }
     return sum + allLinkCosts(problem, state).soft;
+}
+
+double changeOf(const Problem& problem, const State& state, std::size_t cluster, Shift shift) {
+    const double before = state.weight[cluster], after = before + shift.sign * problem.weight[shift.block];
+    if (!(after > termRounding * before))
+        return 0.0;
+    return shift.sign * problem.weight[shift.block] * before / after *
+           squaredDistance(problem.mean(shift.block), state.center(cluster, problem), problem.nFeatures);
 }
 
 void Exchange::start(std::size_t cluster) {

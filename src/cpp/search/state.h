@@ -52,22 +52,37 @@ LinkCost swapLinks(const Problem& problem, const State& state, std::size_t first
 // What the soft links cost, and how many hard ones are broken.
 LinkCost allLinkCosts(const Problem& problem, const State& state);
 
-// Violation of one cluster's rules: as it is, with a block added (sign 1) or removed (-1), with one block in
-// and another out, and with two blocks added or removed.
-double violation(const Problem& problem, const State& state, std::size_t cluster);
-double violationWith(const Problem& problem, const State& state, std::size_t cluster, std::size_t block,
-                     double sign);
-double violationSwapped(const Problem& problem, const State& state, std::size_t cluster, std::size_t in,
-                        std::size_t out);
-double violationWithTwo(const Problem& problem, const State& state, std::size_t cluster, std::size_t first,
-                        std::size_t second, double sign);
+// Whether a number of blocks may leave a cluster.
+inline bool mayLeave(const Problem& problem, const State& state, std::size_t cluster,
+                     std::int64_t nLeaving = 1) {
+    return state.count[cluster] - nLeaving >= problem.leastCount();
+}
+// The blocks of each cluster.
+void listMembers(const Problem& problem, const State& state, std::vector<std::vector<std::size_t>>& members);
+
+// A block that enters (sign 1) or leaves (-1) a cluster.
+struct Shift {
+    std::size_t block;
+    double sign;
+};
+
+// Violation of one cluster's rules after some shifts, or as it is.
+template <typename... Shifts>
+double violation(const Problem& problem, const State& state, std::size_t cluster, Shifts... shifts) {
+    const double* load = state.load.data() + cluster * problem.nRules;
+    return violationOf(problem, cluster, [&](std::size_t rule) {
+        double value = load[rule];
+        ((value += shifts.sign * problem.amount(shifts.block)[rule]), ...);
+        return value;
+    });
+}
 // Violation of all rules plus the number of broken hard links.
 double totalViolation(const Problem& problem, const State& state);
 // Whether loads, added up anew, keep every bound, no hard link is broken, and no cluster is empty that must
 // not be.
 bool isFeasible(const Problem& problem, const State& state);
 
-// Sum of squares about the means plus penalties of soft links.
+// Sum of squares about the means plus penalties of soft links and costs of moved rows.
 double objective(const Problem& problem, const State& state);
 
 inline double squaredDistance(const double* x, const double* y, std::size_t n) {
@@ -76,6 +91,11 @@ inline double squaredDistance(const double* x, const double* y, std::size_t n) {
         sum += (x[t] - y[t]) * (x[t] - y[t]);
     return sum;
 }
+
+// What one shift changes of the sum of squares: a block of weight w leaves a cluster of weight W at w W / (W
+// - w) |x - c|^2 and joins it at w W / (W + w) |x - c|^2. A cluster without weight has no mean of its own:
+// what enters it sets the mean.
+double changeOf(const Problem& problem, const State& state, std::size_t cluster, Shift shift);
 
 // What blocks that enter (positive sign) or leave a cluster change of its sum of squares: with W the weight
 // of the cluster, c its mean, and w, m, q the sums of sign * weight, of sign * weight * (x - c) and of sign *

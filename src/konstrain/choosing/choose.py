@@ -9,6 +9,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
@@ -23,18 +24,17 @@ from konstrain.choosing.limits import (
     most_clusters,
     refuse_sizes_per_cluster,
     shares_allow,
+    with_numbers,
 )
 from konstrain.constraints.inputs import refuse_hidden
 from konstrain.estimators import ConstrainedKMeans
 from konstrain.metrics import mean_silhouette
 
-# Uniform reference sets for the gap, pairs of samples for stability. Larger: a smaller error of the score, more fits.
-N_DRAWN = 10
 # Share of the rows in each sample (Ben-Hur et al. 2002).
 SAMPLE: Final = 0.8
 # Largest number of clusters tried by default, as documented.
 DEFAULT_MOST: Final = 10
-BOUNDS = ("size_min", "size_max", "share_min", "share_max", "share_tolerance")
+BOUNDS = ("size_min", "size_max", "size_tolerance", "share_min", "share_max", "share_tolerance")
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,7 @@ def choose_n_clusters(
     most: int | None = None,
     *,
     by: str = "silhouette",
+    n_draws: int = 10,
     random_state: int = 0,
     callback: Callable[[Scored], None] | None = None,
     **constraints: Any,
@@ -111,6 +112,8 @@ def choose_n_clusters(
     by : {"silhouette", "gap", "stability"}, default="silhouette"
         What to choose by. The gap statistic compares with even rows under the same sizes; links are about rows that
         those do not have.
+    n_draws : int, default=10
+        Even reference sets for the gap, pairs of samples for stability: more give a smaller error and take longer.
     random_state : int, default=0
         Seed of all randomness.
     callback : callable, optional
@@ -141,7 +144,9 @@ def choose_n_clusters(
     X = check_array(X, dtype=np.float64, order="C", input_name="X")
     if by not in _SCORES:
         raise ValueError(f"by={by!r} is none of {', '.join(_SCORES)}")
-    constraints = {name: value for name, value in constraints.items() if value is not None}
+    if n_draws < 1:
+        raise ValueError(f"n_draws must be at least 1, got {n_draws}")
+    constraints = with_numbers(len(X), constraints)
     refuse_sizes_per_cluster(constraints)
     lowest, highest = least_clusters(len(X), **constraints), most_clusters(len(X), **constraints)
     numbers = list(_numbers(len(X), least, most, lowest, highest))
@@ -152,9 +157,8 @@ def choose_n_clusters(
         raise ValueError(f"shares of groups allow none of the numbers asked for, between {lowest} and {highest}")
     scores = []
     for k in numbers:
-        fitted = _fit(X, k, constraints, random_state)
-        value, error = _SCORES[by](X, k, fitted, constraints, random_state)
-        scores.append(Scored(k, value, error, float(fitted.inertia_)))
+        trial = _Trial(X, k, constraints, random_state, n_draws)
+        scores.append(Scored(k, *_SCORES[by](trial), float(trial.fitted.inertia_)))
         if callback is not None:
             callback(scores[-1])
     return NumberOfClusters(_recommended(scores, by), by, lowest, highest, tuple(scores))
@@ -173,55 +177,68 @@ def _numbers(n_samples: int, least: int | None, most: int | None, lowest: int, h
     return range(begin, end + 1)
 
 
-def _fit(X: NDArray[np.float64], k: int, constraints: Mapping[str, Any], seed: int) -> Any:
-    constraints = for_number(k, constraints)
-    bounds = {name: value for name, value in constraints.items() if name in BOUNDS}
-    rest = {name: value for name, value in constraints.items() if name not in BOUNDS}
-    return ConstrainedKMeans(k, random_state=seed, **bounds).fit(X, **rest)
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """One number of clusters, which each of the three scores rates with its standard error."""
 
+    X: NDArray[np.float64]
+    k: int
+    constraints: Mapping[str, Any]
+    seed: int
+    n_draws: int
 
-def _silhouette(
-    X: NDArray[np.float64], k: int, fitted: Any, constraints: Mapping[str, Any], seed: int
-) -> tuple[float, float]:
-    value = mean_silhouette(X, fitted.labels_, seed=seed)
-    return (-1.0 if value is None else value), 0.0
+    @cached_property
+    def fitted(self) -> ConstrainedKMeans:
+        """The clustering of all rows."""
+        return self._fit(self.X, self.constraints)
 
+    def _fit(self, X: NDArray[np.float64], constraints: Mapping[str, Any]) -> ConstrainedKMeans:
+        constraints = for_number(self.k, constraints)
+        bounds = {name: value for name, value in constraints.items() if name in BOUNDS}
+        rest = {name: value for name, value in constraints.items() if name not in BOUNDS}
+        fitted: ConstrainedKMeans = ConstrainedKMeans(self.k, random_state=self.seed, **bounds).fit(X, **rest)
+        return fitted
 
-def _gap(
-    X: NDArray[np.float64], k: int, fitted: Any, constraints: Mapping[str, Any], seed: int
-) -> tuple[float, float]:
-    rng = np.random.default_rng([seed, k])
-    low, high = X.min(axis=0), X.max(axis=0)
-    sizes = {name: value for name, value in constraints.items() if name not in ("must_link", "cannot_link")}
-    drawn = [_log(_fit(rng.uniform(low, high, X.shape), k, sizes, seed).inertia_) for _ in range(N_DRAWN)]
-    # The error of the simulation is part of the rule's standard error.
-    error = float(np.std(drawn)) * np.sqrt(1 + 1 / N_DRAWN)
-    return float(np.mean(drawn)) - _log(fitted.inertia_), float(error)
+    def silhouette(self) -> tuple[float, float]:
+        """Mean silhouette of the rows."""
+        value = mean_silhouette(self.X, self.fitted.labels_, seed=self.seed)
+        return (-1.0 if value is None else value), 0.0
+
+    def gap(self) -> tuple[float, float]:
+        """Gap between the logarithms of the cost and of that of rows drawn evenly from the same box."""
+        rng = np.random.default_rng([self.seed, self.k])
+        low, high = self.X.min(axis=0), self.X.max(axis=0)
+        without_links = {name: v for name, v in self.constraints.items() if name not in ("must_link", "cannot_link")}
+        even_sets = (rng.uniform(low, high, self.X.shape) for _ in range(self.n_draws))
+        drawn = [_log(self._fit(rows, without_links).inertia_) for rows in even_sets]
+        # The error of the simulation is part of the rule's standard error.
+        error = float(np.std(drawn)) * np.sqrt(1 + 1 / self.n_draws)
+        return float(np.mean(drawn)) - _log(self.fitted.inertia_), float(error)
+
+    def stability(self) -> tuple[float, float]:
+        """Mean agreement of clusterings of two samples on the rows that both have."""
+        from sklearn.metrics import adjusted_rand_score
+
+        rng = np.random.default_rng([self.seed, self.k])
+        scores = []
+        for _ in range(self.n_draws):
+            first, second = self._labels_of_sample(rng), self._labels_of_sample(rng)
+            shared = (first >= 0) & (second >= 0)
+            scores.append(adjusted_rand_score(first[shared], second[shared]))
+        return float(np.mean(scores)), float(np.std(scores) / np.sqrt(self.n_draws))
+
+    def _labels_of_sample(self, rng: np.random.Generator) -> NDArray[np.int32]:
+        """Cluster a sample of the rows; -1 for all other rows."""
+        n = len(self.X)
+        rows = np.sort(rng.choice(n, min(max(self.k + 1, round(SAMPLE * n)), n), replace=False))
+        labels = np.full(n, -1, dtype=np.int32)
+        labels[rows] = self._fit(self.X[rows], _of_rows(self.constraints, rows, n)).labels_
+        return labels
 
 
 def _log(cost: float) -> float:
     # A cost of nothing would make the gap infinite, and every number as good as the next.
     return float(np.log(max(cost, np.finfo(np.float64).tiny)))
-
-
-def _stability(
-    X: NDArray[np.float64], k: int, fitted: Any, constraints: Mapping[str, Any], seed: int
-) -> tuple[float, float]:
-    from sklearn.metrics import adjusted_rand_score
-
-    rng = np.random.default_rng([seed, k])
-    n_part = max(k + 1, round(SAMPLE * len(X)))
-    scores = []
-    for _ in range(N_DRAWN):
-        labels = []
-        for _ in range(2):
-            rows = np.sort(rng.choice(len(X), min(n_part, len(X)), replace=False))
-            found = np.full(len(X), -1)
-            found[rows] = _fit(X[rows], k, _of_rows(constraints, rows, len(X)), seed).labels_
-            labels.append(found)
-        shared = (labels[0] >= 0) & (labels[1] >= 0)
-        scores.append(adjusted_rand_score(labels[0][shared], labels[1][shared]))
-    return float(np.mean(scores)), float(np.std(scores) / np.sqrt(N_DRAWN))
 
 
 def _of_rows(constraints: Mapping[str, Any], rows: NDArray[np.int64], n_samples: int) -> dict[str, Any]:
@@ -244,14 +261,12 @@ def _of_rows(constraints: Mapping[str, Any], rows: NDArray[np.int64], n_samples:
             found["size_min"] = int(constraints["size_min"] * share)
         if "size_max" in constraints:
             found["size_max"] = int(np.ceil(constraints["size_max"] * share)) + 1
+        if "size_tolerance" in constraints:
+            found["size_tolerance"] = constraints["size_tolerance"]
     return found
 
 
-_SCORES: dict[str, Callable[..., tuple[float, float]]] = {
-    "silhouette": _silhouette,
-    "gap": _gap,
-    "stability": _stability,
-}
+_SCORES = {"silhouette": _Trial.silhouette, "gap": _Trial.gap, "stability": _Trial.stability}
 
 
 def _recommended(scores: Sequence[Scored], by: str) -> int:

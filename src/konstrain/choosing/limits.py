@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._messages import term
+from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.check import check
 from konstrain.exceptions import InfeasibleError
 from konstrain.rounding import demand_rounding
@@ -116,6 +117,20 @@ def shares_allow(n_samples: int, k: int, constraints: Mapping[str, Any]) -> bool
         return True
     constraints = {name: value for name, value in constraints.items() if name != "sample_weight"}
     return check(n_samples, k, time_limit=TIME_LIMIT, **for_number(k, constraints)).feasible is not False
+
+
+def with_numbers(n_samples: int, constraints: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constraints that are given, percentages of sizes as numbers.
+
+    Examples
+    --------
+    >>> with_numbers(50, {"size_max": "12%", "size_min": None})
+    {'size_max': 6.0}
+    """
+    given = {name: value for name, value in constraints.items() if value is not None}
+    sizes = {name: given[name] for name in ("size_min", "size_max", "demand") if name in given}
+    read = ConstraintArguments(**sizes).with_numbers(n_samples)
+    return {**given, **{name: getattr(read, name) for name in sizes}}
 
 
 def refuse_sizes_per_cluster(constraints: Mapping[str, Any]) -> None:

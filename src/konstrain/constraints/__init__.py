@@ -8,6 +8,7 @@ from konstrain.constraints.pairs import (
     pairs_from_labels,
     pairs_within_separation,
 )
+from konstrain.constraints.polygons import edges_from_polygons
 from konstrain.constraints.problem import Problem
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "SizeSums",
     "UncolorableRows",
     "check",
+    "edges_from_polygons",
     "pairs_beyond_diameter",
     "pairs_from_groups",
     "pairs_from_labels",

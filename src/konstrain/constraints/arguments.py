@@ -1,8 +1,8 @@
 """What users ask of clusters: as they write it (`ConstraintArguments`), then read and checked (`Constraints`)."""
 
 import inspect
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, wraps
 from typing import Any, Self, TypedDict, TypeVar, cast
 
@@ -15,6 +15,9 @@ from konstrain.constraints.connectivity import join_components, read_connectivit
 from konstrain.constraints.inputs import (
     Membership,
     Resources,
+    SizesAsked,
+    by_resource,
+    is_in_words,
     plain,
     read_amounts,
     read_limit,
@@ -25,8 +28,11 @@ from konstrain.constraints.inputs import (
     read_rows,
     read_sizes,
     refuse_too_heavy,
+    resource_names,
+    without_percents,
 )
 from konstrain.constraints.pairs import pairs_beyond_diameter, pairs_within_separation, representatives
+from konstrain.constraints.previous import read_previous
 from konstrain.constraints.shares import Attribute, plain_category, read_shares
 from konstrain.links import LinkGraph
 from konstrain.rounding import demand_rounding
@@ -47,6 +53,7 @@ class ConstraintKeywords(TypedDict, total=False):
     groups: Any
     size_min: Any
     size_max: Any
+    size_tolerance: Any
     demand: Any
     category: Any
     share_min: Any
@@ -77,8 +84,13 @@ class ConstraintArguments:
     labels : array-like of shape (n_samples,), optional
         Rows of the same label must share a cluster, rows of different labels must not; -1, None or NaN: unknown.
     size_min, size_max : float or array-like of shape (n_clusters,), optional
-        Bounds on what a cluster holds: rows, or units of `demand`. Where that has several resources, one bound for
-        each, shape (n_resources,), or for each cluster and resource, shape (n_clusters, n_resources).
+        Bounds on what a cluster holds: rows, or units of `demand`; "12%" is that share of what all rows hold. Where
+        `demand` has several resources, one bound for each by name, ``{"revenue": 400}``, or in order, shape
+        (n_resources,), or one for each cluster and resource, shape (n_clusters, n_resources).
+    size_tolerance : float or str, optional
+        With 0.1 or "10%", every cluster holds within 10% of an equal part, of each resource; with rows alone, sizes
+        that differ by one at most are always within. With `size_min` or `size_max` as well, the stricter bound
+        counts.
     demand : array-like of shape (n_samples,) or (n_samples, n_resources), optional
         What each row counts towards the size of its cluster, or holds of each of several resources; default 1.
     category : array-like of shape (n_samples,), or table with a column per attribute, optional
@@ -101,6 +113,9 @@ class ConstraintArguments:
     join_components : bool, default=False
         Whether edges between the nearest rows connect a graph of `connectivity` that is in several components. If
         not, no cluster spans two of them.
+    previous : array-like of shape (n_samples,), optional
+        Cluster of each row in an earlier clustering, 0 to n_clusters - 1; -1, None or NaN: a new row. Clusters keep
+        their numbers, and rows that leave them cost.
     nonempty : bool, default=True
         Whether every cluster must receive at least one row.
 
@@ -117,6 +132,7 @@ class ConstraintArguments:
     labels: Any = None
     size_min: Any = None
     size_max: Any = None
+    size_tolerance: Any = None
     demand: Any = None
     category: Any = None
     share_min: Any = None
@@ -127,6 +143,7 @@ class ConstraintArguments:
     separation_min: float | None = None
     connectivity: Any = None
     join_components: bool = False
+    previous: Any = None
     nonempty: bool = True
 
     def __post_init__(self) -> None:
@@ -140,9 +157,45 @@ class ConstraintArguments:
         return {"must_link": self.must_link, "cannot_link": self.cannot_link}
 
     @property
+    def sizes(self) -> SizesAsked:
+        """Bounds on what clusters hold, given or not."""
+        return SizesAsked(self.size_min, self.size_max, self.size_tolerance)
+
+    @property
     def shares(self) -> dict[str, Any]:
         """Bounds on shares of groups by name, given or not."""
         return {name: getattr(self, name) for name in SHARES[1:]}
+
+    def with_numbers(self, n_samples: int, n_clusters: int | None = None) -> Self:
+        """Return the same with sizes as numbers where they are percentages, by resource, or within a tolerance.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        n_clusters : int, optional
+            Number of clusters; without it a tolerance stays.
+        """
+        if n_clusters is None:
+            bounds = {"size_min": self.size_min, "size_max": self.size_max}
+            amounts = np.ones(n_samples) if self.demand is None else np.asarray(self.demand, dtype=np.float64)
+            if amounts.ndim == 2:
+                names = resource_names(self.demand, amounts.shape[1])
+                bounds = {
+                    name: by_resource(name, value, names, 1)[0] if isinstance(value, Mapping) else value
+                    for name, value in bounds.items()
+                }
+            total = amounts.sum(axis=0)
+            return replace(self, **{name: without_percents(name, value, total) for name, value in bounds.items()})
+        if self.size_tolerance is None and not any(map(is_in_words, (self.size_min, self.size_max))):
+            return self
+        read = Constraints.read(
+            n_samples, n_clusters, replace(ConstraintArguments(demand=self.demand), **vars(self.sizes))
+        )
+        low, high = read.size_min, read.size_max
+        if read.amounts is not None:
+            low, high = np.maximum(read.amounts.low, 0.0), read.amounts.high
+        return replace(self, size_min=low, size_max=high, size_tolerance=None)
 
     def refuse_shares(self) -> None:
         """Raise when shares are bounded, for want of groups."""
@@ -230,6 +283,7 @@ class Constraints:
     amounts: Resources | None = None
     attributes: tuple[Attribute, ...] = ()
     connectivity: LinkGraph | None = None
+    previous: NDArray[np.int32] | None = None
 
     @classmethod
     def read(cls, X_or_n: Any, n_clusters: Any, asked: ConstraintArguments) -> Self:
@@ -240,9 +294,12 @@ class Constraints:
         cannot = read_links("cannot_link", asked.cannot_link, n)
         group_of = read_membership("groups", asked.groups, n)
         label_of = read_membership("labels", asked.labels, n)
-        amounts = read_resources(asked.demand, asked.size_min, asked.size_max, n, k)
-        low, high = read_sizes(asked.size_min, asked.size_max, k) if amounts is None else (None, None)
-        demands = read_amounts("demand", _single_column(asked.demand), n) if amounts is None else None
+        amounts = read_resources(asked.demand, asked.sizes, n, k)
+        low, high, demands = None, None, None
+        if amounts is None:
+            demands = read_amounts("demand", _single_column(asked.demand), n)
+            total = float(n if demands is None else demands.sum())
+            low, high = read_sizes(asked.sizes, k, total, counts_rows=demands is None)
         if asked.category is None:
             asked.refuse_shares()
         attributes = () if asked.category is None else read_shares(asked.category, **asked.shares, n_samples=n)
@@ -279,6 +336,7 @@ class Constraints:
             amounts=amounts,
             attributes=attributes,
             connectivity=connectivity,
+            previous=None if asked.previous is None else read_previous(asked.previous, n, k),
         )
 
     @property

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from konstrain._memory import CELLS
-from konstrain._messages import counted
+from konstrain._messages import counted, term
 from konstrain.assignment import AssignmentProblem, assign_by
 from konstrain.constraints.arguments import (
     ConstraintArguments,
@@ -122,7 +122,7 @@ class CheckResult:
             lines.append(f"cluster sizes: {_range_words(self.size_min)} to {_range_words(self.size_max)}")
         lines += [*self.resources, *self.shares]
         if self.n_components is not None:
-            lines.append(f"graph of connectivity: {counted(self.n_components, 'component')}")
+            lines.append(f"graph of {term('connectivity')}: {counted(self.n_components, 'component')}")
         if self.n_soft_must_links or self.n_soft_cannot_links:
             lines.append(
                 f"soft links: {self.n_soft_must_links} must, {self.n_soft_cannot_links} cannot; hard links already "

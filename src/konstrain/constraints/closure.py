@@ -1,17 +1,17 @@
 """What the constraints imply: blocks of rows that stay together, conflicts and soft links between blocks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
-from konstrain import _core
 from konstrain.constraints.arguments import Constraints
 from konstrain.links import LinkGraph
-
-_NO_CODES = np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +26,35 @@ class Blocks:
     def merge(cls, constraints: Constraints) -> Self:
         """Merge rows by hard must-links, groups and labels."""
         pairs = [source.pairs for source in constraints.must]
-        joined = pairs[0] if len(pairs) == 1 else np.concatenate([np.zeros((0, 2), dtype=np.int32), *pairs])
-        block_of, n_blocks = _core.merge_blocks(
-            constraints.n_samples,
-            joined,
-            _NO_CODES if constraints.groups is None else constraints.groups.codes,
-            _NO_CODES if constraints.labels is None else constraints.labels.codes,
-        )
-        return cls(block_of, *_core.list_rows(block_of, n_blocks))
+        codes = [given.codes for given in (constraints.groups, constraints.labels) if given is not None]
+        return cls.of_pairs(constraints.n_samples, pairs, codes)
+
+    @classmethod
+    def of_pairs(cls, n_samples: int, pairs: Sequence[NDArray[Any]], codes: Sequence[NDArray[np.int32]] = ()) -> Self:
+        """Merge rows by pairs, and by codes per row of which -1 means none."""
+        first, second = [part[:, 0] for part in pairs], [part[:, 1] for part in pairs]
+        n_nodes = n_samples
+        for code in codes:
+            # One node per group instead of all its pairs.
+            rows = np.flatnonzero(code >= 0)
+            first.append(rows)
+            second.append(n_nodes + code[rows])
+            n_nodes += int(code.max(initial=-1)) + 1
+        nothing = np.zeros(0, dtype=np.int32)
+        u, v = np.concatenate([nothing, *first]), np.concatenate([nothing, *second])
+        graph = csr_array((np.ones(u.size), (u, v)), shape=(n_nodes, n_nodes))
+        n_found, component = connected_components(graph, directed=False)
+        component = component[:n_samples]
+        # In the order of first rows; the last write to a place counts, so rows are written from the last on.
+        first_row = np.full(n_found, n_nodes)
+        first_row[component[::-1]] = np.arange(n_samples)[::-1]
+        number = np.empty(n_found, dtype=np.int32)
+        number[np.argsort(first_row, kind="stable")] = np.arange(n_found)
+        block_of = number[component]
+        ones = np.ones(n_samples, dtype=np.int8)
+        n_blocks = int(block_of.max()) + 1
+        listed = csr_array((ones, block_of, np.arange(n_samples + 1)), shape=(n_samples, n_blocks)).tocsc()
+        return cls(block_of, listed.indptr.astype(np.int64), listed.indices.astype(np.int32, copy=False))
 
     @property
     def n_blocks(self) -> int:

@@ -35,7 +35,7 @@ def component_findings(constraints: Constraints, blocks: Blocks, budget: Budget)
 def _words(component: NDArray[np.int32], held: NDArray[np.float64], what: str) -> str:
     """Return the components with what they hold and a way to find them."""
     first = np.unique(component, return_index=True)[1]
-    amounts = listed((f"{amount:,.10g}" for amount in held), ", ")
+    amounts = listed((f"{amount:.10g}" for amount in held), ", ")
     return (
         f"the graph of {term('connectivity')} has {held.size} components ({what} {amounts}; with rows "
         f"{listed_rows(first)}), and no cluster can span two"
@@ -109,14 +109,14 @@ def _whole_clusters(
         most = np.minimum(most, n_blocks)
         words = _words(component, held, what)
         for which in np.flatnonzero(most < 1)[:1]:
-            least = f"{term('size_min')} {low.min():,.10g}"
+            least = f"{term('size_min')} {low.min():.10g}"
             message = f"{words}: component {which + 1} is below the least {least}; {_way_out()}."
             yield Finding("components", message, _witness(component, held, int(which)))
             return
         for which in np.flatnonzero(fewest > most)[:1]:
             message = (
                 f"{words}: component {which + 1} needs at least {fewest[which]} clusters of {term('size_max')} "
-                f"{high.max():,.10g} and fills at most {most[which]} of {term('size_min')} {low.min():,.10g}; "
+                f"{high.max():.10g} and fills at most {most[which]} of {term('size_min')} {low.min():.10g}; "
                 f"{_way_out()}, or widen the bounds."
             )
             yield Finding("components", message, _witness(component, held, int(which)))

@@ -3,7 +3,7 @@
 import math
 import numbers
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,8 +13,9 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from konstrain import _core
-from konstrain._messages import term
+from konstrain._messages import share_of_text, term
 from konstrain._sklearn import is_argument_of_fold
+from konstrain._warnings import warn_caller
 
 Column = NDArray[Any]
 
@@ -338,7 +339,16 @@ class Resources:
     names: tuple[str, ...]
 
 
-def read_resources(demand: Any, size_min: Any, size_max: Any, n_samples: int, n_clusters: int) -> Resources | None:
+@dataclass(frozen=True)
+class SizesAsked:
+    """Bounds on what clusters hold, as users write them."""
+
+    size_min: Any = None
+    size_max: Any = None
+    size_tolerance: Any = None
+
+
+def read_resources(demand: Any, asked: SizesAsked, n_samples: int, n_clusters: int) -> Resources | None:
     """Return demands of several resources with their bounds; None when there is but one resource."""
     if demand is None or len(np.shape(demand)) != 2 or np.shape(demand)[1] < 2:
         return None
@@ -351,7 +361,7 @@ def read_resources(demand: Any, size_min: Any, size_max: Any, n_samples: int, n_
         raise ValueError(f"demand[{row}, {column}] is {values[row, column]}; it must be finite and not negative")
     _refuse_infinite_sums("demand", values)
     names = resource_names(demand, values.shape[1])
-    return Resources(values, *read_resource_bounds(size_min, size_max, n_clusters, len(names)), names)
+    return Resources(values, *read_resource_bounds(asked, n_clusters, names, values.sum(axis=0)), names)
 
 
 def resource_names(demand: Any, n_resources: int) -> tuple[str, ...]:
@@ -363,11 +373,29 @@ def resource_names(demand: Any, n_resources: int) -> tuple[str, ...]:
 
 
 def read_resource_bounds(
-    size_min: Any, size_max: Any, n_clusters: int, n_resources: int
+    asked: SizesAsked, n_clusters: int, names: tuple[str, ...], totals: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return bounds of several resources, shape (n_clusters, n_resources), infinite where nothing is asked."""
-    low = _resource_bounds("size_min", size_min, n_clusters, n_resources, -np.inf)
-    high = _resource_bounds("size_max", size_max, n_clusters, n_resources, np.inf)
+    """Return bounds of several resources, shape (n_clusters, n_resources), infinite where nothing is asked.
+
+    Parameters
+    ----------
+    asked : SizesAsked
+        The bounds.
+    n_clusters : int
+        Number of clusters.
+    names : tuple of str
+        The resources.
+    totals : ndarray of shape (n_resources,)
+        What all rows hold of each.
+    """
+    size_min = without_percents("size_min", by_resource("size_min", asked.size_min, names, n_clusters), totals)
+    size_max = without_percents("size_max", by_resource("size_max", asked.size_max, names, n_clusters), totals)
+    low = _resource_bounds("size_min", size_min, n_clusters, len(names), -np.inf)
+    high = _resource_bounds("size_max", size_max, n_clusters, len(names), np.inf)
+    tolerance = read_tolerance("size_tolerance", asked.size_tolerance)
+    if tolerance is not None:
+        low = np.maximum(low, (1.0 - tolerance) * totals / n_clusters)
+        high = np.minimum(high, (1.0 + tolerance) * totals / n_clusters)
     crossed = np.argwhere(low > high)
     if crossed.size:
         j, r = crossed[0]
@@ -414,10 +442,36 @@ def read_n_clusters(value: Any) -> int:
 
 
 def read_sizes(
-    size_min: Any, size_max: Any, n_clusters: int
+    asked: SizesAsked, n_clusters: int, total: float, *, counts_rows: bool
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Return lower and upper sizes, one per cluster, or None where nothing is asked."""
-    low, high = _sizes("size_min", size_min, n_clusters), _sizes("size_max", size_max, n_clusters)
+    """Return lower and upper sizes, one per cluster, or None where nothing is asked.
+
+    Parameters
+    ----------
+    asked : SizesAsked
+        The bounds.
+    n_clusters : int
+        Number of clusters.
+    total : float
+        What all rows count together.
+    counts_rows : bool
+        Whether each row counts 1. Sizes within a tolerance then always include those that differ by one row at most.
+    """
+    low = _sizes("size_min", without_percents("size_min", asked.size_min, total), n_clusters)
+    high = _sizes("size_max", without_percents("size_max", asked.size_max, total), n_clusters)
+    for name, given in (("size_min", asked.size_min), ("size_max", asked.size_max)):
+        if counts_rows and _is_number(given, numbers.Real) and 0.0 < float(given) < 1.0:
+            share = f"{100.0 * float(given):g}%"
+            words = f"{term(name)} is {given:g}, and a size counts rows; for {share} of all rows give {share!r}"
+            warn_caller(words, UserWarning)
+    tolerance = read_tolerance("size_tolerance", asked.size_tolerance)
+    if tolerance is not None:
+        equal = total / n_clusters
+        least, most = (1.0 - tolerance) * equal, (1.0 + tolerance) * equal
+        if counts_rows:
+            least, most = min(math.ceil(least), math.floor(equal)), max(math.floor(most), math.ceil(equal))
+        low = np.maximum(np.zeros(n_clusters) if low is None else low, least)
+        high = np.minimum(np.full(n_clusters, np.inf) if high is None else high, most)
     if low is not None and np.isinf(low).any():
         raise ValueError(
             f"{term('size_min')}[{np.flatnonzero(np.isinf(low))[0]}] is inf; no cluster can be that large"
@@ -441,6 +495,49 @@ def _sizes(name: str, value: Any, n_clusters: int) -> NDArray[np.float64] | None
     if wrong.size:
         raise ValueError(f"{term(name)}[{wrong[0]}] is {sizes[wrong[0]]}; a size is a number and not negative")
     return sizes
+
+
+def by_resource(name: str, value: Any, names: tuple[str, ...], n_clusters: int) -> Any:
+    """Return bounds by the names of resources as a row for each cluster; other bounds as they are."""
+    if not isinstance(value, Mapping):
+        return value
+    unknown = [key for key in value if key not in names]
+    if unknown:
+        raise ValueError(f"{term(name)} names {unknown[0]!r}, but the resources of demand are {', '.join(names)}")
+    unbounded = 0.0 if name == "size_min" else np.inf
+    return [[value.get(resource, unbounded) for resource in names]] * n_clusters
+
+
+def without_percents(name: str, value: Any, total: float | NDArray[np.float64]) -> Any:
+    """Return sizes with every "12%" replaced by that share of what all rows count."""
+    if isinstance(value, Mapping):
+        raise ValueError(f"{term(name)} is by resource, and demand is no table of several; give one number")
+    if not is_in_words(value):
+        return value
+    texts, totals = np.broadcast_arrays(np.array(value, dtype=object), total)
+    sizes = [
+        share_of_text(name, text) * whole if isinstance(text, str) else text
+        for text, whole in zip(texts.ravel(), totals.ravel(), strict=True)
+    ]
+    return np.array(sizes, dtype=np.float64).reshape(texts.shape).tolist()
+
+
+def is_in_words(value: Any) -> bool:
+    """Return whether a size is by the names of resources, or has a percentage in it."""
+    if isinstance(value, list | tuple):
+        return any(map(is_in_words, value))
+    return isinstance(value, str | Mapping)
+
+
+def read_tolerance(name: str, value: Any) -> float | None:
+    """Return a tolerance: a share of at least 0, "10%" or 0.1; None where there is none."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return share_of_text(name, value)
+    if not _is_number(value, numbers.Real) or not 0.0 <= float(value) < math.inf:
+        raise ValueError(f"{term(name)} must be a share such as 0.1 or '10%', not below 0, got {value!r}")
+    return float(value)
 
 
 def read_limit(name: str, value: Any) -> float | None:

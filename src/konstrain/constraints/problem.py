@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, sparray
 
-from konstrain import _core
 from konstrain._messages import term
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.assignment.rules import Rules
@@ -22,6 +21,7 @@ from konstrain.constraints.closure import Blocks, Conflicts, SoftLinks
 from konstrain.constraints.connectivity import BlockParts
 from konstrain.constraints.feasibility import find_clashes
 from konstrain.constraints.inputs import Resources, is_sparse, read_time_limit
+from konstrain.constraints.previous import Homes
 from konstrain.constraints.shares import Attribute, RuleName, RuleTable, bounded_attributes
 from konstrain.links import LinkGraph
 from konstrain.rounding import demand_rounding, unit_exponent, widened
@@ -77,6 +77,10 @@ class Problem:
         The groups whose shares are bounded, by row.
     connectivity : LinkGraph or None
         Which rows are neighbours, where every cluster is to be in one piece.
+    homes : Homes or None
+        Which clusters of an earlier clustering the rows of blocks were in.
+    previous : ndarray of int32, shape (n_samples,), or None
+        The earlier cluster of each row, -1: a new row.
 
     Examples
     --------
@@ -109,6 +113,8 @@ class Problem:
     amounts: Resources | None = None
     attributes: tuple[Attribute, ...] = ()
     connectivity: LinkGraph | None = None
+    homes: Homes | None = None
+    previous: NDArray[np.int32] | None = None
     _scaled: dict[float, LinkGraph | None] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -172,6 +178,9 @@ class Problem:
         mean, scatter = _means(constraints, blocks)
         has_rules = constraints.amounts is not None or bool(constraints.attributes)
         resources, names = rules_of(constraints, blocks) if has_rules else (None, ())
+        homes = None
+        if constraints.previous is not None:
+            homes = Homes.of(constraints.previous, blocks.block_of, blocks.n_blocks, constraints.n_clusters)
         return cls(
             n_samples=constraints.n_samples,
             n_clusters=constraints.n_clusters,
@@ -195,6 +204,8 @@ class Problem:
             amounts=constraints.amounts,
             attributes=constraints.attributes,
             connectivity=constraints.connectivity,
+            homes=homes,
+            previous=constraints.previous,
         )
 
     def __post_init__(self) -> None:
@@ -225,7 +236,7 @@ class Problem:
     @cached_property
     def is_free(self) -> bool:
         """Whether every block may go where it likes, but for clusters that must not be empty."""
-        return self.links is None and not self.has_bounds
+        return self.links is None and not self.has_bounds and self.homes is None
 
     @cached_property
     def has_bounds(self) -> bool:
@@ -275,7 +286,7 @@ class Problem:
         Parameters
         ----------
         costs : ndarray of float64, shape (n_blocks, n_clusters), C-contiguous
-            Cost of each block in each cluster; not checked.
+            Cost of each block in each cluster, but for rows that move; not checked.
         violation_cost : float or None
             What breaking a soft link of confidence 1 costs, in the unit of `costs`; needed when there are soft links.
         """
@@ -285,7 +296,7 @@ class Problem:
             )
         demand, size_min, size_max = self._assigned_sizes
         return AssignmentProblem(
-            costs=costs,
+            costs=costs if self.homes is None else costs + self.homes.cost * self.homes.moved,
             links=self.links_at(violation_cost),
             demand=demand,
             size_min=size_min,
@@ -375,15 +386,47 @@ def _means(constraints: Constraints, blocks: Blocks) -> tuple[Any, NDArray[np.fl
         return None, None
     if blocks.n_blocks == constraints.n_samples:
         return X if is_sparse(X) else X.view(), np.zeros(blocks.n_blocks)
-    weights = np.zeros(0) if constraints.sample_weight is None else constraints.sample_weight
-    if not is_sparse(X):
-        mean = np.empty((blocks.n_blocks, X.shape[1]), dtype=X.dtype)
-        return mean, _core.block_means(X, blocks.indptr, blocks.rows, weights, mean)
-    indptr, indices, data, scatter = _core.block_means_sparse(
-        X.indptr, X.indices, X.data, X.shape[1], blocks.indptr, blocks.rows, weights
-    )
+    weight = np.ones(len(blocks.block_of)) if constraints.sample_weight is None else constraints.sample_weight
+    # Rows of a block without weight, and rows that are blocks of their own, count 1 each.
+    is_weighted = (blocks.total(weight) > 0) & (blocks.sizes > 1)
+    pull = np.where(is_weighted[blocks.block_of], weight, 1.0)
+    return (_sparse_means if is_sparse(X) else _dense_means)(X, blocks, weight, pull)
+
+
+def _dense_means(
+    X: NDArray[Any], blocks: Blocks, weight: NDArray[np.float64], pull: NDArray[np.float64]
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return means of rows that count `pull` in them, and weighted squared distances to them; sums in double."""
+    mean, scatter = np.empty((blocks.n_blocks, X.shape[1]), dtype=X.dtype), np.zeros(blocks.n_blocks)
+    pulled = blocks.total(pull)
+    for place, column in enumerate(X.T):
+        means = blocks.total(pull * column) / pulled
+        scatter += blocks.total(weight * (column - means[blocks.block_of]) ** 2)
+        mean[:, place] = means
+    return mean, scatter
+
+
+def _sparse_means(
+    X: Any, blocks: Blocks, weight: NDArray[np.float64], pull: NDArray[np.float64]
+) -> tuple[Any, NDArray[np.float64]]:
+    """Do the same for compressed rows."""
+    n_columns = X.shape[1]
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    block_of = blocks.block_of[rows]
+    # One cell of the means for each block and column that some row of the block stores.
+    cells, cell = np.unique(block_of * np.int64(n_columns) + X.indices, return_inverse=True)
+    of_cell, column = np.divmod(cells, n_columns)
+    means = np.bincount(cell, pull[rows] * X.data, cells.size) / blocks.total(pull)[of_cell]
+    scatter: NDArray[np.float64] = np.zeros(blocks.n_blocks)
+    scatter += np.bincount(block_of, weight[rows] * (X.data - means[cell]) ** 2, blocks.n_blocks)
+    # Columns that a row does not store are zeros: their squares are the mean's, once per missing weight.
+    missing = blocks.total(weight)[of_cell] - np.bincount(cell, weight[rows], cells.size)
+    scatter += np.bincount(of_cell, np.maximum(missing, 0.0) * means**2, blocks.n_blocks)
+    scatter[blocks.sizes == 1] = 0.0
+    indptr = np.searchsorted(of_cell, np.arange(blocks.n_blocks + 1))
     make: Any = csr_array if isinstance(X, sparray) else csr_matrix
-    return make((data, indices, indptr), shape=(blocks.n_blocks, X.shape[1])), scatter
+    shape = (blocks.n_blocks, n_columns)
+    return make((means.astype(X.dtype), column.astype(np.int32), indptr), shape=shape), scatter
 
 
 def rules_of(constraints: Constraints, blocks: Blocks) -> tuple[Rules | None, tuple[RuleName, ...]]:

@@ -42,7 +42,13 @@ from konstrain.metrics import Violations, count_violations
 from konstrain.stop import Budget
 
 # Parameters of estimators that bound what clusters hold.
-BOUNDS = ("size_min", "size_max", "share_min", "share_max", "share_tolerance")
+BOUNDS = ("size_min", "size_max", "size_tolerance", "share_min", "share_max", "share_tolerance")
+# What those about sizes may be, for scikit-learn's validation; `konstrain.constraints` reads them.
+SIZE_PARAMETERS: dict[str, list[Any]] = {
+    "size_min": [Real, str, dict, "array-like", None],
+    "size_max": [Real, str, dict, "array-like", None],
+    "size_tolerance": [Real, str, None],
+}
 
 
 class FittedKMeans(CentersMixin, BaseClusterer):

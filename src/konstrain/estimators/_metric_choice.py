@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from konstrain._memory import SAMPLE_ROWS
 from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import Links, read_links
+from konstrain.estimators._base import BOUNDS
 from konstrain.estimators.link_metric import KINDS, LinkMetric
 from konstrain.kmeans.search import PARAMS as SEARCH
 from konstrain.metrics import are_apart
@@ -218,7 +219,7 @@ class _Quick:
         model, beside = clone(self._model), self._beside
         if len(X) < self._n_samples:
             # A part of the rows: sizes, shares, weights and demand were given for all of them.
-            model.set_params(size_min=None, size_max=None, share_min=None, share_max=None, share_tolerance=None)
+            model.set_params(**dict.fromkeys(BOUNDS))
             beside = {}
         if labels is None:
             model.set_params(init="k-means++", n_init=SEARCH.n_starts)

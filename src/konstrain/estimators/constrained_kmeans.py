@@ -2,7 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import KW_ONLY, replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -15,16 +15,16 @@ from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.connectivity import count_pieces
 from konstrain.constraints.shares import shares_by_group
-from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._base import SIZE_PARAMETERS, BaseConstrainedKMeans
 from konstrain.estimators._conventions import estimator, start_of, warn_of_one_start
 from konstrain.estimators._metric_choice import learned_metric, measured
 from konstrain.estimators.link_metric import KINDS
-from konstrain.kmeans import distances, regions
+from konstrain.kmeans import distances, moves, regions
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.restarts import Run, auto_runs, draw_seeds, plan_run, relocate_centers
 from konstrain.kmeans.result import Clustering
-from konstrain.kmeans.search import Search, n_seeds, suits
+from konstrain.kmeans.search import Search, anneals, n_seeds, suits
 from konstrain.kmeans.start import Start
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import Budget
@@ -52,7 +52,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     n_init : int or "auto", default="auto"
         Number of runs; the best is kept. The first four begin at centers drawn by `init`, further ones at the best
         clustering with one center relocated. "auto": 1 from given centers, otherwise as many as a fixed amount of
-        work allows, ending early when runs stop gaining. More than 100 are split into independent searches.
+        work allows, ending early when runs stop gaining. Every 100 are an independent search that makes at least the
+        runs of "auto": 100 are never worse than "auto", 1,000 take about ten times as long.
     max_iter : int, default=300
         Most iterations of one run: those of Lloyd's loop and passes of moves and swaps together.
     tol : float, default=1e-4
@@ -71,6 +72,11 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         turn with the clusters; held-out links decide whether it is a full one, a weight per feature, features on one
         scale, or none at all. A kind of `LinkMetric` by name: that one, come what may. Links stay what they are:
         hard ones are kept. Needs dense X.
+    move_cost : float or "auto", default="auto"
+        With `previous` in `fit`: what a row that leaves its cluster costs, in the unit of the objective. "auto": what
+        a row costs on average where it was. 0: moves cost nothing, and only where the search begins is given.
+    max_moved : int, float or None, default=None
+        With `previous` in `fit`: the number of rows that may move, or their share of the rows that are not new.
     join_components : bool, default=False
         Whether edges between the nearest rows connect a graph of `connectivity` that is in several components. If
         not, no cluster spans two of them, and a component that no whole clusters can fill is an `InfeasibleError`.
@@ -79,8 +85,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         proof of the last assignment step; a `NotProvenWarning` says when that was not enough. None: the search ends
         by its budget of work, and a step whose proof would take a solver is not proved.
     n_jobs : int or None, default=None
-        Workers for independent searches (`n_init` above 100) or runs of Lloyd's loop, in joblib's sense. The answer
-        does not depend on it.
+        Workers for independent searches (`n_init` of 200 and more) or runs of Lloyd's loop, in joblib's sense. The
+        answer does not depend on it.
     callback : callable or None, default=None
         Called after each run (`n_done`, `n_init`, `objective`, `best_objective`, `seconds`); ends the search by
         returning True.
@@ -92,13 +98,19 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     inertia_ : float
         Weighted squared distances of rows to their centers; in the learned metric if there is one.
     objective_ : float
-        `inertia_` plus what broken soft links cost.
+        `inertia_` plus what broken soft links and moved rows cost.
     violation_cost_ : float or None
         What breaking a soft link of confidence 1 costs; None where there are none.
     n_iter_ : int
         Iterations of the best run, at most `max_iter`.
     n_violations_ : int
         Broken links; only soft ones can be.
+    move_cost_ : float or None
+        What each moved row costs; None without `previous`.
+    n_moved_ : int or None
+        Rows in another cluster than in `previous`, new rows not counted; None without `previous`.
+    moved_ : ndarray of int64 or None
+        Their numbers.
     cluster_sizes_ : ndarray of shape (n_clusters,) or (n_clusters, n_resources)
         Rows, or demand, in each cluster.
     cluster_shares_ : dict
@@ -130,6 +142,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     size_min: Any = None
     size_max: Any = None
     _: KW_ONLY
+    size_tolerance: Any = None
     share_min: Any = None
     share_max: Any = None
     share_tolerance: float | None = None
@@ -139,13 +152,14 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     violation_cost: Any = "auto"
     local_search: Any = "auto"
     metric: str | None = None
+    move_cost: Any = "auto"
+    max_moved: Any = None
     join_components: bool = False
     copy_x: bool = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseConstrainedKMeans._parameter_constraints,
-        "size_min": [Real, "array-like", None],
-        "size_max": [Real, "array-like", None],
+        **SIZE_PARAMETERS,
         "share_min": [Real, dict, None],
         "share_max": [Real, dict, None],
         "share_tolerance": [Interval(Real, 0, 1, closed="left"), None],
@@ -153,6 +167,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         "violation_cost": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "local_search": [StrOptions({"auto"}), "boolean"],
         "metric": [StrOptions({"learned", *KINDS}), None],
+        "move_cost": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "max_moved": [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), None],
         "join_components": ["boolean"],
         "copy_x": ["boolean"],
     }
@@ -171,6 +187,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         demand: Any = None,
         category: Any = None,
         connectivity: Any = None,
+        previous: Any = None,
     ) -> Self:
         """Cluster the rows of X under constraints.
 
@@ -185,6 +202,10 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             Which rows are neighbours; every cluster is then in one piece of this graph. Edges count in both
             directions; weights, and edges of a row to itself, do not count. Where no such clustering is found,
             `UndecidedError` says how near the best one came.
+        previous : array-like of shape (n_samples,), optional
+            Cluster of each row in an earlier clustering, 0 to n_clusters - 1; -1, None or NaN: a new row. Clusters
+            keep their numbers, the search begins at their centers, so that `init` and `n_init` do not count, and
+            rows that leave them cost `move_cost`; at most `max_moved` do.
         """
         asked = self._fit(
             X,
@@ -197,6 +218,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
                 category=category,
                 connectivity=connectivity,
                 join_components=bool(self.join_components),
+                previous=previous,
             ),
         )
         # For `certify`; copied, because the caller may change what was given, and without frames.
@@ -239,7 +261,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         from konstrain.exact.certificate import certify
 
         asked = {**self._asked, "partial_labels": self._asked.get("labels"), "labels": self.labels_}
+        moves = ("moved rows",) if asked.pop("previous", None) is not None else ()
         certificate = certify(X, bound=bound, gap=gap, time_limit=time_limit, **asked, **options)
+        certificate = replace(certificate, left_out=(*certificate.left_out, *moves))
         return certificate if self.link_metric_ is None else replace(certificate, metric=str(self.link_metric_))
 
     def _learn_metric(self, X: Any, asked: ConstraintArguments, budget: Budget) -> None:
@@ -269,13 +293,17 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         self.cluster_shares_: dict[Any, Any] = {}
         if problem.attributes:
             self.cluster_shares_ = shares_by_group(problem.attributes, self.labels_, self.n_clusters)
+        self.move_cost_, self.n_moved_, self.moved_ = None, None, None
+        if problem.previous is not None:
+            moved = np.flatnonzero((problem.previous >= 0) & (problem.previous != self.labels_))
+            self.move_cost_, self.n_moved_, self.moved_ = self._move_cost(problem), int(moved.size), moved
         self.n_pieces_: NDArray[np.int64] | None = None
         if problem.connectivity is not None:
             self.n_pieces_ = count_pieces(problem.connectivity, self.labels_, self.n_clusters)
         if self.violation_cost_ is not None:
             # At the price that was asked for: the search may have used a lower one, of the same effect.
             penalty = Steps(problem, violation_cost=self.violation_cost_).penalty(best.block_labels)
-            self.objective_ = self.inertia_ + penalty
+            self.objective_ = self.inertia_ + penalty + (self.move_cost_ or 0.0) * (self.n_moved_ or 0)
 
     def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
         """What soft links cost in `predict`: what they cost in `fit`, if there were any."""
@@ -293,11 +321,15 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         return relocate_centers(loop, best, seed) if is_searched else best
 
     def _search(self, X: Any, problem: Problem, budget: Budget) -> Clustering:
+        if problem.homes is not None:
+            return self._follow(X, problem, budget)
         start = start_of(self, X)
         if problem.connectivity is not None:
             return self._search_regions(X, problem, budget, start)
         if not suits(problem, start, self.local_search):
             return super()._search(X, problem, budget)
+        if self.n_init == "auto" and not start.is_given and anneals(problem):
+            return self._search_regions(X, problem, budget, start)
         if start.is_given:
             warn_of_one_start(self)
         n_runs = 1 if start.is_given and self.local_search == "auto" else None
@@ -316,6 +348,30 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             callback=self.callback,
         )
         return search.best(seeds)
+
+    def _move_cost(self, problem: Problem) -> float:
+        """What each moved row costs."""
+        if self.move_cost == "auto":
+            return moves.Earlier.of(problem).mean_cost
+        return float(self.move_cost)
+
+    def _follow(self, X: Any, problem: Problem, budget: Budget) -> Clustering:
+        """Search from an earlier clustering."""
+        assert problem.homes is not None
+        problem = replace(problem, homes=replace(problem.homes, cost=self._move_cost(problem)))
+        earlier = moves.Earlier.of(problem)
+        start = Start(X, earlier.centers)
+        seed = draw_seeds(check_random_state(self.random_state), 1)[0]
+        loop = self._make_run(X, problem, start, budget, seed).loop
+        kind = Search if problem.connectivity is None else regions.RegionSearch
+
+        def follow(steps: Steps, labels: list[NDArray[np.int32]]) -> Clustering:
+            return kind(steps, start, max_iter=self.max_iter, tol=loop.tol).follow([earlier.labels, *labels], seed)
+
+        most = self.max_moved
+        if most is not None and not isinstance(most, Integral):
+            most = int(float(most) * earlier.n_known)
+        return moves.follow_within(loop.steps, follow, most)
 
     def _search_regions(self, X: Any, problem: Problem, budget: Budget, start: Start) -> Clustering:
         if start.is_given:

@@ -16,9 +16,10 @@ from konstrain._sklearn import HasMethods, Interval, StrOptions
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments
-from konstrain.estimators._base import BaseConstrainedKMeans
+from konstrain.estimators._base import SIZE_PARAMETERS, BaseConstrainedKMeans
 from konstrain.estimators._conventions import estimator
 from konstrain.exact.columns.cluster_constraints import alternative_to as unlike
+from konstrain.exact.columns.generation import STABILIZATIONS
 from konstrain.exact.solve import BOUNDS, Limits, solve
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import NotProvenWarning, UndecidedError
@@ -40,16 +41,24 @@ class ExactKMeans(BaseConstrainedKMeans):
     Parameters
     ----------
     size_min, size_max : float or array-like of shape (n_clusters,), optional
-        Bounds on what a cluster holds: rows, or units of `demand`.
+        Bounds on what a cluster holds: rows, or units of `demand`; "12%" is that share of what all rows hold.
+    size_tolerance : float or str, optional
+        With 0.1 or "10%", every cluster holds within 10% of an equal part.
     bound : {"auto", "columns", "column-generation", "sdp"}, default="auto"
         Which lower bound to use. "columns": column generation whose pricing divides space into boxes, for up to four
         features, two under bounds on sizes, and thousands of rows. "column-generation": as in [1]_. "auto":
         "columns" for such rows; [1]_ for cluster constraints and for few blocks per cluster; the semidefinite one
         otherwise, and when [1]_ stalls.
     init : estimator or None, default=None
-        A clusterer whose labels the search begins with, such as ``COPKMeans(5, on_failure="continue", n_init=500)``,
-        where [1]_ begins. They may break links: column generation then takes the parts of their clusters that break
-        none. Without a seed of its own it gets one from `random_state`. None: our own search.
+        A clusterer whose labels the search begins with, such as
+        ``COPKMeans(5, on_failure="continue", best_by="clusters", n_init=500)``, where [1]_ begins. They may break
+        links: column generation then takes the parts of their clusters that break none. Without a seed of its own it
+        gets one from `random_state`. None: our own search.
+    stabilization : {"smoothing", "perturbation"}, default="smoothing"
+        Of "column-generation": how duals are kept from jumping. "perturbation": as in [1]_; "smoothing" takes fewer
+        columns.
+    local_pricing : bool, default=True
+        Of "column-generation": whether descent goes before branch and bound; False: the latter alone, as in [1]_.
     gap : float, default=1e-6
         Relative gap at which a clustering counts as proved.
     time_limit : float or None, default=None
@@ -57,7 +66,8 @@ class ExactKMeans(BaseConstrainedKMeans):
     node_limit : int or None, default=None
         Most nodes of the tree.
     n_jobs : int or None, default=None
-        Nodes bounded at the same time; the result is the same up to the gap.
+        Nodes bounded at the same time, and threads for descents over boxes; without a time limit the result is the
+        same for any number.
     verbose : int, default=0
         1: a line of bound, incumbent, gap, open nodes and seconds on standard error after each round.
     callback : callable or None, default=None
@@ -96,10 +106,11 @@ class ExactKMeans(BaseConstrainedKMeans):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseConstrainedKMeans._parameter_constraints,
-        "size_min": [Real, "array-like", None],
-        "size_max": [Real, "array-like", None],
+        **SIZE_PARAMETERS,
         "bound": [StrOptions(set(BOUNDS))],
         "init": [HasMethods(["fit", "get_params"]), None],
+        "stabilization": [StrOptions(set(STABILIZATIONS))],
+        "local_pricing": ["boolean"],
         "gap": [Interval(Real, 0, 1, closed="neither")],
         "node_limit": [Interval(Integral, 1, None, closed="left"), None],
     }
@@ -111,8 +122,11 @@ class ExactKMeans(BaseConstrainedKMeans):
         size_min: Any = None,
         size_max: Any = None,
         *,
+        size_tolerance: Any = None,
         bound: str = "auto",
         init: Any = None,
+        stabilization: str = "smoothing",
+        local_pricing: bool = True,
         gap: float = 1e-6,
         time_limit: float | None = None,
         node_limit: int | None = None,
@@ -124,8 +138,11 @@ class ExactKMeans(BaseConstrainedKMeans):
         self.n_clusters = n_clusters
         self.size_min = size_min
         self.size_max = size_max
+        self.size_tolerance = size_tolerance
         self.bound = bound
         self.init = init
+        self.stabilization = stabilization
+        self.local_pricing = local_pricing
         self.gap = gap
         self.time_limit = time_limit
         self.node_limit = node_limit
@@ -179,7 +196,9 @@ class ExactKMeans(BaseConstrainedKMeans):
             row = problem.first_rows[np.argmin(problem.weight)]
             raise ValueError(f"row {row} and all rows tied to it have weight 0; leave rows without weight out")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        limits = Limits(self.gap, budget, self.node_limit, self.n_jobs, seed, self.bound, self._show_progress)
+        limits = Limits(
+            self.gap, budget, self.node_limit, self.n_jobs, seed, self.bound, self._show_progress, self._switches()
+        )
         rows = _dense(X)
         tree = solve(ProofTask(rows, problem, self._rules), limits, start=self._start(rows, seed))
         if tree.labels is None:
@@ -195,6 +214,17 @@ class ExactKMeans(BaseConstrainedKMeans):
         steps = Steps(problem)
         centers = steps.centers_of(block_labels, np.zeros((problem.n_clusters, rows.shape[1])))
         return steps.clustering(block_labels, centers, max(1, tree.n_nodes), converged=True)
+
+    def _switches(self) -> dict[str, Any]:
+        """Return the switches of column generation as in the paper; refuse them where another bound is asked for."""
+        switches = {"stabilization": self.stabilization, "local_pricing": self.local_pricing}
+        changed = [name for name, value in switches.items() if value != getattr(type(self)(), name)]
+        if changed and self.bound in ("columns", "sdp"):
+            raise ValueError(
+                f"{changed[0]}={switches[changed[0]]!r} is a switch of bound='column-generation', not of "
+                f"bound={self.bound!r}; leave it out, or take that bound"
+            )
+        return switches
 
     def _start(self, rows: NDArray[np.float64], seed: int) -> NDArray[np.int32] | None:
         """Labels of the clusterer to begin with, if there is one."""

@@ -17,7 +17,7 @@ from konstrain.constraints.problem import Problem
 from konstrain.exact.decomposition.bound import PARAMS as PARTS
 from konstrain.exact.decomposition.bound import PartsLimits, decomposition_bound
 from konstrain.exact.heuristic import find_clustering
-from konstrain.exact.solve import BOUNDS, Limits, differing_sizes, is_for_boxes, solve
+from konstrain.exact.solve import BOUNDS, Limits, are_parts_better, differing_sizes, solve
 from konstrain.exact.task import ProofTask
 from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
@@ -180,7 +180,7 @@ def certify(
         return _certificate_without_rules(task, given, Budget(time_limit), {**others, **options}, began)
     wants_parts = client is not None or resume is not None or size is not None
     if bound == "auto" and problem.n_blocks >= PARTS.many_blocks:
-        bound = "columns" if is_for_boxes(problem) and not wants_parts else "parts"
+        bound = "parts" if wants_parts or are_parts_better(problem) else "columns"
     if bound == "parts":
         by_parts = PartsLimits(gap, Budget(time_limit), size, n_jobs, client, resume, random_state, callback)
         return _by_parts(task, by_parts, given, began)

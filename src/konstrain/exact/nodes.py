@@ -1,9 +1,9 @@
 """Nodes of the tree, with one of three lower bounds."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,11 +186,16 @@ class ColumnNode:
 
     @classmethod
     def root(
-        cls, task: ProofTask, seed: int, labels: NDArray[np.int32] | None = None, node_limit: int | None = None
+        cls,
+        task: ProofTask,
+        seed: int,
+        labels: NDArray[np.int32] | None = None,
+        node_limit: int | None = None,
+        switches: Mapping[str, Any] | None = None,
     ) -> Self:
         """Return the root; the clusters of known labels are its first columns."""
         bound = ColumnGenerationBound(
-            task.problem, task.cluster_constraints, seed=seed, relax=True, node_limit=node_limit
+            task.problem, task.cluster_constraints, seed=seed, relax=True, node_limit=node_limit, **(switches or {})
         )
         if labels is not None:
             bound.add_clustering(labels)
@@ -221,11 +226,9 @@ class ColumnNode:
 
     def children(self, pair: Pair) -> list[Node]:
         """See `Node`."""
-        rules, columns = self.task.cluster_constraints, self._bound.rows_of_columns()
+        rules = self.task.cluster_constraints
         return [
-            ColumnNode(
-                self.task, branch, ColumnGenerationBound(problem, rules, columns, relax=True), self.lower_bound
-            )
+            ColumnNode(self.task, branch, self._bound.child(problem, rules), self.lower_bound)
             for branch, problem in _feasible(self.task, self.branch.together(pair), self.branch.apart(pair))
         ]
 
@@ -239,14 +242,18 @@ class BoxNode:
         self.task, self.branch, self._bound, self._floor = task, branch, bound, floor
 
     @classmethod
-    def root(cls, task: ProofTask, labels: NDArray[np.int32] | None) -> Self:
-        """Return the root; known labels give its first duals and columns."""
-        return cls(task, Branch(), BoxColumnBound(task.problem, labels), -np.inf)
+    def root(cls, task: ProofTask, labels: NDArray[np.int32] | None, n_jobs: int | None = None) -> Self:
+        """Return the root; known labels give its first duals and columns. It may use several threads."""
+        return cls(task, Branch(), BoxColumnBound(task.problem, labels, n_jobs=n_jobs), -np.inf)
 
     @property
     def lower_bound(self) -> float:
         """See `Node`; never below the parent's."""
         return max(self._bound.lower_bound, self._floor)
+
+    def has_few_boxes(self, budget: Budget) -> bool:
+        """Return whether its bound suits the problem; see `BoxColumnBound`."""
+        return self._bound.has_few_boxes(budget)
 
     def run(
         self, upper_bound: float, gap: float, budget: Budget, on_progress: Callable[[], bool] | None = None

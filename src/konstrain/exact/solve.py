@@ -1,14 +1,18 @@
 """Solve a task: upper bounds first, then branch and bound with the lower bound that suits the problem."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._memory import MOST_NUMBERS
 from konstrain.assignment import assign_by
 from konstrain.constraints.problem import Problem
 from konstrain.exact.columns import pricing
+from konstrain.exact.columns.boxes import PARAMS as BOXES
 from konstrain.exact.columns.generation import has_real_minimum, has_unequal_maxima
 from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.nodes import BoxNode, ColumnNode, Node, Outcome, SemidefiniteNode
@@ -27,10 +31,11 @@ class SolveParams:
 
     # Blocks per cluster up to which column generation runs first; with more its pricer stalls.
     blocks_per_cluster: float = 7.0
-    # Features up to which column generation over boxes runs, half as many under bounds on sizes; boxes grow in number
-    # with the power of the features, and sizes make more of them necessary.
+    # Features up to which column generation over boxes runs in any case, half as many under bounds on sizes, which
+    # make more boxes necessary. With more features a short search says whether it does.
     few_features: int = 4
-    # Most blocks times blocks per cluster of that bound; with more, its master takes minutes per iteration.
+    # Most blocks times blocks per cluster of that bound where parts are the alternative; with more, its master takes
+    # minutes per iteration, and parts are strong.
     most_pairs: float = 2.5e5
     # Clusters from which on the paper's integer master searches for labels, as k-means starts miss more optima.
     many_clusters: int = 10
@@ -50,6 +55,8 @@ class Limits:
     seed: int = 0
     bound: str = "auto"
     on_progress: Callable[[TracePoint], object] | None = None
+    # Of column generation as in the paper: `stabilization` and `local_pricing` of `ColumnGenerationBound`.
+    switches: Mapping[str, Any] = field(default_factory=dict)
 
 
 def solve(
@@ -141,32 +148,57 @@ def _choose_root(
     if limits.bound == "columns" or (
         limits.bound == "auto" and not task.cluster_constraints and is_for_boxes(problem)
     ):
-        return BoxNode.root(task, tree.labels), None
+        return BoxNode.root(task, tree.labels, limits.n_jobs), None
     if limits.bound == "column-generation" or task.cluster_constraints:
-        return ColumnNode.root(task, limits.seed, first), None
-    if _is_for_columns(problem) and problem.n_blocks <= PARAMS.blocks_per_cluster * problem.n_clusters:
-        root = ColumnNode.root(task, limits.seed, first, node_limit=pricing.PARAMS.few_nodes)
+        return ColumnNode.root(task, limits.seed, first, switches=limits.switches), None
+    is_for_columns = _is_for_columns(problem)
+    has_small_clusters = problem.n_blocks <= PARAMS.blocks_per_cluster * problem.n_clusters
+    if is_for_columns and has_small_clusters:
+        few = pricing.PARAMS.few_nodes
+        root = ColumnNode.root(task, limits.seed, first, node_limit=few, switches=limits.switches)
         outcome = root.run(tree.upper_bound, limits.gap, limits.budget)
         tree.offer(outcome.labels)
         if not root.has_stalled:
             return root, outcome
-    elif problem.n_clusters >= PARAMS.many_clusters and _is_for_columns(problem):
+    if _may_have_few_boxes(problem):
+        boxes = BoxNode.root(task, tree.labels, limits.n_jobs)
+        if boxes.has_few_boxes(limits.budget.part()):
+            return boxes, None
+    if is_for_columns and not has_small_clusters and problem.n_clusters >= PARAMS.many_clusters:
         _columns_for_labels(task, limits, tree)
     return SemidefiniteNode.root(task), None
 
 
 def is_for_boxes(problem: Problem) -> bool:
-    """Return whether column generation over boxes is the best bound: few features, not too many blocks."""
-    n, k = problem.n_blocks, problem.n_clusters
-    has_sizes = problem.size_max is not None or has_real_minimum(problem)
-    most_features = PARAMS.few_features // 2 if has_sizes else PARAMS.few_features
+    """Return whether column generation over boxes is the best bound, whatever the rows: there are few features."""
+    most_features = PARAMS.few_features // 2 if _has_sizes(problem) else PARAMS.few_features
     return (
         not problem.has_soft_links
         and problem.resources is None
         and problem.mean.shape[1] <= most_features
-        and n * n <= PARAMS.most_pairs * k
         and not differing_sizes(problem)
     )
+
+
+def are_parts_better(problem: Problem) -> bool:
+    """Return whether of many blocks the decomposition bound is better than that over boxes.
+
+    It leaves minimum sizes out, which costs far more than a slow master does.
+    """
+    n, k = problem.n_blocks, problem.n_clusters
+    most = MOST_NUMBERS if has_real_minimum(problem) else PARAMS.most_pairs * k
+    return n * n > most or not is_for_boxes(problem)
+
+
+def _may_have_few_boxes(problem: Problem) -> bool:
+    """Return whether a short search over boxes can end: one that halves every side has 2 to the features of them."""
+    return (
+        problem.mean.shape[1] <= math.log2(BOXES.few_boxes) and not _has_sizes(problem) and problem.resources is None
+    )
+
+
+def _has_sizes(problem: Problem) -> bool:
+    return problem.size_max is not None or has_real_minimum(problem)
 
 
 def differing_sizes(problem: Problem) -> tuple[str, ...]:

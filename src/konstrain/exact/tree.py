@@ -3,7 +3,7 @@
 import heapq
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,9 +12,14 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from konstrain.exact.nodes import Node, Outcome
+from konstrain.exact.sdp.spectral import one_blas_thread
 from konstrain.exact.task import ProofTask
 from konstrain.gap import relative_gap
 from konstrain.stop import Budget
+
+# Most nodes of one round. All of them are below the upper bound, so nearly every one has to be bounded in any order,
+# and rounds of a fixed size make the tree the same for any number of workers. Larger: more workers have work.
+ROUND = 8
 
 
 class TracePoint(NamedTuple):
@@ -40,7 +45,7 @@ class Tree:
     gap: float  # Relative gap at which a clustering counts as proved.
     budget: Budget  # When to end at the latest.
     node_limit: int | None = None  # Most nodes to bound.
-    n_jobs: int | None = None  # Nodes bounded at the same time; the result is the same up to the gap.
+    n_jobs: int | None = None  # Nodes bounded at the same time; without a time limit the result is the same.
     # Called with a `TracePoint` after each round of nodes, and within a node where its bound rises by iterations;
     # returning True ends the search.
     on_progress: Callable[[TracePoint], object] | None = None
@@ -89,10 +94,9 @@ class Tree:
             self._push(root)
         elif self._act_on_all([root], [outcome]):
             return
-        workers = effective_n_jobs(self.n_jobs)
         try:
             while self._heap and not self._is_over():
-                if self._process([self._pop() for _ in range(min(workers, len(self._heap)))]):
+                if self._process(self._round()):
                     break
         except KeyboardInterrupt:
             self.interrupted = True
@@ -101,38 +105,57 @@ class Tree:
         out_of_nodes = self.node_limit is not None and self.n_nodes >= self.node_limit
         return self.is_closed or out_of_nodes or self.budget.expired()
 
+    def _round(self) -> list[Node]:
+        """Take the open nodes to bound next: those of least bound, as far as they are not pruned by it."""
+        most = ROUND if self.node_limit is None else min(ROUND, self.node_limit - self.n_nodes)
+        nodes = [self._pop()]
+        while len(nodes) < most and self._heap and not self._is_pruned(self._heap[0][2]):
+            nodes.append(self._pop())
+        return nodes
+
     def _process(self, nodes: list[Node]) -> bool:
         """Run some nodes and act on their outcomes, in order; return whether the search has to end."""
-        # The nodes stay in the heap during the run, so that their bounds count after an interrupt.
-        waiting = [(node.lower_bound, next(self._count), node) for node in nodes]
-        self._heap.extend(waiting)
-        outcomes = self._run(nodes)
-        self._heap = [entry for entry in self._heap if all(entry[2] is not node for node in nodes)]
-        heapq.heapify(self._heap)
-        return self._act_on_all(nodes, outcomes)
+        # The nodes stay in the heap until they are acted on, so that their bounds count at any time.
+        for node in nodes:
+            self._push(node)
+        return self._act_on_all(nodes, self._run(nodes))
 
     def _act_on_all(self, nodes: list[Node], outcomes: list[Outcome]) -> bool:
         ended = False
-        for at, (node, outcome) in enumerate(zip(nodes, outcomes, strict=True)):
+        for node, outcome in zip(nodes, outcomes, strict=True):
             self.n_nodes += 1
+            self._heap = [entry for entry in self._heap if entry[2] is not node]
+            heapq.heapify(self._heap)
             try:
                 self.offer(outcome.labels)
                 ended |= self._act(node, outcome)
             except KeyboardInterrupt:
-                # Their children may be missing, so the nodes stay open: the bound must cover the whole tree.
-                for unfinished in nodes[at:]:
-                    self._push(unfinished)
-                self.interrupted = ended = True
-                break
-        if self._report():
-            self.interrupted = ended = True
+                # Its children may be missing, so the node stays open: the bound must cover the whole tree.
+                self._push(node)
+                self.interrupted = True
+            self.interrupted |= self._report()
+            if self.interrupted:
+                return True
         return ended
 
     def _run(self, nodes: list[Node]) -> list[Outcome]:
-        if len(nodes) == 1:
-            return [nodes[0].run(self.upper_bound, self.gap, self.budget, self._report)]
+        if len(nodes) == 1 or effective_n_jobs(self.n_jobs) == 1:
+            return list(self._run_in_turn(nodes))
         calls = (delayed(node.run)(self.upper_bound, self.gap, self.budget) for node in nodes)
-        return list(Parallel(n_jobs=len(nodes), prefer="threads")(calls))
+        # Held here, too: the first node to end would give the others all threads again.
+        with one_blas_thread():
+            return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(calls))
+
+    def _run_in_turn(self, nodes: list[Node]) -> Iterator[Outcome]:
+        """Run nodes one after the other; after an interrupt the others stay as they are."""
+        is_over = False
+        for node in nodes:
+            if is_over:
+                yield Outcome("interrupted")
+                continue
+            outcome = node.run(self.upper_bound, self.gap, self.budget, self._report)
+            is_over = outcome.status == "interrupted"
+            yield outcome
 
     def _act(self, node: Node, outcome: Outcome) -> bool:
         if outcome.status in ("limit", "interrupted"):

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from konstrain import _core
-from konstrain._core import WatchedRows
 
 # The kernels are overloaded by what rows consist of; a type checker cannot follow that through `*rows`.
 _kernels: Any = _core
@@ -219,13 +218,10 @@ def sized_step(
     costs: NDArray[np.float64],
     *,
     moved: NDArray[np.int32] | None = None,
-    watched: WatchedRows | None = None,
     time_limit: float = np.inf,
     n_threads: int = 1,
-) -> tuple[tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool], tuple[NDArray[np.float64], ...], bool]:
+) -> tuple[tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool], tuple[NDArray[np.float64], ...]]:
     """Do what `block_costs`, the engine for sizes and `center_sums` do, in one sweep from prices of a similar step.
-
-    Rows that `watched` says will stay where they are, are left out of it.
 
     Parameters
     ----------
@@ -239,9 +235,6 @@ def sized_step(
         Where `block_costs` go.
     moved : ndarray of int32, or None
         The columns of costs that have to be computed, ascending: all others are there. None: all.
-    watched : WatchedRows or None
-        What steps before this one found out about the same rows, weights and number of clusters; brought up to date.
-        None: nothing.
 
     Returns
     -------
@@ -249,14 +242,12 @@ def sized_step(
         What `sized_pass` returns.
     sums, cluster_weight
         As in `nearest_pass`, of these labels.
-    are_written : bool
-        Whether costs are those of the centers now; else they are as they were.
 
     Examples
     --------
     >>> import numpy as np
     >>> means, one = np.array([[0.0], [1.0], [9.0]]), np.array([1, 1])
-    >>> answer, (sums, weight), are_written = sized_step(
+    >>> answer, (sums, weight) = sized_step(
     ...     means, None, np.array([[0.0], [8.0]]), (one, 2 * one), np.zeros(2), np.empty((3, 2))
     ... )
     >>> answer[0].tolist(), sums.ravel().tolist(), weight.tolist()
@@ -273,7 +264,7 @@ def sized_step(
     _check_range("moved", moved, n_clusters)
     labels, prices = np.empty(n_blocks, dtype=np.int32), start.copy()
     sums, cluster_weight = np.empty(centers.shape), np.empty(n_clusters)
-    cost, bound, finished, are_written = _kernels.sized_step(
+    cost, bound, finished = _kernels.sized_step(
         *rows,
         weight,
         centers,
@@ -281,14 +272,13 @@ def sized_step(
         prices,
         _threads(n_threads),
         time_limit,
-        WatchedRows() if watched is None else watched,
         costs,
         moved,
         labels,
         sums,
         cluster_weight,
     )
-    return (labels, prices, cost, bound, finished), (sums, cluster_weight), are_written
+    return (labels, prices, cost, bound, finished), (sums, cluster_weight)
 
 
 def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> NDArray[np.float64]:

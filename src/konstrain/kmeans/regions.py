@@ -1,12 +1,14 @@
-"""The search for clusters that are each in one piece of a graph: starts without the graph, then annealing within it.
+"""The search by annealing: starts without a graph, then moves of blocks to clusters of their neighbours in it.
 
-The kernel (`src/cpp/regions`) makes a run; this module decides where runs begin, how long they are and what follows.
+Clusters stay in one piece of the graph, which is that of `connectivity`. Unequal demand in the plane or in space is
+annealed as well, in a Delaunay triangulation: the best clusters are nearly cells of a power diagram, which are in one
+piece of it. The kernel (`src/cpp/regions`) makes a run; this module decides where runs begin, how long they are and
+what follows.
 """
 
 import contextlib
-import math
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,28 +19,26 @@ from konstrain import _core
 from konstrain._messages import term
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
-from konstrain.constraints.connectivity import components_of
+from konstrain.constraints.connectivity import BlockParts, components_of
 from konstrain.exceptions import UndecidedError
-from konstrain.kmeans.restarts import Progress
 from konstrain.kmeans.result import Clustering
-from konstrain.kmeans.search import default_work, kernel_arguments, with_step_gap
-from konstrain.kmeans.start import Start
-from konstrain.kmeans.steps import Steps
+from konstrain.kmeans.search import PARAMS as SEARCH
+from konstrain.kmeans.search import Search, default_work, kernel_arguments
+from konstrain.links import LinkGraph
 
 
 @dataclass(frozen=True)
 class RegionParams:
-    """Tunable numbers of the search for regions; those of a single run are in ``src/cpp/regions/regions.h``."""
+    """Tunable numbers of the search for regions; those of a single run are in ``src/cpp/regions/anneal.h``."""
 
-    # Starts without the graph, each with this share of the work of a default search and until this many runs per
-    # cluster bring no gain: more of each, better starts.
-    n_starts: int = 4
+    # Share of the work of a default search that a start without the graph has, and the runs per cluster without a
+    # gain that end it: more of each, better starts.
     start_work: float = 0.15
     start_patience: int = 10
     # Annealing steps of a run per block: more, lower objectives and longer fits.
     steps_per_block: int = 2_000
-    # The search ends after this many runs in a row without a better map, and no run but the first ends beyond this
-    # many steps of all runs: larger, lower objectives and longer fits.
+    # The search ends after this many runs in a row without a better map, and once there is a map no run ends beyond
+    # this many steps of all runs: larger, lower objectives and longer fits.
     patience: int = 6
     most_steps: float = 3e7
 
@@ -48,38 +48,16 @@ PARAMS = RegionParams()
 
 def n_seeds(n_runs: int | None) -> int:
     """Return the number of seeds that `RegionSearch.best` needs."""
-    return PARAMS.n_starts if n_runs is None else n_runs
-
-
-@dataclass(frozen=True, eq=False)
-class Map:
-    """Labels in which every cluster is in one piece, or nearly."""
-
-    labels: NDArray[np.int32]
-    cost: float
-    violation: float  # 0: all constraints are kept.
-
-    def rank(self) -> tuple[float, float]:
-        """Return what maps are sorted by."""
-        return self.violation, self.cost
+    return SEARCH.n_starts if n_runs is None else n_runs
 
 
 @dataclass(eq=False)
-class RegionSearch:
-    """A search for good clusterings of a problem with `connectivity`."""
-
-    steps: Steps  # The problem, the price of soft links, the budget and the threads.
-    start: Start  # Where the starts begin.
-    max_iter: int = 300  # Most iterations of Lloyd's loop in a start.
-    tol: float = 0.0
-    n_runs: int | None = None  # Starts; None: as the size of the problem asks.
-    verbose: int = 0  # 1: a line per run on standard error.
-    callback: Callable[[Progress], Any] | None = None  # Called after each run; ends the search by returning True.
+class RegionSearch(Search):
+    """A search for good clusterings of a problem with `connectivity`, or of one that `search.anneals`."""
 
     def __post_init__(self) -> None:
-        self._began = time.perf_counter()
         self._n_done = 0
-        self._maps: list[Map] = []
+        self._is_free = self.steps.problem.connectivity is None
 
     def best(self, seeds: list[int]) -> Clustering:
         """Return the best clustering that is found from these seeds.
@@ -89,73 +67,69 @@ class RegionSearch:
         UndecidedError
             When no clustering was found that keeps all constraints with every cluster in one piece.
         """
+        return self._best_from((self._start_labels(seed) for seed in seeds), seeds[0])
+
+    def follow(self, labels: list[NDArray[np.int32]], seed: int) -> Clustering:
+        """Return the best clustering that is reached from given labels, and from a start without the graph."""
+        return self._best_from([*labels, self._start_labels(seed)], seed)
+
+    def _best_from(self, starts: Iterable[NDArray[np.int32]], seed: int) -> Clustering:
         problem = self.steps.problem
-        arguments, _ = kernel_arguments(problem, self.steps.violation_cost)
-        parts = problem.parts
-        kernel = _core.Regions(
-            **arguments,
-            seed=seeds[0],
-            start=parts.graph.indptr,
-            to=parts.graph.indices,
-            first_part=parts.first_part,
-            block_of=parts.block_of,
-        )
+        arguments, offset = kernel_arguments(problem, self.steps.violation_cost)
+        parts = _delaunay(problem) if self._is_free else problem.parts
+        graph: dict[str, Any] = {"graph_start": parts.graph.indptr, "graph_to": parts.graph.indices}
+        graph |= {"first_part": parts.first_part, "block_of": parts.block_of}
+        kernel = _core.Search(**arguments, **graph, seed=seed)
         interrupted = False
         try:
-            self._search(kernel, seeds)
+            self._run(kernel, list(starts))
         except KeyboardInterrupt:
-            self._maps.append(_map_of(kernel))
-            if min(found.violation for found in self._maps) > 0:
+            if kernel.violation > 0:
                 raise
             warn_caller(
                 f"interrupted after {self._n_done} runs; the best clustering so far is returned", RuntimeWarning
             )
             interrupted = True
-        found = min(self._maps, key=Map.rank)
-        if found.violation > 0:
-            self._refuse(found)
-        return replace(self._clustering(found, arguments, seeds[0]), interrupted=interrupted)
+        if self._is_free:
+            kernel.improve(kernel.labels, self.max_iter, self.steps.budget.remaining())
+            if kernel.violation > 0:
+                self._find_labels(kernel, offset)
+            return replace(self._clustering(kernel, offset), interrupted=interrupted)
+        found = self._best_of(kernel, offset)
+        if kernel.violation > 0:
+            self._refuse(found, kernel.violation)
+        return replace(found, n_iter=self._n_done, converged=True, interrupted=interrupted)
 
-    def _search(self, kernel: Any, seeds: list[int]) -> None:
+    def _run(self, kernel: Any, starts: list[NDArray[np.int32]]) -> None:
         n_steps = PARAMS.steps_per_block * self.steps.problem.n_blocks
-        starts = [self._start_labels(seed) for seed in seeds]
-        n_since_gain = 0
-        while not self._is_over(n_steps) and (self._n_done < len(seeds) or n_since_gain < PARAMS.patience):
-            best = min(self._maps, key=Map.rank, default=None)
+        if self._is_free:
+            n_steps = min(n_steps, int(PARAMS.most_steps))
+        n_all = self.n_runs or max(len(starts), int(PARAMS.most_steps) // n_steps)
+        began, n_since_gain = time.perf_counter(), 0
+        for labels in starts if self._is_free else ():
+            kernel.improve(labels, 0, self.steps.budget.remaining())
+        while not self._is_over(kernel, n_steps) and (self._n_done < len(starts) or n_since_gain < PARAMS.patience):
+            before = kernel.violation, kernel.cost
             # Further runs begin at the best map and at the starts in turn.
-            at_best = self._n_done >= len(seeds) and self._n_done % 2 == 0
-            labels = starts[self._n_done % len(seeds)] if best is None or not at_best else best.labels
-            kernel.run(labels, n_steps, self.steps.budget.remaining())
-            self._maps.append(_map_of(kernel))
+            at_best = self._n_done >= len(starts) and self._n_done % 2 == 0
+            labels = kernel.labels if at_best else starts[self._n_done % len(starts)]
+            kernel.anneal(labels, n_steps, self.steps.budget.remaining())
             self._n_done += 1
-            is_better = best is None or self._maps[-1].rank() < best.rank()
-            n_since_gain = 0 if is_better else n_since_gain + 1
-            if self._reports_end(n_steps):
+            n_since_gain = 0 if (kernel.violation, kernel.cost) < before else n_since_gain + 1
+            if self._reports_end(kernel, self._n_done, max(n_all, self._n_done), time.perf_counter() - began):
                 return
 
-    def _is_over(self, n_steps: int) -> bool:
-        """Return whether no further run is affordable; one is made in any case."""
-        if not self._maps:
+    def _is_over(self, kernel: Any, n_steps: int) -> bool:
+        """Return whether no further run is affordable; some are made in any case until there is a map."""
+        if self._n_done == 0:
+            return False
+        if self.steps.budget.expired():
+            return True
+        if kernel.violation > 0 and self._n_done < PARAMS.patience:
             return False
         if self.n_runs is not None:
-            return self._n_done >= self.n_runs or self.steps.budget.expired()
-        return self.steps.budget.expired() or (self._n_done + 1) * n_steps > PARAMS.most_steps
-
-    def _reports_end(self, n_steps: int) -> bool:
-        """Report a run to the user; True: the callback asks for the end."""
-        if not self.verbose and self.callback is None:
-            return False
-        assert self.steps.problem.scatter is not None
-        constant = float(self.steps.problem.scatter.sum()) + self.steps.constant_penalty
-        best = min(self._maps, key=Map.rank)
-        last, lowest = ((found.cost if found.violation == 0 else math.inf) for found in (self._maps[-1], best))
-        n_all = self.n_runs or max(self._n_done, int(PARAMS.most_steps) // n_steps)
-        progress = Progress(
-            self._n_done, n_all, last + constant, lowest + constant, time.perf_counter() - self._began
-        )
-        if self.verbose:
-            progress.show()
-        return bool(self.callback is not None and self.callback(progress))
+            return self._n_done >= self.n_runs
+        return (self._n_done + 1) * n_steps > PARAMS.most_steps
 
     def _start_labels(self, seed: int) -> NDArray[np.int32]:
         """Return labels of a search that leaves the graph out, but for its components."""
@@ -178,38 +152,36 @@ class RegionSearch:
         labels: NDArray[np.int32] = kernel.labels
         return labels
 
-    def _refuse(self, found: Map) -> None:
+    def _refuse(self, found: Clustering, violation: float) -> None:
         """Raise for want of a map; where even labels without the graph are impossible, that is the reason given."""
         with contextlib.suppress(UndecidedError):
-            self.steps.step(self._means(found), None)
+            self.steps.step(found.centers, None)
         raise UndecidedError(
             "no clustering was found that keeps all constraints with every cluster in one piece: the best of "
-            f"{self._n_done} runs misses them by {found.violation:.3g} (loads outside their bounds, in mean rows, "
+            f"{self._n_done} runs misses them by {violation:.3g} (loads outside their bounds, in mean rows, "
             "plus broken cannot-links and extra pieces). That is no proof that none exists: widen the bounds, add "
             f"edges to {term('connectivity')}, or raise {term('n_init')}"
         )
 
-    def _means(self, found: Map) -> NDArray[np.float64]:
-        problem = self.steps.problem
-        return self.steps.centers_of(found.labels, np.zeros((problem.n_clusters, problem.mean.shape[1])))
 
-    def _clustering(self, found: Map, arguments: dict[str, Any], seed: int) -> Clustering:
-        """Return the labels with the gap of the last step, whose bound leaves the graph out."""
-        steps = self.steps
-        means = self._means(found)
-        clustering = steps.clustering(found.labels, means, self._n_done, converged=True)
-        kernel = _core.Search(**arguments, seed=seed)
-        kernel.improve(found.labels, 0, math.inf)
-        return with_step_gap(clustering, steps.cost_of(found.labels, means), kernel.step_bound())
+def _delaunay(problem: Problem) -> BlockParts:
+    """Return the graph of blocks whose means are next to each other in a Delaunay triangulation."""
+    # Imported here: it takes long, and most fits do without.
+    from scipy.spatial import Delaunay
 
-
-def _map_of(kernel: Any) -> Map:
-    return Map(kernel.labels, kernel.cost, kernel.violation)
+    mean = problem.mean.toarray() if hasattr(problem.mean, "toarray") else problem.mean
+    n = problem.n_blocks
+    # Joggled input has a triangulation of all rows, also of equal ones and of rows on a line.
+    corners = Delaunay(mean, qhull_options="QJ").simplices
+    first, second = (corners[:, sides].ravel() for sides in np.triu_indices(corners.shape[1], 1))
+    graph = LinkGraph.from_edges(n, first, second)
+    return BlockParts.of(graph, np.arange(n, dtype=np.int32), n)
 
 
 def _with_components_apart(problem: Problem, *, is_given: bool) -> Problem:
     """Return the problem with a feature more per component of the graph, so that no cluster gains by spanning two."""
-    assert problem.connectivity is not None
+    if problem.connectivity is None:
+        return problem
     component = components_of(problem.connectivity)[problem.first_rows]
     if component.max() == 0 or is_given:
         return problem

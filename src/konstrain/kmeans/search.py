@@ -3,11 +3,12 @@
 The kernel (`src/cpp/search`) makes a run; this module decides where runs begin and when they end.
 """
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -44,7 +45,8 @@ class SearchParams:
     patience: int = 60
     # Exact last steps, each of which found better labels, before the search ends unproved.
     exact_steps: int = 10
-    # Runs of one search where many are asked for; the searches are independent and may go to several workers.
+    # Runs that one search makes at least where many are asked for; the searches are independent and may go to several
+    # workers.
     runs_per_search: int = 100
 
 
@@ -80,6 +82,30 @@ def suits(problem: Problem, start: Start, local_search: bool | str) -> bool:
     return bool(2 * RESTARTS.iterations * n_entries * problem.n_clusters <= PARAMS.most_work)
 
 
+# Dimensions in which a Delaunay triangulation is quick and has few edges per row.
+TRIANGULATED: Final = (2, 3)
+
+
+def anneals(problem: Problem) -> bool:
+    """Return whether `regions.RegionSearch` serves a problem: places, and bounds that unequal demand hardly fits.
+
+    Such bounds leave Lloyd's loop in local optima from which moves across boundaries escape. Where the size of a
+    cluster may vary by as many mean blocks as there are clusters, both searches end alike, and annealing is slower.
+    """
+    n_blocks, n_features = problem.mean.shape
+    has_sizes = problem.size_min is not None or problem.size_max is not None
+    is_alone = problem.resources is None and problem.links is None
+    is_placed = n_features in TRIANGULATED and n_blocks > n_features + 1
+    if not (has_sizes and is_alone and is_placed) or problem.has_unit_demand:
+        return False
+    k, total = problem.n_clusters, float(problem.demand.sum())
+    low = np.zeros(k) if problem.size_min is None else problem.size_min
+    high = np.full(k, total) if problem.size_max is None else np.minimum(problem.size_max, total)
+    # What the others leave to a cluster, at least and at most.
+    least, most = np.maximum(low, total - (high.sum() - high)), np.minimum(high, total - (low.sum() - low))
+    return bool((most - least).mean() < k * total / n_blocks)
+
+
 @dataclass(eq=False)
 class Search:
     """A search for good clusterings of a problem."""
@@ -107,11 +133,13 @@ class Search:
 
     def _search(self, seeds: list[int], n_runs: int | None) -> Clustering:
         problem = self.steps.problem
-        budget = self.steps.budget.part(1.0, work=default_work(problem) if n_runs is None else None)
+        # Of many runs asked for, a search makes its share and what a default search would make: it is never worse.
+        is_open = n_runs is None or n_runs >= PARAMS.runs_per_search
+        budget = self.steps.budget.part(1.0, work=default_work(problem) if is_open else None)
         arguments, offset = kernel_arguments(problem, self.steps.violation_cost)
         kernel = _core.Search(**arguments, seed=seeds[0])
         n_starts = 1 if self.start.is_given else PARAMS.n_starts
-        most = math.inf if n_runs is None else n_runs
+        least, most = n_runs or 0, math.inf if is_open else n_runs or 0
         began, n_done, n_to_gain, interrupted = time.perf_counter(), 0, 0, False
         limits = (self.max_iter, self.tol)
         try:
@@ -130,9 +158,12 @@ class Search:
                     self._find_labels(kernel, offset)
                 if kernel.cost < before * (1.0 - SAME_OBJECTIVE):
                     n_to_gain = n_done
-                if self._reports_end(kernel, n_done, n_runs, time.perf_counter() - began):
+                n_all = n_runs or 0
+                if is_open:
+                    n_all = max(n_done, n_all, round(n_done * default_work(problem) / max(kernel.work, 1.0)))
+                if self._reports_end(kernel, n_done, n_all, time.perf_counter() - began):
                     break
-                if n_done > PARAMS.n_starts and (
+                if n_done > max(PARAMS.n_starts, least - 1) and (
                     not budget.affords(0.0)
                     or n_done - n_to_gain > PARAMS.patience * (2 + problem.n_clusters) + n_to_gain
                 ):
@@ -147,6 +178,21 @@ class Search:
         if kernel.violation > 0:
             self._find_labels(kernel, offset)
         return replace(self._clustering(kernel, offset), interrupted=interrupted)
+
+    def follow(self, labels: list[NDArray[np.int32]], seed: int) -> Clustering:
+        """Return the best clustering that is reached from given centers and labels: no center is relocated."""
+        arguments, offset = kernel_arguments(self.steps.problem, self.steps.violation_cost)
+        kernel = _core.Search(**arguments, seed=seed)
+        centers, budget = self.start.centers(self.steps, seed), self.steps.budget
+        kernel.run_from(centers - offset, True, self.max_iter, self.tol, budget.remaining())
+        # Where rows that move cost much, an exact step moves the fewest.
+        with contextlib.suppress(UndecidedError):
+            labels = [*labels, self.steps.step(centers, None).labels]
+        for given in labels:
+            kernel.improve(given, self.max_iter, budget.remaining())
+        if kernel.violation > 0:
+            self._find_labels(kernel, offset)
+        return self._clustering(kernel, offset)
 
     def _first_centers(self, seed: int) -> NDArray[np.float64]:
         """Return centers of a start; drawn ones in the order in which their clusters fit the bounds best."""
@@ -173,16 +219,14 @@ class Search:
         answer = self.steps.step(centers, None)
         kernel.improve(answer.labels, self.max_iter, self.steps.budget.remaining())
 
-    def _reports_end(self, kernel: Any, n_done: int, n_runs: int | None, seconds: float) -> bool:
+    def _reports_end(self, kernel: Any, n_done: int, n_all: int, seconds: float) -> bool:
         """Report a run to the user; True: the callback asks for the end."""
         if not self.verbose and self.callback is None:
             return False
         assert self.steps.problem.scatter is not None
         objective = kernel.cost + float(self.steps.problem.scatter.sum()) + self.steps.constant_penalty
-        expected = n_runs
-        if expected is None:
-            expected = max(n_done, round(n_done * default_work(self.steps.problem) / max(kernel.work, 1.0)))
-        progress = Progress(n_done, expected, objective, objective, seconds)
+        objective = objective if kernel.violation == 0 else math.inf
+        progress = Progress(n_done, n_all, objective, objective, seconds)
         if self.verbose:
             progress.show()
         return bool(self.callback is not None and self.callback(progress))
@@ -198,10 +242,14 @@ class Search:
         return found if is_asked or found.proven else replace(found, proven=None)
 
     def _best_of(self, kernel: Any, offset: NDArray[np.float64]) -> Clustering:
+        """Return the best labels of the kernel, proved where the bound closes the gap of their last step."""
         steps, labels = self.steps, kernel.labels
         means = steps.centers_of(labels, kernel.centers.reshape(steps.problem.n_clusters, -1) + offset)
         found = steps.clustering(labels, means, kernel.n_iterations, converged=kernel.has_converged)
-        return with_step_gap(found, steps.cost_of(labels, means), kernel.step_bound())
+        cost = steps.cost_of(labels, means)
+        gap = max(0.0, cost - kernel.step_bound()) / cost if cost > 0 else 0.0
+        is_closed = gap <= PROOF_RELATIVE
+        return replace(found, proven=True if is_closed else None, step_gap=0.0 if is_closed else gap)
 
     def _with_exact_step(self, kernel: Any, offset: NDArray[np.float64], found: Clustering) -> Clustering:
         """Solve the last step exactly; while that finds better labels, polish goes on from them."""
@@ -223,20 +271,13 @@ class Search:
         return replace(found, proven=False)
 
 
-def with_step_gap(found: Clustering, cost: float, bound: float) -> Clustering:
-    """Return a clustering with the gap of its last step, which cost this much; proved where the bound closes it."""
-    gap = max(0.0, cost - bound) / cost if cost > 0 else 0.0
-    is_closed = gap <= PROOF_RELATIVE
-    return replace(found, proven=True if is_closed else None, step_gap=0.0 if is_closed else gap)
-
-
 def n_seeds(n_runs: int | None) -> int:
     """Return the number of seeds that `Search.best` needs: one for each drawn start of each independent search."""
     return PARAMS.n_starts * len(_runs_of_searches(n_runs))
 
 
 def _runs_of_searches(n_runs: int | None) -> list[int | None]:
-    """Return the number of runs of each independent search; None: as many as the budget allows."""
+    """Return the number of runs that each independent search is asked for; None: as many as the budget allows."""
     if n_runs is None or n_runs <= PARAMS.runs_per_search:
         return [n_runs]
     full, rest = divmod(n_runs, PARAMS.runs_per_search)
@@ -259,9 +300,6 @@ def kernel_arguments(problem: Problem, violation_cost: float | None) -> tuple[di
     links, rules = problem.links_at(violation_cost), problem.rules
     rules = Rules.none(problem.n_blocks, problem.n_clusters) if rules is None else rules.tightened
     low, high = rules.widened
-    penalties = None
-    if links is not None:
-        penalties = np.full(links.indices.size, np.inf) if links.weights is None else links.weights
     arguments = {
         "means": rows - offset,
         "weight": problem.weight,
@@ -271,7 +309,8 @@ def kernel_arguments(problem: Problem, violation_cost: float | None) -> tuple[di
         "unit": rules.units,
         "link_start": None if links is None else links.indptr,
         "link_to": None if links is None else links.indices,
-        "link_penalty": penalties,
+        "link_penalty": None if links is None else links.penalties,
+        "homes": None if problem.homes is None else problem.homes.entries(),
         "nonempty": problem.nonempty,
     }
     return arguments, offset

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._core import WatchedRows
 from konstrain._memory import chunks
-from konstrain._tolerances import PROOF_RELATIVE, SUM_RELATIVE
+from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment import Assignment, transport
 from konstrain.constraints import Problem
 from konstrain.kmeans import distances
@@ -57,16 +56,11 @@ class SizedPart:
         prices: NDArray[np.float64],
         costs: NDArray[np.float64],
         moved: NDArray[np.int32] | None,
-        watched: WatchedRows,
         budget: Budget,
         n_threads: int,
-    ) -> tuple[Assignment, Sums, bool]:
-        """Solve one step from prices per block of a similar one.
-
-        Returns whether columns of costs that moved were filled for it, too. They are not where few of the rows that
-        are watched may change their cluster.
-        """
-        answer, (sums, weights), are_written = distances.sized_step(
+    ) -> tuple[Assignment, Sums]:
+        """Solve one step from prices per block of a similar one; fills the columns of costs that moved."""
+        answer, (sums, weights) = distances.sized_step(
             self.problem.mean,
             weight,
             centers,
@@ -74,25 +68,11 @@ class SizedPart:
             prices,
             costs,
             moved=moved,
-            watched=watched,
             time_limit=budget.remaining(),
             n_threads=n_threads,
         )
-        if are_written:
-            judged = transport.judged(self.problem.assignment_problem(costs, self.violation_cost), answer)
-        else:
-            judged = self._judged_without_costs(answer)
-        return judged, (judged.labels, sums, weights), are_written
-
-    def _judged_without_costs(self, answer: transport.KernelAnswer) -> Assignment:
-        """Make an assignment of a kernel's answer, proved where cost and bound differ by rounding of their sum only.
-
-        What exceeds the least costs of the blocks does not follow from their sum: a gap above rounding stays open.
-        """
-        labels, prices, cost, bound, finished = answer
-        proven = finished and cost - bound <= SUM_RELATIVE * self.problem.n_blocks * abs(cost)
-        lower_bound = min(bound, cost) if np.isfinite(bound) else -np.inf
-        return Assignment(labels, cost, lower_bound, proven, transport.name, prices / self.unit)
+        judged = transport.judged(self.problem.assignment_problem(costs, self.violation_cost), answer)
+        return judged, (judged.labels, sums, weights)
 
     def step_by_lists(
         self,

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import stop
-from konstrain._core import WatchedRows
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
@@ -67,11 +66,11 @@ class Steps:
         if self._known is not None:
             moved = np.flatnonzero((self._known[1] != centers).any(axis=1)).astype(np.int32)
         # While costs are written nothing is known of them.
-        costs, before, self._known = self._cost_buffer, self._known, None
-        answer, self._sums, are_written = sized.step_from_prices(
-            centers, self._weight, prices, costs, moved, self._watched, self.budget, self.n_threads
+        costs, self._known = self._cost_buffer, None
+        answer, self._sums = sized.step_from_prices(
+            centers, self._weight, prices, costs, moved, self.budget, self.n_threads
         )
-        self._known = (costs, centers.copy()) if are_written else before
+        self._known = costs, centers.copy()
         return answer if answer.proven or self.budget.expired() else None
 
     def _step_without_matrix(self, centers: NDArray[np.float64]) -> Assignment | None:
@@ -96,17 +95,13 @@ class Steps:
 
     @cached_property
     def _part(self) -> LinkedPart | None:
-        if self.problem.has_bounds:
+        if self.problem.has_bounds or self.problem.homes is not None:
             return None
         return LinkedPart.of(self.problem, self.violation_cost)
 
     @cached_property
     def _sized(self) -> SizedPart | None:
-        return SizedPart.of(self.problem, self.violation_cost)
-
-    @cached_property
-    def _watched(self) -> WatchedRows:
-        return WatchedRows()
+        return None if self.problem.homes is not None else SizedPart.of(self.problem, self.violation_cost)
 
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost of each block in each cluster: its weight times the squared distance of its mean.
@@ -190,11 +185,13 @@ class Steps:
         return self._own_cost(labels, centers) + float(self.problem.scatter.sum())
 
     def penalty(self, labels: NDArray[np.int32]) -> float:
-        """What the soft links that these labels break cost."""
+        """What the soft links that these labels break cost, and the rows that move."""
+        homes = self.problem.homes
+        moves = 0.0 if homes is None else homes.cost * homes.n_moved(labels)
         if self.violation_cost is None:
-            return 0.0
+            return moves
         links = self.problem.links_at(self.violation_cost)
-        return self.constant_penalty + (links.penalty(labels) if links is not None else 0.0)
+        return moves + self.constant_penalty + (links.penalty(labels) if links is not None else 0.0)
 
     @property
     def constant_penalty(self) -> float:

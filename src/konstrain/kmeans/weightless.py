@@ -49,6 +49,9 @@ def _question(
     costs = distances.block_costs(problem.mean[moving], None, centers)
     is_moving = np.zeros(problem.n_blocks, dtype=bool)
     is_moving[moving] = True
+    if problem.homes is not None and problem.homes.cost > 0:
+        # What the objective counts comes first.
+        costs += problem.homes.moved[moving] * (1.0 + costs.sum())
     links = None
     if problem.links is not None:
         links = _charge_links(problem.links, labels, is_moving, costs)

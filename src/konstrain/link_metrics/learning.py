@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from konstrain import _core
 from konstrain._memory import SAMPLE_ROWS
+from konstrain._tolerances import LEAST_VARIANCE
 from konstrain.constraints.inputs import Links
 
 # Percentiles of the distances between rows that must-links are to stay below and cannot-links above (Davis et al.).
@@ -20,17 +21,8 @@ MAX_SWEEPS: Final = 1000
 TOLERANCE: Final = 1e-3
 
 
-@dataclass(frozen=True)
-class LinkMetricParams:
-    """Settings of all three ways."""
-
-    # Rows that the expected covariance counts as, beside the must-linked ones; larger: few links change less.
-    prior_rows: int = 20
-    # Least variance of a direction as a share of the largest; larger: directions without variance count less.
-    least_variance: float = 1e-4
-
-
-PARAMS = LinkMetricParams()
+# Rows that the expected covariance counts as, beside the must-linked ones; larger: few links change less.
+PRIOR_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,17 +75,16 @@ class Evidence:
         pairs, n = self.must.pairs, len(self.rows)
         graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
         deviations = _deviations(self.rows, connected_components(graph, directed=False)[1])
-        total = deviations.T @ deviations + PARAMS.prior_rows * self.expected_covariance
-        covariance: NDArray[np.float64] = total / (len(deviations) + PARAMS.prior_rows)
+        total = deviations.T @ deviations + PRIOR_ROWS * self.expected_covariance
+        covariance: NDArray[np.float64] = total / (len(deviations) + PRIOR_ROWS)
         return covariance
 
 
 def inverse(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Invert a covariance, with its smallest variances lifted to a share of the largest."""
     variances, directions = np.linalg.eigh(covariance)
-    inverted: NDArray[np.float64] = (
-        directions / np.maximum(variances, PARAMS.least_variance * variances[-1])
-    ) @ directions.T
+    variances = np.maximum(variances, LEAST_VARIANCE * variances[-1])
+    inverted: NDArray[np.float64] = (directions / variances) @ directions.T
     return inverted
 
 
@@ -118,7 +109,7 @@ def diagonal(evidence: Evidence) -> NDArray[np.float64]:
     Relevant component analysis without correlations; the update of Bilenko et al. (2004) for all clusters together.
     """
     variance = np.diag(evidence.covariance)
-    return np.diag(1.0 / np.maximum(variance, PARAMS.least_variance * variance.max()))
+    return np.diag(1.0 / np.maximum(variance, LEAST_VARIANCE * variance.max()))
 
 
 def rca(evidence: Evidence) -> NDArray[np.float64]:

@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_diag, csr_array
+from scipy.sparse import block_diag
 
 from konstrain._memory import SAMPLE_ROWS
 from konstrain._tolerances import GAIN_RELATIVE
 from konstrain.assignment.rules import Rules
 from konstrain.constraints import Problem
+from konstrain.links import LinkGraph
 
 
 class Exchange:
@@ -42,25 +43,12 @@ class Exchange:
         self._count = np.bincount(labels, weight, k).astype(np.float64)
         self._held = np.zeros((k, self._adds.shape[1]))
         np.add.at(self._held, labels, self._adds)
-        self._conflicts = self._adjacency(problem, n)
+        self._conflicts = LinkGraph.without_edges(n) if problem.conflicts is None else problem.conflicts
         # Conflicts that each block has, or would have, in each group.
         self._clashes = np.zeros((n, k), dtype=np.int64)
         for block in range(n):
-            np.add.at(self._clashes[block], labels[self._enemies(block)], 1)
+            np.add.at(self._clashes[block], labels[self._conflicts.neighbours(block)], 1)
         self._least = GAIN_RELATIVE * float((self._parts**2 / weight[:, None]).sum())
-
-    @staticmethod
-    def _adjacency(problem: Problem, n: int) -> csr_array:
-        if problem.conflicts is None:
-            return csr_array((n, n), dtype=np.int64)
-        first, second, _ = problem.conflicts.edges
-        ends = np.concatenate([first, second]), np.concatenate([second, first])
-        return csr_array((np.ones(ends[0].size, dtype=np.int64), ends), shape=(n, n))
-
-    def _enemies(self, block: int) -> NDArray[np.int32]:
-        begin, end = self._conflicts.indptr[block : block + 2]
-        found: NDArray[np.int32] = self._conflicts.indices[begin:end]
-        return found
 
     def between(self) -> float:
         """The variance between the groups."""
@@ -98,9 +86,10 @@ class Exchange:
         counts = self._weight[partners] - self._weight[block]
         added = self._adds[partners] - self._adds[block]
         fits = self._may_hold(here, self._held[here] + added) & self._may_hold(there, self._held[there] - added)
-        hostile = np.isin(partners, self._enemies(block))
-        fits &= self._clashes[block, there] - hostile == 0
-        fits &= self._clashes[partners, here] - hostile == 0
+        # A conflict with the partner itself ends as the two change places.
+        in_conflict = np.isin(partners, self._conflicts.neighbours(block))
+        fits &= self._clashes[block, there] - in_conflict == 0
+        fits &= self._clashes[partners, here] - in_conflict == 0
         partners, there, counts = partners[fits], there[fits], counts[fits]
         if not partners.size:
             return -np.inf, -1
@@ -145,9 +134,9 @@ class Exchange:
         ):
             sums[here] -= part
             sums[group] += part
-        enemies = self._enemies(block)
-        self._clashes[enemies, here] -= 1
-        self._clashes[enemies, group] += 1
+        others = self._conflicts.neighbours(block)
+        self._clashes[others, here] -= 1
+        self._clashes[others, group] += 1
         self.labels[block] = group
 
 

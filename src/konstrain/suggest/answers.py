@@ -12,11 +12,6 @@ from konstrain.constraints.inputs import Links, read_links
 from konstrain.metrics import are_apart
 from konstrain.suggest.known import Known
 
-# Confidence of an answer that was given once, beside 1 for one that was given again. Larger: fewer wrong answers give
-# way. Breaking a link of confidence 1 costs as much as the mean distance of rows to all centers, so hardly any answer
-# would ever give way; 0.25 did as well as 0.5, 0.1 and 1 did not.
-GIVEN_ONCE = 0.5
-
 
 def soften(pairs: Any, noise: float) -> NDArray[np.float64]:
     """Give answers the confidence that they deserve when a share of them is wrong.
@@ -45,7 +40,9 @@ def soften(pairs: Any, noise: float) -> NDArray[np.float64]:
         # Without noise a link is hard, which an infinite confidence says.
         return np.column_stack([pairs, np.full(len(pairs), np.inf)])
     same, times = np.unique(np.sort(pairs, axis=1), axis=0, return_inverse=True, return_counts=True)[1:]
-    confidence = np.where(times[same] > 1, 1.0, GIVEN_ONCE) * (1 - 2 * noise)
+    # Half for an answer that was given once: breaking a link of confidence 1 costs as much as the mean distance of
+    # rows to all centers, so that hardly any answer would ever give way.
+    confidence = np.minimum(times[same], 2) / 2 * (1 - 2 * noise)
     return np.column_stack([pairs, confidence])
 
 
@@ -53,14 +50,6 @@ def refuse_bad_noise(noise: float) -> None:
     """Raise unless answers are expected to be right more often than not."""
     if not 0 <= noise < 0.5:
         raise ValueError(f"noise must be a share of wrong answers from 0 to below 0.5, got {noise!r}")
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Answered pairs of both kinds."""
-
-    must: NDArray[np.int32]
-    cannot: NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +78,10 @@ class Answers:
         soft = np.column_stack([links.soft, links.confidence])
         return np.concatenate([soften(links.hard, self.noise), soft]) if len(links.pairs) else None
 
-    def kept(self, labels: NDArray[np.int32]) -> Pairs:
-        """Return the answers that a clustering agrees with; without noise these are all."""
+    def kept(self, labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the pairs said to be together and apart that a clustering agrees with; without noise all of them."""
         must, cannot = self.must.hard, self.cannot.hard
-        return Pairs(must[~are_apart(labels, must)], cannot[are_apart(labels, cannot)])
+        return must[~are_apart(labels, must)], cannot[are_apart(labels, cannot)]
 
     def doubted(self, labels: NDArray[np.int32]) -> list[tuple[int, int]]:
         """Return the pairs whose only answer the clustering contradicts."""

@@ -41,9 +41,7 @@ class Known:
 
     def _conflicts_of(self, block: int) -> NDArray[np.int32]:
         graph = self.problem.conflicts
-        if graph is None:
-            return np.zeros(0, dtype=np.int32)
-        return graph.indices[graph.indptr[block] : graph.indptr[block + 1]]
+        return np.zeros(0, dtype=np.int32) if graph is None else graph.neighbours(block)
 
     @cached_property
     def linked_blocks(self) -> list[int]:

@@ -111,9 +111,8 @@ def suggest_pairs(
         _fit_with_one_more(model, X, answers, constraints)
     else:
         model.fit(X, **constraints)
-    kept = answers.kept(model.labels_)
     rows = X if model.link_metric_ is None else model.link_metric_.transform(X)
-    known = Known(rows, n_clusters, kept.must, kept.cannot)
+    known = Known(rows, n_clusters, *answers.kept(model.labels_))
     chosen = answers.doubted(model.labels_)[:ask]
     questions = STRATEGIES[strategy](known, model, rng)
     while len(chosen) < ask:

@@ -10,10 +10,10 @@ inline std::int64_t relax(const SearchArrays& search, const double* weights, std
     const Doubles dual = all(search.duals[from]);
     const Doubles start = all(search.distance[from]);
     Best nearest{all(infinity), all(infinity), all(std::int64_t{-1})};
-    for (std::size_t j = 0; j != search.stride; j += laneCount) {
+    for (std::size_t j = 0; j != search.stride; j += nLanes) {
         const Doubles reduced = load(weights + j) + load(search.duals + j) - dual;
         // Rounding may leave a reduced cost just below zero.
-        const Doubles candidate = start + (reduced < 0.0 ? all(0.0) : reduced);
+        const Doubles candidate = start + (reduced < all(0.0) ? all(0.0) : reduced);
         const Doubles distance = load(search.distance + j);
         const Integers better = candidate < distance;
         store(search.distance + j, better ? candidate : distance);
@@ -26,7 +26,7 @@ inline std::int64_t relax(const SearchArrays& search, const double* weights, std
     }
     double distance = infinity;
     std::int64_t node = -1;
-    for (std::size_t lane = 0; lane != laneCount; ++lane) {
+    for (std::size_t lane = 0; lane != nLanes; ++lane) {
         const bool closer = nearest.first[lane] < distance ||
                             (nearest.first[lane] == distance && nearest.column[lane] < node && node >= 0);
         distance = closer ? nearest.first[lane] : distance;

@@ -1,11 +1,14 @@
 """Repair: labels that keep all rules, from labels that nearly do."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
 from konstrain.assignment.problem import AssignmentProblem
 from konstrain.assignment.rules import Rules
+from konstrain.links import LinkGraph
 from konstrain.stop import Budget
 
 
@@ -15,9 +18,11 @@ def repaired(
     labels: NDArray[np.int32],
     duals: NDArray[np.float64],
     budget: Budget,
-    movable: NDArray[np.intp] | None = None,
+    links: LinkGraph | None = None,
 ) -> NDArray[np.int32] | None:
-    """Move and exchange blocks until every rule is kept, then as long as that lowers the cost.
+    """Move and exchange blocks until every rule and hard link is kept, then as long as that lowers the cost.
+
+    The search of `ConstrainedKMeans` repairs labels by the same kernel (``src/cpp/search/repair.h``).
 
     Parameters
     ----------
@@ -31,8 +36,8 @@ def repaired(
         Blocks of least reduced cost at these move first.
     budget : Budget
         When to give up.
-    movable : ndarray of int or None
-        The blocks that may move; None: all.
+    links : LinkGraph or None
+        Links between the blocks.
 
     Returns
     -------
@@ -46,15 +51,20 @@ def repaired(
     >>> repaired(costs, rules, np.zeros(3, dtype=np.int32), np.zeros((2, 1)), Budget(None))
     array([0, 1, 0], dtype=int32)
     """
-    unit, (low, high) = rules.units, rules.widened
-    may_move = np.arange(labels.size) if movable is None else movable
+    low, high = rules.widened
+    edges: tuple[Any, ...] = (None, None, None)
+    if links is not None and links.n_edges:
+        edges = links.indptr, links.indices, links.penalties
     found, is_kept = _core.repair_labels(
         costs,
-        rules.added / unit,
-        np.ascontiguousarray(low / unit),
-        np.ascontiguousarray(high / unit),
-        np.ascontiguousarray(duals * unit),
-        may_move.astype(np.int32),
+        rules.added,
+        np.ascontiguousarray(low),
+        np.ascontiguousarray(high),
+        np.ascontiguousarray(duals),
+        rules.units,
+        edges[0],
+        edges[1],
+        edges[2],
         labels,
         time_limit=budget.remaining(),
     )

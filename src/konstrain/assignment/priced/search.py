@@ -272,9 +272,9 @@ class PricedSearch:
         elif self.blocks.free.size and self.blocks.tied.size:
             self._round(point.relaxed.labels[self.blocks.tied], point.duals)
         if self.labels is None:
-            movable = np.flatnonzero(~self.problem.graph.hard_part().is_linked)
-            costs = with_soft_links(self.problem, point.relaxed.labels)
-            found = repaired(costs, self.rules, point.relaxed.labels, point.duals, self.budget, movable)
+            found = repaired(
+                self.problem.costs, self.rules, point.relaxed.labels, point.duals, self.budget, self.problem.graph
+            )
             if found is not None:
                 self.offer(found)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 from sklearn.cluster import KMeans
@@ -35,6 +36,12 @@ Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 # Bytes of memory for open boxes; a search that needs more ends with the bound reached.
 MEMORY: Final = 2**29
+# As usual for proximal bundle methods: shares of the promised gain at which a step is good, and above which it is not
+# poor. A good one halves the weight of the quadratic term, a poor one doubles it.
+GOOD_STEP: Final = 0.5
+POOR_STEP: Final = 0.1
+# Starts of one task of descents. The tasks, and so the columns, are the same for any number of workers.
+TASK: Final = 512
 
 
 @dataclass(frozen=True)
@@ -52,22 +59,37 @@ class BoxParams:
         Shares of the way from the best duals to those of the master at which bounds are computed.
     last_penalty : float
         Least weight of the quadratic term; a smaller one solves the relaxation further, in more iterations.
+    coarse_penalty : float
+        Weight of the quadratic term at which the relaxation counts as solved where it lies far below the upper bound;
+        smaller: later branching.
+    far : float
+        Relative distance from the upper bound above which the bound counts as far below it; larger: last digits are
+        computed more often, which may be all that is missing.
+    last_share : float
+        Share of the asked gap, and of the distance from the upper bound, that iterations are worth; smaller: more and
+        longer iterations.
     per_round : int
-        Most columns added per descent, and most known columns that descents start from; more make the master better
-        and slower.
+        Most columns added per descent, most points and most known columns that descents start from; more make the
+        master better and slower.
     columns_per_point : int
         Columns per point above which those of high reduced cost are dropped; more: a better and slower master.
     accuracy : float
         Tolerances of master and pricing relative to the gap that is left; smaller: fewer and longer iterations.
+    few_boxes : int
+        Most boxes per search for `has_few_boxes`; more: boxes are tried on more problems, in vain on most of them.
     """
 
     first_duals: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
     first_scales: tuple[float, ...] = (0.35, 0.6, 0.8, 1.25, 1.6, 2.2)
     steps: tuple[float, ...] = (1.0, 0.5)
     last_penalty: float = 1e-5
+    coarse_penalty: float = 4e-3
+    far: float = 1e-3
+    last_share: float = 0.2
     per_round: int = 600
     columns_per_point: int = 8
     accuracy: float = 0.05
+    few_boxes: int = 3000
 
 
 PARAMS = BoxParams()
@@ -178,6 +200,8 @@ class BoxColumnBound:
         A good clustering, to start from.
     parent : BoxColumnBound or None
         Bound of the same rows with fewer links, whose duals and columns to start from instead.
+    n_jobs : int, optional
+        Threads for descents, in joblib's sense.
 
     Examples
     --------
@@ -192,6 +216,7 @@ class BoxColumnBound:
         problem: Problem,
         labels: NDArray[np.int32] | None = None,
         parent: "BoxColumnBound | None" = None,
+        n_jobs: int | None = None,
     ) -> None:
         assert problem.scatter is not None
         self.problem = problem
@@ -199,13 +224,15 @@ class BoxColumnBound:
         self._guard = self._rounding()
         self.lower_bound = max(0.0, self.constant - self._guard)
         self.n_boxes = 0
+        self.n_iterations = 0
         self.use: Vector | None = None
-        self._labels, self._parent = labels, parent
+        self._labels, self._parent, self._n_jobs = labels, parent, n_jobs
         cost = self._start_cost() / problem.n_clusters
         self.points = Points.of(problem, cost)
         self.columns = ColumnSets(self.points.size, self.points.x.shape[1])
         self._kernel = self.points.kernel()
         self._best: _PricedDuals | None = None
+        self._most_boxes = np.iinfo(np.int64).max
         self._penalty = 1.0
         self._left = cost / self.points.scale * problem.n_clusters  # estimate of what the bound may still gain
         self._is_trivial = cost <= 0.0
@@ -240,6 +267,20 @@ class BoxColumnBound:
             return "closed" if relative_gap(self.lower_bound, upper_bound) <= gap else "optimal"
         with one_blas_thread():
             return self._run(upper_bound, gap, budget, on_progress)
+
+    def has_few_boxes(self, budget: Budget = UNLIMITED) -> bool:
+        """Return whether pricing at the first duals ends soon; a run goes on from there.
+
+        Boxes grow in number with the power of the features in which points are spread, which may be few of many.
+        """
+        if self._is_trivial:
+            return True
+        self._most_boxes = PARAMS.few_boxes
+        try:
+            with one_blas_thread():
+                return self._start(budget)
+        finally:
+            self._most_boxes = np.iinfo(np.int64).max
 
     def chosen_centers(self, upper_bound: float, budget: Budget) -> Vector | None:
         """Return the centers of k known columns that cover all points at least cost, by HiGHS; None: not found."""
@@ -306,16 +347,21 @@ class BoxColumnBound:
             model = self._solve_master(best, budget)
             promise = model.value - best.value
             size = upper if np.isfinite(upper) else max(best.value, 1e-300)
-            self._left = max(promise, 0.2 * gap * size, 0.2 * (size - best.value))
+            self._left = max(promise, PARAMS.last_share * max(gap * size, size - best.value))
+            n_columns = len(self.columns)
             self._improve(best, model, promise, budget)
             assert self._best is not None
-            # Where the relaxation lies clearly below the upper bound, branching gains more than its last digits.
-            is_below = size - model.value > 0.5 * (size - self._best.value)
-            goal = max(0.2 * gap * size, PARAMS.accuracy * (size - self._best.value) if is_below else 0.0)
-            if min(promise, model.value - self._best.value) < goal:
-                # Far below, branching gains more than the last digits; near, these digits may be all that is missing.
-                is_far = is_below and size - self._best.value > 1e-3 * size
-                if self._penalty <= (400 if is_far else 4) * PARAMS.last_penalty:
+            # Pricing that ends early may neither prove what the master promises nor find the columns that refute it.
+            has_stalled = self._best.value <= best.value and len(self.columns) == n_columns
+            # Where the relaxation is nearer to the bound than to the upper one, branching gains more than digits.
+            is_below = size - model.value > model.value - self._best.value
+            goal = max(
+                PARAMS.last_share * gap * size, PARAMS.accuracy * (size - self._best.value) if is_below else 0.0
+            )
+            if has_stalled or min(promise, model.value - self._best.value) < goal:
+                # Near the upper bound the last digits may be all that is missing.
+                is_far = is_below and size - self._best.value > PARAMS.far * size
+                if self._penalty <= (PARAMS.coarse_penalty if is_far else 4 * PARAMS.last_penalty):
                     return "closed" if relative_gap(self.lower_bound, upper_bound) <= gap else "optimal"
                 self._penalty = max(0.1 * self._penalty, PARAMS.last_penalty)
             self._drop_columns(model)
@@ -329,6 +375,7 @@ class BoxColumnBound:
             self.columns, k, best.duals, best.sigma, penalty, tolerance, are_signed=are_signed, budget=budget
         )
         self.use = model.use
+        self.n_iterations += 1
         return model
 
     def _improve(self, old: _PricedDuals, model: MasterPoint, promise: float, budget: Budget) -> None:
@@ -342,9 +389,9 @@ class BoxColumnBound:
             self._take(self._price(duals, starts, sigma, PARAMS.per_round, budget))
         assert self._best is not None
         gain = self._best.value - old.value
-        if gain >= 0.5 * promise:
+        if gain >= GOOD_STEP * promise:
             self._penalty = max(0.5 * self._penalty, PARAMS.last_penalty)
-        elif gain < 0.1 * promise:
+        elif gain < POOR_STEP * promise:
             self._penalty *= 2.0
 
     def _price(self, duals: Vector, starts: Vector, sigma: float, most: int, budget: Budget) -> _PricedDuals:
@@ -361,7 +408,7 @@ class BoxColumnBound:
             tolerance,
             min(-sigma, least),
             PARAMS.per_round,
-            10**12,
+            self._most_boxes,
             MEMORY,
             budget.remaining(),
         )
@@ -377,11 +424,18 @@ class BoxColumnBound:
 
     def _descend(self, duals: Vector, starts: Vector, threshold: float, most: int, budget: Budget) -> float:
         """Add the columns that descents find below the threshold; return the least reduced cost, at most 0."""
-        start, members, cost, reduced, centers = self._kernel.descend(duals, starts, 0.0, most, budget.remaining())
-        count = int(np.searchsorted(reduced, threshold))
         d = self.points.x.shape[1]
-        self.columns.add(start[: count + 1], members[: start[count]], cost[:count], centers[: count * d])
-        return float(reduced[0]) if reduced.size else 0.0
+        tasks = np.split(starts, range(TASK, len(starts), TASK))
+        with Parallel(n_jobs=self._n_jobs if len(tasks) > 1 else 1, prefer="threads") as parallel:
+            calls = (delayed(self._kernel.descend)(duals, task, 0.0, most, budget.remaining()) for task in tasks)
+            found = list(parallel(calls))
+        all_reduced = np.concatenate([reduced for _, _, _, reduced, _ in found])
+        if all_reduced.size > most:
+            threshold = min(threshold, float(np.partition(all_reduced, most)[most]))
+        for start, members, cost, reduced, centers in found:
+            count = int(np.searchsorted(reduced, threshold))
+            self.columns.add(start[: count + 1], members[: start[count]], cost[:count], centers[: count * d])
+        return float(all_reduced.min(initial=0.0))
 
     def _take(self, trial: _PricedDuals) -> None:
         """Keep proved duals that are better than the best."""
@@ -402,7 +456,9 @@ class BoxColumnBound:
         return rounding_guard(problem, np.flatnonzero(weight > 0), spread, total) + 8 * SUM_RELATIVE * total
 
     def _starts(self, centers: Vector) -> Vector:
-        return np.ascontiguousarray(np.concatenate([self.points.x, centers]))
+        """Return these centers and some points, spread along the main axis, other ones in each iteration."""
+        stride = -(-self.points.size // PARAMS.per_round)
+        return np.concatenate([self.points.x[self.n_iterations % stride :: stride], centers])
 
     def _drop_columns(self, model: MasterPoint) -> None:
         """Drop columns of high reduced cost at the best duals and at those of the master."""
@@ -434,15 +490,15 @@ class BoxColumnBound:
                 total += float(weight[inside] @ ((mean[inside] - center) ** 2).sum(axis=1))
         return total
 
-    def _start(self, budget: Budget) -> None:
-        """Find first duals and columns: those of the parent, or from a clustering."""
+    def _start(self, budget: Budget) -> bool:
+        """Find first duals and columns: those of the parent, or from a clustering; False: a search took too long."""
         starts = self._starts(np.zeros((0, self.points.x.shape[1])))
         if self._parent is not None:
             duals = self._inherit(self._parent)
             self._penalty = self._parent._penalty
             self._take(self._price(duals, starts, 0.0, PARAMS.per_round, budget))
             self._parent = None
-            return
+            return True
         labels = np.zeros(self.points.size, dtype=np.intp)
         labels[self.points.of_block] = self._block_labels
         labels = np.unique(labels, return_inverse=True)[1]
@@ -460,13 +516,14 @@ class BoxColumnBound:
         starts = self._starts(centers)
         for share in PARAMS.first_duals:
             moved = np.minimum(0.95, 2.0 * share * np.median(per_cluster) / per_cluster)
-            trial = self._price(own + moved[labels] * surplus, starts, 0.0, starts.shape[0], budget)
-            self._take(trial)
-            if budget.expired():
-                return
+            n_before = self.n_boxes
+            self._take(self._price(own + moved[labels] * surplus, starts, 0.0, starts.shape[0], budget))
+            if budget.expired() or self.n_boxes - n_before >= self._most_boxes:
+                return False
         assert self._best is not None
         for factor in PARAMS.first_scales:
             self._descend(self._best.duals * factor, starts, 0.0, starts.shape[0], budget)
+        return True
 
     def _add_sets(self, sets: list[Indices]) -> None:
         """Add clusters as columns, given as ascending points."""

@@ -123,6 +123,9 @@ class ColumnGenerationBound:
     stabilization : {"smoothing", "perturbation"}
         How duals are kept from jumping: columns are priced at a mean of the last duals, or the master may violate
         covers at a cost, with a slack that shrinks (Section 5.3 of the paper).
+    local_pricing : bool
+        Whether descent prices first, and branch and bound only where it finds nothing; False: branch and bound alone,
+        as in the paper.
 
     Examples
     --------
@@ -143,6 +146,7 @@ class ColumnGenerationBound:
         relax: bool = False,
         node_limit: int | None = None,
         stabilization: str = "smoothing",
+        local_pricing: bool = True,
     ) -> None:
         if stabilization not in STABILIZATIONS:
             raise ValueError(f"stabilization is {stabilization!r}; it must be one of {', '.join(STABILIZATIONS)}")
@@ -161,6 +165,7 @@ class ColumnGenerationBound:
         self.n_pricer_nodes = 0
         self._budget = budget
         self._node_limit = pricing.PARAMS.node_limit if node_limit is None else node_limit
+        self._switches: dict[str, Any] = {"stabilization": stabilization, "local_pricing": local_pricing}
         self._smoothing = pricing.PARAMS.smoothing if stabilization == "smoothing" else 0.0
         self._rng = np.random.default_rng(seed)
         self._solution: MasterSolution | None = None
@@ -185,6 +190,10 @@ class ColumnGenerationBound:
     def rows_of_columns(self) -> list[NDArray[np.int32]]:
         """Rows of each column so far: what a child node, whose blocks differ, starts from."""
         return [self.rules.rows_of(np.array(column)) for column in self.pool.columns]
+
+    def child(self, problem: Problem, constraints: Sequence[ClusterConstraint]) -> "ColumnGenerationBound":
+        """Return the bound of a node below, with the same switches, which starts from the columns so far."""
+        return ColumnGenerationBound(problem, constraints, self.rows_of_columns(), relax=True, **self._switches)
 
     def run(
         self, upper_bound: float = np.inf, gap: float = PRICING_RELATIVE, budget: Budget | None = None
@@ -216,7 +225,8 @@ class ColumnGenerationBound:
         status = status or self._solve_relaxation(gap, budget)
         parts = self._parts()
         labels = None if parts is None else self._labels_of(parts)
-        if labels is None and status in ("optimal", "stalled", "limit"):
+        # The solver's reductions before its search do not read the clock.
+        if labels is None and status in ("optimal", "stalled", "limit") and not budget.expired():
             self.round_up(Budget(min(pricing.PARAMS.integer_seconds, budget.remaining())))
             status = "closed" if self._is_closed(gap) and status != "limit" else status
         return self._result(status, labels)
@@ -285,7 +295,7 @@ class ColumnGenerationBound:
             # Half of what is missing, shared among k clusters: if no column gains more, the other half proves that
             # no columns at all can cover everything.
             cutoff = -solution.sigma - solution.value / (2 * k)
-            if self._add_new(self.pricer.locally(solution.duals, cutoff, self._starts(solution), costless=True)):
+            if self._add_new(self._locally(solution.duals, cutoff, solution, costless=True)):
                 continue
             exact = self.pricer.exactly(solution.duals, cutoff, budget, self._node_limit, costless=True)
             self.n_pricer_nodes += exact.n_nodes
@@ -304,8 +314,7 @@ class ColumnGenerationBound:
         n, k = self.problem.n_blocks, self.problem.n_clusters
         master = self._master(perturbed=True)
         upper = self._upper if np.isfinite(self._upper) else self._scale * k
-        # All alike at first; together they then cost what a clustering may.
-        theta, mu, n_updates = np.full(n, upper / n), FIRST_PERTURBATION, 0
+        theta, mu, n_updates = self._first_theta(upper / n), FIRST_PERTURBATION, 0
         while mu > LAST_PERTURBATION and not self._is_closed(gap):
             master.perturb(theta, mu)
             solution = master.solve(budget)
@@ -314,7 +323,7 @@ class ColumnGenerationBound:
             self.n_iterations += 1
             tolerance = self._tolerance(upper, gap)
             cutoff = -solution.sigma - tolerance
-            if self._add_new(self.pricer.locally(solution.duals, cutoff, self._starts(solution))):
+            if self._add_new(self._locally(solution.duals, cutoff, solution)):
                 continue
             exact = self._price_exactly(
                 solution.duals, cutoff, budget, min(pricing.PARAMS.few_nodes, self._node_limit)
@@ -325,6 +334,24 @@ class ColumnGenerationBound:
                 return
             n_updates += 1
             theta, mu = solution.duals, mu / 2.0**n_updates
+
+    def _first_theta(self, share: float) -> NDArray[np.float64]:
+        """Return lower bounds of the duals (Section 6 of the paper); all alike where no clustering is known.
+
+        A block's dual is at least what its cluster costs less without it: a cluster of the best clustering has
+        reduced cost 0, and without the block no less.
+        """
+        if self.incumbent is None:
+            return np.full(self.problem.n_blocks, share)
+        labels = self.incumbent[self.problem.first_rows]
+        theta = np.empty(self.problem.n_blocks)
+        for label in np.unique(labels):
+            members = tuple(np.flatnonzero(labels == label).tolist())
+            cost = self.pricer.cost(members)
+            for at, block in enumerate(members):
+                rest = members[:at] + members[at + 1 :]
+                theta[block] = cost - (self.pricer.cost(rest) if rest else 0.0)
+        return np.maximum(theta, 0.0)
 
     def _smoothed(self, before: NDArray[np.float64], duals: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._smoothing * before + (1.0 - self._smoothing) * duals
@@ -339,14 +366,15 @@ class ColumnGenerationBound:
             if solution is None:
                 return "limit" if budget.expired() else "stalled"
             self._note(solution)
+            if budget.expired():
+                return "limit"
             tolerance = self._tolerance(solution.value, gap)
             smooth = solution.duals if smooth is None else self._smoothed(smooth, solution.duals)
             if self._price_locally(solution, smooth, tolerance):
                 continue
             if middle is not None:
                 solution = _central(solution, middle.solve(budget))
-                found = self.pricer.locally(solution.duals, -solution.sigma - tolerance, self._starts(solution))
-                if self._add_new(found):
+                if self._add_new(self._locally(solution.duals, -solution.sigma - tolerance, solution)):
                     continue
             node_limit = self._node_limit if middle is not None else min(vertex_nodes, self._node_limit)
             # When nothing lies below, the bound is the master's value less k tolerances, whatever sigma's rounding.
@@ -387,12 +415,18 @@ class ColumnGenerationBound:
 
     def _price_locally(self, solution: MasterSolution, smooth: NDArray[np.float64], tolerance: float) -> bool:
         """Add columns from local pricing; at the smoothed duals first, then at the true ones."""
-        starts = self._starts(solution)
-        found = self.pricer.locally(smooth, 0.0, starts)
-        if self._add_new(found, solution, tolerance):
+        if self._add_new(self._locally(smooth, 0.0, solution), solution, tolerance):
             return True
-        found = self.pricer.locally(solution.duals, -solution.sigma - tolerance, starts)
+        found = self._locally(solution.duals, -solution.sigma - tolerance, solution)
         return self._add_new(found, solution, tolerance)
+
+    def _locally(
+        self, duals: NDArray[np.float64], cutoff: float, solution: MasterSolution, *, costless: bool = False
+    ) -> list[Column]:
+        """Return the columns below the cutoff that descent finds; none where it is switched off."""
+        if not self._switches["local_pricing"]:
+            return []
+        return self.pricer.locally(duals, cutoff, self._starts(solution), costless=costless)
 
     def _starts(self, solution: MasterSolution) -> list[Column]:
         """Single blocks and the columns in use."""

@@ -209,7 +209,7 @@ class _Search:
         if cost < self._cost:
             self._labels, self._cost = labels, cost
 
-    def _cluster(self, centers: NDArray[np.float64] | None, share: float | None = None) -> NDArray[np.int32] | None:
+    def _cluster(self, centers: NDArray[np.float64] | None, share: float = 0.5) -> NDArray[np.int32] | None:
         """Cluster the whole, from some centers or from scratch; None when no feasible labels are found in time."""
         problem = self._task.problem
         best = find_clustering(

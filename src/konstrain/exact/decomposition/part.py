@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from konstrain._tolerances import SAME_OBJECTIVE
 from konstrain.constraints.problem import Problem
+from konstrain.exact.columns.boxes import BoxColumnBound
 from konstrain.exact.heuristic import find_clustering
 from konstrain.exact.sdp.bound import SdpBound
 from konstrain.exact.sdp.spectral import one_blas_thread
+from konstrain.exact.solve import is_for_boxes
 from konstrain.stop import Budget
 
 # Part of every key: a change to the bounds of parts changes it, so that bounds kept in files are computed again.
-VERSION: Final = 3
+VERSION: Final = 4
 # More restarts find better clusterings of parts, which end hopeless bounds sooner, and cost time in every part.
 N_RESTARTS = 2
 
@@ -81,25 +83,41 @@ class PartTask:
         # One thread, so that the last digits do not depend on the number of threads.
         with one_blas_thread():
             best = self._improved(_Best(self.cost), budget, self.centers, 1)
-            bound = SdpBound(self.problem, budget)
-            if best.labels is not None:
-                bound.start_at(best.labels)
-            result = bound.run(best.cost, self.gap, max_rounds=2)
-            if result.status == "stalled":
+            bound = self._bound(best.labels)
+            status = self._raise(bound, best.cost, budget, max_rounds=2)
+            if status in ("stalled", "optimal"):
                 # The bound did not close at once, perhaps because the part has a better clustering.
                 best = self._improved(best, budget, None, N_RESTARTS)
-                result = bound.run(best.cost, self.gap)
-        if result.interrupted:
-            raise KeyboardInterrupt
+                status = self._raise(bound, best.cost, budget)
         return PartResult(
-            lower_bound=min(result.lower_bound, best.cost),
+            lower_bound=min(bound.lower_bound, best.cost),
             upper_bound=best.cost,
-            is_finished=result.status != "limit",
+            is_finished=status != "limit",
             work=float(bound.n_iterations) * self.problem.n_blocks**3,
             seconds=time.process_time() - began,
             centers=best.centers,
             elapsed=time.perf_counter() - clock,
         )
+
+    def _bound(self, labels: NDArray[np.int32] | None) -> SdpBound | BoxColumnBound:
+        """Return the bound that suits the part, to start at labels."""
+        if is_for_boxes(self.problem):
+            return BoxColumnBound(self.problem, labels)
+        bound = SdpBound(self.problem)
+        if labels is not None:
+            bound.start_at(labels)
+        return bound
+
+    def _raise(
+        self, bound: SdpBound | BoxColumnBound, cost: float, budget: Budget, max_rounds: int | None = None
+    ) -> str:
+        """Raise a bound to a known cost, if it can; return why it ended."""
+        if isinstance(bound, BoxColumnBound):
+            return bound.run(cost, self.gap, budget)
+        result = bound.run(cost, self.gap, budget, max_rounds=max_rounds)
+        if result.interrupted:
+            raise KeyboardInterrupt
+        return result.status
 
     def _budget(self) -> Budget:
         if self.seconds is None or self.until is None:

@@ -1,17 +1,24 @@
-#include "regions.h"
+#include "anneal.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "cholesky.h"
+#include "contiguity.h"
 #include "repair_pieces.h"
 
 namespace konstrain::regions {
 
 namespace {
 
+using search::Problem;
+using search::Shift;
+
 constexpr std::size_t notThere = std::numeric_limits<std::size_t>::max();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 void append(std::vector<std::size_t>& blocks, std::vector<std::size_t>& position, std::size_t block) {
     position[block] = blocks.size();
     blocks.push_back(block);
@@ -28,57 +35,88 @@ std::size_t scaled(std::uint64_t bits, std::size_t n) {
     return static_cast<std::size_t>((bits * n) >> 32);
 }
 
-} // namespace
+class Annealing {
+public:
+    Annealing(search::Context& context, const Graph& graph, search::State& state, Random& random)
+        : context_(context), problem_(context.problem), graph_(graph), state_(state), random_(random),
+          contiguity_(graph, problem_.nClusters), boundaryOf_(problem_.nClusters),
+          position_(problem_.nBlocks), positionIn_(problem_.nBlocks), listedIn_(problem_.nBlocks, notThere) {}
 
-Regions::Regions(search::Problem problem, Graph graph, std::uint64_t seed)
-    : problem_(std::move(problem)), graph_(std::move(graph)), random_(seed), state_(problem_),
-      contiguity_(graph_, problem_.nClusters), boundaryOf_(problem_.nClusters), position_(problem_.nBlocks),
-      positionIn_(problem_.nBlocks), listedIn_(problem_.nBlocks, notThere), found_(problem_.nBlocks) {}
-
-bool Regions::isOver(const AnnealLimits& limits) const {
-    if (limits.poll)
-        limits.poll();
-    return isPast(limits.deadline);
-}
-
-void Regions::run(std::span<const std::int32_t> labels, const AnnealLimits& limits) {
-    std::ranges::copy(labels, state_.labels.begin());
-    const std::size_t nStrays = repairPieces(problem_, graph_, state_);
-    recountAll();
-    found_ = state_.labels;
-    changed_.clear();
-    cost_ = violation_ = std::numeric_limits<double>::infinity();
-    keepBest();
-    const bool isApart =
-        static_cast<double>(nStrays) > params_.shareApart * static_cast<double>(problem_.nBlocks);
-    double price = params_.price;
-    try {
-        for (int attempt = 0; attempt != params_.maxAttempts; ++attempt, price *= 4.0) {
-            balanceDuals();
-            anneal(isApart && attempt == 0 ? params_.hottestApart : params_.hottest, price, limits);
-            if (violation_ <= search::sameViolation || isPast(limits.deadline))
-                break;
+    void run(std::int64_t nSteps, double priceFactor) {
+        const auto nStrays = static_cast<double>(repairPieces(problem_, graph_, state_));
+        recountAll();
+        fillEmpty();
+        found_ = state_.labels;
+        keepBest();
+        balanceDuals();
+        try {
+            const double heat = params_.heatOfStrays * nStrays / static_cast<double>(problem_.nBlocks);
+            anneal(std::max(params_.hottest, heat), params_.price * priceFactor, nSteps);
+        } catch (...) {
+            finish();
+            throw;
         }
-    } catch (...) {
         finish();
-        throw;
     }
-    finish();
-}
 
-// What was kept move by move is counted anew: that is what counts.
-void Regions::finish() {
-    state_.labels = found_;
-    recountAll();
-    cost_ = current_;
-    violation_ = missed_;
-    if (contiguity_.nExcess() == 0 && isFeasible(problem_, state_))
-        violation_ = 0.0;
-    else if (violation_ == 0.0)
-        violation_ = std::numeric_limits<double>::min();
-}
+private:
+    struct BoundaryMove {
+        std::size_t block;
+        std::size_t to;
+        double change = 0.0;    // of the objective
+        double charge = 0.0;    // of what duals charge
+        double violation = 0.0; // of rules and hard links
+        int joining = 0;        // of the pieces of either cluster
+        int leaving = 0;
+    };
 
-void Regions::recountAll() {
+    // What was kept move by move is counted anew: that is what counts.
+    void finish() {
+        state_.labels = found_;
+        recount(problem_, state_);
+    }
+    void anneal(double heat, double price, std::int64_t nSteps);
+    bool draw(BoundaryMove& move, const std::vector<std::size_t>& blocks);
+    void rate(BoundaryMove& move) const;
+    bool changePieces(BoundaryMove& move, double price, double most);
+    void apply(const BoundaryMove& move);
+    void undo(const BoundaryMove& move, std::size_t from);
+    bool step(double temperature, double price);
+    bool stepTwice(double temperature, double price);
+    double drawRise(double temperature);
+    double energy(const BoundaryMove& move, double price) const;
+    void account(const BoundaryMove& move);
+    double changeOfMove(std::size_t block, std::size_t to) const;
+    void updateBoundary(std::size_t block);
+    void updateDuals(double unitCost);
+    void balanceDuals();
+    void recountAll();
+    void fillEmpty();
+    double medianChange() const;
+    template <typename Visit> void forEachCrossing(Visit visit) const;
+    void keepBest();
+
+    search::Context& context_;
+    const Problem& problem_;
+    const Graph& graph_;
+    search::State& state_;
+    Random& random_;
+    Params params_;
+    Contiguity contiguity_;
+    // Blocks with a neighbour in another cluster, in no order: all, and by cluster, with the positions of
+    // each block in both lists and the cluster in whose list it is, if any.
+    std::vector<std::size_t> boundary_;
+    std::vector<std::vector<std::size_t>> boundaryOf_; // nClusters
+    std::vector<std::size_t> position_, positionIn_, listedIn_;
+    double current_ = 0.0; // objective of the state
+    double missed_ = 0.0;  // violation of the state
+    std::vector<std::int32_t> found_;
+    std::vector<std::size_t> changed_; // blocks moved since labels were kept
+    double cost_ = infinity;
+    double violation_ = infinity;
+};
+
+void Annealing::recountAll() {
     recount(problem_, state_);
     contiguity_.assign(state_.labels);
     current_ = objective(problem_, state_);
@@ -87,7 +125,33 @@ void Regions::recountAll() {
         updateBoundary(block);
 }
 
-void Regions::updateBoundary(std::size_t block) {
+// No move enters a cluster without blocks: it gets the block that costs most where it is, of those that leave
+// their cluster in one piece.
+void Annealing::fillEmpty() {
+    for (std::size_t cluster = 0; cluster != problem_.nClusters; ++cluster) {
+        if (!problem_.nonempty || state_.count[cluster] != 0)
+            continue;
+        BoundaryMove move{problem_.nBlocks, cluster};
+        double most = -1.0;
+        for (std::size_t block = 0; block != problem_.nBlocks; ++block) {
+            const std::size_t from = state_.label(block);
+            const double cost = -changeOf(problem_, state_, from, {block, -1.0});
+            if (cost > most && mayLeave(problem_, state_, from) && !graph_.isSplit(block) &&
+                contiguity_.changeByLeaving(block) <= 0) {
+                most = cost;
+                move.block = block;
+            }
+        }
+        if (move.block == problem_.nBlocks)
+            return;
+        move.leaving = contiguity_.changeByLeaving(move.block);
+        move.joining = contiguity_.changeByJoining(move.block, cluster);
+        apply(move);
+        recountAll();
+    }
+}
+
+void Annealing::updateBoundary(std::size_t block) {
     const std::int32_t own = contiguity_.label(graph_.partBegin(block));
     bool isAt = false;
     for (std::size_t edge = graph_.edgeBegin(block); !isAt && edge != graph_.edgeEnd(block); ++edge)
@@ -106,35 +170,27 @@ void Regions::updateBoundary(std::size_t block) {
     listedIn_[block] = cluster;
 }
 
-// With W the weight of the cluster and c its mean, a block of weight w that joins (leaves) changes its sum of
-// squares by w W / (W + w) |x - c|^2 (minus w W / (W - w) |x - c|^2).
-double Regions::changeOfOne(std::size_t block, std::size_t cluster, double sign) const {
-    const double before = state_.weight[cluster], after = before + sign * problem_.weight[block];
-    // A cluster without weight has no mean of its own: what enters it sets the mean.
-    if (!(after > search::termRounding * before))
-        return 0.0;
-    return sign * problem_.weight[block] * before / after *
-           search::squaredDistance(problem_.mean(block), state_.center(cluster, problem_),
-                                   problem_.nFeatures);
+double Annealing::changeOfMove(std::size_t block, std::size_t to) const {
+    return changeOf(problem_, state_, state_.label(block), {block, -1.0}) +
+           changeOf(problem_, state_, to, {block, 1.0});
 }
 
 // One of the blocks, and the cluster of one of its neighbours.
-bool Regions::draw(BoundaryMove& move, const std::vector<std::size_t>& blocks) {
+bool Annealing::draw(BoundaryMove& move, const std::vector<std::size_t>& blocks) {
     const std::uint64_t drawn = random_();
     move.block = blocks[scaled(drawn >> 32, blocks.size())];
     const std::size_t own = state_.label(move.block);
     const std::size_t first = graph_.edgeBegin(move.block), n = graph_.edgeEnd(move.block) - first;
     move.to = static_cast<std::size_t>(contiguity_.label(graph_.end(first + scaled(drawn & 0xffffffff, n))));
-    return move.to != own && state_.count[own] > problem_.leastCount();
+    return move.to != own && mayLeave(problem_, state_, own);
 }
 
-void Regions::rate(BoundaryMove& move) const {
+void Annealing::rate(BoundaryMove& move) const {
     const std::size_t from = state_.label(move.block);
-    move.change = changeOfOne(move.block, from, -1.0) + changeOfOne(move.block, move.to, 1.0);
-    move.violation = violationWith(problem_, state_, from, move.block, -1.0) -
-                     search::violation(problem_, state_, from) +
-                     violationWith(problem_, state_, move.to, move.block, 1.0) -
-                     search::violation(problem_, state_, move.to);
+    move.change = changeOfMove(move.block, move.to) + problem_.changeOfMoveCost(move.block, from, move.to);
+    move.violation =
+        violation(problem_, state_, from, Shift{move.block, -1.0}) - violation(problem_, state_, from) +
+        violation(problem_, state_, move.to, Shift{move.block, 1.0}) - violation(problem_, state_, move.to);
     move.charge = 0.0;
     const double* amount = problem_.amount(move.block);
     for (std::size_t rule = 0; rule != problem_.nRules; ++rule)
@@ -148,27 +204,33 @@ void Regions::rate(BoundaryMove& move) const {
     }
 }
 
-// Counts what the move does to the pieces; false: it breaks a cluster that has to stay in one.
-bool Regions::changePieces(BoundaryMove& move) {
-    if (!graph_.hasSplitBlocks() && contiguity_.nPieces(state_.label(move.block)) == 1) {
-        if (!contiguity_.staysConnected(move.block))
+// Counts what the move does to the pieces; false: it breaks a cluster that has to stay in one, or raises the
+// energy by more than `most`.
+bool Annealing::changePieces(BoundaryMove& move, double price, double most) {
+    const std::size_t from = state_.label(move.block);
+    if (contiguity_.nPieces(from) == 1 && !graph_.isSplit(move.block) &&
+        !contiguity_.isPassable(move.block, state_.labels[move.block])) {
+        move.leaving = 1;
+        if (!graph_.hasSplitBlocks() || energy(move, price) > most)
             return false;
-        move.leaving = 0;
-    } else
+    }
+    if (move.leaving == 1 || contiguity_.nPieces(from) != 1 || graph_.isSplit(move.block))
         move.leaving = contiguity_.changeByLeaving(move.block);
     move.joining = contiguity_.changeByJoining(move.block, move.to);
-    return graph_.hasSplitBlocks() || move.leaving + move.joining <= 0;
+    return (graph_.hasSplitBlocks() || move.leaving + move.joining <= 0) && energy(move, price) <= most;
 }
 
-double Regions::energy(const BoundaryMove& move, double price) const {
+double Annealing::energy(const BoundaryMove& move, double price) const {
     return move.change + move.charge + price * (move.violation + move.joining + move.leaving);
 }
 
-bool Regions::accepts(double energy, double temperature) {
-    return energy <= 0.0 || drawUnit(random_) < std::exp(-energy / temperature);
+// By how much the energy may rise at most: Metropolis' rule, the random number drawn before the move is
+// rated.
+double Annealing::drawRise(double temperature) {
+    return -temperature * std::log(1.0 - drawUnit(random_));
 }
 
-void Regions::apply(const BoundaryMove& move) {
+void Annealing::apply(const BoundaryMove& move) {
     contiguity_.move(move.block, move.to, move.joining, move.leaving);
     moveBlock(problem_, state_, move.block, move.to);
     updateBoundary(move.block);
@@ -176,35 +238,33 @@ void Regions::apply(const BoundaryMove& move) {
         updateBoundary(graph_.block(graph_.end(edge)));
 }
 
-void Regions::undo(const BoundaryMove& move, std::size_t from) {
+void Annealing::undo(const BoundaryMove& move, std::size_t from) {
     apply({move.block, from, 0.0, 0.0, 0.0, -move.leaving, -move.joining});
 }
 
-void Regions::account(const BoundaryMove& move) {
+void Annealing::account(const BoundaryMove& move) {
     current_ += move.change;
     missed_ += move.violation + move.joining + move.leaving;
     if (changed_.size() <= problem_.nBlocks)
         changed_.push_back(move.block);
 }
 
-bool Regions::step(double temperature, double price) {
+bool Annealing::step(double temperature, double price) {
     BoundaryMove move;
     if (!draw(move, boundary_))
         return false;
     rate(move);
-    // The search for what is connected comes last: most moves are refused without it. Pieces can only fall in
-    // number where there are more than clusters.
-    if (graph_.hasSplitBlocks()) {
-        if (!changePieces(move) || !accepts(energy(move, price), temperature))
-            return false;
-    } else if (!accepts(energy(move, price), temperature) || !changePieces(move))
+    // The search for what is connected comes last: most moves are refused without it.
+    const double most = drawRise(temperature);
+    const double merged = price * static_cast<double>(contiguity_.mostMerged(move.block, move.to));
+    if (energy(move, price) - merged > most || !changePieces(move, price, most))
         return false;
     apply(move);
     account(move);
     return true;
 }
 
-bool Regions::stepTwice(double temperature, double price) {
+bool Annealing::stepTwice(double temperature, double price) {
     BoundaryMove first, second;
     if (!draw(first, boundary_) || !draw(second, boundaryOf_[first.to]) || second.block == first.block)
         return false;
@@ -213,13 +273,14 @@ bool Regions::stepTwice(double temperature, double price) {
     // Only the sums follow the first move until both are accepted.
     moveBlock(problem_, state_, first.block, first.to);
     rate(second);
-    const bool accepted = accepts(energy(first, price) + energy(second, price), temperature);
+    const double rise = energy(first, price) + energy(second, price), most = drawRise(temperature);
     moveBlock(problem_, state_, first.block, from);
-    if (!accepted || !changePieces(first))
+    if (rise > most || !changePieces(first, price, infinity))
         return false;
     apply(first);
     // The second block may have touched its new cluster by the first one only.
-    if (!changePieces(second) || first.joining + first.leaving + second.joining + second.leaving > 0) {
+    if (!changePieces(second, price, infinity) ||
+        first.joining + first.leaving + second.joining + second.leaving > 0) {
         undo(first, from);
         return false;
     }
@@ -231,20 +292,20 @@ bool Regions::stepTwice(double temperature, double price) {
 
 // Visits each edge across a boundary: a block with weight, its cluster, the cluster that it could join, and
 // by how much that would change the sum of squares.
-template <typename Visit> void Regions::forEachCrossing(Visit visit) const {
+template <typename Visit> void Annealing::forEachCrossing(Visit visit) const {
     for (const std::size_t block : boundary_) {
         const std::size_t from = state_.label(block);
         for (std::size_t edge = graph_.edgeBegin(block); edge != graph_.edgeEnd(block); ++edge) {
             const auto to = static_cast<std::size_t>(contiguity_.label(graph_.end(edge)));
             if (to != from && problem_.weight[block] > 0.0)
-                visit(block, from, to, changeOfOne(block, from, -1.0) + changeOfOne(block, to, 1.0));
+                visit(block, from, to, changeOfMove(block, to));
         }
     }
 }
 
 // Duals at which moves across boundaries are neutral on the mean, by least squares: moves in both directions
 // together show what a cluster's loads are worth.
-void Regions::balanceDuals() {
+void Annealing::balanceDuals() {
     const std::size_t nRules = problem_.nRules, n = problem_.nClusters * nRules;
     std::ranges::fill(state_.duals, 0.0);
     std::vector<double> matrix(n * n), side(n), row(nRules);
@@ -275,7 +336,7 @@ void Regions::balanceDuals() {
         state_.duals[at] = side[at] / problem_.unit[at % nRules];
 }
 
-void Regions::updateDuals(double unitCost) {
+void Annealing::updateDuals(double unitCost) {
     for (std::size_t at = 0; at != state_.duals.size(); ++at) {
         const double unit = problem_.unit[at % problem_.nRules], range = problem_.high[at] - problem_.low[at];
         const double above = state_.load[at] - problem_.high[at], below = problem_.low[at] - state_.load[at];
@@ -290,7 +351,7 @@ void Regions::updateDuals(double unitCost) {
 }
 
 // Half of the moves across boundaries change the objective by less.
-double Regions::medianChange() const {
+double Annealing::medianChange() const {
     std::vector<double> changes;
     forEachCrossing(
         [&](std::size_t, std::size_t, std::size_t, double change) { changes.push_back(std::abs(change)); });
@@ -301,7 +362,7 @@ double Regions::medianChange() const {
     return *middle > 0.0 ? *middle : *std::ranges::max_element(changes);
 }
 
-void Regions::keepBest() {
+void Annealing::keepBest() {
     const double missed = missed_ <= search::sameViolation ? 0.0 : missed_;
     const double gain = search::leastGain * std::abs(current_);
     if (missed > violation_ || (missed == violation_ && !(current_ < cost_ - gain)))
@@ -316,18 +377,18 @@ void Regions::keepBest() {
     changed_.clear();
 }
 
-void Regions::anneal(double heat, double price, const AnnealLimits& limits) {
+void Annealing::anneal(double heat, double price, std::int64_t n) {
     const double unitCost = medianChange();
     if (boundary_.empty())
         return;
     // Where no move changes the objective, any temperature will do.
     const double scale = unitCost > 0.0 ? unitCost : 1.0;
     const double hottest = heat * scale, coldest = std::min(hottest, params_.coldest * scale);
-    const auto nSteps = static_cast<double>(limits.nSteps);
+    const auto nSteps = static_cast<double>(n);
     double temperature = hottest, cost = price * scale;
-    for (std::int64_t at = 0; at != limits.nSteps && !boundary_.empty(); ++at) {
+    for (std::int64_t at = 0; at != n && !boundary_.empty(); ++at) {
         if (at % params_.stepsPerUpdate == 0) {
-            if (isOver(limits))
+            if (context_.expired())
                 return;
             updateDuals(scale);
             const double done = static_cast<double>(at) / nSteps;
@@ -341,6 +402,13 @@ void Regions::anneal(double heat, double price, const AnnealLimits& limits) {
         if (twice ? stepTwice(temperature, cost) : step(temperature, cost))
             keepBest();
     }
+}
+
+} // namespace
+
+void anneal(search::Context& context, const Graph& graph, search::State& state, Random& random,
+            std::int64_t nSteps, double priceFactor) {
+    Annealing(context, graph, state, random).run(nSteps, priceFactor);
 }
 
 } // namespace konstrain::regions
