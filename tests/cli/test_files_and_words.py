@@ -20,7 +20,7 @@ from konstrain.cli.running import OPTIONS
 from konstrain.estimators._conventions import warn_not_converged
 from konstrain.experiments import run_experiment
 from konstrain.experiments.store import VERSION, open_store
-from toy_experiments import toy
+from toy_experiments import incomplete, toy
 
 ROWS = "name,x,y\nanna,1,2\nbert,1.5,2\ncarl,9,9\ndora,8,9\n"
 HASHED = "id,x\n#1,0\n#2,1\n#3,5.4\n#4,9\n#5,10\n"
@@ -156,6 +156,24 @@ def test_results_on_a_full_disk_end_with_one_line(tmp_path):
     assert process.exitcode == 2
     assert err.startswith("konstrain: cannot use konstrain-bench.db: ")
     assert err.count("\n") == 1
+
+
+def test_bench_names_the_data_that_are_not_there(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(konstrain.experiments, "PAPERS", {"toy": incomplete()})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["konstrain", "bench", "run", "toy", "--quick"])
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended.value.code == 2
+    said = capfd.readouterr()
+    assert said.out.startswith("8 rows of the quick form, out of 16 in all: 0 were there, 4 done now")
+    assert said.err == (
+        "4 skipped without the data of absent. data set 'absent' cannot be had here; None has no absent.csv\n"
+    )
 
 
 def test_an_interrupted_run_of_experiments_tells_what_is_kept(tmp_path, monkeypatch, capfd):

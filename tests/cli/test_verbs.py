@@ -95,6 +95,15 @@ def test_exact_proves_and_certify_confirms(folder):
     proof = json.loads(done.out)
     assert proof["is_optimal"]
     assert proof["cost"] == pytest.approx(best["sse"])
+    assert proof["prover"] == "columns"
+
+
+def test_a_fit_in_the_plane_is_certified_as_a_whole(folder):
+    rows = pl.DataFrame(np.random.default_rng(1).normal(size=(950, 2)), schema=["x", "y"])
+    rows.write_csv(folder / "plane.csv")
+    done = konstrain("fit", "plane.csv", "-k", 12, "--certify", 1, "-o", "l.csv", folder=folder)
+    assert "no clustering under these constraints is below" in done.out
+    assert "bound by parts" not in done.err
 
 
 def test_exact_out_of_time_ends_with_4_and_the_best_so_far(folder):
@@ -292,6 +301,8 @@ def test_bench_lists_and_refuses_what_is_not_there(tmp_path):
     assert "there is no experiment 'nobody1900'; there are: baumann2020" in done.err
     done = konstrain("bench", "report", "baumann2020", "--results", "none.db", folder=tmp_path)
     assert (done.code, done.out) == (2, "")
+    done = konstrain("bench", "run", "jia2023", "--data", "nowhere", folder=tmp_path)
+    assert (done.code, done.err) == (2, "konstrain: data names 'nowhere', which is not a folder\n")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -48,7 +48,7 @@ def certify(
 ) -> None:
     """Prove how far labels are from the best clustering under the constraints.
 
-    From 900 rows on, parts of the rows are bounded one by one and their bounds added up.
+    From 900 rows on, parts of the rows are bounded one by one and their bounds added up, unless features are few.
 
     Exit code 4 when they were not proved optimal: better ones exist, or the limit came first. The gap is always
     printed.
@@ -113,7 +113,7 @@ def _words(labels: Path, proof: "Certificate", verdict: str, *, has_soft_links: 
 
 
 def _values(proof: "Certificate") -> dict[str, Any]:
-    names: tuple[str, ...] = ("cost", "lower_bound", "gap", "is_optimal", "best_cost", "n_nodes", "seconds")
+    names: tuple[str, ...] = ("cost", "lower_bound", "gap", "is_optimal", "best_cost", "n_nodes", "seconds", "prover")
     if proof.n_parts:
         names += ("n_parts", "part_size", "projected_gap", "projected_gap_error", "left_out")
     return {name: getattr(proof, name) for name in names}

@@ -31,10 +31,13 @@ def check(
 
     if plot is not None:
         refuse_undrawable(plot)
-    # Constraints can be judged without any feature: all that counts is how many rows there are.
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[plot], features=False)
+    # Most constraints can be judged without any feature: all that counts is how many rows there are.
+    given = read_given(
+        rows, constraints, quiet=quiet, n_clusters=k, outputs=[plot], features=constraints.needs_features
+    )
     with rows_named(given.rows):
-        result = check_constraints(given.rows.n_samples, k, time_limit=time_limit, **given.constraints.given())
+        X_or_n = given.X if constraints.needs_features else given.rows.n_samples
+        result = check_constraints(X_or_n, k, time_limit=time_limit, **given.constraints.given())
         findings = [replace(f, message=with_row_numbers(given.rows, f.message, f.witness)) for f in result.findings]
         result = replace(result, findings=findings)
         text = str(result)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from konstrain._messages import enumerated
-from konstrain.cli.options import OUTPUT, ConstraintOptions, DataOptions, Json, Quiet, Seed, option, spread
+from konstrain.cli.options import OUTPUT, DataOptions, Json, Quiet, Seed, WithoutNeighbours, option, spread
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
 
 
@@ -25,7 +25,7 @@ class By(StrEnum):
 @guarded
 def choose(
     rows: DataOptions,
-    constraints: ConstraintOptions,
+    constraints: WithoutNeighbours,
     least: Annotated[
         int | None, typer.Option("--from", min=1, help="Least number to try. (default: 2, or what constraints need)")
     ] = None,
@@ -46,6 +46,7 @@ def choose(
     from konstrain.cli.given import read_given
     from konstrain.cli.pictures import draw_scores, refuse_undrawable
 
+    constraints.refuse_neighbours("choose", ", or compare 'konstrain fit --connected' with each -k")
     if plot is not None:
         refuse_undrawable(plot)
     given = read_given(rows, constraints, quiet=quiet, outputs=[plot])

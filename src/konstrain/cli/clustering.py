@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from konstrain import Report, describe
 from konstrain._messages import enumerated, term
 from konstrain.cli.given import Given, distances_to_centers
-from konstrain.cli.pictures import draw_bounds, draw_clusters, refuse_undrawable
+from konstrain.cli.pictures import draw_bounds, draw_fit, refuse_undrawable
 from konstrain.cli.results import LabelsFile, reading_of
 from konstrain.cli.running import interrupts, note, notes, one_line, print_result, progress, rows_named
 from konstrain.cli.startup import seconds_since_start
@@ -141,7 +141,12 @@ class FitSummary:
     def of(cls, given: Given, model: Any, lower_bound: float | None) -> "FitSummary":
         """Describe the clusters of a fitted model."""
         report = describe(
-            given.X, model.labels_, model.n_clusters, lower_bound=lower_bound, **given.constraints.given()
+            given.X,
+            model.labels_,
+            model.n_clusters,
+            lower_bound=lower_bound,
+            previous=given.previous,
+            **given.constraints.given(),
         )
         distances = distances_to_centers(given.X, model.labels_, model.cluster_centers_)
         plan = given.prepared.preparation.plan
@@ -202,7 +207,7 @@ def _write(method: Method, model: Any, summary: FitSummary, outputs: Outputs) ->
         distances = distances_to_centers(given.X, model.labels_, model.cluster_centers_)
         outputs.labels.write(given.source, given.rows, model.labels_, distances, given.prepared.kept)
     writers: list[tuple[Path | None, Callable[[Path], None]]] = [
-        (outputs.picture, lambda path: draw_clusters(path, given, model.labels_, model.cluster_centers_)),
+        (outputs.picture, lambda path: draw_fit(path, given, model.labels_, model.cluster_centers_)),
         (outputs.bounds, lambda path: draw_bounds(path, model.trace_)),
         (outputs.model, lambda path: _save(path, method, model, given)),
         (outputs.page, lambda path: summary.write_page(path, method.name)),

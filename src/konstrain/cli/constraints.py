@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain import _core
 from konstrain._messages import counted, term
-from konstrain.cli.options import ConstraintOptions, RegionOptions, names_in, shares_in, sizes_in
+from konstrain.cli.options import ConstraintOptions, names_in, share_in, shares_in, sizes_in
+from konstrain.cli.preparing import Prepared
 from konstrain.cli.running import note
-from konstrain.constraints import pairs_from_groups
-from konstrain.files import RowNames, Table, read_links_file
+from konstrain.constraints import edges_from_polygons, pairs_from_groups
+from konstrain.constraints.closure import Blocks
+from konstrain.constraints.polygons import RULES
+from konstrain.files import Table, read_links_file
+from konstrain.files.frame_files import POLYGON_ENDINGS, read_polygons
+from konstrain.files.sources import Source
 
 
 @dataclass(frozen=True)
@@ -37,14 +41,18 @@ def read_bounds(options: ConstraintOptions, n_clusters: int | None) -> GivenBoun
     demands = names_in("--demand", options.demand)
     categories = names_in("--category", options.category)
     sizes = {
-        name: sizes_in(f"--{name.replace('_', '-')}", getattr(options, name), n_clusters, len(demands))
+        name: sizes_in(f"--{name.replace('_', '-')}", getattr(options, name), n_clusters, demands)
         for name in ("size_min", "size_max")
     }
     shares = {
         name: shares_in(f"--{name.replace('_', '-')}", getattr(options, name), categories)
         for name in ("share_min", "share_max")
     }
-    return GivenBounds(demands, categories, {**sizes, **shares, "share_tolerance": options.share_tolerance})
+    tolerances = {
+        "size_tolerance": share_in("--size-tolerance", options.size_tolerance),
+        "share_tolerance": options.share_tolerance,
+    }
+    return GivenBounds(demands, categories, {**sizes, **shares, **tolerances})
 
 
 def _refuse_shares_in_one(bound: str, shares: Any, categories: dict[str, Any]) -> None:
@@ -108,11 +116,25 @@ def read_links(
     return {kind: pairs if pairs.size else None for kind, pairs in found.items()}
 
 
-def neighbours_of(options: RegionOptions, X: NDArray[Any], rows: RowNames, encoding: str | None) -> NDArray[Any]:
-    """Return pairs of rows that are neighbours: those of a file, the nearest ones, or a Delaunay triangulation."""
-    rule = str(options.connected)
-    if options.files():
-        return read_links_file(rule, rows, kind="must_link", encoding=encoding).must_link[:, :2].astype(np.int64)
+def neighbours_of(
+    options: ConstraintOptions, prepared: Prepared, source: Source, encoding: str | None
+) -> NDArray[Any]:
+    """Return pairs of kept rows that are neighbours, by a file, by borders of polygons or by distances."""
+    rule, X, kept = str(options.connected), prepared.preparation.X, prepared.kept
+    if options.edges_file is not None:
+        edges = _ends(read_links_file(rule, prepared.table.rows, kind="must_link", encoding=encoding).must_link)
+    elif rule in RULES:
+        if source.suffix not in POLYGON_ENDINGS:
+            endings = ", ".join(POLYGON_ENDINGS)
+            raise ValueError(f"--connected {rule} is about polygons ({endings}); of points: --connected delaunay")
+        edges = edges_from_polygons(read_polygons(source), rule)
+    else:
+        return _near_pairs(rule, X)
+    return edges if kept is None else (np.cumsum(kept) - 1)[edges[kept[edges].all(axis=1)]]
+
+
+def _near_pairs(rule: str, X: NDArray[Any]) -> NDArray[Any]:
+    """Return pairs of rows that are near to each other: of a Delaunay triangulation, or each with its nearest."""
     # Imported here: it takes long, and most fits need no neighbours.
     from scipy.spatial import Delaunay, QhullError, cKDTree
 
@@ -149,15 +171,12 @@ def _ends(pairs: NDArray[Any]) -> NDArray[np.int64]:
 def _stand_ins(must_link: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The number among the kept rows of each row, or of one that must share its cluster; -1 where there is none."""
     hard = must_link if must_link.shape[1] == 2 else must_link[np.isinf(must_link[:, 2])]
-    no_groups = np.zeros(0, dtype=np.int32)
-    block_of, n_blocks = _core.merge_blocks(
-        kept.size, np.ascontiguousarray(_ends(hard), dtype=np.int32), no_groups, no_groups
-    )
+    blocks = Blocks.of_pairs(kept.size, [_ends(hard)])
     number = np.cumsum(kept) - 1
-    of_block = np.full(n_blocks, -1)
+    of_block = np.full(blocks.n_blocks, -1)
     rows = np.flatnonzero(kept)[::-1]  # so that the first of a block has the last word
-    of_block[block_of[rows]] = number[rows]
-    return np.where(kept, number, of_block[block_of])
+    of_block[blocks.block_of[rows]] = number[rows]
+    return np.where(kept, number, of_block[blocks.block_of])
 
 
 def _between(stands_for: NDArray[np.int64], pairs: NDArray[Any]) -> NDArray[Any]:

@@ -14,12 +14,12 @@ from konstrain.cli.options import (
     Gap,
     Join,
     Json,
+    LinksAndSizes,
     Out,
     Page,
     Picture,
     Quiet,
     Seed,
-    WithoutShares,
     option,
     spread,
 )
@@ -40,7 +40,7 @@ class Bound(StrEnum):
 def exact(
     rows: DataOptions,
     k: Clusters,
-    constraints: WithoutShares,
+    constraints: LinksAndSizes,
     gap: Gap = 1e-6,
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Seconds after which the best clustering and bound are taken.")
@@ -69,6 +69,7 @@ def exact(
     from konstrain.cli.results import LabelsFile, reading_of
     from konstrain.methods import get_method
 
+    constraints.refuse_neighbours("exact", ", or use 'konstrain fit --connected FILE --certify SECONDS'")
     outputs = Outputs(
         LabelsFile(output, join, dialect, *reading_of(rows)), plot, json, quiet, bounds=plot_bounds, page=report
     )

@@ -1,6 +1,7 @@
 """`konstrain fit`: cluster a file under constraints."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,19 +18,18 @@ from konstrain.cli.options import (
     PartOptions,
     Picture,
     Quiet,
-    RegionOptions,
     Save,
     Seed,
+    moves_in,
     option,
     spread,
 )
 from konstrain.cli.running import NOT_PROVED, guarded, interrupts, note, progress
-from konstrain.exceptions import FileError
 
 if TYPE_CHECKING:
     from konstrain.cli.given import Given
 
-MANY = "More rows than memory"
+EARLIER, MANY = "An earlier clustering", "More rows than memory"
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,37 @@ class SearchOptions:
     certify: Annotated[
         float | None, typer.Option(min=0, help="Also prove how far from the best possible, in this many seconds.")
     ] = None
+
+
+@dataclass(frozen=True)
+class EarlierOptions:
+    """An earlier clustering, and how few rows are to leave its clusters."""
+
+    keep: Annotated[
+        Path | None,
+        option(EARLIER, "Labels of an earlier fit, by id: clusters keep their numbers, and few rows move."),
+    ] = None
+    max_moved: Annotated[str | None, option(EARLIER, "Rows that may move: 12, or 5% of those that were there.")] = (
+        None
+    )
+    move_cost: Annotated[
+        float | None,
+        option(EARLIER, "What each moved row costs. (default: what a row costs on average)", min=0),
+    ] = None
+
+    def refuse_alone(self, method: str) -> None:
+        """Raise if moves are bounded or priced without earlier labels, or for a method that cannot follow these."""
+        given = {"--keep": self.keep, "--max-moved": self.max_moved, "--move-cost": self.move_cost}
+        for name, value in given.items():
+            if value is not None and self.keep is None:
+                raise ValueError(f"{name} is about moves since an earlier clustering; give its labels as --keep")
+            if value is not None and method != "constrained-kmeans":
+                raise ValueError(f"{method} has no {name}; leave it out, or use --method constrained-kmeans")
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters of the estimator."""
+        asked = {"max_moved": moves_in("--max-moved", self.max_moved), "move_cost": self.move_cost}
+        return {name: value for name, value in asked.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -82,11 +113,11 @@ def fit(
     rows: DataOptions,
     k: Clusters,
     constraints: ConstraintOptions,
-    regions: RegionOptions,
     parts: PartOptions,
     search: SearchOptions,
     results: ResultOptions,
     folders: FolderOptions,
+    earlier: EarlierOptions,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -96,16 +127,15 @@ def fit(
     """
     from konstrain.cli.folders import FolderFit, is_folder, refuse_folder_options, refuse_options_in_memory
 
+    earlier.refuse_alone(search.method)
     if is_folder(rows.data):
-        refuse_options_in_memory(rows, constraints, search, results)
-        if regions.connected is not None:
-            raise FileError("--connected needs all rows in memory; leave it out for a folder of Parquet")
+        refuse_options_in_memory(rows, constraints, search, results, earlier)
         FolderFit(rows, constraints, k, search, results.output, folders, json, quiet).run()
         return
     refuse_folder_options(folders)
 
     from konstrain.cli.clustering import Outputs, finish, fit_method, params_of
-    from konstrain.cli.given import read_given, refuse_too_few_rows, with_neighbours
+    from konstrain.cli.given import read_given, refuse_too_few_rows
     from konstrain.cli.results import LabelsFile, reading_of
     from konstrain.methods import get_method
 
@@ -113,23 +143,19 @@ def fit(
     outputs = Outputs(labels, results.plot, json, quiet, model=results.save, page=results.report)
     method = get_method(search.method)
     outputs.refuse_impossible(method)
-    given = read_given(
-        rows,
-        constraints,
-        quiet=quiet,
-        n_clusters=k,
-        outputs=outputs.files(),
-        inputs=(*parts.files(), *regions.files()),
-    )
-    given = with_neighbours(given, regions)
+    inputs = [*parts.files(), *([] if earlier.keep is None else [earlier.keep])]
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files(), inputs=inputs)
     refuse_too_few_rows(rows, given, k)
+    if earlier.keep is not None:
+        given = _with_earlier(given, earlier.keep, k, quiet=quiet)
     _refuse_no_price(search, given)
     model = fit_method(
         method,
         given,
         k,
-        params=params_of(method, n_init=search.n_init),
+        params={**params_of(method, n_init=search.n_init), **earlier.params()},
         quiet=quiet,
+        previous=given.previous,
         random_state=search.seed,
         time_limit=search.time_limit,
     )
@@ -140,6 +166,24 @@ def fit(
     finish(method, model, given, outputs, lower_bound=bound)
     if not getattr(model, "is_optimal_", True):
         raise typer.Exit(NOT_PROVED)
+
+
+def _with_earlier(given: "Given", path: Path, n_clusters: int, *, quiet: bool) -> "Given":
+    """Return what was given with the labels that rows had before; says how many rows came and left."""
+    from konstrain._messages import counted
+    from konstrain.exceptions import FileError
+    from konstrain.files.labels import read_earlier_labels
+
+    labels, n_left = read_earlier_labels(path, given.rows)
+    if labels.max() >= n_clusters:
+        raise FileError(
+            f"{path} has a cluster {labels.max()}, and -k {n_clusters} has 0 to {n_clusters - 1}; raise -k"
+        )
+    if labels.max() < 0:
+        raise FileError(f"{path} names no row of the table; {given.rows}")
+    n_new = int((labels < 0).sum())
+    note(f"since {path}: {counted(n_new, 'row')} came, {n_left} left", quiet=quiet)
+    return replace(given, previous=labels)
 
 
 def _refuse_no_price(search: SearchOptions, given: "Given") -> None:

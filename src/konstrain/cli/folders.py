@@ -13,7 +13,7 @@ import numpy as np
 
 from konstrain._messages import counted, enumerated
 from konstrain.cli.constraints import GivenBounds, link_files, read_bounds, together
-from konstrain.cli.fit import FolderOptions, ResultOptions, SearchOptions
+from konstrain.cli.fit import EarlierOptions, FolderOptions, ResultOptions, SearchOptions
 from konstrain.cli.options import ConstraintOptions, DataOptions, names_in
 from konstrain.cli.running import interrupts, note, print_result, progress
 from konstrain.cli.startup import seconds_since_start
@@ -225,10 +225,15 @@ def _names_in(path: Path) -> Iterator[str]:
 
 
 def refuse_options_in_memory(
-    rows: DataOptions, constraints: ConstraintOptions, search: SearchOptions, results: ResultOptions
+    rows: DataOptions,
+    constraints: ConstraintOptions,
+    search: SearchOptions,
+    results: ResultOptions,
+    earlier: EarlierOptions,
 ) -> None:
     """Raise when an option was given that needs all rows in memory."""
     in_memory = {
+        "--keep": earlier.keep,
         "--certify": search.certify is not None,
         "--plot": results.plot,
         "--save": results.save,
@@ -244,6 +249,8 @@ def refuse_options_in_memory(
         "--encoding": rows.encoding,
         "--geo": rows.geo,
         "--group": constraints.group,
+        "--connected": constraints.connected is not None,
+        "--join-components": constraints.join_components,
         f"--method {search.method}": search.method != "constrained-kmeans",
     }
     for name, is_given in in_memory.items():

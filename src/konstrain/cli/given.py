@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,13 +12,14 @@ from numpy.typing import NDArray
 from konstrain._memory import chunks
 from konstrain._messages import Advised, as_typed, counted
 from konstrain.cli.constraints import neighbours_of, read_bounds, read_links
-from konstrain.cli.options import ConstraintOptions, DataOptions, NewRows, RegionOptions, names_in
+from konstrain.cli.options import ConstraintOptions, DataOptions, NewRows, names_in
 from konstrain.cli.preparing import Prepared, carry_out, feature_names, kept_columns, kept_names, prepare_table
 from konstrain.cli.results import reading_of
 from konstrain.cli.running import note, progress
 from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.exceptions import FileError
 from konstrain.files import RowNames, Table, read_table
+from konstrain.files.frame_files import CENTROID, POLYGON_ENDINGS, read_polygons
 from konstrain.files.sources import Source
 from konstrain.files.table_files import as_source
 from konstrain.tables import TablePlan
@@ -39,12 +41,31 @@ class Given:
     prepared: Prepared
     source: Source
     options: DataOptions
+    previous: NDArray[np.int32] | None = None  # The clusters that rows were in before, -1: new rows.
 
     @property
     def has_soft_links(self) -> bool:
         """Whether some link has a confidence."""
         links = [pairs for pairs in self.constraints.links.values() if pairs is not None]
         return any(pairs.shape[1] == 3 and np.isfinite(pairs[:, 2]).any() for pairs in links)
+
+    @cached_property
+    def areas(self) -> Any:
+        """What a map draws: polygons in kilometres, or places on a plane; None where rows are neither."""
+        from konstrain.constraints.polygons import in_kilometres
+        from konstrain.plotting import project
+
+        if self.source.suffix in POLYGON_ENDINGS:
+            areas = in_kilometres(read_polygons(self.source))
+            return areas if self.prepared.kept is None else areas[self.prepared.kept]
+        return project(self.X, names=self.features).rows if self.X.shape[1] == 2 else None
+
+    @property
+    def is_map(self) -> bool:
+        """Whether a picture of clusters is best a map: rows have areas, and neighbours or places without links."""
+        has_links = any(pairs is not None for pairs in self.constraints.links.values())
+        is_asked = self.constraints.connectivity is not None or (self.options.geo is not None and not has_links)
+        return is_asked and self.areas is not None
 
     def summary(self) -> dict[str, Any]:
         """What to tell a program about the data."""
@@ -65,13 +86,16 @@ def read_given(
 
     Without `features` only what the constraints need is read.
     """
-    links = (*constraints.must_link, *constraints.cannot_link, *constraints.links)
-    refuse_overwriting([path for path in outputs if path is not None], [data.data, *links, *inputs])
+    refuse_overwriting([path for path in outputs if path is not None], [data.data, *constraints.files(), *inputs])
+    if constraints.join_components and constraints.connected is None:
+        raise ValueError("--join-components is about --connected; give both or leave it out")
     asked = read_bounds(constraints, n_clusters)
     numeric = [name for name in (*asked.demands, constraints.weight) if name is not None]
     decimal, na = reading_of(data)
     with progress(f"reading {data.data} ...", quiet=quiet):
         source = as_source(data.data, data.encoding)
+        if source.suffix in POLYGON_ENDINGS and data.columns is None and data.geo is None:
+            data = replace(data, geo=",".join(CENTROID))
         table = read_table(
             source,
             columns=feature_names(data) if features else [],
@@ -98,6 +122,9 @@ def read_given(
         **asked.with_columns(prepared.extra),
         "sample_weight": prepared.extra(constraints.weight),
     }
+    if constraints.connected is not None:
+        found["connectivity"] = neighbours_of(constraints, prepared, source, data.encoding)
+        found["join_components"] = constraints.join_components
     if features:
         _note_taken(data, constraints, quiet=quiet)
     return Given(
@@ -105,22 +132,11 @@ def read_given(
         rows=prepared.rows(),
         features=prepared.preparation.features,
         classes=classes,
-        constraints=ConstraintArguments(**found),
+        constraints=ConstraintArguments(**found).with_numbers(len(prepared.preparation.X), n_clusters),
         prepared=prepared,
         source=source,
         options=data,
     )
-
-
-def with_neighbours(given: Given, regions: RegionOptions) -> Given:
-    """Return the rows with the graph in which every cluster is to be in one piece."""
-    if regions.connected is None:
-        if regions.join_components:
-            raise ValueError("--join-components is about --connected; give both or leave it out")
-        return given
-    graph = neighbours_of(regions, given.X, given.rows, given.options.encoding)
-    asked = replace(given.constraints, connectivity=graph, join_components=regions.join_components)
-    return replace(given, constraints=asked)
 
 
 def _note_taken(data: DataOptions, constraints: ConstraintOptions, *, quiet: bool) -> None:
@@ -247,11 +263,12 @@ def read_new(rows: NewRows, constraints: ConstraintOptions, model: "SavedModel",
         **read_links(table, constraints, kept, encoding=encoding, quiet=quiet),
         **asked.with_columns(column),
     }
+    X = model.rows_of(columns)
     return NewGiven(
-        X=model.rows_of(columns),
+        X=X,
         rows=kept_names(table.rows, kept),
         kept=kept,
-        constraints=ConstraintArguments(**found),
+        constraints=ConstraintArguments(**found).with_numbers(len(X), len(model.estimator.cluster_centers_)),
         demands={name: column(name) for name in asked.demands},
         source=source,
     )

@@ -50,6 +50,7 @@ def mix(
     from konstrain.tables.plan import Kind
     from konstrain.tables.profile import center_text, profile_clusters
 
+    constraints.refuse_neighbours("mix", "")
     labels_file = LabelsFile(output, join, dialect, *reading_of(rows))
     labels_file.refuse_impossible()
     files = [] if labels_file.is_standard_output else [output]

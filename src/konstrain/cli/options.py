@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import typer
 
-from konstrain._messages import counted
+from konstrain._messages import counted, share_of_text
 
 DATA, TABLE, CONSTRAINTS, OUTPUT, PROOF = "Data", "Table", "Constraints", "Output", "Proofs of many rows"
 
@@ -79,7 +79,8 @@ class DataOptions:
     data: Annotated[
         Path,
         typer.Argument(
-            help="Rows to cluster: .csv, .tsv, .xlsx, .parquet, .arrow, .json or .npy; - is standard input."
+            help="Rows to cluster: .csv, .tsv, .xlsx, .parquet, .arrow, .json, .npy, or polygons in .geojson, .shp, "
+            ".gpkg; - is standard input."
         ),
     ]
     columns: Annotated[str | None, option(DATA, "Features, separated by commas. (default: all others)")] = None
@@ -96,6 +97,10 @@ class DataOptions:
     decimal: DecimalOption = None
     encoding: Encoding = None
     geo: Geo = None
+
+
+# Words of --connected that are no files, besides knn:8.
+NEIGHBOUR_RULES: Final = ("delaunay", "rook", "queen")
 
 
 @dataclass(frozen=True)
@@ -119,12 +124,19 @@ class ConstraintOptions:
     size_min: Annotated[
         str | None,
         option(
-            CONSTRAINTS, "Least size of a cluster, or one per cluster: 30,40,50; of several demands one for each."
+            CONSTRAINTS,
+            "Least size of a cluster: 30 or 5%; one per cluster: 30,40,50; of several demands one for each, or "
+            "revenue=400,clients=60.",
         ),
     ] = None
     size_max: Annotated[
         str | None,
-        option(CONSTRAINTS, "Largest size of a cluster, or one per cluster; of several demands one for each."),
+        option(
+            CONSTRAINTS, "Largest size of a cluster, 70 or 12%, or one per cluster; of several demands one for each."
+        ),
+    ] = None
+    size_tolerance: Annotated[
+        str | None, option(CONSTRAINTS, "Every cluster within this of an equal part: 0.1 or 10%; of each demand.")
     ] = None
     demand: Annotated[
         str | None,
@@ -150,31 +162,40 @@ class ConstraintOptions:
     weight: Annotated[str | None, option(CONSTRAINTS, "Column with what a row counts in the cost. (default: 1)")] = (
         None
     )
-
-
-# Words of --connected that are no files.
-NEIGHBOUR_RULES: Final = ("knn:", "delaunay")
-
-
-@dataclass(frozen=True)
-class RegionOptions:
-    """Which rows are neighbours, so that every cluster is in one piece."""
-
     connected: Annotated[
         str | None,
         option(
             CONSTRAINTS,
-            "Every cluster in one piece: file of pairs of neighbours, or knn:8, or delaunay for two features.",
+            "Every cluster in one piece: file of pairs of neighbours; knn:8, or delaunay for two features; rook or "
+            "queen for polygons.",
         ),
     ] = None
     join_components: Annotated[
         bool, option(CONSTRAINTS, "Connect the components of --connected by their nearest rows.", "--join-components")
     ] = False
 
+    @property
+    def edges_file(self) -> Path | None:
+        """The file of neighbours, if there is one."""
+        if self.connected is None or self.connected in NEIGHBOUR_RULES or self.connected.startswith("knn:"):
+            return None
+        return Path(self.connected)
+
+    @property
+    def needs_features(self) -> bool:
+        """Whether distances between rows say which are neighbours."""
+        return self.connected is not None and (self.edges_file is None or self.join_components)
+
     def files(self) -> list[Path]:
-        """Return the file of neighbours, if there is one."""
-        is_file = self.connected is not None and not self.connected.startswith(NEIGHBOUR_RULES)
-        return [Path(str(self.connected))] if is_file else []
+        """Return the files that hold constraints."""
+        edges = [] if self.edges_file is None else [self.edges_file]
+        return [*self.must_link, *self.cannot_link, *self.links, *edges]
+
+    def refuse_neighbours(self, verb: str, instead: str) -> None:
+        """Raise if clusters are to be in one piece, for a verb that does not keep them so."""
+        if self.connected is not None or self.join_components:
+            option = "--join-components" if self.connected is None else "--connected"
+            raise ValueError(f"'{verb}' does not keep clusters in one piece; leave out {option}{instead}")
 
 
 @dataclass(frozen=True)
@@ -258,9 +279,13 @@ class Unlisted:
     fields: tuple[str, ...]
 
 
-# The constraints of verbs that know no shares of groups, and of those that know no cost of rows.
-WithoutShares = Annotated[ConstraintOptions, Unlisted(("category", "share_min", "share_max", "share_tolerance"))]
-WithoutWeight = Annotated[ConstraintOptions, Unlisted(("weight",))]
+# Constraints that some verbs do not take.
+_SHARES = ("category", "share_min", "share_max", "share_tolerance")
+_NEIGHBOURS = ("connected", "join_components")
+WithoutNeighbours = Annotated[ConstraintOptions, Unlisted(_NEIGHBOURS)]
+WithoutShares = Annotated[ConstraintOptions, Unlisted(_SHARES)]
+LinksAndSizes = Annotated[ConstraintOptions, Unlisted((*_SHARES, *_NEIGHBOURS))]
+WithoutWeight = Annotated[ConstraintOptions, Unlisted(("weight", *_NEIGHBOURS))]
 
 
 def spread(verb: Callable[..., None]) -> Callable[..., None]:
@@ -328,20 +353,18 @@ def names_in(option: str, text: str | None) -> list[str]:
     return names
 
 
-def sizes_in(
-    option: str, text: str | None, n_clusters: int | None = None, n_demands: int = 1
-) -> float | list[float] | list[list[float]] | None:
-    """Read one size or one per cluster; of several demands one for each."""
+def sizes_in(option: str, text: str | None, n_clusters: int | None = None, demands: Sequence[str] = ()) -> Any:
+    """Read one size or one per cluster; of several demands one for each, in order or by name; some may be "12%"."""
     if text is None:
         return None
-    try:
-        sizes = [float(part) for part in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(
-            f"{text!r} is neither a number nor numbers separated by commas", param_hint=option
-        ) from None
-    if not all(0 <= size < math.inf for size in sizes):
-        raise ValueError(f"{option} {text}: a size is a number and not negative")
+    named = [part.rpartition("=") for part in text.split(",")]
+    sizes = [_size_in(option, text, size) for _, _, size in named]
+    n_demands = len(demands)
+    names = [name.strip() for name, equals, _ in named if equals]
+    if names:
+        if n_demands < 2 or len(names) < len(named) or len(set(names)) < len(names):
+            raise ValueError(f"{option} {text}: names are for several columns of --demand, one size for each")
+        return dict(zip(names, sizes, strict=True))
     if n_demands > 1:
         if len(sizes) != n_demands:
             raise ValueError(
@@ -354,6 +377,39 @@ def sizes_in(
     return sizes[0] if len(sizes) == 1 else sizes
 
 
+def _size_in(option: str, text: str, size: str) -> float | str:
+    try:
+        found = share_of_text(option, size) if "%" in size else float(size)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is neither a number nor numbers separated by commas", param_hint=option
+        ) from None
+    if not 0 <= found < math.inf:
+        raise ValueError(f"{option} {text}: a size is a number and not negative")
+    return size.strip() if "%" in size else found
+
+
+def moves_in(option: str, text: str | None) -> int | float | None:
+    """Read a number of rows, or a share of them: 12 or 5%."""
+    if text is None:
+        return None
+    if "%" in text:
+        return share_of_text(option, text)
+    if not (text.isascii() and text.isdigit()):
+        raise typer.BadParameter(f"{text!r} is no number of rows; write 12 or 5%", param_hint=option)
+    return int(text)
+
+
+def share_in(option: str, text: str | None) -> float | None:
+    """Read a share: 0.1 or 10%."""
+    if text is None:
+        return None
+    try:
+        return share_of_text(option, text) if "%" in text else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no share; write 0.1 or 10%", param_hint=option) from None
+
+
 def shares_in(
     option: str, texts: Sequence[str], columns: Sequence[str]
 ) -> float | dict[str, dict[str, float]] | None:
@@ -362,7 +418,7 @@ def shares_in(
     for text in texts:
         group, _, share = text.rpartition("=")
         try:
-            value = float(share)
+            value = share_of_text(option, share) if "%" in share else float(share)
         except ValueError:
             raise typer.BadParameter(f"{text!r} is no share; write {option} F=0.4", param_hint=option) from None
         if not group:

@@ -26,12 +26,12 @@ def refuse_undrawable(path: Path) -> None:
     refuse_unwritable(path)
 
 
-def draw(path: Path, plot: Callable[[Any], object]) -> None:
+def draw(path: Path, plot: Callable[[Any], object], size: tuple[float, float] = (7.0, 5.5)) -> None:
     """Draw on new axes and write the picture."""
     from matplotlib.figure import Figure
 
     # Without pyplot: no window system is asked for anything.
-    figure = Figure(layout="constrained", figsize=(7.0, 5.5))
+    figure = Figure(layout="constrained", figsize=size)
     plot(figure.subplots())
     picture = io.BytesIO()
     figure.savefig(picture, format=path.suffix[1:].lower(), dpi=DOTS_PER_INCH)
@@ -60,6 +60,30 @@ def draw_sizes(path: Path, given: Given, labels: Any) -> None:
     sizes = np.bincount(codes, demand)
     low, high = given.constraints.size_min, given.constraints.size_max
     draw(path, lambda ax: plot_sizes(sizes, names=names, size_min=low, size_max=high, ax=ax))
+
+
+def draw_map(path: Path, given: Given, labels: Any) -> None:
+    """Draw regions on a map, with their loads against the bounds."""
+    from konstrain.plotting import map_areas, plot_map
+
+    if given.areas is None:
+        raise FileError(
+            "a map needs places: give --geo LAT,LON, name two columns in --columns, or give a file of polygons"
+        )
+    asked = given.constraints
+    loads = {name: getattr(asked, name) for name in ("demand", "size_min", "size_max")}
+    # Several resources are more than a map shows: it counts rows then.
+    given_loads = loads if np.ndim(asked.demand) < 2 else {}
+    areas = map_areas(given.areas)
+    draw(path, lambda ax: plot_map(areas, labels, ax=ax, **given_loads), size=areas.figure_size)
+
+
+def draw_fit(path: Path, given: Given, labels: Any, centers: Any) -> None:
+    """Draw a map where rows are places or polygons, else rows by cluster with their links."""
+    if given.is_map:
+        draw_map(path, given, labels)
+    else:
+        draw_clusters(path, given, labels, centers)
 
 
 def draw_shares(path: Path, given: Given, labels: Any) -> None:

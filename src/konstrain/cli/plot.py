@@ -1,5 +1,6 @@
 """`konstrain plot`: a picture of labels."""
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +18,7 @@ class PlotKind(StrEnum):
     SIZES = "sizes"
     SILHOUETTE = "silhouette"
     SHARES = "shares"
+    MAP = "map"
 
 
 # Pictures that count rows, whatever their features.
@@ -36,7 +38,7 @@ def plot(
     label_column: Annotated[str, typer.Option(help="The column of LABELS that holds them.")] = "label",
     quiet: Quiet = False,
 ) -> None:
-    """Draw labels: clusters with their links, sizes or shares against their bounds, or silhouettes."""
+    """Draw labels: clusters with their links, sizes or shares against their bounds, silhouettes, or a map."""
     from konstrain.cli import pictures
     from konstrain.cli.given import read_given
     from konstrain.files import read_labels_file
@@ -45,11 +47,15 @@ def plot(
     by_features = kind not in COUNTED
     given = read_given(rows, constraints, quiet=quiet, outputs=[output], inputs=[labels], features=by_features)
     drawn = read_labels_file(labels, given.rows, column=label_column)
+    # A tolerance is about an equal part: as many parts as there are labels.
+    sized = given.constraints.with_numbers(given.rows.n_samples, len(set(drawn.tolist())))
+    given = replace(given, constraints=sized)
     draw = {
         PlotKind.CLUSTERS: pictures.draw_clusters,
         PlotKind.SIZES: pictures.draw_sizes,
         PlotKind.SILHOUETTE: pictures.draw_silhouette,
         PlotKind.SHARES: pictures.draw_shares,
+        PlotKind.MAP: pictures.draw_map,
     }
     draw[kind](output, given, drawn)
     interrupts.wrote(output)

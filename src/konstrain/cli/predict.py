@@ -46,11 +46,11 @@ def predict(
 
     if constraints.weight is not None:
         raise ValueError("--weight is about centers, which stay where the fit put them; leave it out")
+    constraints.refuse_neighbours("predict", ", or fit all rows together")
     labels_file = LabelsFile(output, join, dialect)
     labels_file.refuse_impossible()
-    links = (*constraints.must_link, *constraints.cannot_link, *constraints.links)
     files = [] if output is None or labels_file.is_standard_output else [output]
-    refuse_overwriting(files, [rows.data, model, *links])
+    refuse_overwriting(files, [rows.data, model, *constraints.files()])
     known = load_model(model, trust=trust)
     if time_limit is not None:
         known.estimator.time_limit = time_limit

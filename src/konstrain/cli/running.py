@@ -38,7 +38,11 @@ _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 # What messages of the library call an argument here; those without an option are not mentioned as advice.
 OPTIONS = {
     **{name: f"--{name.replace('_', '-')}" for name in ("size_min", "size_max", "share_min", "share_max")},
-    **{name: f"--{name.replace('_', '-')}" for name in ("share_tolerance", "time_limit", "part_size", "n_init")},
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in ("size_tolerance", "share_tolerance", "time_limit", "part_size", "n_init", "max_moved")
+    },
+    "previous": "--keep",
     "n_clusters": "-k",
     "connectivity": "--connected",
     "join_components": "--join-components",

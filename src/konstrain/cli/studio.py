@@ -3,7 +3,7 @@
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,8 @@ from konstrain.cli.options import OUTPUT, DataOptions, Quiet, Seed, WithoutShare
 from konstrain.cli.running import guarded, note
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from konstrain._studio.data import StudioData
     from konstrain._studio.session import Settings
     from konstrain.cli.given import Given
@@ -74,7 +76,7 @@ def studio(
 
 def rows_of(given: "Given") -> "StudioData":
     """Return the rows as `fit` has them but for the scale, which the page sets, and the cells of the table."""
-    from konstrain._studio.data import StudioData
+    from konstrain._studio.data import StudioData, drawn_areas
     from konstrain.files.labels import read_cells
     from konstrain.tables.prepare import categories_of, prepare
 
@@ -91,15 +93,27 @@ def rows_of(given: "Given") -> "StudioData":
         {f"{name}={value}": name for name, values in categories.items() for value in values},
         given.constraints.demand,
         given.constraints.sample_weight,
+        _edges_of(given),
+        None if given.constraints.connectivity is None else drawn_areas(given.areas),
         given.source.path.name,
         given.source.path.parent,
     )
 
 
+def _edges_of(given: "Given") -> "NDArray[Any] | None":
+    """Return pairs of neighbours, components joined where that is asked for."""
+    from konstrain._studio.data import edges_of
+    from konstrain.constraints.connectivity import join_components, read_connectivity
+
+    if given.constraints.connectivity is None:
+        return None
+    graph = read_connectivity(given.constraints.connectivity, len(given.X))
+    return edges_of(join_components(graph, given.X) if given.constraints.join_components else graph)
+
+
 def settings_of(given: "Given", data: "StudioData", n_clusters: int, seed: int) -> "Settings":
     """Return the settings with which the page clusters as `fit` does."""
-    from konstrain._studio.hub import read_size
-    from konstrain._studio.session import Settings
+    from konstrain._studio.session import Settings, read_size
 
     return Settings(
         n_clusters,

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from konstrain.cli.options import OUTPUT, DataOptions, Json, Quiet, Seed, WithoutShares, option, spread
+from konstrain.cli.options import OUTPUT, DataOptions, Json, LinksAndSizes, Quiet, Seed, option, spread
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
 
 # The list of questions is CSV text for an editor or a spreadsheet.
@@ -39,7 +39,7 @@ class Metric(StrEnum):
 @guarded
 def suggest(
     rows: DataOptions,
-    constraints: WithoutShares,
+    constraints: LinksAndSizes,
     ask: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 10,
     k: Annotated[
         int | None, typer.Option("-k", "--clusters", min=1, help="Number of clusters. (default: found by asking)")
@@ -71,6 +71,7 @@ def suggest(
     from konstrain.cli.given import read_given, refuse_too_few_rows, without_rules
     from konstrain.files.links import questions_text, still_open, write_questions_file
 
+    constraints.refuse_neighbours("suggest", "")
     earlier = _earlier_questions(output, append=append)
     if earlier is not None:
         constraints = replace(constraints, links=[*constraints.links, earlier])

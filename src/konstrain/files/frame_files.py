@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from konstrain._memory import MOST_NUMBERS
 from konstrain._messages import counted
+from konstrain.constraints.polygons import import_geopandas, in_kilometres, polygons_of
 from konstrain.exceptions import FileError
 from konstrain.files.cells import name_of_number
 from konstrain.files.choice import Choice, Request
@@ -48,6 +49,9 @@ _ARROW_FILE = b"ARROW1"
 _SHEET = re.compile(r"worksheets/[^/]+\.xml$", re.IGNORECASE)
 _FILLED_CELL = re.compile(rb"""<(?:\w+:)?c\s(?:[^>]*?\s)?r=["']([A-Za-z]{1,3})([0-9]{1,7})["'][^>]*(?<!/)>""")
 _KINDS = {".parquet": "a Parquet", ".xlsx": "an Excel", ".json": "a JSON"}
+# Files of polygons, and the columns of their middles in degrees that are added to those of the file.
+POLYGON_ENDINGS = (".geojson", ".shp", ".gpkg")
+CENTROID = ("centroid_lat", "centroid_lon")
 
 
 def read_frame(path: Source, request: Request) -> tuple[Choice, "pl.DataFrame"]:
@@ -97,6 +101,9 @@ def _reader(
     if path.suffix in (".xlsx", ".json"):
         frame = _read_excel(path) if path.suffix == ".xlsx" else pl.read_json(path.file)
         return dict(frame.schema), lambda places: frame[:, places]
+    if path.suffix in POLYGON_ENDINGS:
+        areas = _read_areas(path)
+        return dict(areas.schema), lambda places: areas[:, places]
     if path.suffix == ".parquet":
         return dict(pl.read_parquet_schema(file)), lambda places: pl.read_parquet(again(), columns=places)
     if file.read(len(_ARROW_FILE)) == _ARROW_FILE:
@@ -121,6 +128,45 @@ def _without(na: Collection[str], frame: "pl.DataFrame") -> "pl.DataFrame":
         if text.null_count() > before.null_count()
     ]
     return frame.with_columns(cleared)
+
+
+def read_polygons(path: Source) -> Any:
+    """Return the polygons of a file with its columns: a GeoDataFrame."""
+    try:
+        geopandas = import_geopandas()
+    except ModuleNotFoundError as error:
+        raise FileError(f"{path}: {error}") from None
+    try:
+        areas = geopandas.read_file(path.file)
+    except Exception:
+        # Nearly any error of its drivers may come of a damaged file; their words are for programmers.
+        raise FileError(f"{path} is damaged, or holds no polygons; write it again, as .geojson for example") from None
+    if not hasattr(areas, "geometry") or not len(areas):
+        raise FileError(f"{path} holds no polygons")
+    if areas.crs is None:
+        raise FileError(
+            f"{path} names no coordinate system (a .prj file), so there are no distances; add it, for example with "
+            "geopandas: frame.set_crs(4326).to_file(...)"
+        )
+    try:
+        return areas.set_geometry(polygons_of(areas), crs=areas.crs)
+    except ValueError as error:
+        raise FileError(f"{path}: {error}") from None
+
+
+def _read_areas(path: Source) -> "pl.DataFrame":
+    """The columns of a file of polygons, and where the middle of each polygon is."""
+    import polars as pl
+
+    areas = read_polygons(path)
+    # On a plane of true areas: a middle in degrees lies too far from the equator.
+    middles = in_kilometres(areas).geometry.centroid.to_crs(4326)
+    columns = {str(name): areas[name] for name in areas.columns if name != areas.geometry.name}
+    shown = {
+        name: pl.Series(name, [None if value != value else value for value in column.to_list()], strict=False)
+        for name, column in columns.items()
+    }
+    return pl.DataFrame({**shown, CENTROID[0]: middles.y.to_numpy(), CENTROID[1]: middles.x.to_numpy()})
 
 
 def _read_excel(path: Source) -> "pl.DataFrame":

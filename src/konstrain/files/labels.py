@@ -83,6 +83,39 @@ def read_labels_file(path: str | Path, rows: RowNames, *, column: str = "label")
     return labels if rows.ids is None else labels[_order(Path(path), rows, table.rows)]
 
 
+def read_earlier_labels(path: str | Path, rows: RowNames, *, column: str = "label") -> tuple[NDArray[np.int32], int]:
+    """Read the labels that rows had before, and count the rows of the file that are no more.
+
+    Parameters
+    ----------
+    path : str or Path
+        A table with the column, and with the id column of `rows`, or one line per row in their order.
+    rows : RowNames
+        What rows are called.
+    column : str, default="label"
+        The column with the labels, numbers of clusters.
+
+    Returns
+    -------
+    labels : ndarray of int32, shape (n_samples,)
+        -1 for rows that are not in the file.
+    n_left : int
+        Rows of the file that are not among `rows`.
+    """
+    table = read_table(path, columns=[], id=_id_column(rows), other=[column])
+    wrong = next((row for row, label in enumerate(table.extra[column]) if not is_whole(label or "")), None)
+    if wrong is not None:
+        label = table.extra[column][wrong]
+        words = "no label" if label is None else f"{shown(label)}, which is no number of a cluster"
+        raise FileError(f"{path}, row {wrong}, column {column!r} has {words}; write labels with fit -o")
+    given = table.extra[column].astype(np.int32)
+    labels = np.full(rows.n_samples, -1, dtype=np.int32)
+    places = [rows.number_of(table.rows.name_of(row)) for row in range(len(given))]
+    known = [row for row, place in enumerate(places) if place is not None]
+    labels[[place for place in places if place is not None]] = given[known]
+    return labels, len(given) - len(known)
+
+
 def _id_column(rows: RowNames) -> str | None:
     """The column of ids in a file of labels: of the same name, unless the results have it."""
     if rows.ids is not None and rows.column is None:

@@ -16,7 +16,7 @@ from konstrain.exceptions import FileError
 from konstrain.files.cells import is_missing, name_of_number, shown
 from konstrain.files.choice import Choice, Request
 from konstrain.files.csv_files import CsvLayout
-from konstrain.files.frame_files import features_of, names_in, numbers_in, read_frame, read_npy
+from konstrain.files.frame_files import POLYGON_ENDINGS, features_of, names_in, numbers_in, read_frame, read_npy
 from konstrain.files.sources import STANDARD_INPUT, Source, refuse_address
 
 # Digits of the largest number of rows there may be, and to spare.
@@ -132,8 +132,9 @@ def read_table(
     ----------
     path : str, Path or Source
         A file whose name ends in .csv, .tsv, .txt, .parquet, .arrow, .ipc, .feather, .npy, .json or .xlsx, perhaps
-        with .gz behind it; ``-`` is standard input. CSV files may be separated by commas, semicolons or tabs; a
-        first line of numbers is taken as data, not as a header.
+        with .gz behind it; or polygons in .geojson, .shp or .gpkg (extra ``konstrain[geo]``); ``-`` is standard
+        input. CSV files may be separated by commas, semicolons or tabs; a first line of numbers is taken as data,
+        not as a header.
     columns : sequence of str, optional
         The features; default: every column that is not named in the other arguments.
     id : str, optional
@@ -253,6 +254,7 @@ _READERS: dict[str, Callable[[Source, Request], _Cells]] = {
     ".npy": _read_npy,
     ".json": _read_frame,
     ".xlsx": _read_frame,
+    **dict.fromkeys(POLYGON_ENDINGS, _read_frame),
 }
 
 

@@ -200,7 +200,8 @@ def _load_skops(path: Path, trust: bool) -> Any:
 
 def _is_ours(name: str) -> bool:
     """Whether a type is an estimator of konstrain, or a plain record of one: making it runs nothing else."""
-    if name == "numpy.dtype":
+    # The second is a plain list of columns, which scikit-learn keeps up to 1.6.
+    if name in ("numpy.dtype", "sklearn.compose._column_transformer._RemainderColsList"):
         return True
     module, _, short = name.rpartition(".")
     if not module.startswith("konstrain."):
