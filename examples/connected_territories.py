@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from konstrain import ConstrainedKMeans
+from konstrain.plotting import plot_map
 
 # A map of 30 x 40 districts with a river and one bridge; customers live around three towns.
 rng = np.random.default_rng(3)
@@ -19,7 +20,7 @@ towns = np.array([[6, 6], [34, 8], [20, 25]])
 near = np.exp(-(((places[:, None] - towns) ** 2).sum(axis=2)) / 60).sum(axis=1)
 customers = rng.poisson(10 + 90 * near)
 share = customers.sum() / 5
-limits = {"size_min": 0.97 * share, "size_max": 1.03 * share}
+limits = {"size_min": round(0.97 * share), "size_max": round(1.03 * share)}
 
 # %%
 # Districts are neighbours where they share a side: pairs of row numbers.
@@ -39,13 +40,10 @@ print("customers per area:", whole.cluster_sizes_.astype(int), "pieces:", whole.
 print(f"sum of squares {free.inertia_:.0f} without neighbours, {whole.inertia_:.0f} in one piece each")
 
 # %%
-# Without neighbours areas lie on both banks.
-_, axes = plt.subplots(1, 2, figsize=(12, 5.4), layout="constrained")
+# Without neighbours areas lie on both banks. The map fills the Voronoi cell of each place; of a `GeoDataFrame` it
+# fills the polygons.
+_, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
 for ax, model, title in zip(axes, (free, whole), ("sizes only", "every area in one piece"), strict=True):
-    image = np.full((30, 40), np.nan)
-    image[row[on_land], column[on_land]] = model.labels_
-    ax.imshow(image, origin="lower", cmap="Set2", vmin=-0.5, vmax=7.5)
-    for j, center in enumerate(model.cluster_centers_):
-        ax.text(*center, f"{model.cluster_sizes_[j]:.0f}", ha="center", va="center")
-    ax.set(title=f"{title}: sum of squares {model.inertia_:,.0f}", xlabel="km east", ylabel="km north")
+    plot_map(places, model.labels_, demand=customers, **limits, ax=ax)
+    ax.set_title(f"{title}: sum of squares {model.inertia_:,.0f}")
 plt.show()

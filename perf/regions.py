@@ -1,9 +1,9 @@
 """Set regions of ours beside spopt's SKATER: ``python perf/regions.py`` (needs ``pip install spopt``).
 
 Areas of a square map with three attributes that change smoothly, in regions of alike areas, each of at least so many.
-SKATER keeps every region in one piece and does not know an upper bound; we keep sizes and links and do not know
-neighbours. Printed per way: the sum of squares of the attributes, the least and the largest region, the share of
-areas cut off from the main piece of their region, and CPU seconds.
+SKATER keeps every region in one piece and has no upper bound; konstrain is run with sizes and without `connectivity`,
+as users do to whom attributes are all that counts. Printed per method: the sum of squares of the attributes, the
+least and the largest region, the share of areas cut off from the main piece of their region, and CPU seconds.
 """
 
 import json
