@@ -19,10 +19,10 @@ test: $(VENV)/.installed
 # For the inner loop, what fits are made of: constraints, assignment, kmeans, estimators, files. No cluster, no browser, no
 # pages, no papers, no proofs, few examples of each property.
 NOT_QUICK := dask studio experiments cli published mixing exact baselines datasets suggest plotting tables choosing \
-	test_snippets.py test_public_api.py test_switches.py test_threads.py \
+	test_snippets.py test_public_api.py test_switches.py test_threads.py constraints/test_size_words.py \
 	estimators/test_link_metric.py estimators/test_paper_methods.py estimators/test_soft_prices.py
 test-quick: $(VENV)/.installed
-	KONSTRAIN_EXAMPLES=4 $(PYTEST) -q -m "not slow" $(NOT_QUICK:%=--ignore=tests/%) tests
+	KONSTRAIN_EXAMPLES=4 $(PYTEST) -q -m "not slow and not published" $(NOT_QUICK:%=--ignore=tests/%) tests
 
 # Everything, with all examples of each property (tests/effort.py); other tests take a quarter of them.
 test-slow: $(VENV)/.installed

@@ -135,9 +135,30 @@ def check_sizes(model, labels, demand, size_min, size_max):
     assert_allclose(model.cluster_sizes_, sizes)
     # Each by its own bound: a share of the total would excuse clusters beside a large one.
     for low in (size_min, getattr(model, "size_min", None)):
-        assert low is None or (sizes >= np.asarray(low) * (1 - 1e-9)).all()
+        assert low is None or (sizes >= size_in_numbers(low, sizes, demand) * (1 - 1e-9)).all()
     for high in (size_max, getattr(model, "size_max", None)):
-        assert high is None or (sizes <= np.asarray(high) * (1 + 1e-9)).all()
+        assert high is None or (sizes <= size_in_numbers(high, sizes, demand) * (1 + 1e-9)).all()
+    tolerance = getattr(model, "size_tolerance", None)
+    if tolerance is not None:
+        share = float(tolerance[:-1]) / 100 if isinstance(tolerance, str) else tolerance
+        equal = sizes.mean(axis=0)
+        # Rows that cannot be divided into equal parts may differ by one.
+        apart = np.maximum(share * equal, 0.0 if demand is not None or equal == int(equal) else 1.0)
+        assert (np.abs(sizes - equal) <= apart * (1 + 1e-9)).all()
+
+
+def size_in_numbers(size, sizes, demand):
+    """Return a bound on sizes as numbers: of "12%" that share of all, of names the columns of demand in order."""
+    if isinstance(size, dict):
+        size = [size.get(name) for name in demand.columns]
+    texts = np.array(size, dtype=object)
+    total = np.broadcast_to(sizes.sum(axis=0), np.broadcast_shapes(texts.shape, np.shape(sizes.sum(axis=0))))
+    return np.array(
+        [
+            float(text[:-1]) / 100 * whole if isinstance(text, str) else np.nan if text is None else float(text)
+            for text, whole in zip(np.broadcast_to(texts, total.shape).ravel(), total.ravel(), strict=True)
+        ]
+    ).reshape(total.shape)
 
 
 def check_shares(model, labels, category):

@@ -5,6 +5,7 @@ installed script as a shell would.
 """
 
 import multiprocessing
+import multiprocessing.forkserver
 import os
 import resource
 import signal
@@ -28,6 +29,9 @@ PRELOADED = [
     "skops.io",
     "typer._adapters",
     "typer.rich_utils",
+    # What workers of a cluster import.
+    "distributed",
+    "konstrain.dask",
 ]
 # Seconds after which a command has failed.
 PATIENCE = 120
@@ -41,6 +45,12 @@ class Done:
     code: int | None
     out: str
     err: str
+
+
+def prepare() -> None:
+    """Start the process that all others are forked from, with our imports; once it runs, nobody changes them."""
+    multiprocessing.set_forkserver_preload(PRELOADED)
+    multiprocessing.forkserver.ensure_running()
 
 
 def konstrain(*arguments: object, folder: Path) -> Done:
@@ -59,9 +69,10 @@ def start(
     *arguments: object, folder: Path, err: str = ".err", largest_file: int | None = None
 ) -> multiprocessing.Process:
     """Start `konstrain` in a folder; output goes to files there, errors also to a terminal if `err` is one."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
-    process = context.Process(target=_run, args=(list(map(str, arguments)), str(folder), err, largest_file))
+    prepare()
+    process = multiprocessing.get_context("forkserver").Process(
+        target=_run, args=(list(map(str, arguments)), str(folder), err, largest_file)
+    )
     process.start()
     return process
 

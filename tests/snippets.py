@@ -46,6 +46,7 @@ def run_page(page: Path, folder: Path) -> list[Snippet]:
     Who reads a page of the checkout stands there, who reads one of the site has the sample files beside them. The
     folder is the current one; `cd` on a page leads on from there.
     """
+    command_line.prepare()
     where = folder / SAMPLES.relative_to(ROOT) if page.parent == ROOT else folder
     shutil.copytree(SAMPLES, where, dirs_exist_ok=True)
     names: dict[str, object] = {"__name__": "__main__"}

@@ -21,9 +21,9 @@ SEARCH = {
     "konstrain.stop.PARAMS.work": (0.0, 1e8),
     "konstrain.stop.PARAMS.step_work": (0.0, 1e9),
     "konstrain.stop.PARAMS.per_choice": (0.1, 1e9),
-    "konstrain.stop.PARAMS.share": (0.01, 1.0),
     "konstrain.kmeans.restarts.PARAMS.most_costs": (ALWAYS, NEVER),
     "konstrain.kmeans.loop.MOST_CANCELLED": (-1.0, 2.0),
+    "konstrain.kmeans.moves.MAX_ROUNDS": (1, 40),
 }
 # What may not change anything but the time it takes.
 SAME = {
@@ -56,24 +56,14 @@ PROOFS = {
 }
 # Over a cluster: from given centers labels are those of a fit in memory, whatever comes to the client and when.
 REMOTE = {
-    "konstrain.dask.passes.CHUNK": (7, NEVER),
     "konstrain.dask.parquet.MAX_NUMBERS": (1, NEVER),
     "konstrain.dask.steps.MAX_NUMBERS": (1, NEVER),
-    "konstrain.dask.start.MAX_NUMBERS": (1, NEVER),
-    "konstrain.dask.start.PARAMS.share": (0.0, 1.0),
-    "konstrain.dask.start.PARAMS.least_rows": (30, NEVER),
-    "konstrain.dask.steps.PARAMS.near_share": (0.0, 1.0),
-    "konstrain.dask.steps.PARAMS.least_near": (20, NEVER),
-    "konstrain.dask.steps.PARAMS.uneven": (1, 1000),
-    "konstrain.dask.steps.PARAMS.kept_share": (0.001, 1.0),
-    "konstrain.dask.duals.PARAMS.trust": (0.0, 1e9),
-    "konstrain.dask.steps.PARAMS.widen_every": (1, 1000),
-    "konstrain.dask.steps.PARAMS.margin": (0.0, 10.0),
+    "konstrain.dask.start.SAMPLED_ROWS": (30, NEVER),
     "konstrain.dask.steps.MOST_CANCELLED": (-1.0, 2.0),
 }
 # Where runs over a cluster begin.
 REMOTE_START = {
-    "konstrain.dask.start.PARAMS.many_clusters": (1, NEVER),
+    "konstrain.dask.start.MANY_CLUSTERS": (1, NEVER),
     "konstrain.dask.start.ROUNDS": (1, 20),
 }
 SWITCHES = {**SEARCH, **SAME, **ENGINES, **PROOFS, **REMOTE, **REMOTE_START}

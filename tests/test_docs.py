@@ -78,8 +78,8 @@ def _options(command, path=()):
         yield " ".join(path), [set(side) for side in sides if any(name.startswith("-") for name in side)]
 
 
-# The list of them, and the one whose pictures are photographs of the page.
-WITHOUT_SCRIPT = {"index", "answer_on_a_page"}
+# The list of them, the one whose pictures are photographs of the page, and one that needs no picture.
+WITHOUT_SCRIPT = {"index", "answer_on_a_page", "few_changes"}
 HOW_TOS = [page for page in sorted((DOCS / "howto").glob("*.md")) if page.stem not in WITHOUT_SCRIPT]
 
 

@@ -64,12 +64,6 @@ def test_kernels_refuse_arrays_of_another_kind():
             _core.greedy_clique(wrong, indices, 1.0)
         with pytest.raises(TypeError):
             _core.color_components(wrong, indices, 2, 1.0)
-    with pytest.raises(TypeError):
-        _core.list_rows(indptr, 3)
-    with pytest.raises(TypeError):
-        _core.merge_blocks(2, np.asfortranarray(np.zeros((2, 2), dtype=np.int32)), indices, indices)
-    with pytest.raises(TypeError):
-        _core.build_links(2, indptr, indices, np.zeros(0))
 
 
 def test_both_orders_and_repeats_are_one_edge():

@@ -261,3 +261,46 @@ def test_rows_of_great_weight_and_little_demand_are_described_without_overflow()
 def test_a_proof_about_rows_without_weight_ends_at_nothing():
     proof = certify([[1.0], [0.0], [0.0]], 1, sample_weight=[0.0, 0.0, 0.0], time_limit=5)
     assert (proof.cost, proof.lower_bound, proof.is_optimal) == (0.0, 0.0, True)
+
+
+@pytest.mark.parametrize(
+    ("labels", "previous", "asked", "message"),
+    [
+        ([0, 0, 1, 1], [0, 0, 1, 1], {}, "no row moved"),
+        ([0, 0, 1, 1], [0, 0, -1, 1], {"size_max": 2}, "no row moved; 1 row is new"),
+        ([0, 0, 1, 1], [0, 0, 0, 1], {"size_max": 2}, "1 row moved: 1 to keep size_max of cluster 0"),
+        (
+            [0, 1, 1, 1],
+            [0, 0, 0, 1],
+            {"size_min": [0, 2]},
+            "2 rows moved: 1 to keep size_min of cluster 1, 1 for lower cost",
+        ),
+        ([0, 0, 1, 1], [0, 0, 0, 1], {"must_link": [(2, 3)]}, "1 row moved: 1 to keep links"),
+        ([0, 0, 1, 1], [0, 0, 0, 0], {"cannot_link": [(0, 3)]}, "2 rows moved: 1 to keep links, 1 for lower cost"),
+        (
+            [0, 0, 1, 1],
+            [0, 1, 0, 1],
+            {"connectivity": [(0, 1), (1, 2), (2, 3)]},
+            "2 rows moved: 2 to keep clusters in one piece",
+        ),
+        (
+            [0, 0, 1, 1],
+            [0, 0, 0, 1],
+            {"demand": [[1, 1], [1, 1], [1, 5], [1, 1]], "size_max": [[4, 6], [4, 6]]},
+            "1 row moved: 1 to keep size_max of resource 1 in cluster 0",
+        ),
+        (
+            [0, 1, 0, 1],
+            [0, 0, 1, 1],
+            {"category": ["x", "x", "y", "y"], "share_max": {"x": 0.6}},
+            "2 rows moved: 2 to keep share_max of cluster 0",
+        ),
+    ],
+)
+def test_a_report_tells_what_each_move_is_for(labels, previous, asked, message):
+    report = describe([[0.0], [1.0], [2.0], [9.0]], labels, 2, previous=previous, **asked)
+    assert str(report.moves) == message
+    assert str(report).splitlines()[1] == message
+    assert report.to_dict()["moves"]["n_moved"] == sum(
+        a != b for a, b in zip(labels, previous, strict=True) if b >= 0
+    )
