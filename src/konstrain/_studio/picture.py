@@ -195,10 +195,13 @@ class Picture:
         low, high = shown.min(axis=0), shown.max(axis=0)
         margin = np.where(high > low, 0.05 * (high - low), 1.0)
         ends = np.column_stack([low - margin, high + margin]).tolist()
+        # First: a browser that lays the figure out between two messages must not restore ranges by the old extent.
+        self._extent.data = {"x": [], "y": []}
         for axis, (start, end) in zip((self.figure.x_range, self.figure.y_range), ends, strict=True):
             axis.update(start=start, end=end, reset_start=start, reset_end=end)
         # Only the browser has the shape of the frame, and with it the ranges that give one scale.
-        self._extent.data = {"x": ends[0], "y": ends[1]} if has_one_scale else {"x": [], "y": []}
+        if has_one_scale:
+            self._extent.data = {"x": ends[0], "y": ends[1]}
 
     def color(self, labels: NDArray[np.int32], n_clusters: int) -> None:
         """Colour rows by cluster, and number the clusters."""
