@@ -262,10 +262,11 @@ double ListedPaths::costIn(std::int32_t row, std::size_t to) const {
 }
 
 std::vector<std::int32_t> ListedPaths::equalRows(std::size_t from, std::size_t to) const {
-    std::vector<std::int32_t> rows;
-    for (const std::int32_t row : members_[from])
-        if (row == via_[to] || costIn(row, to) - ownCost(row) == viaWeight_[to])
-            rows.push_back(row);
+    // A list made anew during the search may have dropped the move that was found.
+    std::vector<std::int32_t> rows{via_[to]};
+    for (const Arc& move : moves_[from])
+        if (move.to == static_cast<std::int32_t>(to) && move.weight == viaWeight_[to] && move.row != via_[to])
+            rows.push_back(move.row);
     std::sort(rows.begin(), rows.end());
     return rows;
 }
