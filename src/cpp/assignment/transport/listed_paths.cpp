@@ -34,8 +34,8 @@ ListedPaths::ListedPaths(CandidateLists& lists, std::span<double> duals, std::sp
       doubt_(lower.size(), infinity), offList_(lower.size(), infinity), radius_(lower.size(), reach),
       reserve_(lower.size(), reach), passed_(lower.size()), excess_(lower.size() + 1, 0),
       duals_(duals.begin(), duals.end()), distance_(lower.size() + 1), parent_(lower.size() + 1),
-      via_(lower.size() + 1), viaWeight_(lower.size() + 1), isClosed_(lower.size() + 1),
-      onPath_(lower.size() + 1), arcTo_(lower.size(), none) {
+      via_(lower.size() + 1), viaWeight_(lower.size() + 1), viaIsTied_(lower.size() + 1),
+      isClosed_(lower.size() + 1), onPath_(lower.size() + 1), arcTo_(lower.size(), none) {
     duals_.push_back(0.0);
     for (std::size_t row = 0; row != labels.size(); ++row) {
         own_[row] = costIn(static_cast<std::int32_t>(row), static_cast<std::size_t>(labels[row]));
@@ -90,7 +90,9 @@ void ListedPaths::push(double distance, std::size_t node, bool isDoubt) {
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
 }
 
-void ListedPaths::reach(std::size_t from, std::size_t to, double weight, std::int32_t row) {
+void ListedPaths::reach(std::size_t from, const Arc& arc) {
+    const auto [number, row, weight] = arc.move;
+    const auto to = static_cast<std::size_t>(number);
     if (isClosed_[to] != 0)
         return;
     // Rounding may leave a reduced cost below zero by a few units in the last place.
@@ -100,6 +102,7 @@ void ListedPaths::reach(std::size_t from, std::size_t to, double weight, std::in
         parent_[to] = static_cast<std::int32_t>(from);
         via_[to] = row;
         viaWeight_[to] = weight;
+        viaIsTied_[to] = arc.isTied;
         push(distance, to, false);
     }
 }
@@ -157,9 +160,9 @@ void ListedPaths::leave(std::size_t from) {
     if (hasArcs_[from] == 0)
         buildArcs(from);
     for (const Arc& arc : arcs_[from])
-        reach(from, static_cast<std::size_t>(arc.to), arc.weight, arc.row);
+        reach(from, arc);
     if (passed_[from] < upper_[from])
-        reach(from, sink(), 0.0, none);
+        reach(from, {{static_cast<std::int32_t>(sink()), none, 0.0}, false});
     if (doubt_[from] < infinity)
         push(distance_[from] + std::max(0.0, doubt_[from] - duals_[from]), from, true);
 }
@@ -167,7 +170,7 @@ void ListedPaths::leave(std::size_t from) {
 void ListedPaths::leaveSink() {
     for (std::size_t j = 0; j != nClusters(); ++j)
         if (passed_[j] > lower_[j])
-            reach(sink(), j, 0.0, none);
+            reach(sink(), {{static_cast<std::int32_t>(j), none, 0.0}, false});
 }
 
 // The search has come as far as the arcs of a cluster are known: it needs longer ones, or new lists.
@@ -235,18 +238,24 @@ void ListedPaths::takeMovesOf(std::int32_t row, std::size_t cluster) {
 void ListedPaths::buildArcs(std::size_t cluster) {
     auto& arcs = arcs_[cluster];
     arcs.clear();
-    for (const Arc& move : moves_[cluster]) {
+    for (const Move& move : moves_[cluster]) {
         std::int32_t& place = arcTo_[static_cast<std::size_t>(move.to)];
         if (place == none) {
             place = static_cast<std::int32_t>(arcs.size());
-            arcs.push_back(move);
-        } else if (Arc& arc = arcs[static_cast<std::size_t>(place)];
-                   move.weight < arc.weight || (move.weight == arc.weight && move.row < arc.row)) {
-            arc = move;
+            arcs.push_back({move, false});
+            continue;
+        }
+        auto& [cheapest, isTied] = arcs[static_cast<std::size_t>(place)];
+        if (move.weight < cheapest.weight) {
+            cheapest = move;
+            isTied = false;
+        } else if (move.weight == cheapest.weight) {
+            cheapest.row = std::min(cheapest.row, move.row);
+            isTied = true;
         }
     }
     for (const Arc& arc : arcs)
-        arcTo_[static_cast<std::size_t>(arc.to)] = none;
+        arcTo_[static_cast<std::size_t>(arc.move.to)] = none;
     hasArcs_[cluster] = 1;
 }
 
@@ -264,7 +273,7 @@ double ListedPaths::costIn(std::int32_t row, std::size_t to) const {
 std::vector<std::int32_t> ListedPaths::equalRows(std::size_t from, std::size_t to) const {
     // A list made anew during the search may have dropped the move that was found.
     std::vector<std::int32_t> rows{via_[to]};
-    for (const Arc& move : moves_[from])
+    for (const Move& move : moves_[from])
         if (move.to == static_cast<std::int32_t>(to) && move.weight == viaWeight_[to] && move.row != via_[to])
             rows.push_back(move.row);
     std::sort(rows.begin(), rows.end());
@@ -283,10 +292,10 @@ std::int64_t ListedPaths::mostAlong(std::size_t target, std::size_t& source) con
             amount = std::min(amount, upper_[from] - passed_[from]);
         else if (from == sink())
             amount = std::min(amount, passed_[to] - lower_[to]);
-        else if (amount > 1) {
-            // Equal rows move together.
-            amount = std::min(amount, static_cast<std::int64_t>(equalRows(from, to).size()));
-        }
+        else if (amount > 1) // equal rows move together
+            amount = viaIsTied_[to] == 0
+                         ? 1
+                         : std::min(amount, static_cast<std::int64_t>(equalRows(from, to).size()));
     }
     source = to;
     return onPath_[source] != 0 ? 0 : std::min(amount, excess_[source]);
@@ -325,7 +334,7 @@ void ListedPaths::pass(std::size_t from, std::size_t to, std::int64_t amount) {
 void ListedPaths::moveRows(std::size_t from, std::size_t to, std::int64_t amount) {
     if (amount == 1) {
         const std::int32_t row = via_[to];
-        std::erase_if(moves_[from], [&](const Arc& move) { return move.row == row; });
+        std::erase_if(moves_[from], [&](const Move& move) { return move.row == row; });
         moveRow(row, to);
         if (hasMoves_[to] != 0)
             takeMovesOf(row, to);

@@ -37,10 +37,15 @@ public:
     double shift() const { return duals_.back(); }
 
 private:
-    struct Arc {
+    struct Move {
         std::int32_t to;
         std::int32_t row;
         double weight; // what the row costs more there
+    };
+    // The cheapest of the moves from one cluster to another.
+    struct Arc {
+        Move move;
+        bool isTied; // whether others cost the same
     };
     struct Event {
         double distance;
@@ -61,7 +66,7 @@ private:
     std::size_t mostWide() const;
     void findShortages();
     void push(double distance, std::size_t node, bool isDoubt);
-    void reach(std::size_t from, std::size_t to, double weight, std::int32_t row);
+    void reach(std::size_t from, const Arc& arc);
     void leave(std::size_t from);
     void leaveSink();
     void settleDoubt(std::size_t cluster, double distance);
@@ -87,8 +92,8 @@ private:
     std::vector<double> own_; // cost of each row in its cluster
     std::vector<std::vector<std::int32_t>> members_;
     std::vector<std::int32_t> position_;
-    std::vector<std::vector<Arc>> moves_; // what rows of each cluster have within its radius
-    std::vector<std::vector<Arc>> arcs_;  // of these the cheapest one to each other cluster
+    std::vector<std::vector<Move>> moves_; // what rows of each cluster have within its radius
+    std::vector<std::vector<Arc>> arcs_;   // of these the cheapest one to each other cluster
     std::vector<std::uint8_t> hasMoves_;
     std::vector<std::uint8_t> hasArcs_;
     std::vector<double> known_;   // priced weight up to which moves were collected
@@ -105,6 +110,7 @@ private:
     std::vector<std::int32_t> parent_;
     std::vector<std::int32_t> via_; // the row that moves on the arc from the parent
     std::vector<double> viaWeight_; // what it costs more at its end
+    std::vector<std::uint8_t> viaIsTied_;
     std::vector<std::uint8_t> isClosed_;
     std::vector<std::uint8_t> onPath_;
     std::vector<std::size_t> closed_;
