@@ -157,7 +157,7 @@ def sized_pass(
     """Label blocks at least total cost with as many of them in each cluster as bounds allow.
 
     Distances are taken when they are needed: no matrix of costs is made. Beyond the result each block takes
-    ``12 * list_length + 40`` bytes, and 16 for every other cluster that paths from it visit, a few.
+    ``12 * list_length + 40`` bytes, 16 for each cluster near its own that paths visit, and longer lists for a few.
 
     Parameters
     ----------

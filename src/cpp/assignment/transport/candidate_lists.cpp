@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "deadline.h"
+#include "priced_bounds.h"
 
 #define KONSTRAIN_KERNELS "candidate_kernel.h"
 #include "for_each_target.h"
@@ -33,19 +34,19 @@ CandidateLists::CandidateLists(CostSource& source, std::size_t length, std::size
                {std::vector<double>(source.bufferSize()), std::vector<std::int32_t>(source.nClusters())}),
       costs_(std::make_unique_for_overwrite<double[]>(source.nRows() * length_)),
       clusters_(std::make_unique_for_overwrite<std::int32_t[]>(source.nRows() * length_)),
-      counts_(source.nRows()), beyond_(source.nRows()), wide_(source.nRows(), notWide),
+      counts_(source.nRows()), beyond_(source.nRows()), long_(source.nRows(), notLong),
       everyCluster_(source.nClusters()), basis_(source.nClusters()) {
     std::iota(everyCluster_.begin(), everyCluster_.end(), 0);
 }
 
 bool CandidateLists::makeAll(std::span<const double> duals, double reach, TimePoint deadline) {
     reach_ = reach;
-    used_ = 0.0;
     std::vector<std::int32_t> rows(nRows());
     std::iota(rows.begin(), rows.end(), 0);
     basis_.assign(duals.begin(), duals.end());
-    std::fill(wide_.begin(), wide_.end(), notWide);
-    wideCosts_.clear();
+    std::fill(long_.begin(), long_.end(), notLong);
+    longLists_.clear();
+    nLongEntries_ = 0;
     return makeRows(rows, duals, deadline);
 }
 
@@ -56,19 +57,12 @@ double CandidateLists::leastRise(std::span<const double> duals) const {
     return least;
 }
 
-bool CandidateLists::areWornAt(std::span<const double> duals) const {
-    return used_ - leastRise(duals) > reach_ / 2.0;
-}
-
 // A cluster off the list had reduced cost at least `beyond` when the list was made. When duals change, that
 // of any cluster falls by no more than the largest fall of a dual, so taking that fall off `beyond` keeps it
 // a valid bound for all rows in O(k) time. Only rows whose best listed cluster no longer lies below their
 // bound need a new list.
 bool CandidateLists::rebase(std::span<const double> duals, TimePoint deadline) {
-    if (areWornAt(duals))
-        return makeAll(duals, reach_, deadline);
     const double rise = leastRise(duals);
-    used_ -= std::min(rise, 0.0);
     std::vector<std::uint8_t> isDoubtful(nRows());
     const kmeans::Chunks chunks{nRows()};
     forEachChunk(chunks, chunks.workers(nThreads_), [&](std::size_t, std::size_t chunk) {
@@ -233,27 +227,54 @@ void CandidateLists::extend(std::span<const std::int32_t> rows, std::span<const 
     if (makesShortlists)
         source_.setDuals(duals, infinity);
     for (std::size_t first = 0; first < rows.size(); first += CostSource::mostRows) {
-        const auto some = rows.subspan(first, std::min(CostSource::mostRows, rows.size() - first));
+        const std::size_t count = std::min(CostSource::mostRows, rows.size() - first);
         if (makesShortlists)
-            makeFromShort(some, padded.data(), infinity, 0);
+            makeFromShort(rows.subspan(first, count), padded.data(), infinity, 0);
         else
-            makeFromAll(some, padded.data(), infinity, 0);
-    }
-    for (std::size_t n = 0; n != rows.size(); ++n) {
-        const auto row = static_cast<std::size_t>(rows[n]);
-        if (makesShortlists && beyond_[row] <= floors[n])
-            makeFromAll(rows.subspan(n, 1), padded.data(), infinity, 0);
-        if (beyond_[row] <= floors[n])
-            widen(row);
+            makeFromAll(rows.subspan(first, count), padded.data(), infinity, 0);
+        std::int32_t tooShort[CostSource::mostRows];
+        std::size_t place[CostSource::mostRows];
+        std::size_t nTooShort = 0;
+        for (std::size_t n = first; n != first + count; ++n)
+            if (const auto row = static_cast<std::size_t>(rows[n]);
+                long_[row] != notLong || beyond_[row] <= floors[n]) {
+                place[nTooShort] = n;
+                tooShort[nTooShort++] = rows[n];
+            }
+        const double* costs = source_.read(std::span(tooShort).first(nTooShort), 0, scratch_[0].costs.data());
+        for (std::size_t n = 0; n != nTooShort; ++n)
+            lengthen(static_cast<std::size_t>(tooShort[n]), costs + n * nClusters(), duals, floors[place[n]]);
     }
 }
 
-void CandidateLists::widen(std::size_t row) {
-    const auto number = static_cast<std::int32_t>(row);
-    const double* costs = source_.read({&number, 1}, 0, scratch_[0].costs.data());
-    wide_[row] = static_cast<std::uint32_t>(wideCosts_.size());
-    wideCosts_.emplace_back(costs, costs + nClusters());
-    beyond_[row] = infinity;
+// A list grows by a factor, so that all its lengths together cost no more than the last one.
+void CandidateLists::lengthen(std::size_t row, const double* costs, std::span<const double> duals,
+                              double floor) {
+    std::vector<std::int32_t>& places = scratch_[0].places;
+    std::iota(places.begin(), places.end(), 0);
+    const auto priced = [&](std::int32_t j) { return costs[j] + duals[static_cast<std::size_t>(j)]; };
+    const auto isCheaper = [&](std::int32_t a, std::int32_t b) {
+        return priced(a) < priced(b) || (priced(a) == priced(b) && a < b);
+    };
+    std::size_t count = (*this)[row].length;
+    do {
+        count = std::min(growthFactor * count, nClusters());
+        const auto cut = places.begin() + static_cast<std::ptrdiff_t>(count);
+        if (cut != places.end())
+            std::nth_element(places.begin(), cut, places.end(), isCheaper);
+        beyond_[row] = cut == places.end() ? infinity : priced(*cut);
+    } while (beyond_[row] <= floor);
+    if (long_[row] == notLong) {
+        long_[row] = static_cast<std::uint32_t>(longLists_.size());
+        longLists_.emplace_back();
+    }
+    LongList& list = longLists_[long_[row]];
+    nLongEntries_ += count - list.costs.size();
+    list.clusters.assign(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(count));
+    std::sort(list.clusters.begin(), list.clusters.end());
+    list.costs.resize(count);
+    for (std::size_t e = 0; e != count; ++e)
+        list.costs[e] = costs[list.clusters[e]];
 }
 
 } // namespace konstrain::transport

@@ -32,27 +32,25 @@ public:
     std::size_t nRows() const { return source_.nRows(); }
     std::size_t nClusters() const { return source_.nClusters(); }
     std::size_t nThreads() const { return nThreads_; }
-    // Most clusters on a list, but for those with all clusters.
+    // Most clusters on a list, but for those that `extend` made longer.
     std::size_t length() const { return length_; }
 
     CandidateList operator[](std::size_t row) const {
-        if (wide_[row] == notWide)
+        if (long_[row] == notLong)
             return {costs_.get() + row * length_, clusters_.get() + row * length_, counts_[row]};
-        return {wideCosts_[wide_[row]].data(), everyCluster_.data(), nClusters()};
+        const LongList& list = longLists_[long_[row]];
+        return {list.costs.data(), list.clusters.data(), list.costs.size()};
     }
     double beyond(std::size_t row) const { return beyond_[row]; }
 
     // Makes all lists at these duals, of clusters whose reduced cost exceeds the least one by no more
     // than `reach`. False when the deadline passed first.
     bool makeAll(std::span<const double> duals, double reach, TimePoint deadline);
-    // Whether duals have fallen so far since all lists were made that half of their reach is used up.
-    bool areWornAt(std::span<const double> duals) const;
     // Duals have changed: lowers what is known of clusters off the lists accordingly, then makes the lists
-    // anew on which the cheapest cluster may not be, or all where they are worn. False when the deadline
-    // passed first.
+    // anew on which the cheapest cluster may not be. False when the deadline passed first.
     bool rebase(std::span<const double> duals, TimePoint deadline);
-    // Makes some lists anew, as long as they may be, at duals that only rose since the
-    // last `rebase`. Lists that would end at `floors`, a value per row, or below take up all clusters.
+    // Makes some lists anew at duals that only rose since the last `rebase`, so that they end above `floors`,
+    // a value per row. Lists for which `length` is too short become as much longer as they must.
     void extend(std::span<const std::int32_t> rows, std::span<const double> duals,
                 std::span<const double> floors);
 
@@ -61,8 +59,8 @@ public:
     void labelRows(std::span<const double> duals, std::span<std::int32_t> labels) const;
     // All duals were lowered by as much.
     void shift(double amount);
-    // Lists with all clusters: a measure of memory.
-    std::size_t nWide() const { return wideCosts_.size(); }
+    // Entries of all lists that are longer than `length`: a measure of memory.
+    std::size_t nLongEntries() const { return nLongEntries_; }
 
 private:
     // What one worker needs to make lists.
@@ -75,12 +73,16 @@ private:
         const double* values;
         const std::int32_t* clusters;
     };
-    static constexpr std::uint32_t notWide = ~std::uint32_t{0};
+    struct LongList {
+        std::vector<double> costs;
+        std::vector<std::int32_t> clusters;
+    };
+    static constexpr std::uint32_t notLong = ~std::uint32_t{0};
 
     // By how much duals rose at least since the last `rebase`, for any cluster.
     double leastRise(std::span<const double> duals) const;
     std::int32_t cheapest(std::size_t row, std::span<const double> duals) const;
-    void widen(std::size_t row);
+    void lengthen(std::size_t row, const double* costs, std::span<const double> duals, double floor);
     bool makeRows(std::span<const std::int32_t> rows, std::span<const double> duals, TimePoint deadline);
     void makeFromAll(std::span<const std::int32_t> rows, const double* duals, double reach,
                      std::size_t worker);
@@ -102,9 +104,9 @@ private:
     std::vector<std::uint32_t> counts_; // clusters on each list
     std::vector<double> beyond_;
     double reach_ = infinity;
-    double used_ = 0.0;               // of the reach, since all lists were made
-    std::vector<std::uint32_t> wide_; // per row: where its full list is
-    std::vector<std::vector<double>> wideCosts_;
+    std::vector<std::uint32_t> long_; // per row: where its long list is
+    std::vector<LongList> longLists_;
+    std::size_t nLongEntries_ = 0;
     std::vector<std::int32_t> everyCluster_;
     std::vector<double> basis_; // duals at which `beyond_` holds
 };

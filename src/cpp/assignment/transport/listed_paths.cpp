@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "flow_search.h"
+#include "median_gap.h"
 #include "priced_bounds.h"
 #include "tolerances.h"
 
@@ -17,9 +18,9 @@ struct Params {
     // Share of its reserve by which a new list must reach farther than the old one. Where many clusters cost
     // a row the same, lists would otherwise grow by nothing time after time; larger: longer lists.
     double progress = 0.05;
-    // One row in this many may have a full list; larger: the search gives up sooner. Full lists for all rows
-    // would be the matrix that lists are there to avoid.
-    std::size_t rowsPerWide = 64;
+    // One row in this many may have a full list, or more of them longer lists; larger: the search gives up
+    // sooner. Full lists for all rows would be the matrix that lists are there to avoid.
+    std::size_t rowsPerFull = 8;
 };
 constexpr Params params;
 
@@ -52,9 +53,9 @@ ListedPaths::ListedPaths(CandidateLists& lists, std::span<double> duals, std::sp
     }
 }
 
-std::size_t ListedPaths::mostWide() const {
-    // A few always: in small problems the whole matrix is cheap.
-    return 4 * params.rowsPerWide + lists_.nRows() / params.rowsPerWide;
+std::size_t ListedPaths::mostLongEntries() const {
+    // Those of a sample's rows always: in small problems the whole matrix is cheap.
+    return (lists_.nRows() + sampleRows) / params.rowsPerFull * nClusters();
 }
 
 ListedPaths::Status ListedPaths::run(TimePoint deadline) {
@@ -133,7 +134,7 @@ void ListedPaths::findShortages() {
         heap_.pop_back();
         const auto node = static_cast<std::size_t>(event.node);
         if (event.isDoubt) {
-            if (lists_.nWide() > mostWide())
+            if (lists_.nLongEntries() > mostLongEntries())
                 return;
             settleDoubt(node, event.distance);
             continue;

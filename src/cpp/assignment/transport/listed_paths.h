@@ -21,7 +21,7 @@ public:
     enum class Status {
         Balanced,
         OutOfTime,
-        LostItsWay, // too many rows need full lists, or costs so large that their differences are infinite
+        LostItsWay, // too many rows need long lists, or costs so large that their differences are infinite
     };
 
     // `labels` must be cheapest on the lists at `duals`, and lists hold for these duals; both change in
@@ -63,7 +63,7 @@ private:
     std::size_t sink() const { return nClusters(); }
     double ownCost(std::int32_t row) const { return own_[static_cast<std::size_t>(row)]; }
 
-    std::size_t mostWide() const;
+    std::size_t mostLongEntries() const;
     void findShortages();
     void push(double distance, std::size_t node, bool isDoubt);
     void reach(std::size_t from, const Arc& arc);

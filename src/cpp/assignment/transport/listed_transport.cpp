@@ -16,7 +16,7 @@ namespace konstrain::transport {
 namespace {
 
 struct Params {
-    // How far lists reach, in median gaps; larger: longer lists, made anew less often.
+    // How far lists reach, in median gaps; larger: longer lists, of which fewer are made anew.
     double reach = 3.0;
     // The first temperature, in median gaps, and the factor by which temperatures fall. A higher or more
     // slowly falling one takes more Newton steps; a lower or faster one leaves more rows to paths.
@@ -98,7 +98,7 @@ public:
     std::int64_t excessAt(std::span<const double> duals);
     double heatFor(std::int64_t excess) const;
     // Brings duals near those that keep the sizes. False when time ran out.
-    bool refineDuals(std::span<double> duals, bool remakeOften);
+    bool refineDuals(std::span<double> duals);
     TransportResult finish(std::span<double> duals, std::span<std::int32_t> labels);
     TransportResult giveUp(std::span<const double> duals, std::span<std::int32_t> labels, double bound);
 
@@ -129,7 +129,7 @@ std::int64_t ListedLevel::excessAt(std::span<const double> duals) {
     return totalExcess(duals, sizes_, lower_, upper_);
 }
 
-bool ListedLevel::refineDuals(std::span<double> duals, bool remakeOften) {
+bool ListedLevel::refineDuals(std::span<double> duals) {
     const std::int64_t enough = static_cast<std::int64_t>(lists_.nRows()) / params.rowsPerPath;
     std::int64_t excess = excessAt(duals);
     if (excess <= enough || !(gap_ > 0.0))
@@ -145,12 +145,10 @@ bool ListedLevel::refineDuals(std::span<double> duals, bool remakeOften) {
         if (excess <= enough)
             break;
         shares.step(duals);
-        if (isPast(options_.deadline))
-            return false;
-        if ((remakeOften || lists_.areWornAt(duals)) && !lists_.rebase(duals, options_.deadline))
+        if (!lists_.rebase(duals, options_.deadline))
             return false;
     }
-    return lists_.rebase(duals, options_.deadline);
+    return true;
 }
 
 // Gives each row the cheapest cluster of its list.
@@ -268,7 +266,7 @@ void priceBySample(CostSource& source, std::span<const std::int64_t> lower,
     ListedLevel level(sample, bounds.lower, bounds.upper, options);
     std::fill(duals.begin(), duals.end(), 0.0);
     if (level.makeLists(duals, infinity))
-        level.refineDuals(duals, true);
+        level.refineDuals(duals);
 }
 
 // Newton steps from the duals given, if they are of use, or from those of a sample. False when time ran out.
@@ -278,14 +276,14 @@ bool findDuals(CostSource& source, ListedLevel& level, std::span<const std::int6
     if (options.isWarm) {
         if (!level.makeLists(duals, params.reach))
             return false;
-        // Beyond the first temperature, duals that were given are no better than none.
-        if (level.heatFor(level.excessAt(duals)) <= params.hottest)
-            return level.refineDuals(duals, false);
+        // Duals that misplace most rows are no better than none.
+        if (2 * level.excessAt(duals) <= static_cast<std::int64_t>(source.nRows()))
+            return level.refineDuals(duals);
     }
     if (source.nRows() / sampleRatio >= sampledPerCluster * source.nClusters())
         priceBySample(source, lower, upper, duals, options);
     dropIdleDuals(duals, lower, upper, source.nRows());
-    return level.makeLists(duals, params.reach) && level.refineDuals(duals, false);
+    return level.makeLists(duals, params.reach) && level.refineDuals(duals);
 }
 
 } // namespace
