@@ -58,11 +58,6 @@ KONSTRAIN_MULTIVERSION void lowerTo(const double* values, std::size_t n, std::in
     }
 }
 
-KONSTRAIN_MULTIVERSION void lowerTo(const double* values, std::size_t n, double* least) {
-    for (std::size_t i = 0; i != n; ++i)
-        least[i] = values[i] < least[i] ? values[i] : least[i];
-}
-
 Costs::Costs(const Problem& problem)
     : problem_(problem), byFeature_(problem.means.size()), costs_(problem.nBlocks * problem.nClusters),
       hasMoved_(problem.nClusters, 1) {

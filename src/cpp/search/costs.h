@@ -55,6 +55,5 @@ private:
 
 // Lowers `least` to `values` where these are below, and sets the labels there.
 void lowerTo(const double* values, std::size_t n, std::int32_t label, double* least, std::int32_t* labels);
-void lowerTo(const double* values, std::size_t n, double* least);
 
 } // namespace konstrain::search

@@ -113,6 +113,11 @@ public:
         elsewhere_.resize(n);
         for (std::size_t j = 0; j != k; ++j)
             context_.costs.addCharges(state.duals, j, 0, n, reduced_.data() + j * n);
+        least_.assign(n, {});
+        for (std::size_t j = 0; j != k; ++j)
+            for (std::size_t block = 0; block != n; ++block)
+                least_[block].take(reduced_[j * n + block], j);
+        context_.work += 2.0 * static_cast<double>(n * k);
         for (int sweep = 0; sweep != nSweeps; ++sweep) {
             bool changed = false;
             for (std::size_t j = 0; j != k; ++j)
@@ -123,13 +128,61 @@ public:
     }
 
 private:
+    // The two least reduced costs of a block and their clusters: all that one cluster needs to know of the
+    // others.
+    struct LeastTwo {
+        double first = infinity, second = infinity;
+        std::size_t cluster = 0, next = 0;
+
+        void take(double cost, std::size_t j) {
+            if (cost < first) {
+                second = first;
+                next = cluster;
+                first = cost;
+                cluster = j;
+            } else if (cost < second) {
+                second = cost;
+                next = j;
+            }
+        }
+    };
+
+    LeastTwo findLeast(std::size_t block) const {
+        LeastTwo least;
+        for (std::size_t j = 0; j != problem_.nClusters; ++j)
+            least.take(reduced_[j * problem_.nBlocks + block], j);
+        return least;
+    }
+
+    // The reduced costs of a cluster have changed: only blocks that had it among their two cheapest and find
+    // it dearer than the other look at all clusters again.
+    void updateLeast(std::size_t cluster) {
+        const std::size_t n = problem_.nBlocks;
+        std::size_t nAgain = 0;
+        for (std::size_t block = 0; block != n; ++block) {
+            LeastTwo& least = least_[block];
+            const double cost = reduced_[cluster * n + block];
+            const bool isFirst = least.cluster == cluster;
+            if (!isFirst && least.next != cluster) {
+                least.take(cost, cluster);
+            } else if (isFirst && cost <= least.second) {
+                least.first = cost;
+            } else if (!isFirst && cost <= least.second) {
+                least.second = infinity;
+                least.take(cost, cluster);
+            } else {
+                least = findLeast(block);
+                ++nAgain;
+            }
+        }
+        context_.work += static_cast<double>(2 * n + nAgain * problem_.nClusters);
+    }
+
     bool setCluster(State& state, std::size_t cluster) {
-        const std::size_t n = problem_.nBlocks, k = problem_.nClusters;
-        std::ranges::fill(elsewhere_, infinity);
-        for (std::size_t j = 0; j != k; ++j)
-            if (j != cluster)
-                lowerTo(reduced_.data() + j * n, n, elsewhere_.data());
-        context_.work += static_cast<double>(n * k);
+        const std::size_t n = problem_.nBlocks;
+        for (std::size_t block = 0; block != n; ++block)
+            elsewhere_[block] = least_[block].cluster == cluster ? least_[block].second : least_[block].first;
+        context_.work += static_cast<double>(n);
         bool changed = false;
         for (std::size_t rule = 0; rule != problem_.nRules; ++rule) {
             const std::size_t at = cluster * problem_.nRules + rule;
@@ -141,6 +194,8 @@ private:
             for (std::size_t block = 0; block != n; ++block)
                 reduced_[cluster * n + block] += (after - before) * amountsOf(rule)[block];
         }
+        if (changed)
+            updateLeast(cluster);
         return changed;
     }
 
@@ -199,6 +254,7 @@ private:
     const Problem& problem_;
     std::vector<double> reduced_;   // nClusters x nBlocks
     std::vector<double> elsewhere_; // least reduced cost in other clusters
+    std::vector<LeastTwo> least_;
     std::vector<std::pair<double, double>> events_;
 };
 

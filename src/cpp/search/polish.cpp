@@ -152,17 +152,44 @@ private:
         return true;
     }
 
+    // What the cheapest move from each cluster to each other one of a changed pair costs at the centers
+    // before this pass: most clusters are so far apart that no exchange between them gains.
+    void findLeastMoves() {
+        const std::size_t k = problem_.nClusters;
+        leastMove_.assign(k * k, std::numeric_limits<double>::infinity());
+        for (std::size_t to = 0; to != k; ++to)
+            for (std::size_t from = 0; from != k; ++from)
+                if (from != to && (isDirty_[from] || isDirty_[to])) {
+                    double& least = leastMove_[from * k + to];
+                    for (const std::size_t block : members_[from])
+                        least = std::min(least, costOfMove(block, from, to));
+                    context_.work += 2.0 * static_cast<double>(members_[from].size());
+                }
+    }
+
+    // Soft links may pay for any move.
+    double costOfMove(std::size_t block, std::size_t from, std::size_t to) const {
+        if (problem_.isLinked(block))
+            return std::numeric_limits<double>::lowest();
+        return context_.costs.at(block, to) - context_.costs.at(block, from);
+    }
+
     // Swaps, and moves of two blocks the same way, between pairs of clusters of which one has changed.
     std::size_t exchangePairs() {
         const std::size_t k = problem_.nClusters;
         context_.work += context_.costs.refresh(state_.centers);
-        context_.work += static_cast<double>(problem_.nBlocks * k * (problem_.nRules + 3));
         listMembers(problem_, state_, members_);
+        findLeastMoves();
         std::size_t nChanges = 0;
         for (std::size_t a = 0; a != k && !context_.expired(); ++a)
             for (std::size_t b = a + 1; b != k; ++b) {
-                if (!isDirty_[a] && !isDirty_[b])
+                const double there = leastMove_[a * k + b], back = leastMove_[b * k + a];
+                const bool mayGain =
+                    there + back < 0.0 || (problem_.nRules > 1 && std::min(there, back) < 0.0);
+                if ((!isDirty_[a] && !isDirty_[b]) || !mayGain)
                     continue;
+                context_.work +=
+                    static_cast<double>((members_[a].size() + members_[b].size()) * (problem_.nRules + 8));
                 rankCandidates(context_, state_, members_[a], a, b, repairParams.candidates, there_);
                 rankCandidates(context_, state_, members_[b], b, a, repairParams.candidates, back_);
                 const std::size_t before = nChanges;
@@ -293,6 +320,10 @@ private:
     void put(std::size_t block, std::size_t to) {
         moveBlock(problem_, state_, block, to);
         members_[to].push_back(block);
+        for (std::size_t j = 0; j != problem_.nClusters; ++j) {
+            double& least = leastMove_[to * problem_.nClusters + j];
+            least = std::min(least, costOfMove(block, to, j));
+        }
     }
 
     // Kempe chains: a block changes sides, conflicting blocks on the other side come back, soft must-link
@@ -411,6 +442,7 @@ private:
     std::vector<std::size_t> active_;     // the dirty ones
     std::size_t nTried_ = 0;              // distances computed for single moves
     std::vector<std::vector<std::size_t>> members_;
+    std::vector<double> leastMove_; // nClusters x nClusters
     std::vector<Candidate> there_, back_;
     std::vector<std::size_t> chain_;
     std::vector<char> inChain_;

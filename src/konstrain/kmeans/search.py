@@ -33,12 +33,11 @@ from konstrain.kmeans.steps import Steps, is_hard
 class SearchParams:
     """Tunable numbers of the search; those of a single run are in ``src/cpp/search/problem.h``."""
 
-    # Runs that begin at drawn centers, all of them made whatever they cost; later ones begin at the best clustering
-    # with one center relocated.
+    # Runs that begin at drawn centers; later ones begin at the best clustering with one center relocated.
     n_starts: int = 4
     # Multiply-adds of a default search, per block, cluster and feature, at least `stop.PARAMS.work` and at most a
-    # largest total: more work, lower objectives and longer fits. Where that is too little for two runs, a single run
-    # with exact steps is all.
+    # largest total: more work, lower objectives and longer fits. Where that is too little for a run, and exact steps
+    # are fast, a single run of these is all.
     work: float = 2_500.0
     most_work: float = 2e9
     # The search ends after this many runs per cluster, and as many as led to the last gain, without a gain.
@@ -78,8 +77,8 @@ def suits(problem: Problem, start: Start, local_search: bool | str) -> bool:
         return False
     if is_hard(problem):
         return True
-    # Steps of these kinds are exact, threaded and fast: one run of them where a search has no work for two.
-    return bool(2 * RESTARTS.iterations * n_entries * problem.n_clusters <= PARAMS.most_work)
+    # Steps of these kinds are exact, threaded and fast: one run of them where a search has no work for one.
+    return bool(RESTARTS.iterations * _work_of_pass(problem) <= PARAMS.most_work)
 
 
 # Dimensions in which a Delaunay triangulation is quick and has few edges per row.
@@ -163,10 +162,8 @@ class Search:
                     n_all = max(n_done, n_all, round(n_done * default_work(problem) / max(kernel.work, 1.0)))
                 if self._reports_end(kernel, n_done, n_all, time.perf_counter() - began):
                     break
-                if n_done > max(PARAMS.n_starts, least - 1) and (
-                    not budget.affords(0.0)
-                    or n_done - n_to_gain > PARAMS.patience * (2 + problem.n_clusters) + n_to_gain
-                ):
+                is_patient = n_done - n_to_gain <= PARAMS.patience * (2 + problem.n_clusters) + n_to_gain
+                if n_done >= least and not (budget.affords(0.0) and is_patient):
                     break
                 if budget.expired():
                     break
@@ -235,40 +232,49 @@ class Search:
         """Return the best labels of the kernel with the gap of the last step."""
         found = self._best_of(kernel, offset)
         is_asked = self.steps.budget.is_timed
-        if is_hard(self.steps.problem) and not is_asked:
-            return found  # a proof takes HiGHS: only where a time limit says how long that may take
+        if is_hard(self.steps.problem):
+            found = self._with_bound(kernel, found)
+            if not is_asked:
+                return found  # a proof takes HiGHS: only where a time limit says how long that may take
         if not found.proven:
             found = self._with_exact_step(kernel, offset, found)
         return found if is_asked or found.proven else replace(found, proven=None)
 
     def _best_of(self, kernel: Any, offset: NDArray[np.float64]) -> Clustering:
-        """Return the best labels of the kernel, proved where the bound closes the gap of their last step."""
+        """Return the best labels of the kernel."""
         steps, labels = self.steps, kernel.labels
         means = steps.centers_of(labels, kernel.centers.reshape(steps.problem.n_clusters, -1) + offset)
         found = steps.clustering(labels, means, kernel.n_iterations, converged=kernel.has_converged)
-        cost = steps.cost_of(labels, means)
+        return replace(found, proven=None, step_gap=None)
+
+    def _with_bound(self, kernel: Any, found: Clustering) -> Clustering:
+        """Add the gap of the last step by the bound of the duals, which proves the labels where it is closed."""
+        cost = self.steps.cost_of(found.block_labels, found.centers)
         gap = max(0.0, cost - kernel.step_bound()) / cost if cost > 0 else 0.0
         is_closed = gap <= PROOF_RELATIVE
         return replace(found, proven=True if is_closed else None, step_gap=0.0 if is_closed else gap)
 
     def _with_exact_step(self, kernel: Any, offset: NDArray[np.float64], found: Clustering) -> Clustering:
         """Solve the last step exactly; while that finds better labels, polish goes on from them."""
-        steps = self.steps
-        for _ in range(PARAMS.exact_steps):
+        steps, answer = self.steps, None
+        for n_left in reversed(range(PARAMS.exact_steps + 1)):
             try:
-                answer = steps.step(found.centers, None)
-            except UndecidedError:
-                return replace(found, proven=False)  # out of time: the labels stay, with the bound of their duals
+                answer = steps.step(found.centers, answer)
+            except UndecidedError:  # out of time: the labels stay, with the bound of their duals
+                return found if found.step_gap is not None else self._with_bound(kernel, found)
             cost = steps.cost_of(found.block_labels, found.centers)
+            gap = max(0.0, cost - answer.lower_bound) / cost if cost > 0 else 0.0
             if not is_lower(answer.cost, cost):
-                gap = 0.0 if answer.proven else max(0.0, cost - answer.lower_bound) / cost if cost > 0 else 0.0
-                return replace(found, proven=answer.proven, step_gap=min(gap, found.step_gap or gap))
+                gap = 0.0 if answer.proven else min(gap, found.step_gap or gap)
+                return replace(found, proven=answer.proven, step_gap=gap)
+            if n_left == 0:
+                break
             kernel.improve(answer.labels, self.max_iter, steps.budget.remaining())
             better = self._best_of(kernel, offset)
             if not is_lower(better.objective, found.objective):
-                return replace(found, proven=False)
+                break
             found = better
-        return replace(found, proven=False)
+        return replace(found, proven=False, step_gap=gap)
 
 
 def n_seeds(n_runs: int | None) -> int:
@@ -286,9 +292,13 @@ def _runs_of_searches(n_runs: int | None) -> list[int | None]:
 
 def default_work(problem: Problem) -> float:
     """Return the multiply-adds of a default search."""
+    return float(np.clip(PARAMS.work * _work_of_pass(problem), stop.PARAMS.work, PARAMS.most_work))
+
+
+def _work_of_pass(problem: Problem) -> float:
+    """Return the multiply-adds of an iteration: distances of all blocks to all centers, and what follows them."""
     n_rules = 0 if problem.rules is None else problem.rules.n_rules
-    cells = problem.n_blocks * problem.n_clusters * (problem.mean.shape[1] + 10 + 2 * n_rules)
-    return float(np.clip(PARAMS.work * cells, stop.PARAMS.work, PARAMS.most_work))
+    return problem.n_blocks * problem.n_clusters * (problem.mean.shape[1] + 10.0 + 2 * n_rules)
 
 
 def kernel_arguments(problem: Problem, violation_cost: float | None) -> tuple[dict[str, Any], NDArray[np.float64]]:
