@@ -266,7 +266,7 @@ class Search:
             gap = max(0.0, cost - answer.lower_bound) / cost if cost > 0 else 0.0
             if not is_lower(answer.cost, cost):
                 gap = 0.0 if answer.proven else min(gap, found.step_gap or gap)
-                return replace(found, proven=answer.proven, step_gap=gap)
+                return replace(found, proven=answer.proven, step_gap=gap, assignment=answer)
             if n_left == 0:
                 break
             kernel.improve(answer.labels, self.max_iter, steps.budget.remaining())
@@ -274,7 +274,7 @@ class Search:
             if not is_lower(better.objective, found.objective):
                 break
             found = better
-        return replace(found, proven=False, step_gap=gap)
+        return replace(found, proven=False, step_gap=gap, assignment=answer)
 
 
 def n_seeds(n_runs: int | None) -> int:
@@ -298,7 +298,7 @@ def default_work(problem: Problem) -> float:
 def _work_of_pass(problem: Problem) -> float:
     """Return the multiply-adds of an iteration: distances of all blocks to all centers, and what follows them."""
     n_rules = 0 if problem.rules is None else problem.rules.n_rules
-    return problem.n_blocks * problem.n_clusters * (problem.mean.shape[1] + 10.0 + 2 * n_rules)
+    return float(problem.n_blocks * problem.n_clusters * (problem.mean.shape[1] + 10 + 2 * n_rules))
 
 
 def kernel_arguments(problem: Problem, violation_cost: float | None) -> tuple[dict[str, Any], NDArray[np.float64]]:
