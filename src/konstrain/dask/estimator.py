@@ -252,13 +252,15 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             )
 
     @takes_constraints("groups", "sample_weight", "diameter_max", "separation_min", *CONNECTIVITY)
-    def predict(self, X: Any, **asked: Unpack[ConstraintKeywords]) -> Any:
+    def predict(self, X: Any, *, add_duals: bool = False, **asked: Unpack[ConstraintKeywords]) -> Any:
         """Assign new rows to the fitted centers.
 
         Parameters
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
             New rows; rows in memory are assigned as by `konstrain.ConstrainedKMeans`.
+        add_duals : bool, default=False
+            Refused: a fit over a cluster has no `duals_`.
 
         Returns
         -------
@@ -266,9 +268,9 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             Cluster of each row, cut like X and lazy; with constraints the assignment of all rows together is solved
             before this returns.
         """
+        if add_duals or not is_collection(X):
+            return super().predict(X, add_duals=add_duals, **asked)
         constraints = ConstraintArguments(**asked)
-        if not is_collection(X):
-            return self._predict(X, constraints)
         check_is_fitted(self)
         source = RowSource.of(X, None, constraints.demand, category=constraints.category)
         self._refuse_other_features(source)
