@@ -13,6 +13,8 @@ from konstrain.exact import MaxSize
 from konstrain.exact.columns import boxes as boxes_module
 from konstrain.exact.columns.boxes import BoxColumnBound
 from konstrain.exact.columns.proximal import ColumnSets, solve_master
+from konstrain.exact.nodes import BoxNode
+from konstrain.exact.task import ProofTask
 from konstrain.stop import Budget
 
 N_PROBLEMS = examples(240)
@@ -292,6 +294,18 @@ def test_better_labels_come_back():
     proof = certify(X, 12, labels=start, bound="columns", gap=1e-4)
     assert not proof.is_optimal
     assert proof.best_cost == pytest.approx(bad.inertia_, rel=2e-4)
+
+
+def test_nodes_below_the_root_return_the_clustering_that_their_master_chose():
+    rng = np.random.default_rng(3)
+    X, pairs = rng.random((40, 2)), rng.integers(0, 40, (20, 2))
+    links = pairs[pairs[:, 0] != pairs[:, 1]]
+    task = ProofTask(X, Problem.build(X, 4, cannot_link=links))
+    root = BoxNode.root(task, None)
+    root.run(np.inf, 1e-6, Budget())
+    outcomes = [child.run(1.5 * root.lower_bound, 1e-6, Budget()) for child in root.children((0, 1))]
+    best = min(task.cost_of(outcome.labels) for outcome in outcomes if outcome.labels is not None)
+    assert best == pytest.approx(certify(X, 4, cannot_link=links, bound="sdp").cost, rel=1e-6)
 
 
 def test_what_the_bound_cannot_see_is_said():

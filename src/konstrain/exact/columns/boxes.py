@@ -305,9 +305,17 @@ class BoxColumnBound:
         solution = solve_binary(program, budget=Budget(min(pricing.PARAMS.integer_seconds, budget.remaining())))
         if solution.x is None or np.count_nonzero(solution.x > 0.5) != k:
             return None
+        return self._centers_of(numbers[solution.x > 0.5])
+
+    def integral_centers(self) -> Vector | None:
+        """Return the centers of the columns that the master chose, if it chose k of them in whole; else None."""
+        chosen = None if self.use is None else np.flatnonzero(self.use > 0.5)
+        return None if chosen is None or chosen.size != self.problem.n_clusters else self._centers_of(chosen)
+
+    def _centers_of(self, numbers: Indices) -> Vector:
+        """Return the centers of some columns where the rows are."""
         mean = np.asarray(self.problem.mean, dtype=np.float64)
-        centers = self.columns.centers[numbers[solution.x > 0.5]] * math.sqrt(self.points.scale)
-        return np.asarray(centers + np.average(mean, axis=0))
+        return np.asarray(self.columns.centers[numbers] * math.sqrt(self.points.scale) + np.average(mean, axis=0))
 
     def branching_pair(self) -> tuple[int, int] | None:
         """Return two blocks that the master puts together only in part (Ryan and Foster), or None.
