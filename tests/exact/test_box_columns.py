@@ -308,6 +308,26 @@ def test_nodes_below_the_root_return_the_clustering_that_their_master_chose():
     assert best == pytest.approx(certify(X, 4, cannot_link=links, bound="sdp").cost, rel=1e-6)
 
 
+def test_a_child_starts_near_the_bound_of_its_parent():
+    X = np.random.default_rng(4).random((80, 2))
+    root = BoxColumnBound(Problem.build(X, 5))
+    root.run(gap=1e-4)
+    child = BoxColumnBound(Problem.build(X, 5, cannot_link=[(0, 1)]), parent=root)
+    child.run(on_progress=lambda: True)
+    assert child.lower_bound > 0.999 * root.lower_bound
+
+
+def test_cliques_that_share_points_need_few_boxes():
+    """Multipliers of one clique are chosen with those of the others at hand, not once and for all."""
+    rng = np.random.default_rng(5)
+    X = rng.random((60, 2))
+    pairs = rng.integers(0, 60, (240, 2))
+    points = boxes_module.Points.of(Problem.build(X, 6, cannot_link=pairs[pairs[:, 0] != pairs[:, 1]]), 1.0)
+    found = points.kernel().bound_reduced_cost(np.full(60, 0.1), 0.0, 1e-3, 0.0, 9, 10**6, 2**29, 60.0)
+    assert found[2]
+    assert found[3] < 400
+
+
 def test_what_the_bound_cannot_see_is_said():
     X = np.random.default_rng(8).normal(size=(12, 2))
     proof = certify(X, 2, bound="columns", size_max=[5, 8])

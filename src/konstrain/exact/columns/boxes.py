@@ -503,18 +503,19 @@ class BoxColumnBound:
         starts = self._starts(np.zeros((0, self.points.x.shape[1])))
         if self._parent is not None:
             duals = self._inherit(self._parent)
-            self._penalty = self._parent._penalty
+            self._penalty, self._left = self._parent._penalty, self._parent._left
             self._take(self._price(duals, starts, 0.0, PARAMS.per_round, budget))
             self._parent = None
             return True
         labels = np.zeros(self.points.size, dtype=np.intp)
         labels[self.points.of_block] = self._block_labels
         labels = np.unique(labels, return_inverse=True)[1]
-        n, n_labels = labels.size, int(labels.max()) + 1
+        n = labels.size
         weight = np.maximum(np.bincount(labels, self.points.weight), np.finfo(float).tiny)
         centers = np.array([np.bincount(labels, self.points.weight * a) for a in self.points.x.T]).T / weight[:, None]
         if self._labels is not None:
-            self._add_sets([np.flatnonzero(labels == j) for j in range(n_labels)])
+            start = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+            self._add_columns(start, np.argsort(labels, kind="stable").astype(np.int32))
         squared = ((self.points.x[:, None, :] - centers) ** 2).sum(axis=2) * self.points.weight[:, None]
         own = squared[np.arange(n), labels]
         squared[np.arange(n), labels] = np.inf
@@ -533,10 +534,7 @@ class BoxColumnBound:
             self._descend(self._best.duals * factor, starts, 0.0, starts.shape[0], budget)
         return True
 
-    def _add_sets(self, sets: list[Indices]) -> None:
-        """Add clusters as columns, given as ascending points."""
-        start = np.concatenate([[0], np.cumsum([s.size for s in sets])])
-        members = np.concatenate(sets).astype(np.int32)
+    def _add_columns(self, start: NDArray[np.int64], members: NDArray[np.int32]) -> None:
         costs, centers = _costs(self.points, start, members)
         self.columns.add(start, members, costs, centers)
 
@@ -562,24 +560,16 @@ class BoxColumnBound:
         is_whole = counts.data == n_blocks[counts.indices]
         fits = np.diff(np.concatenate([[0], np.cumsum(is_whole)])[counts.indptr]) == np.diff(counts.indptr)
         inside = csr_array((np.ones(counts.indices.size), counts.indices, counts.indptr), shape=counts.shape)
-        first = np.repeat(np.arange(self.points.size), np.diff(self.points.indptr))
-        by_point = inside.tocsc()
-        for a, b in zip(first.tolist(), self.points.indices.tolist(), strict=True):
-            if a < b:
-                fits[np.intersect1d(_rows_of(by_point, a), _rows_of(by_point, b), assume_unique=True)] = False
-        kept = inside[np.flatnonzero(fits)]
-        start, members = kept.indptr.astype(np.int64), kept.indices.astype(np.int32)
-        costs, centers = _costs(self.points, start, members)
-        self.columns.add(start, members, costs, centers)
+        ones = np.ones(self.points.indices.size)
+        conflicts = csr_array((ones, self.points.indices, self.points.indptr), shape=2 * (self.points.size,))
+        n_conflicts = np.asarray((inside @ conflicts).multiply(inside).sum(axis=1)).ravel()
+        kept = inside[np.flatnonzero(fits & (n_conflicts == 0))]
+        self._add_columns(kept.indptr.astype(np.int64), kept.indices.astype(np.int32))
         return duals
 
 
 def _sums(numbers: Indices, values: Vector, size: int) -> Vector:
     return np.asarray(np.bincount(numbers, values, size), dtype=np.float64)
-
-
-def _rows_of(matrix: "csr_array", column: int) -> Indices:
-    return np.asarray(matrix.indices[matrix.indptr[column] : matrix.indptr[column + 1]])
 
 
 def _costs(points: Points, start: NDArray[np.int64], members: NDArray[np.int32]) -> tuple[Vector, Vector]:
