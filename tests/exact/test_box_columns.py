@@ -308,6 +308,14 @@ def test_nodes_below_the_root_return_the_clustering_that_their_master_chose():
     assert best == pytest.approx(certify(X, 4, cannot_link=links, bound="sdp").cost, rel=1e-6)
 
 
+def test_without_any_cluster_the_branch_stays_open():
+    """Rows of demand 3 make no cluster of 7 or 8: the master has no columns."""
+    X = np.random.default_rng(0).random((5, 2))
+    bound = BoxColumnBound(Problem.build(X, 2, demand=np.full(5, 3.0), size_min=7, size_max=8))
+    assert bound.run(100.0) == "optimal"
+    assert bound.branching_pair() is None
+
+
 def test_a_child_starts_near_the_bound_of_its_parent():
     X = np.random.default_rng(4).random((80, 2))
     root = BoxColumnBound(Problem.build(X, 5))

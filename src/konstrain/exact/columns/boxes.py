@@ -343,6 +343,8 @@ class BoxColumnBound:
         upper = (upper_bound - self.constant) / self.points.scale
         if self._best is None:
             self._start(budget)
+        if len(self.columns) == 0 and not budget.expired():
+            return "optimal"  # a branch in which clusters are hard to find, if there are any
         while True:
             best = self._best
             assert best is not None
