@@ -259,17 +259,25 @@ class BoxNode:
         self, upper_bound: float, gap: float, budget: Budget, on_progress: Callable[[], bool] | None = None
     ) -> Outcome:
         """See `Node`."""
+        labels = None
         try:
-            status = self._bound.run(upper_bound, gap, budget, on_progress)
-            is_open = status in ("optimal", "limit") and self.branch.is_root
-            labels = self._labels(upper_bound, budget) if is_open else None
+            while True:
+                status = self._bound.run(upper_bound, gap, budget, on_progress)
+                found = self._labels(upper_bound, budget) if status in ("optimal", "limit") else None
+                cost = np.inf if found is None else self.task.cost_of(found)
+                if not cost < upper_bound:
+                    break
+                # The bound may reach the better clustering.
+                labels, upper_bound = found, cost
         except KeyboardInterrupt:
-            return Outcome("interrupted")
+            return Outcome("interrupted", labels)
         return Outcome({"optimal": "open"}.get(status, status), labels)
 
     def _labels(self, upper_bound: float, budget: Budget) -> NDArray[np.int32] | None:
-        """Return labels from the best choice of known columns."""
-        centers = self._bound.chosen_centers(upper_bound, budget)
+        """Return labels from the columns that the master chose; at the root, from the best choice of known ones."""
+        centers = self._bound.integral_centers()
+        if centers is None and self.branch.is_root:
+            centers = self._bound.chosen_centers(upper_bound, budget)
         if centers is None:
             return None
         found = find_clustering(self.task.X, self.task.problem, budget, centers=centers)
