@@ -53,7 +53,7 @@ class Iteration:
 
 
 @estimator
-class ConstrainedKMeans(estimators.ConstrainedKMeans):
+class DaskConstrainedKMeans(estimators.ConstrainedKMeans):
     """K-means under links, sizes and demands on a Dask array or dataframe: exact, with the rows where they are.
 
     The same parameters, steps and proofs as `konstrain.ConstrainedKMeans`. Workers keep the rows; each step
