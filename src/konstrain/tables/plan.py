@@ -20,9 +20,9 @@ from konstrain.tables.transformers import EXAMPLES, RADIUS, Kilometres, find_for
 _NAMES_ROWS = {"id", "ids", "uuid", "guid", "index", "unnamed", "rowname", "rownames", "ssn", "isbn", "ean", "sku"}
 _NAMES_PLACES = {"zip", "zipcode", "postcode", "postal", "plz", "phone", "telephone", "fax"}
 # The same without a sign between the words: customerid, but not paid, grid or humid.
-_JOINED = set(
-    "accountid caseid clientid customerid employeeid itemid memberid orderid patientid personid productid recordid "
-    "rowid storeid studentid userid".split()
+_JOINED = re.compile(
+    "accountid|caseid|clientid|customerid|employeeid|itemid|memberid|orderid|patientid|personid|productid|recordid"
+    "|rowid|storeid|studentid|userid"
 )
 
 
@@ -67,7 +67,7 @@ def is_identifier(name: str, values: NDArray[Any]) -> bool:
     n_different = np.unique(values).size
     if words & _NAMES_PLACES:
         return n_different > min(PARAMS.few, PARAMS.nearly_all * values.size)
-    if words & _NAMES_ROWS or name.lower() in _JOINED:
+    if words & _NAMES_ROWS or _JOINED.fullmatch(name.lower()):
         return n_different >= PARAMS.nearly_all * values.size and n_different > 1
     return values.size >= PARAMS.few and _counts_rows(values)
 
