@@ -43,8 +43,6 @@ class SearchParams:
     most_work: float = 2e9
     # The search ends after this many runs per cluster, and as many as led to the last gain, without a gain.
     patience: int = 60
-    # Exact last steps, each of which found better labels, before the search ends unproved.
-    exact_steps: int = 10
     # Runs that one search makes at least where many are asked for; the searches are independent and may go to several
     # workers.
     runs_per_search: int = 100
@@ -252,9 +250,9 @@ class Search:
         return replace(found, proven=True if is_closed else None, step_gap=0.0 if is_closed else gap)
 
     def _with_exact_step(self, kernel: Any, offset: NDArray[np.float64], found: Clustering) -> Clustering:
-        """Solve the last step exactly; while that finds better labels, polish goes on from them."""
+        """Solve the last step exactly; as long as that finds better labels, polish goes on from them."""
         steps = self.steps
-        for _ in range(PARAMS.exact_steps):
+        while True:
             try:
                 answer = steps.step(found.centers, None)
             except UndecidedError:
@@ -268,7 +266,6 @@ class Search:
             if not is_lower(better.objective, found.objective):
                 return replace(found, proven=False)
             found = better
-        return replace(found, proven=False)
 
 
 def n_seeds(n_runs: int | None) -> int:
