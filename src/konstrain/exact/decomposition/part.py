@@ -108,13 +108,11 @@ class PartTask:
             bound.start_at(labels)
         return bound
 
-    def _raise(
-        self, bound: SdpBound | BoxColumnBound, cost: float, budget: Budget, max_rounds: int | None = None
-    ) -> str:
+    def _raise(self, bound: SdpBound | BoxColumnBound, cost: float, budget: Budget, **limits: int) -> str:
         """Raise a bound to a known cost, if it can; return why it ended."""
         if isinstance(bound, BoxColumnBound):
             return bound.run(cost, self.gap, budget)
-        result = bound.run(cost, self.gap, budget, max_rounds=max_rounds)
+        result = bound.run(cost, self.gap, budget, **limits)
         if result.interrupted:
             raise KeyboardInterrupt
         return result.status

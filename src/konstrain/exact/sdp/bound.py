@@ -61,8 +61,6 @@ class SdpParams:
     # Largest change of rho at a time, and the factor within which residuals count as balanced. Iris with 3 clusters
     # takes 600 iterations with 1.1 and 370 with 1.6; from 2 on the multipliers jump too far for 5 clusters.
     rho_step: float = 1.6
-    # Most rounds of cuts in one run; more close the root more often, and take long where branching is faster.
-    most_rounds: int = 60
     # A node has stalled when this number of rounds gains less than this share of the gap; larger rounds and smaller
     # shares branch later.
     stall_rounds: int = 4
@@ -224,7 +222,7 @@ class SdpBound:
         gap: float = 1e-4,
         budget: Budget | None = None,
         *,
-        max_rounds: int | None = None,
+        max_rounds: int = 60,
     ) -> SdpResult:
         """Improve the bound until it meets the upper bound, stalls, or time is up.
 
@@ -236,8 +234,8 @@ class SdpBound:
             The run is done when ``upper_bound - lower_bound <= gap * upper_bound``.
         budget : Budget, optional
             When to end at the latest.
-        max_rounds : int, optional
-            Most rounds of cuts; default 60.
+        max_rounds : int, default=60
+            Most rounds of cuts; more close the root more often, and take long where branching is faster.
 
         Returns
         -------
@@ -248,7 +246,7 @@ class SdpBound:
         interrupted = False
         try:
             with one_blas_thread():
-                status = self._rounds(run, max_rounds or PARAMS.most_rounds)
+                status = self._rounds(run, max_rounds)
         except KeyboardInterrupt:
             status, interrupted = "limit", True
         except np.linalg.LinAlgError:

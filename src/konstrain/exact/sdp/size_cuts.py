@@ -40,7 +40,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._tolerances import TOTAL_RELATIVE
+from konstrain._tolerances import LEAST_VIOLATION, TOTAL_RELATIVE
 from konstrain.exact.sdp.model import SdpModel, SizeBounds, symmetric
 
 # Blocks of a cut, its coefficients on the diagonal, and the vector whose products stand off it.
@@ -65,8 +65,6 @@ class SizeCutParams:
 
 
 PARAMS = SizeCutParams()
-# Least violation of a cut, relative to Z_ii, to the least size of a cluster, or in clusters; larger: fewer cuts.
-LEAST_VIOLATION = 1e-3
 
 
 def least_torn(inside: float, total: float, sizes: SizeBounds) -> float:
