@@ -143,7 +143,7 @@ def test_the_guess_of_the_clustering_is_kept_with_the_answer_and_back_asks_again
 
 
 def test_questions_among_many_rows_are_looked_for_in_a_sample(open_studio, monkeypatch):
-    monkeypatch.setattr(asking, "PARAMS", StudioParams(searched_rows=40))
+    monkeypatch.setattr(asking, "SEARCHED_ROWS", 40)
     looked_at = []
     monkeypatch.setattr(
         asking, "suggest_pairs", lambda rows, *a, **k: looked_at.append(len(rows)) or np.array([[0, 1]])
