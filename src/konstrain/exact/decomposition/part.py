@@ -22,7 +22,7 @@ from konstrain.exact.solve import is_for_boxes
 from konstrain.stop import Budget
 
 # Part of every key: a change to the bounds of parts changes it, so that bounds kept in files are computed again.
-VERSION: Final = 4
+VERSION: Final = 5
 # More restarts find better clusterings of parts, which end hopeless bounds sooner, and cost time in every part.
 N_RESTARTS = 2
 

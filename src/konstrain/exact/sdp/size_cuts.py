@@ -54,12 +54,8 @@ CHARGES = np.array([0.0, *(sign * 2.0**power for power in range(-1, 6) for sign 
 class SizeCutParams:
     """Tunable numbers of the separation of subset and clique cuts."""
 
-    # Subsets that one round adds, most violated first; more tighten faster and slow iterations.
-    per_round: int = 40
     # Most cases of clusters that are whole in a subset; with more clusters sizes bind less, and cases take too long.
     most_cases: int = 5000
-    # Points of the table by which subsets are chosen; their limits are computed exactly.
-    table_size: int = 513
     # Blocks of a clique at most; larger cliques are denser rows.
     most_members: int = 12
 
@@ -155,17 +151,18 @@ def _are_counted(model: SdpModel) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _charged_table(total: float, sizes: SizeBounds, unit: float) -> NDArray[np.float64]:
+def _charged_table(total: float, sizes: SizeBounds, n_blocks: int) -> NDArray[np.float64]:
     """Weights from nothing to all in the first row; below, for each charge, the most that can be kept."""
-    inside = np.linspace(0.0, total, PARAMS.table_size)
-    kept = np.array([most_kept(float(x), unit * CHARGES, sizes) for x in inside])
+    # Their limits are computed exactly.
+    inside = np.linspace(0.0, total, n_blocks + 1)
+    kept = np.array([most_kept(float(x), total / n_blocks * CHARGES, sizes) for x in inside])
     return np.concatenate([inside[None], kept.T])
 
 
 @lru_cache(maxsize=16)
-def _table(total: float, sizes: SizeBounds) -> NDArray[np.float64]:
+def _table(total: float, sizes: SizeBounds, n_blocks: int) -> NDArray[np.float64]:
     """Weights from nothing to all, and the least torn of each."""
-    inside = np.linspace(0.0, total, PARAMS.table_size)
+    inside = np.linspace(0.0, total, n_blocks + 1)
     return np.array([inside, [least_torn(float(x), total, sizes) for x in inside]])
 
 
@@ -251,7 +248,7 @@ class Parts:
         violation = parts.excess(model, Y)
         # The length of the row says by how much Y would have to move.
         length = np.sqrt(np.maximum(parts._squared_length(model), np.finfo(float).tiny))
-        order = np.argsort(-violation / length, kind="stable")[: PARAMS.per_round]
+        order = np.argsort(-violation / length, kind="stable")
         return parts.chosen(order[violation[order] > LEAST_VIOLATION * model.least_size])
 
     def excess(self, model: SdpModel, Y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -303,9 +300,9 @@ def _grow(model: SdpModel, Y: NDArray[np.float64]) -> Parts:
     unit = total / model.n_blocks
     is_counted = _are_counted(model)
     if is_counted:
-        inside, *kept = _charged_table(total, model.sizes, unit)
+        inside, *kept = _charged_table(total, model.sizes, model.n_blocks)
     else:
-        inside, torn = _table(total, model.sizes)
+        inside, torn = _table(total, model.sizes, model.n_blocks)
         kept = [inside - torn]
     charges = unit * CHARGES[: len(kept)]
     best = [_MostViolated(w.size) for _ in charges]
