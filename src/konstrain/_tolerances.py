@@ -49,7 +49,8 @@ STANDSTILL = 1e-12
 SDP_ROUNDING = 1e-15
 
 # Violation from which on a relaxed clustering breaks a cut or a soft link, relative to Z_ii, to the least size of a
-# cluster, in clusters, or to the largest weight of a link, and of its two halves from each other: less is what iterations leave.
+# cluster, in clusters, or to the largest weight of a link, and distance of its two halves from which on it has not
+# converged: less is what iterations leave.
 LEAST_VIOLATION = 1e-3
 
 # A column enters the master, and its linear relaxation counts as solved, up to this share of the objective per
