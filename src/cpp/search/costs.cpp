@@ -4,14 +4,15 @@
 #include <array>
 #include <limits>
 
+#include "chunks.h"
 #include "multiversion.h"
 
 namespace konstrain::search {
 
 namespace {
 
-// Blocks that a pass handles at a time: their costs stay in the first-level cache.
-constexpr std::size_t chunk = 512;
+// Blocks that a pass handles at a time: their costs stay in the cache.
+constexpr std::size_t chunk = kmeans::rowsPerChunk;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 KONSTRAIN_MULTIVERSION void addSquares(const double* values, std::size_t n, double center, double* sums) {
