@@ -8,7 +8,7 @@ import pytest
 import structure
 
 # Tunable numbers in `src`; each one is a decision that a reader has to understand.
-MOST_CONSTANTS = 156
+MOST_CONSTANTS = 151
 # Names that more than one class has.
 MOST_NAMES_TWICE = 0
 # Modules of fewer than 80 lines that one other module imports.
