@@ -25,11 +25,6 @@ def choose_pairs(X: NDArray[Any], state: SessionState, ask: int, **constraints: 
 
 class Asker:
     """Questions waiting to be asked.
-
-    Parameters
-    ----------
-    rows : StudioData
-        The data.
     """
 
     def __init__(self, rows: StudioData) -> None:

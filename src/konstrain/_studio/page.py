@@ -39,11 +39,6 @@ class Desk(JSComponent):
 
 class Page:
     """A page on a studio; several may be open on the same one.
-
-    Parameters
-    ----------
-    studio : Studio
-        What it shows.
     """
 
     def __init__(self, studio: Studio) -> None:

@@ -56,11 +56,6 @@ DARK = Theme("#161b22", "#e8ecf1", "#a3adba", "#2e3641", COLORS_ON_DARK)
 
 class Picture:
     """A figure of some rows.
-
-    Parameters
-    ----------
-    rows : StudioData
-        The data.
     """
 
     def __init__(self, rows: StudioData) -> None:

@@ -86,13 +86,6 @@ class DualSample:
 
     At the same duals clusters of the sample have somewhat more or less of a rule than their share of what all rows
     have. A pass over all rows shows by how much; at duals and centers nearby it is nearly the same.
-
-    Parameters
-    ----------
-    sample : Sample
-        The rows.
-    rules : RemoteRules
-        The rules over all rows.
     """
 
     def __init__(self, sample: Sample, rules: RemoteRules) -> None:

@@ -79,11 +79,6 @@ class SpectralProjection:
     the matrix, small on the rest of the spectrum, is applied to the last ones, and a Rayleigh-Ritz step makes them
     eigenvectors again. Errors are largest in directions whose share is near 0, where they matter least, and fade as
     the iteration converges. A full decomposition starts the chase, and renews it when the caller asks for that.
-
-    Parameters
-    ----------
-    trace : int
-        Trace of W.
     """
 
     def __init__(self, trace: int) -> None:
