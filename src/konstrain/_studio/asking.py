@@ -24,8 +24,7 @@ def choose_pairs(X: NDArray[Any], state: SessionState, ask: int, **constraints: 
 
 
 class Asker:
-    """Questions waiting to be asked.
-    """
+    """Questions waiting to be asked."""
 
     def __init__(self, rows: StudioData) -> None:
         self._rows = rows

@@ -38,8 +38,7 @@ class Desk(JSComponent):
 
 
 class Page:
-    """A page on a studio; several may be open on the same one.
-    """
+    """A page on a studio; several may be open on the same one."""
 
     def __init__(self, studio: Studio) -> None:
         self.studio = studio
