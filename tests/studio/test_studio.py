@@ -310,7 +310,7 @@ def test_the_page_gives_what_fit_gives_for_the_same_table_and_options(tmp_path, 
     words = {"id": ["--id", "name"], "standardize": ["--no-standardize"]}
     given = [word for name in options for word in words.get(name, [])]
     done = run(
-        *("fit", "c.csv", "-k", 4, "--missing", options["missing"].value, *given, "--json", "-q", "-o", "labels.csv"),
+        *("fit", "c.csv", "-k", 4, "--missing", options["missing"], *given, "--json", "-q", "-o", "labels.csv"),
         folder=tmp_path,
     )
     rows, settings = as_on_the_page(tmp_path / "c.csv", 4, **options)
