@@ -286,13 +286,12 @@ void fillEmpty(const Context& context, State& state) {
 // Labels of least violation within some dual steps at the last centers; of equal ones the cheapest.
 void refineDuals(Context& context, State& state, DualSteps& steps, DualSweep& sweep) {
     const Problem& problem = context.problem;
-    const double many = context.params.manyViolations * static_cast<double>(problem.nBlocks);
     double least = infinity, cheapest = infinity;
     std::vector<std::int32_t> labels = state.labels;
     std::vector<double> duals = state.duals;
     for (int step = 0; step != context.params.dualSteps && !context.expired(); ++step) {
         double violated = labelBlocks(context, state, true);
-        if (2 * step == context.params.dualSteps && least > many) {
+        if (2 * step == context.params.dualSteps && least > 0.0) {
             sweep.run(state, context.params.dualSweeps);
             violated = labelBlocks(context, state, true);
         }
@@ -422,7 +421,6 @@ int lloyd(Context& context, State& state, const LoopLimits& limits) {
     const bool priced = limits.priced && problem.nRules != 0;
     DualSteps steps(context, state.duals.size());
     DualSweep sweep(context);
-    const double many = params.manyViolations * static_cast<double>(problem.nBlocks);
     std::vector<std::int32_t> previous;
     std::vector<double> centers;
     int iteration = 0;
@@ -450,7 +448,7 @@ int lloyd(Context& context, State& state, const LoopLimits& limits) {
             if (!priced)
                 break;
             if (step == nSteps) {
-                if (violated > many) {
+                if (violated > 0.0) {
                     sweep.run(state, 1);
                     labelBlocks(context, state, true);
                 }

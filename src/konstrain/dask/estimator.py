@@ -53,7 +53,7 @@ class Iteration:
 
 
 @estimator
-class ConstrainedKMeans(estimators.ConstrainedKMeans):
+class DaskConstrainedKMeans(estimators.ConstrainedKMeans):
     """K-means under links, sizes and demands on a Dask array or dataframe: exact, with the rows where they are.
 
     The same parameters, steps and proofs as `konstrain.ConstrainedKMeans`. Workers keep the rows; each step
@@ -93,6 +93,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
     --------
     >>> import dask.array as da
     >>> from distributed import Client, LocalCluster
+    >>> from konstrain.dask import ConstrainedKMeans
     >>> x = da.from_array([[0.0], [0.2], [0.4], [5.0], [5.2], [9.0]], chunks=(2, 1))
     >>> own = {"n_workers": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
     >>> with LocalCluster(**own) as cluster, Client(cluster) as client:

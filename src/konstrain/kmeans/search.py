@@ -42,8 +42,6 @@ class SearchParams:
     most_work: float = 2e9
     # The search ends after this many runs per cluster, and as many as led to the last gain, without a gain.
     patience: int = 60
-    # Exact last steps, each of which found better labels, before the search ends unproved.
-    exact_steps: int = 10
     # Runs that one search makes at least where many are asked for; the searches are independent and may go to several
     # workers.
     runs_per_search: int = 100
@@ -255,9 +253,9 @@ class Search:
         return replace(found, proven=True if is_closed else None, step_gap=0.0 if is_closed else gap)
 
     def _with_exact_step(self, kernel: Any, offset: NDArray[np.float64], found: Clustering) -> Clustering:
-        """Solve the last step exactly; while that finds better labels, polish goes on from them."""
+        """Solve the last step exactly; as long as that finds better labels, polish goes on from them."""
         steps, answer = self.steps, None
-        for n_left in reversed(range(PARAMS.exact_steps + 1)):
+        while True:
             try:
                 answer = steps.step(found.centers, answer)
             except UndecidedError:  # out of time: the labels stay, with the bound of their duals
@@ -267,14 +265,11 @@ class Search:
             if not is_lower(answer.cost, cost):
                 gap = 0.0 if answer.proven else min(gap, found.step_gap or gap)
                 return replace(found, proven=answer.proven, step_gap=gap, assignment=answer)
-            if n_left == 0:
-                break
             kernel.improve(answer.labels, self.max_iter, steps.budget.remaining())
             better = self._best_of(kernel, offset)
             if not is_lower(better.objective, found.objective):
-                break
+                return replace(found, proven=False, step_gap=gap, assignment=answer)
             found = better
-        return replace(found, proven=False, step_gap=gap, assignment=answer)
 
 
 def n_seeds(n_runs: int | None) -> int:
