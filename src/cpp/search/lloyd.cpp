@@ -130,7 +130,7 @@ public:
 private:
     // The two least reduced costs of a block and their clusters: all that one cluster needs to know of the
     // others.
-    struct LeastTwo {
+    struct TwoCheapest {
         double first = infinity, second = infinity;
         std::size_t cluster = 0, next = 0;
 
@@ -147,20 +147,20 @@ private:
         }
     };
 
-    LeastTwo findLeast(std::size_t block) const {
-        LeastTwo least;
+    TwoCheapest twoCheapest(std::size_t block) const {
+        TwoCheapest least;
         for (std::size_t j = 0; j != problem_.nClusters; ++j)
             least.take(reduced_[j * problem_.nBlocks + block], j);
         return least;
     }
 
-    // The reduced costs of a cluster have changed: only blocks that had it among their two cheapest and find
-    // it dearer than the other look at all clusters again.
+    // The reduced costs of a cluster have changed: only blocks that had it among their two cheapest, and that
+    // it costs more than the other now, are compared with all clusters again.
     void updateLeast(std::size_t cluster) {
         const std::size_t n = problem_.nBlocks;
         std::size_t nAgain = 0;
         for (std::size_t block = 0; block != n; ++block) {
-            LeastTwo& least = least_[block];
+            TwoCheapest& least = least_[block];
             const double cost = reduced_[cluster * n + block];
             const bool isFirst = least.cluster == cluster;
             if (!isFirst && least.next != cluster) {
@@ -171,7 +171,7 @@ private:
                 least.second = infinity;
                 least.take(cost, cluster);
             } else {
-                least = findLeast(block);
+                least = twoCheapest(block);
                 ++nAgain;
             }
         }
@@ -254,7 +254,7 @@ private:
     const Problem& problem_;
     std::vector<double> reduced_;   // nClusters x nBlocks
     std::vector<double> elsewhere_; // least reduced cost in other clusters
-    std::vector<LeastTwo> least_;
+    std::vector<TwoCheapest> least_;
     std::vector<std::pair<double, double>> events_;
 };
 

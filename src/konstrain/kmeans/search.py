@@ -160,8 +160,8 @@ class Search:
                     n_all = max(n_done, n_all, round(n_done * default_work(problem) / max(kernel.work, 1.0)))
                 if self._reports_end(kernel, n_done, n_all, time.perf_counter() - began):
                     break
-                is_patient = n_done - n_to_gain <= PARAMS.patience * (2 + problem.n_clusters) + n_to_gain
-                if n_done >= least and not (budget.affords(0.0) and is_patient):
+                may_gain = n_done - n_to_gain <= PARAMS.patience * (2 + problem.n_clusters) + n_to_gain
+                if n_done >= least and not (budget.affords(0.0) and may_gain):
                     break
                 if budget.expired():
                     break
