@@ -29,7 +29,6 @@ LONG = (
     "mixed_groups",
     "more_rows_than_memory",
     "territories",
-    "vector_shards",
 )
 MODULES = [konstrain, baselines, constraints, dask, datasets, exact, plotting]
 
