@@ -5,6 +5,7 @@ KMeans; ours alone on so many threads; one of them without sizes; ours with a ti
 """
 
 import json
+import math
 import os
 import sys
 import time
@@ -30,6 +31,8 @@ class ManyClusters:
 
     n_rows: int
     n_clusters: int
+    largest: float = 1.5  # Most rows of a cluster, in means.
+    n_iterations: int = ITERATIONS
 
     @property
     def name(self) -> str:
@@ -53,9 +56,51 @@ class ManyClusters:
         return rows[np.random.default_rng(seed + 1).choice(self.n_rows, self.n_clusters, replace=False)]
 
 
+@dataclass(frozen=True)
+class Vectors(ManyClusters):
+    """Rows of length one in single precision, as embeddings are; clusters of half to 1.05 of the mean."""
+
+    largest: float = 1.05
+    n_iterations: int = 5
+    n_features: int = 768
+    # How many directions matter, noise aside; 0: blobs about a thousand points, few of which are a center.
+    n_directions: int = 32
+
+    @property
+    def name(self) -> str:
+        """Rows x features x clusters, and what the rows are like."""
+        return f"{self.n_rows}x{self.n_features}x{self.n_clusters}" + (" blobs" if self.n_directions == 0 else "")
+
+    def rows(self, seed: int) -> np.ndarray:
+        """Draw rows in slices."""
+        rng = np.random.default_rng(seed)
+        middles = rng.standard_normal((1_000, self.n_features), dtype=np.float32)
+        directions = rng.standard_normal((self.n_directions, self.n_features), dtype=np.float32)
+        centers = 1.5 * rng.standard_normal((200, self.n_directions), dtype=np.float32)
+        share = rng.dirichlet(np.ones(200))
+        rows = np.empty((self.n_rows, self.n_features), dtype=np.float32)
+        for first in range(0, self.n_rows, 5_000):
+            n = min(5_000, self.n_rows - first)
+            noise = rng.standard_normal((n, self.n_features), dtype=np.float32)
+            if self.n_directions == 0:
+                part = middles[rng.integers(1_000, size=n)] + np.float32(1.2) * noise
+            else:
+                scores = rng.standard_normal((n, self.n_directions), dtype=np.float32)
+                scores *= np.linspace(2.0, 0.3, self.n_directions, dtype=np.float32)
+                part = (scores + centers[rng.choice(200, n, p=share)]) @ directions + np.float32(3.0) * noise
+            rows[first : first + n] = part / np.linalg.norm(part, axis=1, keepdims=True)
+        return rows
+
+
+VECTORS = (
+    Vectors(60_000, 500),
+    Vectors(60_000, 500, n_directions=0),
+    Vectors(200_000, 2_000),
+    Vectors(1_000_000, 1_000, n_features=128),
+)
 CASES = {
     case.name: case
-    for case in (ManyClusters(20_000, 200), ManyClusters(100_000, 1_000), ManyClusters(1_000_000, 1_000))
+    for case in (ManyClusters(20_000, 200), ManyClusters(100_000, 1_000), ManyClusters(1_000_000, 1_000), *VECTORS)
 }
 
 
@@ -74,6 +119,9 @@ def measure(case: ManyClusters, seed: int = 0) -> dict[str, str]:
         "ours / KMeans (wall)": f"{own[0] / peer[0]:.2f}",
         "ours / KMeans (CPU)": f"{own[1] / peer[1]:.2f}",
         "beyond X MB": f"{beyond:.0f}",
+        "beyond X / X": f"{beyond * 1e6 / rows.nbytes:.2f}",
+        "largest / mean": f"{np.bincount(ours.labels_).max() * case.n_clusters / case.n_rows:.3f}",
+        "SSE / KMeans": f"{ours.inertia_ / theirs.inertia_:.3f}",
         "SSE": f"{ours.inertia_:.8g}",
     }
 
@@ -111,16 +159,16 @@ def _sized(case: ManyClusters, start: np.ndarray) -> ConstrainedKMeans:
     return ConstrainedKMeans(
         case.n_clusters,
         size_min=int(0.5 * mean),
-        size_max=int(1.5 * mean),
+        size_max=math.ceil(case.largest * mean),
         init=start,
-        max_iter=ITERATIONS,
+        max_iter=case.n_iterations,
         tol=0,
         local_search=False,
     )
 
 
 def _plain(case: ManyClusters, start: np.ndarray) -> KMeans:
-    return KMeans(case.n_clusters, init=start, n_init=1, max_iter=ITERATIONS, tol=0, copy_x=False)
+    return KMeans(case.n_clusters, init=start, n_init=1, max_iter=case.n_iterations, tol=0, copy_x=False)
 
 
 def _main(name: str, asked: str = "", value: str = "") -> dict[str, Any]:
