@@ -253,3 +253,33 @@ def test_without_rules_nearest_centers_are_followed_through_relocations_and_no_s
     entered = total / (total + weight[:, None]) * costs
     entered[np.arange(300), labels] = np.inf
     assert (entered.min(axis=1) >= saved * (1 - 1e-6))[own > weight].all()
+
+
+def test_a_default_search_of_many_clusters_ends_when_its_work_is_spent():
+    X = np.random.default_rng(3).random((20_000, 2))
+    runs = []
+    model = ConstrainedKMeans(
+        300, size_max=80, random_state=0, callback=lambda progress: runs.append(progress.n_done)
+    )
+    model.fit(X)
+    assert 1 <= len(runs) <= 3  # four starts and a relocation before work ended searches
+    assert model.cluster_sizes_.max() <= 80
+
+
+def test_no_swap_that_gains_at_the_centers_is_left():
+    """Polish leaves out pairs of clusters that no exchange can gain between, and only these."""
+    n_left = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, demand = rng.normal(size=(48, 2)), rng.integers(1, 4, 48)
+        most = demand.sum() // 6 + 1
+        model = ConstrainedKMeans(6, size_max=most, n_init=1, random_state=seed).fit(X, demand=demand)
+        costs, labels = ((X[:, None] - model.cluster_centers_) ** 2).sum(-1), model.labels_
+        for a in range(48):
+            for b in range(a):
+                change = costs[a, labels[b]] + costs[b, labels[a]] - costs[a, labels[a]] - costs[b, labels[b]]
+                more = np.bincount(labels, demand, 6)
+                more[labels[a]] += demand[b] - demand[a]
+                more[labels[b]] += demand[a] - demand[b]
+                n_left += change < -1e-9 and more.max() <= most
+    assert n_left == 0
