@@ -264,7 +264,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         """
         check_is_fitted(self)
         if self._is_cosine:
-            raise ValueError("there is no lower bound on clusterings with metric='cosine' yet, so nothing is certified")
+            raise ValueError(
+                "there is no lower bound on clusterings with metric='cosine' yet, so nothing is certified"
+            )
         n_given, n_fitted = np.shape(X)[0], len(self.labels_)
         if n_given != n_fitted:
             raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")

@@ -255,4 +255,6 @@ def placed(problem: Problem, centers: NDArray[np.float64]) -> NDArray[np.float64
     """Return centers where a problem has them: anywhere, or at length one, those without a direction on an axis."""
     if not problem.unit_centers:
         return centers
-    return centers_from(centers, np.ones(len(centers)), np.eye(1, centers.shape[1]).repeat(len(centers), 0), unit=True)
+    return centers_from(
+        centers, np.ones(len(centers)), np.eye(1, centers.shape[1]).repeat(len(centers), 0), unit=True
+    )
