@@ -70,10 +70,10 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     metric : {"cosine", "learned", "itml", "rca", "diagonal", "standard"} or None, default=None
         How distances are measured. None: plainly. "cosine": between directions (spherical k-means [3]_). Rows are
         divided by their lengths, without a copy where these are one, and centers are the sums of their rows divided
-        by theirs; rows of length zero are refused, and so is `connectivity`. "learned": as the links tell, by a `LinkMetric` that is learned in
-        turn with the clusters; held-out links decide whether it is a full one, a weight per feature, features on one
-        scale, or none at all. A kind of `LinkMetric` by name: that one, come what may. Links stay what they are:
-        hard ones are kept. All but "cosine" need dense X.
+        by theirs; rows of length zero are refused, and so is `connectivity`. "learned": as the links tell, by a
+        `LinkMetric` that is learned in turn with the clusters; held-out links decide whether it is a full one, a
+        weight per feature, features on one scale, or none at all. A kind of `LinkMetric` by name: that one, come
+        what may. Links stay what they are: hard ones are kept. All but "cosine" need dense X.
     move_cost : float or "auto", default="auto"
         With `previous` in `fit`: what a row that leaves its cluster costs, in the unit of the objective. "auto": what
         a row costs on average where it was. 0: moves cost nothing, and only where the search begins is given.
@@ -264,9 +264,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         """
         check_is_fitted(self)
         if self._is_cosine:
-            raise ValueError(
-                "there is no lower bound on clusterings with metric='cosine' yet, so nothing is certified"
-            )
+            raise ValueError("there is no lower bound for metric='cosine' yet: nothing is certified")
         n_given, n_fitted = np.shape(X)[0], len(self.labels_)
         if n_given != n_fitted:
             raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")

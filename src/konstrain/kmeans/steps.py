@@ -247,7 +247,7 @@ def centers_from(
     means = np.divide(sums, weights[:, None], out=previous.copy(), where=weights[:, None] > 0)
     if not unit:
         return means
-    lengths = np.linalg.norm(means, axis=1)[:, None]
+    lengths: NDArray[np.float64] = np.linalg.norm(means, axis=1)[:, None]
     return np.divide(means, lengths, out=previous.copy(), where=lengths > TOTAL_RELATIVE)
 
 
@@ -255,6 +255,5 @@ def placed(problem: Problem, centers: NDArray[np.float64]) -> NDArray[np.float64
     """Return centers where a problem has them: anywhere, or at length one, those without a direction on an axis."""
     if not problem.unit_centers:
         return centers
-    return centers_from(
-        centers, np.ones(len(centers)), np.eye(1, centers.shape[1]).repeat(len(centers), 0), unit=True
-    )
+    axis = np.eye(1, centers.shape[1]).repeat(len(centers), axis=0)
+    return centers_from(centers, np.ones(len(centers)), axis, unit=True)
