@@ -177,6 +177,24 @@ def test_polish_ends_where_no_single_move_gains():
         assert cost_of(X, problem.expand(moved), 4, weight) >= cost * (1 - 1e-9)
 
 
+def test_polish_ends_where_no_exchange_of_linked_rows_gains():
+    X = directions(48, 3, 4)
+    pairs = [(i, i + 1) for i in range(0, 48, 2)]
+    for seed in range(8):
+        weight = np.random.default_rng(seed).uniform(0.3, 2.0, 48)
+        _, _, kernel = kernel_of(unit(X), 4, weight, cannot_link=pairs)
+        kernel.improve(
+            (np.random.default_rng(seed).integers(2, size=48) * 2 + np.arange(48) % 2).astype(np.int32), 100, 60.0
+        )
+        labels = kernel.labels
+        cost = cost_of(X, labels, 4, weight)
+        assert_allclose(kernel.cost, cost, rtol=1e-12)
+        for x, y in pairs:
+            moved = labels.copy()
+            moved[[x, y]] = labels[[y, x]]
+            assert cost_of(X, moved, 4, weight) >= cost * (1 - 1e-9)
+
+
 @pytest.mark.parametrize("local_search", ["auto", False])
 def test_lloyd_loop_with_momentum_never_leads_up(local_search):
     X = directions(400, 6, 2)
