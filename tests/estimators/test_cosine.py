@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from checks import check_links
-from konstrain import ConstrainedKMeans, _core
+from konstrain import ConstrainedKMeans, _core, suggest_pairs
 from konstrain.constraints import Problem
 from konstrain.estimators._metric_choice import unit_rows
 from konstrain.kmeans import restarts, search
@@ -309,6 +309,14 @@ def test_what_cosine_does_not_take():
     demand = np.random.default_rng(0).uniform(1.0, 2.0, 40)
     plane = directions(40, 2, 3)
     check_cosine(fitted(plane, 4, demand=demand, size_tolerance=0.1), plane)
+
+
+def test_questions_are_about_directions():
+    lengths = np.random.default_rng(1).uniform(0.01, 100.0, size=(60, 1))
+    one, two = (
+        suggest_pairs(X, 4, ask=8, strategy="margin", metric="cosine", random_state=0) for X in (X60, lengths * X60)
+    )
+    assert_array_equal(one, two)
 
 
 def test_last_step_is_proved_at_unit_centers():

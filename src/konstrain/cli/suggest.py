@@ -28,6 +28,7 @@ class Strategy(StrEnum):
 class Metric(StrEnum):
     """How distances are measured."""
 
+    COSINE = "cosine"
     LEARNED = "learned"
     ITML = "itml"
     RCA = "rca"
@@ -49,7 +50,8 @@ def suggest(
         float, typer.Option(min=0.0, help="Share of answers that may be wrong: doubtful ones are asked once more.")
     ] = 0.0,
     metric: Annotated[
-        Metric | None, typer.Option(help="Measure distances as the answers so far tell. (default: plainly)")
+        Metric | None,
+        typer.Option(help="Measure distances as the answers so far tell, or between directions (cosine)."),
     ] = None,
     seed: Seed = 0,
     output: Annotated[
