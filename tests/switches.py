@@ -21,7 +21,7 @@ SEARCH = {
     "konstrain.stop.PARAMS.work": (0.0, 1e8),
     "konstrain.stop.PARAMS.step_work": (0.0, 1e9),
     "konstrain.stop.PARAMS.per_choice": (0.1, 1e9),
-    "konstrain.kmeans.restarts.PARAMS.most_costs": (ALWAYS, NEVER),
+    "konstrain.kmeans.restarts.KEPT_NUMBERS": (ALWAYS, NEVER),
     "konstrain.kmeans.loop.MOST_CANCELLED": (-1.0, 2.0),
     "konstrain.kmeans.moves.MAX_ROUNDS": (1, 40),
 }
@@ -56,9 +56,9 @@ PROOFS = {
 }
 # Over a cluster: from given centers labels are those of a fit in memory, whatever comes to the client and when.
 REMOTE = {
-    "konstrain.dask.parquet.MAX_NUMBERS": (1, NEVER),
-    "konstrain.dask.steps.MAX_NUMBERS": (1, NEVER),
-    "konstrain.dask.start.SAMPLED_ROWS": (30, NEVER),
+    "konstrain.dask.parquet.KEPT_NUMBERS": (1, NEVER),
+    "konstrain.dask.steps.KEPT_NUMBERS": (1, NEVER),
+    "konstrain.dask.start.SEARCHED_ROWS": (30, NEVER),
     "konstrain.dask.steps.MOST_CANCELLED": (-1.0, 2.0),
 }
 # Where runs over a cluster begin.

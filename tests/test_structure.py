@@ -8,14 +8,14 @@ import pytest
 import structure
 
 # Tunable numbers in `src`; each one is a decision that a reader has to understand.
-MOST_CONSTANTS = 172
+MOST_CONSTANTS = 150
 # Names that more than one class has.
-MOST_NAMES_TWICE = 1
+MOST_NAMES_TWICE = 0
 # Modules of fewer than 80 lines that one other module imports.
 MOST_SMALL_MODULES = 3
 # Lines of `src` with words of our own for which the field has others.
-MOST_LINES_WITH_HOME_MADE_WORDS = 1
-MOST_LINES = 62_550
+MOST_LINES_WITH_HOME_MADE_WORDS = 0
+MOST_LINES = 62_360
 
 
 def test_tunable_constants_are_few():

@@ -4,11 +4,15 @@ from collections.abc import Iterator
 
 # Numbers computed at a time, 8 MB of doubles; larger: fewer calls, and more memory.
 CELLS = 1 << 20
+# Numbers of one array that is kept, 64 MB, so that several fit into a worker of 1 GB.
+KEPT_NUMBERS = 8 * CELLS
 # Numbers beyond which an array that users may ask for without knowing is refused: half a gigabyte or a few; larger:
 # larger problems, and more machines that run out of memory.
 MOST_NUMBERS = 50_000_000
 # Rows that suffice to estimate what holds for all of them; larger: surer estimates, in quadratic time and memory.
 SAMPLE_ROWS = 2_000
+# Rows among which what is looked for in all of them is searched first; larger: better answers, later.
+SEARCHED_ROWS = 20_000
 
 
 def chunks(n_rows: int, n_columns: int) -> Iterator[slice]:

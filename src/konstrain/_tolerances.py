@@ -48,6 +48,11 @@ STANDSTILL = 1e-12
 # semidefinite bound gives away ten times that per eigenvalue, so that rounding never lifts it above the optimum.
 SDP_ROUNDING = 1e-15
 
+# Violation from which on a relaxed clustering breaks a cut or a soft link, relative to Z_ii, to the least size of a
+# cluster, in clusters, or to the largest weight of a link, and distance of its two halves from which on it has not
+# converged: less is what iterations leave.
+LEAST_VIOLATION = 1e-3
+
 # A column enters the master, and its linear relaxation counts as solved, up to this share of the objective per
 # cluster: HiGHS' duals carry 1e-9, and columns that gain less only prolong the tail.
 PRICING_RELATIVE = 1e-9

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
+from konstrain._memory import KEPT_NUMBERS
 from konstrain._messages import counted, term
 from konstrain._tolerances import DUAL_ROUNDING, PRICE_ROUNDING
 from konstrain.assignment import Assignment, assign_by
@@ -25,7 +26,6 @@ from konstrain.exceptions import UndecidedError
 from konstrain.gap import relative_gap
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
-from konstrain.kmeans.restarts import PARAMS as RESTARTS
 from konstrain.kmeans.steps import Steps
 from konstrain.links import LinkGraph
 from konstrain.metrics import Violations, are_apart, count_violations
@@ -463,7 +463,7 @@ class _Prices:
             return [], len(self._asked.must_link) + len(self._asked.cannot_link)
         candidates = self._candidates() if self._answer is not None else []
         # One assignment takes too long to repeat it.
-        if self._problem.n_blocks * self._k > RESTARTS.most_costs:
+        if self._problem.n_blocks * self._k > KEPT_NUMBERS:
             return [], len(candidates)
         found, n_done = [], 0
         for kind, at in candidates[: PARAMS.most_links]:

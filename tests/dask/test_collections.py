@@ -316,8 +316,8 @@ def test_what_workers_import_leaves_their_memory_to_the_rows():
 
 def test_labels_are_lazy_and_the_client_holds_nothing_of_the_size_of_the_rows(cluster, monkeypatch):
     # With few rows near a tie and in the sample, what is left on the client would show any array of n entries.
-    monkeypatch.setattr(steps, "MAX_NUMBERS", 3 * 4_000)
-    monkeypatch.setattr(start, "SAMPLED_ROWS", 2_000)
+    monkeypatch.setattr(steps, "KEPT_NUMBERS", 3 * 4_000)
+    monkeypatch.setattr(start, "SEARCHED_ROWS", 2_000)
     n = 2_000_000
     x = da.random.default_rng(0).normal(size=(n, 2), chunks=(n // 8, 2))
     with Client(cluster):

@@ -130,9 +130,9 @@ def test_labels_that_are_the_rows_of_the_next_run_stay(folder):
 
 
 @pytest.mark.parametrize("kind", ["twice", "missing", "blank", "across types"])
-@pytest.mark.parametrize("most", [parquet.MAX_NUMBERS, 200])
+@pytest.mark.parametrize("most", [parquet.KEPT_NUMBERS, 200])
 def test_ids_that_are_missing_or_shared_are_refused_as_in_files(kind, most, folder, client, monkeypatch):
-    monkeypatch.setattr(parquet, "MAX_NUMBERS", most)
+    monkeypatch.setattr(parquet, "KEPT_NUMBERS", most)
     frame = pl.read_parquet(folder / "rows" / "part-1.parquet")[:5]
     keys = {
         "twice": pl.Series(["a", "b", frame["key"][0], "c", "d"]),

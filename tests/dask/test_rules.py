@@ -36,8 +36,8 @@ KINDS = [pytest.param(kind, marks=pytest.mark.slow if kind in SLOW else ()) for 
 @pytest.fixture
 def _few_rows_here(monkeypatch):
     """Let so few rows come to the client, and so small a sample be drawn, that prices have to be looked for."""
-    monkeypatch.setattr(steps, "MAX_NUMBERS", 60 * K)
-    monkeypatch.setattr(start, "SAMPLED_ROWS", 200)
+    monkeypatch.setattr(steps, "KEPT_NUMBERS", 60 * K)
+    monkeypatch.setattr(start, "SEARCHED_ROWS", 200)
 
 
 def case(kind):

@@ -60,7 +60,7 @@ def quietly(model, X, **arguments):
 
 def few_rows_near_a_tie(monkeypatch):
     """Let so few rows come to the client that a step takes several passes over all rows."""
-    monkeypatch.setattr(steps, "MAX_NUMBERS", 60 * K)
+    monkeypatch.setattr(steps, "KEPT_NUMBERS", 60 * K)
 
 
 @pytest.mark.parametrize("kind", KINDS)

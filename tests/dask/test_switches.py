@@ -15,7 +15,7 @@ from switches import REMOTE, REMOTE_START, set_to
 
 N, K = 400, 4
 # So few rows come to the client that a step takes several passes over all of them.
-FEW = {"konstrain.dask.steps.MAX_NUMBERS": 40 * K, "konstrain.dask.start.SAMPLED_ROWS": 100}
+FEW = {"konstrain.dask.steps.KEPT_NUMBERS": 40 * K, "konstrain.dask.start.SEARCHED_ROWS": 100}
 SIZES = {"size_min": 85, "size_max": 120}
 
 

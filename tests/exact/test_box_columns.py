@@ -13,6 +13,8 @@ from konstrain.exact import MaxSize
 from konstrain.exact.columns import boxes as boxes_module
 from konstrain.exact.columns.boxes import BoxColumnBound
 from konstrain.exact.columns.proximal import ColumnSets, solve_master
+from konstrain.exact.nodes import BoxNode
+from konstrain.exact.task import ProofTask
 from konstrain.stop import Budget
 
 N_PROBLEMS = examples(240)
@@ -292,6 +294,46 @@ def test_better_labels_come_back():
     proof = certify(X, 12, labels=start, bound="columns", gap=1e-4)
     assert not proof.is_optimal
     assert proof.best_cost == pytest.approx(bad.inertia_, rel=2e-4)
+
+
+def test_nodes_below_the_root_return_the_clustering_that_their_master_chose():
+    rng = np.random.default_rng(3)
+    X, pairs = rng.random((40, 2)), rng.integers(0, 40, (20, 2))
+    links = pairs[pairs[:, 0] != pairs[:, 1]]
+    task = ProofTask(X, Problem.build(X, 4, cannot_link=links))
+    root = BoxNode.root(task, None)
+    root.run(np.inf, 1e-6, Budget())
+    outcomes = [child.run(1.5 * root.lower_bound, 1e-6, Budget()) for child in root.children((0, 1))]
+    best = min(task.cost_of(outcome.labels) for outcome in outcomes if outcome.labels is not None)
+    assert best == pytest.approx(certify(X, 4, cannot_link=links, bound="sdp").cost, rel=1e-6)
+
+
+def test_without_any_cluster_the_branch_stays_open():
+    """Rows of demand 3 make no cluster of 7 or 8: the master has no columns."""
+    X = np.random.default_rng(0).random((5, 2))
+    bound = BoxColumnBound(Problem.build(X, 2, demand=np.full(5, 3.0), size_min=7, size_max=8))
+    assert bound.run(100.0) == "optimal"
+    assert bound.branching_pair() is None
+
+
+def test_a_child_starts_near_the_bound_of_its_parent():
+    X = np.random.default_rng(4).random((80, 2))
+    root = BoxColumnBound(Problem.build(X, 5))
+    root.run(gap=1e-4)
+    child = BoxColumnBound(Problem.build(X, 5, cannot_link=[(0, 1)]), parent=root)
+    child.run(on_progress=lambda: True)
+    assert child.lower_bound > 0.999 * root.lower_bound
+
+
+def test_cliques_that_share_points_need_few_boxes():
+    """Multipliers of one clique are chosen with those of the others at hand, not once and for all."""
+    rng = np.random.default_rng(5)
+    X = rng.random((60, 2))
+    pairs = rng.integers(0, 60, (240, 2))
+    points = boxes_module.Points.of(Problem.build(X, 6, cannot_link=pairs[pairs[:, 0] != pairs[:, 1]]), 1.0)
+    found = points.kernel().bound_reduced_cost(np.full(60, 0.1), 0.0, 1e-3, 0.0, 9, 10**6, 2**29, 60.0)
+    assert found[2]
+    assert found[3] < 400
 
 
 def test_what_the_bound_cannot_see_is_said():

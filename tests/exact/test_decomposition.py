@@ -149,7 +149,7 @@ def test_larger_parts_follow_where_small_ones_do_not_keep_what_the_first_promise
 
     monkeypatch.setattr(PartTask, "run", run)
     proof = certify(np.random.default_rng(0).uniform(size=(240, 2)), 3, bound="parts", gap=0.2)
-    assert len(small) == 12
+    assert N_PILOT < len(small) <= 12
     assert proof.part_size == 240
     assert proof.gap < 0.2
 

@@ -14,7 +14,7 @@ from konstrain.exact.sdp import size_cuts
 from konstrain.exact.sdp.bound import SdpBound
 from konstrain.exact.sdp.cuts import Cuts
 from konstrain.exact.sdp.model import SdpModel, merge_matrix, place_after_merge
-from konstrain.exact.sdp.size_cuts import Parts, least_torn, most_kept
+from konstrain.exact.sdp.size_cuts import Parts, least_torn
 from oracles import costs_of_all_labelings
 
 
@@ -64,49 +64,6 @@ def test_many_sizes_of_their_own_count_as_the_widest(monkeypatch):
     monkeypatch.setattr(size_cuts, "PARAMS", replace(size_cuts.PARAMS, most_cases=3))
     monkeypatch.setattr(size_cuts, "_cases", size_cuts._cases.__wrapped__)
     assert least_torn(4.0, 24.0, ((2.0, 9.0),) * 4) == least_torn(4.0, 24.0, sizes) < exact
-
-
-@pytest.mark.parametrize("sizes", [(2, 3, 5), (2, 2, 4), (1, 2, 2, 6)])
-def test_no_clustering_keeps_more_than_is_said_at_any_charge(sizes):
-    charges = np.array([-8.0, -1.0, 0.0, 0.5, 2.0, 16.0])
-    n = np.array(sizes)
-    ways = np.array(list(itertools.product(*(range(size + 1) for size in sizes))))
-    for inside in range(sum(sizes) + 1):
-        x = ways[ways.sum(axis=1) == inside]
-        exact = ((x * x / n).sum(axis=1)[:, None] - (x / n).sum(axis=1)[:, None] * charges).max(axis=0)
-        np.testing.assert_allclose(most_kept(inside, charges, tuple((s, s) for s in sizes)), exact, atol=1e-12)
-
-
-def test_cuts_with_charges_hold_for_every_clustering_of_these_sizes_also_after_merges():
-    rng = np.random.default_rng(3)
-    for _ in range(examples(60)):
-        m, k = int(rng.integers(6, 12)), int(rng.integers(2, 5))
-        weight = rng.integers(1, 4, m).astype(float)
-        labels, _, Y = clustering(rng, weight, k)
-        model = model_of(weight, k, 0, 0)
-        sizes = sorted(np.bincount(labels, weight, k).tolist())
-        model = type(model)(**{**vars_of(model), "sizes": tuple((size, size) for size in sizes)})
-        is_in = rng.random((30, m)) < rng.random((30, 1)) * 0.8 + 0.2
-        is_in = is_in[is_in.any(axis=1)]
-        parts = Parts.of(model, is_in, rng.choice([-4.0, -0.5, 0.0, 1.0, 8.0], len(is_in)))
-        assert parts.excess(model, np.tril(Y)).max() <= 1e-9
-        cuts = Cuts.make(model, np.zeros((0, 6), dtype=np.int32), parts, np.ones(len(parts)))
-        np.testing.assert_allclose(values(cuts, Y) * cuts.norm, parts.excess(model, np.tril(Y)), atol=1e-9)
-        together = [(i, j) for i, j in itertools.combinations(range(m), 2) if labels[i] == labels[j]]
-        if m - 1 > k and together:
-            i, j = together[0]
-            moved = cuts.moved(model.merged(i, j), weight, place_after_merge(m, i, j))
-            before = values(cuts, Y) * cuts.norm
-            np.testing.assert_allclose(values(moved, merge_matrix(Y, weight, i, j)) * moved.norm, before, atol=1e-9)
-
-
-def test_charges_cut_off_what_parts_alone_allow():
-    # A group of four is neither a cluster of 2 and 2 of another, nor part of a cluster of 6, at no cost.
-    X = np.repeat([[0.0], [10.0], [30.0]], [4, 4, 4], axis=0) + np.random.default_rng(0).normal(size=(12, 1))
-    problem = Problem.build(X, 4, size_min=[2, 2, 2, 6], size_max=[2, 2, 2, 6])
-    found = SdpBound(problem)
-    found.run(max_rounds=6)
-    assert (found._cuts.parts.charge != 0).any()
 
 
 def test_sizes_that_differ_by_one_are_known():

@@ -1,7 +1,5 @@
 """Relocation of centers after Lloyd's loop with exact steps."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -59,7 +57,7 @@ def test_problems_whose_costs_would_fill_the_memory_are_left_as_they_are(monkeyp
     X, centers = blobs(0)
     loop = Loop(lloyd_with_momentum, Steps(Problem.build(X, 3, size_min=10, size_max=90)))
     start = loop.run(centers)
-    monkeypatch.setattr(restarts, "PARAMS", replace(restarts.PARAMS, most_costs=3 * 120 - 1))
+    monkeypatch.setattr(restarts, "KEPT_NUMBERS", 3 * 120 - 1)
     assert relocate_centers(loop, start, 0) is start
-    monkeypatch.setattr(restarts, "PARAMS", replace(restarts.PARAMS, most_costs=3 * 120))
+    monkeypatch.setattr(restarts, "KEPT_NUMBERS", 3 * 120)
     assert relocate_centers(loop, start, 0).objective < start.objective

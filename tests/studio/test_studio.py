@@ -16,7 +16,7 @@ from konstrain._studio import asking, exporting, hub, view
 from konstrain._studio.data import StudioParams, read_rows
 from konstrain._studio.session import Link
 from konstrain.cli.given import read_given
-from konstrain.cli.options import ConstraintOptions, DataOptions, MissingChoice
+from konstrain.cli.options import ConstraintOptions, DataOptions
 from konstrain.cli.studio import rows_of, settings_of
 
 X, SPECIES = load_iris(return_X_y=True)
@@ -143,7 +143,7 @@ def test_the_guess_of_the_clustering_is_kept_with_the_answer_and_back_asks_again
 
 
 def test_questions_among_many_rows_are_looked_for_in_a_sample(open_studio, monkeypatch):
-    monkeypatch.setattr(asking, "PARAMS", StudioParams(searched_rows=40))
+    monkeypatch.setattr(asking, "SEARCHED_ROWS", 40)
     looked_at = []
     monkeypatch.setattr(
         asking, "suggest_pairs", lambda rows, *a, **k: looked_at.append(len(rows)) or np.array([[0, 1]])
@@ -303,16 +303,14 @@ def customers(path):
     table.to_csv(path, index=False)
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"id": "name"}, {"standardize": False}, {"missing": MissingChoice.DROP}], ids=str
-)
+@pytest.mark.parametrize("options", [{}, {"id": "name"}, {"standardize": False}, {"missing": "drop"}], ids=str)
 def test_the_page_gives_what_fit_gives_for_the_same_table_and_options(tmp_path, options):
     customers(tmp_path / "c.csv")
-    options = {"missing": MissingChoice.MEDIAN, **options}
+    options = {"missing": "median", **options}
     words = {"id": ["--id", "name"], "standardize": ["--no-standardize"]}
     given = [word for name in options for word in words.get(name, [])]
     done = run(
-        *("fit", "c.csv", "-k", 4, "--missing", options["missing"].value, *given, "--json", "-q", "-o", "labels.csv"),
+        *("fit", "c.csv", "-k", 4, "--missing", options["missing"], *given, "--json", "-q", "-o", "labels.csv"),
         folder=tmp_path,
     )
     rows, settings = as_on_the_page(tmp_path / "c.csv", 4, **options)
@@ -326,7 +324,7 @@ def test_the_page_gives_what_fit_gives_for_the_same_table_and_options(tmp_path, 
 
 def test_questions_show_the_cells_of_the_table_names_and_dates_and_text_as_they_stand(tmp_path):
     customers(tmp_path / "c.csv")
-    rows, _ = as_on_the_page(tmp_path / "c.csv", 4, columns="since,sex,visits", missing=MissingChoice.DROP)
+    rows, _ = as_on_the_page(tmp_path / "c.csv", 4, columns="since,sex,visits", missing="drop")
     table = pd.read_csv(tmp_path / "c.csv", dtype=str).drop(index=7)
     fields = view.record(rows, 10)["fields"]
     assert {field["name"]: field["text"] for field in fields} == table.iloc[10].to_dict()

@@ -25,7 +25,7 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(KONSTRAIN_NO_MULTIVERSION)
 
 #pragma GCC push_options
-#pragma GCC target("avx2")
+#pragma GCC target("avx2,fma")
 #define KONSTRAIN_TARGET avx2
 #define KONSTRAIN_VECTOR_BYTES 32
 #include "lanes.h"
@@ -36,7 +36,7 @@
 #pragma GCC pop_options
 
 #pragma GCC push_options
-#pragma GCC target("avx512f")
+#pragma GCC target("avx512f,avx2,fma")
 #define KONSTRAIN_TARGET avx512
 #define KONSTRAIN_VECTOR_BYTES 64
 #include "lanes.h"
@@ -46,10 +46,10 @@
 #undef KONSTRAIN_VECTOR_BYTES
 #pragma GCC pop_options
 
-#define KONSTRAIN_PICK(function)                                                                             \
-    (__builtin_cpu_supports("avx512f") ? avx512::function                                                    \
-     : __builtin_cpu_supports("avx2")  ? avx2::function                                                      \
-                                       : baseline::function)
+#define KONSTRAIN_PICK(...)                                                                                  \
+    (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ? baseline::__VA_ARGS__               \
+     : __builtin_cpu_supports("avx512f")                               ? avx512::__VA_ARGS__                 \
+                                                                       : avx2::__VA_ARGS__)
 #else
-#define KONSTRAIN_PICK(function) baseline::function
+#define KONSTRAIN_PICK(...) baseline::__VA_ARGS__
 #endif

@@ -7,6 +7,7 @@
 // chunk reads past the end of the row (into the next one, or into padding) and the caller's offsets of
 // +infinity there keep those lanes from winning.
 
+#ifndef KONSTRAIN_WITHOUT_LANES
 #define KONSTRAIN_INLINE __attribute__((always_inline)) inline
 
 namespace konstrain::KONSTRAIN_TARGET {
@@ -142,3 +143,4 @@ KONSTRAIN_INLINE Best bestOfRows(const double* rows, std::size_t stride, std::si
 } // namespace konstrain::KONSTRAIN_TARGET
 
 #undef KONSTRAIN_INLINE
+#endif

@@ -6,15 +6,12 @@ namespace konstrain {
 
 // Tunable numbers of repair and polish, of labels in the search and of labels at the duals of one step.
 struct RepairParams {
-    // Share of the violation that is removed before all moves are rated anew; larger: faster, higher cost.
-    double shareOfRound = 0.25;
     // Cheapest moves that are tried in pairs, and that a random one is drawn from; larger: more pairs,
     // quadratically, and more variety.
     std::size_t candidates = 24;
-    // Random moves out of violated clusters before repair gives up, and the rounds for which a block that was
-    // moved so stays; larger: more labels are repaired, and hopeless ones take longer.
+    // Random moves out of violated clusters before repair gives up; larger: more labels are repaired, and
+    // hopeless ones take longer.
     std::size_t maxKicks = 40;
-    std::size_t restAfterKick = 6;
     // Passes of the polish that follows; larger: lower costs, slower.
     int maxPasses = 12;
 };

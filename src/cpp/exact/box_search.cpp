@@ -89,7 +89,7 @@ public:
         : points_(points), duals_(duals), limits_(limits), deadline_(limits.deadline),
           isOpen_(points.size(), 0), isTaken_(points.size(), 0), shift_(points.size(), 0.0),
           reduced_(points.size(), 0.0), cliqueIsListed_(points.cliques().size(), 0),
-          incumbent_(std::min(0.0, limits.incumbent)),
+          clique_(points.cliques().size(), 0.0), incumbent_(std::min(0.0, limits.incumbent)),
           leastMultiplier_(points.sizeMin() > 0.0 ? -infinity : 0.0),
           mostMultiplier_(std::isfinite(points.sizeMax()) ? infinity : 0.0) {
         // A sum of n terms is off by less than n roundings of the sum of their magnitudes; a dozen more
@@ -109,7 +109,7 @@ private:
     double crossing(std::span<const double> ranges, double demand, bool skipsConflicts, bool isLast);
     void boundBox(Box& box);
     double feasibleValue(const Box& box, std::span<const double> center, double& multiplier);
-    double shiftConflicts();
+    double ascendOnConflicts();
     double lowerBound(const Box& box, double multiplier, double conflictTotal, std::vector<double>& center);
     double valueAt(const Box& box, std::span<const double> center);
     void offer(const Box& box, double value, std::span<const double> center);
@@ -133,7 +133,8 @@ private:
     std::vector<double> shift_;   // what multipliers add to the reduced distance of a point
     std::vector<double> reduced_; // reduced distances at the center at hand
     std::vector<char> cliqueIsListed_;
-    double multiplier_ = 0.0; // of sizes
+    std::vector<double> clique_; // their multipliers
+    double multiplier_ = 0.0;    // of sizes
     double rounding_;
     double incumbent_;
     double leastMultiplier_;
@@ -420,7 +421,7 @@ void BoxSearch::boundBox(Box& box) {
         if (feasible < infinity)
             offer(box, feasible, place);
         multiplier_ = std::clamp(multiplier, box.multiplierLow, box.multiplierHigh);
-        const double conflictTotal = shiftConflicts();
+        const double conflictTotal = ascendOnConflicts();
         double relaxed = box.inside.at(place) - conflictTotal;
         if (points_.hasSizes())
             relaxed +=
@@ -460,29 +461,39 @@ double BoxSearch::feasibleValue(const Box& box, std::span<const double> center, 
 
 // Chooses the multipliers of conflicts at the reduced distances at hand: of each clique only the best point
 // may count. Midway between the two best points both are fixed in the largest box. Returns the sum.
-double BoxSearch::shiftConflicts() {
+double BoxSearch::ascendOnConflicts() {
     for (const std::int32_t i : open_)
         shift_[at(i)] =
             points_.hasSizes() && points_.demand(at(i)) > 0.0 ? multiplier_ * points_.demand(at(i)) : 0.0;
-    double total = 0.0;
-    for (const std::int32_t c : cliques_) {
-        double best = infinity;
-        double second = infinity;
-        for (const std::int32_t i : points_.cliques()[at(c)]) {
-            if (isOpen_[at(i)] == 0)
+    for (const std::int32_t c : cliques_)
+        clique_[at(c)] = 0.0;
+    // A change passes on along chains of cliques that share points.
+    bool changes = true;
+    for (std::size_t round = 0; changes && round <= cliques_.size(); ++round) {
+        changes = false;
+        for (const std::int32_t c : cliques_) {
+            double best = infinity;
+            double second = infinity;
+            for (const std::int32_t i : points_.cliques()[at(c)]) {
+                if (isOpen_[at(i)] == 0)
+                    continue;
+                const double value = reduced_[at(i)] + shift_[at(i)] - clique_[at(c)];
+                second = std::min(second, std::max(best, value));
+                best = std::min(best, value);
+            }
+            const double change = (second < 0.0 ? -0.5 * (best + second) : 0.0) - clique_[at(c)];
+            if (change == 0.0)
                 continue;
-            const double value = reduced_[at(i)] + shift_[at(i)];
-            second = std::min(second, std::max(best, value));
-            best = std::min(best, value);
+            changes = changes || std::abs(change) > limits_.tolerance;
+            clique_[at(c)] += change;
+            for (const std::int32_t i : points_.cliques()[at(c)])
+                if (isOpen_[at(i)] != 0)
+                    shift_[at(i)] += change;
         }
-        if (second >= 0.0)
-            continue;
-        const double multiplier = -0.5 * (best + second);
-        for (const std::int32_t i : points_.cliques()[at(c)])
-            if (isOpen_[at(i)] != 0)
-                shift_[at(i)] += multiplier;
-        total += multiplier;
     }
+    double total = 0.0;
+    for (const std::int32_t c : cliques_)
+        total += clique_[at(c)];
     return total;
 }
 

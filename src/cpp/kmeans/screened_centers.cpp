@@ -30,7 +30,7 @@ constexpr double doubleRounding = std::numeric_limits<double>::epsilon() * 4;
 
 struct Params {
     // Centers kept for a row; larger: more distances in double precision per row.
-    std::size_t maxKept = 16;
+    std::size_t maxKept = 12;
 };
 constexpr Params params;
 // Where more are within reach, those are kept up to the second-least score of the lane that comes here when

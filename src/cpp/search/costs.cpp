@@ -4,14 +4,15 @@
 #include <array>
 #include <limits>
 
+#include "chunks.h"
 #include "multiversion.h"
 
 namespace konstrain::search {
 
 namespace {
 
-// Blocks that a pass handles at a time: their costs stay in the first-level cache.
-constexpr std::size_t chunk = 512;
+// Blocks that a pass handles at a time: their costs stay in the cache.
+constexpr std::size_t chunk = kmeans::rowsPerChunk;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 KONSTRAIN_MULTIVERSION void addSquares(const double* values, std::size_t n, double center, double* sums) {
@@ -27,12 +28,6 @@ KONSTRAIN_MULTIVERSION void multiply(const double* factors, std::size_t n, doubl
 KONSTRAIN_MULTIVERSION void addScaled(const double* values, std::size_t n, double factor, double* sums) {
     for (std::size_t i = 0; i != n; ++i)
         sums[i] += factor * values[i];
-}
-
-KONSTRAIN_MULTIVERSION void lowerToOthers(const double* values, std::size_t n, std::int32_t label,
-                                          const std::int32_t* labels, double* least) {
-    for (std::size_t i = 0; i != n; ++i)
-        least[i] = values[i] < least[i] && labels[i] != label ? values[i] : least[i];
 }
 
 } // namespace
@@ -174,14 +169,6 @@ double Costs::findNearest() {
     std::ranges::fill(hasMoved_, 0);
     // Ten for what the loop does once per block.
     return 10.0 * static_cast<double>(n) + 1.5 * static_cast<double>(n * nMoved + left.size() * (k - nMoved));
-}
-
-void Costs::findNext(std::span<const std::int32_t> labels, std::span<double> next) const {
-    std::ranges::fill(next, infinity);
-    for (std::size_t first = 0; first < problem_.nBlocks; first += chunk)
-        for (std::size_t j = 0; j != problem_.nClusters; ++j)
-            lowerToOthers(column(j) + first, std::min(chunk, problem_.nBlocks - first),
-                          static_cast<std::int32_t>(j), labels.data() + first, next.data() + first);
 }
 
 } // namespace konstrain::search

@@ -33,8 +33,6 @@ public:
     // cost. Returns the multiply-adds this took.
     double findCheapest(std::span<const double> duals, std::span<double> least,
                         std::span<std::int32_t> labels);
-    // What each block costs in the cheapest cluster other than its own.
-    void findNext(std::span<const std::int32_t> labels, std::span<double> next) const;
     // The costs of one cluster plus what its duals charge.
     void addCharges(std::span<const double> duals, std::size_t cluster, std::size_t first, std::size_t last,
                     double* reduced) const;

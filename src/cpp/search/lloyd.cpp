@@ -130,7 +130,7 @@ public:
 private:
     // The two least reduced costs of a block and their clusters: all that one cluster needs to know of the
     // others.
-    struct LeastTwo {
+    struct TwoCheapest {
         double first = infinity, second = infinity;
         std::size_t cluster = 0, next = 0;
 
@@ -147,20 +147,20 @@ private:
         }
     };
 
-    LeastTwo findLeast(std::size_t block) const {
-        LeastTwo least;
+    TwoCheapest twoCheapest(std::size_t block) const {
+        TwoCheapest least;
         for (std::size_t j = 0; j != problem_.nClusters; ++j)
             least.take(reduced_[j * problem_.nBlocks + block], j);
         return least;
     }
 
-    // The reduced costs of a cluster have changed: only blocks that had it among their two cheapest and find
-    // it dearer than the other look at all clusters again.
+    // The reduced costs of a cluster have changed: only blocks that had it among their two cheapest, and that
+    // it costs more than the other now, are compared with all clusters again.
     void updateLeast(std::size_t cluster) {
         const std::size_t n = problem_.nBlocks;
         std::size_t nAgain = 0;
         for (std::size_t block = 0; block != n; ++block) {
-            LeastTwo& least = least_[block];
+            TwoCheapest& least = least_[block];
             const double cost = reduced_[cluster * n + block];
             const bool isFirst = least.cluster == cluster;
             if (!isFirst && least.next != cluster) {
@@ -171,7 +171,7 @@ private:
                 least.second = infinity;
                 least.take(cost, cluster);
             } else {
-                least = findLeast(block);
+                least = twoCheapest(block);
                 ++nAgain;
             }
         }
@@ -254,7 +254,7 @@ private:
     const Problem& problem_;
     std::vector<double> reduced_;   // nClusters x nBlocks
     std::vector<double> elsewhere_; // least reduced cost in other clusters
-    std::vector<LeastTwo> least_;
+    std::vector<TwoCheapest> least_;
     std::vector<std::pair<double, double>> events_;
 };
 
@@ -286,13 +286,12 @@ void fillEmpty(const Context& context, State& state) {
 // Labels of least violation within some dual steps at the last centers; of equal ones the cheapest.
 void refineDuals(Context& context, State& state, DualSteps& steps, DualSweep& sweep) {
     const Problem& problem = context.problem;
-    const double many = context.params.manyViolations * static_cast<double>(problem.nBlocks);
     double least = infinity, cheapest = infinity;
     std::vector<std::int32_t> labels = state.labels;
     std::vector<double> duals = state.duals;
     for (int step = 0; step != context.params.dualSteps && !context.expired(); ++step) {
         double violated = labelBlocks(context, state, true);
-        if (2 * step == context.params.dualSteps && least > many) {
+        if (2 * step == context.params.dualSteps && least > 0.0) {
             sweep.run(state, context.params.dualSweeps);
             violated = labelBlocks(context, state, true);
         }
@@ -422,7 +421,6 @@ int lloyd(Context& context, State& state, const LoopLimits& limits) {
     const bool priced = limits.priced && problem.nRules != 0;
     DualSteps steps(context, state.duals.size());
     DualSweep sweep(context);
-    const double many = params.manyViolations * static_cast<double>(problem.nBlocks);
     std::vector<std::int32_t> previous;
     std::vector<double> centers;
     int iteration = 0;
@@ -450,7 +448,7 @@ int lloyd(Context& context, State& state, const LoopLimits& limits) {
             if (!priced)
                 break;
             if (step == nSteps) {
-                if (violated > many) {
+                if (violated > 0.0) {
                     sweep.run(state, 1);
                     labelBlocks(context, state, true);
                 }

@@ -104,19 +104,15 @@ struct Params {
     // fewer violations for repair to remove.
     int dualSteps = 40;
     int laterDualSteps = 6;
-    // Sweeps of exact coordinate steps at the first centers, and the violation per block above which one
-    // more follows later: more sweeps, better duals and shorter searches.
+    // Sweeps of exact coordinate steps at the first centers; one more follows wherever steps leave a
+    // violation: more sweeps, better duals and shorter searches.
     int dualSweeps = 3;
-    double manyViolations = 0.03;
     // First step of a dual relative to the mean cost of a block: larger, duals that get far sooner, and
     // swing.
     double firstStep = 0.02;
     // A run ends when its objective is above the best by this share after 5 iterations or before repair:
     // larger, fewer runs, each seen through.
     double hopeless = 0.05;
-    // Clusters, and blocks, of which the most promising is taken when a center is relocated: more of them,
-    // less variety.
-    int relocationTrials = 3;
     // Subgradient steps that raise the bound of the last step: more of them, smaller gaps.
     int boundSteps = 100;
     // Cost of a broken hard link while labels are chosen, in mean costs of a block.

@@ -16,16 +16,16 @@ class Repair {
 public:
     Repair(Context& context, State& state, Random& random)
         : context_(context), problem_(context.problem), state_(state), random_(random),
-          violated_(problem_.nClusters), restsUntil_(problem_.nBlocks, 0) {}
+          violated_(problem_.nClusters) {}
 
     double run() {
         context_.work += context_.costs.refresh(state_.centers);
         double left = totalViolation(problem_, state_);
         const std::size_t maxRounds = problem_.nBlocks + 100;
-        for (round_ = 0; round_ != maxRounds && left > 0.0 && !isTooLate(); ++round_) {
+        for (std::size_t round = 0; round != maxRounds && left > 0.0 && !isTooLate(); ++round) {
             for (std::size_t j = 0; j != problem_.nClusters; ++j)
                 violated_[j] = violation(problem_, state_, j);
-            if (!moveBlocks(left) && !exchangeBlocks() && !kick())
+            if (!moveBlocks() && !exchangeBlocks() && !kick())
                 break;
             left = totalViolation(problem_, state_);
         }
@@ -90,11 +90,11 @@ private:
     }
 
     // Takes the moves of least cost per violation removed, each rated again before it is made.
-    bool moveBlocks(double total) {
+    bool moveBlocks() {
         moves_.clear();
         for (std::size_t block = 0; block != problem_.nBlocks; ++block) {
             const std::size_t from = state_.label(block);
-            if (!mayLeave(problem_, state_, from) || restsUntil_[block] > round_)
+            if (!mayLeave(problem_, state_, from))
                 continue;
             const bool isHot = violated_[from] > 0.0 || (problem_.isLinked(block) &&
                                                          linkCost(problem_, state_, block, from).hard > 0.0);
@@ -112,7 +112,6 @@ private:
         if (moves_.empty())
             return false;
         std::sort(moves_.begin(), moves_.end());
-        double gone = 0.0;
         for (const Move& move : moves_) {
             const std::size_t from = state_.label(move.block);
             if (from == move.to || !mayLeave(problem_, state_, from))
@@ -123,9 +122,6 @@ private:
             moveBlock(problem_, state_, move.block, move.to);
             violated_[from] = violation(problem_, state_, from);
             violated_[move.to] = violation(problem_, state_, move.to);
-            gone += rated.removed;
-            if (gone >= repairParams.shareOfRound * total)
-                break;
         }
         return true;
     }
@@ -268,23 +264,18 @@ private:
             put(block, found);
     }
 
-    void put(std::size_t block, std::size_t to) {
-        moveBlock(problem_, state_, block, to);
-        restsUntil_[block] = round_ + 1 + repairParams.restAfterKick;
-    }
+    void put(std::size_t block, std::size_t to) { moveBlock(problem_, state_, block, to); }
 
     Context& context_;
     const Problem& problem_;
     State& state_;
     Random& random_;
     std::vector<double> violated_;
-    std::vector<std::size_t> restsUntil_;
     std::vector<std::vector<std::size_t>> members_;
     std::vector<Move> moves_;
     std::vector<Candidate> there_, back_;
     Two best_;
     bool isRepairing_ = true;
-    std::size_t round_ = 0;
     std::size_t nKicks_ = 0;
 };
 

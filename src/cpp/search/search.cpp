@@ -76,62 +76,21 @@ void Search::exchangeBounds(State& state) {
 
 void Search::moveCenter(State& state) {
     context_.work += context_.costs.refresh(state.centers);
-    const std::size_t cluster = drawCluster(state), block = drawBlock(state);
+    const std::size_t cluster = drawBelow(problem_.nClusters, random_), block = drawBlock(state);
     placeCenter(problem_, state, cluster, {problem_.mean(block), problem_.nFeatures}, 1.0);
     std::fill_n(state.duals.begin() + static_cast<std::ptrdiff_t>(cluster * problem_.nRules), problem_.nRules,
                 0.0);
 }
 
-// Estimates leave the rules out: where there are any, each relocation is as good as another.
-int Search::nTrials() const {
-    return problem_.nRules == 0 ? context_.params.relocationTrials : 1;
-}
-
-// Of a few random clusters the one whose blocks would cost least more in their second cheapest cluster.
-std::size_t Search::drawCluster(const State& state) {
-    std::vector<double> loss(problem_.nClusters), next(problem_.nBlocks);
-    context_.costs.findNext(state.labels, next);
-    for (std::size_t block = 0; block != problem_.nBlocks; ++block) {
-        const std::size_t own = state.label(block);
-        loss[own] += std::max(0.0, next[block] - context_.costs.at(block, own));
-    }
-    context_.work += static_cast<double>(problem_.nBlocks * problem_.nClusters);
-    std::size_t found = drawBelow(problem_.nClusters, random_);
-    for (int trial = 1; trial < nTrials(); ++trial) {
-        const std::size_t other = drawBelow(problem_.nClusters, random_);
-        if (loss[other] < loss[found])
-            found = other;
-    }
-    return found;
-}
-
-// Of a few blocks drawn by their cost the one whose mean would save most as a center.
+// A block drawn by its cost.
 std::size_t Search::drawBlock(const State& state) {
-    std::vector<double> own(problem_.nBlocks);
+    std::vector<double> upTo(problem_.nBlocks);
     double total = 0.0;
     for (std::size_t block = 0; block != problem_.nBlocks; ++block)
-        total += own[block] = context_.costs.at(block, state.label(block));
-    std::size_t found = 0;
-    double most = -1.0;
-    for (int trial = 0; trial != nTrials(); ++trial) {
-        double drawn = drawUnit(random_) * total;
-        std::size_t block = 0;
-        while (block + 1 != problem_.nBlocks && (drawn -= own[block]) > 0.0)
-            ++block;
-        double saved = 0.0;
-        for (std::size_t other = 0; other != problem_.nBlocks; ++other) {
-            const double cost =
-                problem_.weight[other] *
-                squaredDistance(problem_.mean(other), problem_.mean(block), problem_.nFeatures);
-            saved += std::max(0.0, own[other] - cost);
-        }
-        context_.work += static_cast<double>(problem_.nBlocks * (problem_.nFeatures + 3));
-        if (saved > most) {
-            most = saved;
-            found = block;
-        }
-    }
-    return found;
+        upTo[block] = total += context_.costs.at(block, state.label(block));
+    context_.work += static_cast<double>(problem_.nBlocks);
+    const auto at = std::ranges::lower_bound(upTo, drawUnit(random_) * total);
+    return std::min(static_cast<std::size_t>(at - upTo.begin()), problem_.nBlocks - 1);
 }
 
 void Search::improve(std::span<const std::int32_t> labels, const RunLimits& limits) {

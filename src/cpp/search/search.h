@@ -53,8 +53,6 @@ public:
 private:
     void exchangeBounds(State& state);
     void moveCenter(State& state);
-    int nTrials() const;
-    std::size_t drawCluster(const State& state);
     std::size_t drawBlock(const State& state);
     void begin(const RunLimits& limits);
     void run(State& state, bool priced, const RunLimits& limits);

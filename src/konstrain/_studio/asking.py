@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from konstrain._memory import SEARCHED_ROWS
 from konstrain._studio.data import PARAMS, StudioData
 from konstrain._studio.fitting import arguments
 from konstrain._studio.session import APART, TOGETHER, UNSURE, Pair, SessionState, ordered
@@ -23,13 +24,7 @@ def choose_pairs(X: NDArray[Any], state: SessionState, ask: int, **constraints: 
 
 
 class Asker:
-    """Questions waiting to be asked.
-
-    Parameters
-    ----------
-    rows : StudioData
-        The data.
-    """
+    """Questions waiting to be asked."""
 
     def __init__(self, rows: StudioData) -> None:
         self._rows = rows
@@ -74,9 +69,9 @@ class Asker:
 
     def _sample(self, state: SessionState) -> NDArray[np.int64]:
         n = self._rows.n_samples
-        if n <= PARAMS.searched_rows:
+        if n <= SEARCHED_ROWS:
             return np.arange(n)
-        drawn = np.random.default_rng(state.settings.random_state).choice(n, PARAMS.searched_rows, replace=False)
+        drawn = np.random.default_rng(state.settings.random_state).choice(n, SEARCHED_ROWS, replace=False)
         linked = [row for link in state.of_kind(TOGETHER, APART) for row in link.pair]
         return np.unique(np.concatenate([drawn, np.array(linked, dtype=np.int64)]))
 

@@ -22,8 +22,6 @@ from konstrain.tables.transformers import OneScale
 class StudioParams:
     """What the page tries at most, so that it follows a person's actions without delay."""
 
-    # Rows among which questions are searched. Larger: later questions, from more of the rows.
-    searched_rows: int = 20_000
     # Questions that one search returns. Larger: fewer searches, questions that use fewer of the answers.
     questions: int = 5
     # Seconds for a preview, for the costs of links and bounds, and until a session file that could not be written is

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from konstrain._memory import SEARCHED_ROWS
 from konstrain._studio.data import PARAMS, StudioData
 from konstrain._studio.session import APART, TOGETHER, Pair, SessionState, Settings, Size, ordered
 from konstrain._tolerances import TOTAL_RELATIVE
@@ -72,7 +73,7 @@ class Fit:
         """Share of rows whose second nearest center is clearly further than the nearest."""
         if len(self.centers) < 2:
             return 1.0
-        rows = np.ascontiguousarray(self.X[:: max(1, len(self.X) // PARAMS.searched_rows)])
+        rows = np.ascontiguousarray(self.X[:: max(1, len(self.X) // SEARCHED_ROWS)])
         costs = distances.block_costs(rows, None, np.ascontiguousarray(self.centers, dtype=np.float64))
         nearest = np.partition(costs, 1, axis=1)[:, :2]
         return float((nearest[:, 1] >= CLEARLY_FURTHER**2 * nearest[:, 0]).mean())

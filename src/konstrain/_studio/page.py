@@ -38,13 +38,7 @@ class Desk(JSComponent):
 
 
 class Page:
-    """A page on a studio; several may be open on the same one.
-
-    Parameters
-    ----------
-    studio : Studio
-        What it shows.
-    """
+    """A page on a studio; several may be open on the same one."""
 
     def __init__(self, studio: Studio) -> None:
         self.studio = studio

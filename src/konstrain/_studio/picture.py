@@ -55,13 +55,7 @@ DARK = Theme("#161b22", "#e8ecf1", "#a3adba", "#2e3641", COLORS_ON_DARK)
 
 
 class Picture:
-    """A figure of some rows.
-
-    Parameters
-    ----------
-    rows : StudioData
-        The data.
-    """
+    """A figure of some rows."""
 
     def __init__(self, rows: StudioData) -> None:
         self._rows = rows

@@ -36,7 +36,7 @@ class TransportParams:
     # Fewest clusters for lists, and for starts from a sample of the blocks; larger: the matrix serves more clusters,
     # slower starts. At 20,000 x 200 both take as long.
     many_clusters: int = 200
-    list_length: int = 16  # Clusters on a list; larger: every pass takes longer, and lists are made anew less often.
+    list_length: int = 12  # Clusters on a list; larger: every pass takes longer, and lists are made anew less often.
 
 
 PARAMS = TransportParams()

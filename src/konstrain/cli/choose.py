@@ -2,9 +2,8 @@
 
 import shlex
 from dataclasses import MISSING, fields
-from enum import Enum, StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -12,13 +11,8 @@ from konstrain._messages import enumerated
 from konstrain.cli.options import OUTPUT, DataOptions, Json, Quiet, Seed, WithoutNeighbours, option, spread
 from konstrain.cli.running import guarded, interrupts, print_result, progress, rows_named
 
-
-class By(StrEnum):
-    """What to choose by."""
-
-    SILHOUETTE = "silhouette"
-    GAP = "gap"
-    STABILITY = "stability"
+# What to choose by.
+By = Literal["silhouette", "gap", "stability"]
 
 
 @spread
@@ -32,7 +26,7 @@ def choose(
     most: Annotated[
         int | None, typer.Option("--to", min=1, help="Largest number to try. (default: 10, or what they allow)")
     ] = None,
-    by: Annotated[By, typer.Option(help="What to choose by.")] = By.SILHOUETTE,
+    by: Annotated[By, typer.Option(help="What to choose by.")] = "silhouette",
     seed: Seed = 0,
     plot: Annotated[Path | None, option(OUTPUT, "Draw the scores: .png, .svg or .pdf.")] = None,
     json: Json = False,
@@ -55,9 +49,9 @@ def choose(
             given.X,
             least,
             most,
-            by=by.value,
+            by=by,
             random_state=seed,
-            callback=lambda scored: show(f"{scored.n_clusters} clusters: {by.value} {scored.score:.3g}"),
+            callback=lambda scored: show(f"{scored.n_clusters} clusters: {by} {scored.score:.3g}"),
             **given.constraints.given(),
         )
     interrupts.end_here()
@@ -93,5 +87,5 @@ def as_arguments(options: Any) -> list[str]:
                 arguments.append(f"--{option}" if one else f"--no-{option}")
             else:
                 arguments += [] if field.default is MISSING else [f"--{option}"]
-                arguments.append(str(one.value if isinstance(one, Enum) else one))
+                arguments.append(str(one))
     return arguments

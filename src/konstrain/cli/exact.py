@@ -1,8 +1,7 @@
 """`konstrain exact`: the best clustering that exists, with proof."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -25,14 +24,8 @@ from konstrain.cli.options import (
 )
 from konstrain.cli.running import NOT_PROVED, guarded
 
-
-class Bound(StrEnum):
-    """Where the lower bound comes from."""
-
-    AUTO = "auto"
-    COLUMNS = "columns"
-    COLUMN_GENERATION = "column-generation"
-    SDP = "sdp"
+# Where the lower bound comes from.
+Bound = Literal["auto", "columns", "column-generation", "sdp"]
 
 
 @spread
@@ -45,7 +38,7 @@ def exact(
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Seconds after which the best clustering and bound are taken.")
     ] = None,
-    bound: Annotated[Bound, typer.Option(help="Which lower bound to prove with.")] = Bound.AUTO,
+    bound: Annotated[Bound, typer.Option(help="Which lower bound to prove with.")] = "auto",
     seed: Seed = 0,
     output: Out = None,
     join: Join = False,
@@ -81,7 +74,7 @@ def exact(
         method,
         given,
         k,
-        params={"gap": gap, "bound": bound.value},
+        params={"gap": gap, "bound": bound},
         quiet=quiet,
         random_state=seed,
         time_limit=time_limit,

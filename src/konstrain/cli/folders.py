@@ -243,7 +243,7 @@ def refuse_options_in_memory(
         "--label": rows.label,
         "--standardize": rows.standardize,
         "--categorical": rows.categorical,
-        "--missing": rows.missing.value != "error",
+        "--missing": rows.missing != "error",
         "--decimal": rows.decimal,
         "--na": rows.na,
         "--encoding": rows.encoding,

@@ -251,7 +251,7 @@ def read_new(rows: NewRows, constraints: ConstraintOptions, model: "SavedModel",
     refuse_negative(source, table, asked.demands)
     for doubt in table.doubts:
         note(doubt, quiet=quiet)
-    missing = model.missing if rows.missing is None else Missing(rows.missing.value)
+    missing = model.missing if rows.missing is None else Missing(rows.missing)
     columns, kept = kept_columns(missing, source, table, model.plan, asked.demands, quiet=quiet)
     _note_unseen(model, columns, quiet=quiet)
 

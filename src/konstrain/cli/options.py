@@ -7,9 +7,8 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -23,26 +22,16 @@ def option(panel: str, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, **more)
 
 
-class Prepare(StrEnum):
-    """What becomes of columns that are no plain numbers."""
-
-    AUTO = "auto"
-    NONE = "none"
+# What becomes of columns that are no plain numbers.
+Prepare = Literal["auto", "none"]
 
 
-class MissingChoice(StrEnum):
-    """What becomes of rows with empty cells."""
-
-    ERROR = "error"
-    DROP = "drop"
-    MEDIAN = "median"
+# What becomes of rows with empty cells.
+MissingChoice = Literal["error", "drop", "median"]
 
 
-class Decimal(StrEnum):
-    """The sign before decimals."""
-
-    POINT = "."
-    COMMA = ","
+# The sign before decimals.
+Decimal = Literal[".", ","]
 
 
 PrepareOption = Annotated[
@@ -89,10 +78,10 @@ class DataOptions:
     label: Annotated[
         str | None, option(DATA, "Column with true classes: left out, and compared with the result.")
     ] = None
-    prepare: PrepareOption = Prepare.AUTO
+    prepare: PrepareOption = "auto"
     standardize: Standardize = None
     categorical: Categorical = None
-    missing: MissingOption = MissingChoice.ERROR
+    missing: MissingOption = "error"
     na: NoValue = None
     decimal: DecimalOption = None
     encoding: Encoding = None
@@ -224,11 +213,8 @@ class PartOptions:
         return given
 
 
-class DialectChoice(StrEnum):
-    """How CSV is written."""
-
-    SAME = "same"
-    STANDARD = "standard"
+# How CSV is written.
+DialectChoice = Literal["same", "standard"]
 
 
 Clusters = Annotated[int, typer.Option("-k", "--clusters", min=1, help="Number of clusters.", show_default=False)]

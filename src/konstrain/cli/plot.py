@@ -1,28 +1,20 @@
 """`konstrain plot`: a picture of labels."""
 
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from konstrain.cli.options import ConstraintOptions, DataOptions, Quiet, spread
 from konstrain.cli.running import guarded, interrupts
 
-
-class PlotKind(StrEnum):
-    """What to draw."""
-
-    CLUSTERS = "clusters"
-    SIZES = "sizes"
-    SILHOUETTE = "silhouette"
-    SHARES = "shares"
-    MAP = "map"
+# What to draw.
+PlotKind = Literal["clusters", "sizes", "silhouette", "shares", "map"]
 
 
 # Pictures that count rows, whatever their features.
-COUNTED = (PlotKind.SIZES, PlotKind.SHARES)
+COUNTED = ("sizes", "shares")
 
 
 @spread
@@ -34,7 +26,7 @@ def plot(
     output: Annotated[Path, typer.Option("-o", "--output", help="The picture: .png, .svg or .pdf.")] = Path(
         "clusters.png"
     ),
-    kind: Annotated[PlotKind, typer.Option(help="What to draw.")] = PlotKind.CLUSTERS,
+    kind: Annotated[PlotKind, typer.Option(help="What to draw.")] = "clusters",
     label_column: Annotated[str, typer.Option(help="The column of LABELS that holds them.")] = "label",
     quiet: Quiet = False,
 ) -> None:
@@ -51,11 +43,11 @@ def plot(
     sized = given.constraints.with_numbers(given.rows.n_samples, len(set(drawn.tolist())))
     given = replace(given, constraints=sized)
     draw = {
-        PlotKind.CLUSTERS: pictures.draw_clusters,
-        PlotKind.SIZES: pictures.draw_sizes,
-        PlotKind.SILHOUETTE: pictures.draw_silhouette,
-        PlotKind.SHARES: pictures.draw_shares,
-        PlotKind.MAP: pictures.draw_map,
+        "clusters": pictures.draw_clusters,
+        "sizes": pictures.draw_sizes,
+        "silhouette": pictures.draw_silhouette,
+        "shares": pictures.draw_shares,
+        "map": pictures.draw_map,
     }
     draw[kind](output, given, drawn)
     interrupts.wrote(output)

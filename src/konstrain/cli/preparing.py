@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._messages import LATITUDES, LONGITUDES, Advised, are_degrees, as_typed, counted
-from konstrain.cli.options import DataOptions, Prepare, names_in
+from konstrain.cli.options import DataOptions, names_in
 from konstrain.cli.running import note
 from konstrain.files import RowNames, Table
 from konstrain.files.choice import refuse_text_columns
@@ -66,7 +66,7 @@ def prepare_table(data: DataOptions, source: Source, table: Table, numeric: list
         from konstrain.tables.plan import plan_places
 
         plan = plan_places(columns, feature_names(data) or ())
-    elif data.prepare == Prepare.NONE:
+    elif data.prepare == "none":
         refuse_text_columns(source, [name for name in table.texts if name not in asked], has_id=data.id is not None)
         plan = plain_plan(columns, standardize=data.standardize)
     else:
@@ -87,7 +87,7 @@ def carry_out(
     data: DataOptions, source: Source, table: Table, plan: TablePlan, numeric: list[str], *, quiet: bool
 ) -> Prepared:
     """Leave out rows if that is asked for, and make rows of numbers of the others."""
-    missing = Missing(data.missing.value)
+    missing = Missing(data.missing)
     columns, kept = kept_columns(missing, source, table, plan, numeric, quiet=quiet)
     return Prepared(table, columns, prepare(columns, plan), kept, missing)
 

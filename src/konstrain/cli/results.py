@@ -53,8 +53,8 @@ class LabelsFile:
         """Write what was found out about each row."""
         if self.path is None:
             return
-        asked = self.dialect or (DialectChoice.SAME if self.join else DialectChoice.STANDARD)
-        dialect = dialect_of(source, self.decimal, self.na) if asked == DialectChoice.SAME else STANDARD
+        asked = self.dialect or ("same" if self.join else "standard")
+        dialect = dialect_of(source, self.decimal, self.na) if asked == "same" else STANDARD
         if self.join:
             found = {"label": labels, "distance": distances}
             write_joined_file(self.path, source, found, kept, decimal=self.decimal, na=self.na, dialect=dialect)
@@ -66,4 +66,4 @@ class LabelsFile:
 
 def reading_of(rows: DataOptions | NewRows) -> tuple[str | None, list[str]]:
     """Return the sign before decimals and the words for no value that options name."""
-    return (None if rows.decimal is None else rows.decimal.value), names_in("--na", rows.na)
+    return rows.decimal, names_in("--na", rows.na)

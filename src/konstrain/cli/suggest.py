@@ -2,10 +2,9 @@
 
 import sys
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,24 +15,12 @@ from konstrain.cli.running import guarded, interrupts, print_result, progress, r
 ENDINGS = (".csv", ".txt")
 
 
-class Strategy(StrEnum):
-    """How pairs are chosen."""
-
-    UNCERTAINTY = "uncertainty"
-    MARGIN = "margin"
-    EXPLORE_CONSOLIDATE = "explore-consolidate"
-    MIN_MAX = "min-max"
+# How pairs are chosen.
+Strategy = Literal["uncertainty", "margin", "explore-consolidate", "min-max"]
 
 
-class Metric(StrEnum):
-    """How distances are measured."""
-
-    COSINE = "cosine"
-    LEARNED = "learned"
-    ITML = "itml"
-    RCA = "rca"
-    DIAGONAL = "diagonal"
-    STANDARD = "standard"
+# How distances are measured.
+Metric = Literal["cosine", "learned", "itml", "rca", "diagonal", "standard"]
 
 
 @spread
@@ -45,7 +32,7 @@ def suggest(
     k: Annotated[
         int | None, typer.Option("-k", "--clusters", min=1, help="Number of clusters. (default: found by asking)")
     ] = None,
-    strategy: Annotated[Strategy, typer.Option(help="How they are chosen.")] = Strategy.UNCERTAINTY,
+    strategy: Annotated[Strategy, typer.Option(help="How they are chosen.")] = "uncertainty",
     noise: Annotated[
         float, typer.Option(min=0.0, help="Share of answers that may be wrong: doubtful ones are asked once more.")
     ] = 0.0,
@@ -85,9 +72,9 @@ def suggest(
             given.X,
             k,
             ask=ask,
-            strategy=strategy.value,
+            strategy=strategy,
             noise=noise,
-            metric=None if metric is None else metric.value,
+            metric=metric,
             random_state=seed,
             **without_rules(given, "suggest"),
         ).tolist()
@@ -102,7 +89,7 @@ def suggest(
     else:
         write_questions_file(output, given.rows, questions, below=earlier)
         text = _words_of_file(output, len(questions), len(known))
-    print_result(text, {"strategy": strategy.value, "pairs": names}, as_json=json)
+    print_result(text, {"strategy": strategy, "pairs": names}, as_json=json)
 
 
 def _earlier_questions(output: Path | None, *, append: bool) -> Path | None:

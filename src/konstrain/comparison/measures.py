@@ -206,13 +206,6 @@ MEASURES: Mapping[str, Measure] = MappingProxyType({measure.name: measure for me
 def measure(outcome: FitOutcome, names: Iterable[str]) -> dict[str, Any]:
     """Take some measures of one run.
 
-    Parameters
-    ----------
-    outcome : FitOutcome
-        The run.
-    names : iterable of str
-        Names in `MEASURES`.
-
     Examples
     --------
     >>> from types import SimpleNamespace

@@ -375,19 +375,7 @@ def resource_names(demand: Any, n_resources: int) -> tuple[str, ...]:
 def read_resource_bounds(
     asked: SizesAsked, n_clusters: int, names: tuple[str, ...], totals: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return bounds of several resources, shape (n_clusters, n_resources), infinite where nothing is asked.
-
-    Parameters
-    ----------
-    asked : SizesAsked
-        The bounds.
-    n_clusters : int
-        Number of clusters.
-    names : tuple of str
-        The resources.
-    totals : ndarray of shape (n_resources,)
-        What all rows hold of each.
-    """
+    """Return bounds of several resources, shape (n_clusters, n_resources), infinite where nothing is asked."""
     size_min = without_percents("size_min", by_resource("size_min", asked.size_min, names, n_clusters), totals)
     size_max = without_percents("size_max", by_resource("size_max", asked.size_max, names, n_clusters), totals)
     low = _resource_bounds("size_min", size_min, n_clusters, len(names), -np.inf)

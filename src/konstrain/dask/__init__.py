@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from konstrain.dask.estimator import ConstrainedKMeans
+    from konstrain.dask.estimator import DaskConstrainedKMeans as ConstrainedKMeans
 
 __all__ = ["ConstrainedKMeans"]
 
@@ -15,7 +15,7 @@ if not TYPE_CHECKING:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         try:
-            return getattr(import_module("konstrain.dask.estimator"), name)
+            return import_module("konstrain.dask.estimator").DaskConstrainedKMeans
         except ModuleNotFoundError as error:
             if error.name not in ("dask", "distributed"):
                 raise

@@ -53,7 +53,7 @@ class Iteration:
 
 
 @estimator
-class ConstrainedKMeans(estimators.ConstrainedKMeans):
+class DaskConstrainedKMeans(estimators.ConstrainedKMeans):
     """K-means under links, sizes and demands on a Dask array or dataframe: exact, with the rows where they are.
 
     The same parameters, steps and proofs as `konstrain.ConstrainedKMeans`. Workers keep the rows; each step
@@ -93,6 +93,7 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
     --------
     >>> import dask.array as da
     >>> from distributed import Client, LocalCluster
+    >>> from konstrain.dask import ConstrainedKMeans
     >>> x = da.from_array([[0.0], [0.2], [0.4], [5.0], [5.2], [9.0]], chunks=(2, 1))
     >>> own = {"n_workers": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
     >>> with LocalCluster(**own) as cluster, Client(cluster) as client:
@@ -252,13 +253,15 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             )
 
     @takes_constraints("groups", "sample_weight", "diameter_max", "separation_min", *CONNECTIVITY)
-    def predict(self, X: Any, **asked: Unpack[ConstraintKeywords]) -> Any:
+    def predict(self, X: Any, *, add_duals: bool = False, **asked: Unpack[ConstraintKeywords]) -> Any:
         """Assign new rows to the fitted centers.
 
         Parameters
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
             New rows; rows in memory are assigned as by `konstrain.ConstrainedKMeans`.
+        add_duals : bool, default=False
+            Refused: a fit over a cluster has no `duals_`.
 
         Returns
         -------
@@ -266,9 +269,9 @@ class ConstrainedKMeans(estimators.ConstrainedKMeans):
             Cluster of each row, cut like X and lazy; with constraints the assignment of all rows together is solved
             before this returns.
         """
+        if add_duals or not is_collection(X):
+            return super().predict(X, add_duals=add_duals, **asked)
         constraints = ConstraintArguments(**asked)
-        if not is_collection(X):
-            return self._predict(X, constraints)
         check_is_fitted(self)
         source = RowSource.of(X, None, constraints.demand, category=constraints.category)
         self._refuse_other_features(source)

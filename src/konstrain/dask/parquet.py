@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from konstrain.dask.passes import MAX_NUMBERS, Labelling, PartitionRows
+from konstrain._memory import KEPT_NUMBERS
+from konstrain.dask.passes import Labelling, PartitionRows
 from konstrain.dask.rows import RowSource, make_rows
 from konstrain.exceptions import FileError
 from konstrain.files.cells import shown
@@ -142,7 +143,7 @@ class Folder:
         column = self.choice.id
         if column is None:
             return
-        n_turns = -(-self.n_samples // MAX_NUMBERS)
+        n_turns = -(-self.n_samples // KEPT_NUMBERS)
         for turn in range(n_turns):
             found = self._of_pieces(client, _codes, column=column, turn=turn, n_turns=n_turns, pure=False)
             missing = min((row for row, _ in found if row is not None), default=None)
@@ -258,7 +259,7 @@ def _cut(file: str, metadata: Any, choice: Choice) -> Iterator[Piece]:
     n_rows = 0
     for group in range(metadata.num_row_groups):
         size = metadata.row_group(group).num_rows
-        if groups and (n_rows + size) * len(choice.features) > MAX_NUMBERS:
+        if groups and (n_rows + size) * len(choice.features) > KEPT_NUMBERS:
             yield Piece(file, tuple(groups), n_rows)
             groups, n_rows = [], 0
         groups.append(group)

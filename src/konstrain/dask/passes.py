@@ -12,8 +12,6 @@ from konstrain.kmeans import distances
 
 Reals = NDArray[np.float64]
 
-# Most numbers in one array, of a partition or on the client: 64 MB, so that several fit into a worker of 1 GB.
-MAX_NUMBERS = 8_000_000
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 

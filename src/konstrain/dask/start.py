@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._memory import SEARCHED_ROWS
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
 from konstrain.dask.passes import PartitionRows, Scan, Sums
@@ -18,8 +19,6 @@ from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans.start import ROUNDS
 from konstrain.stop import Budget
 
-# Rows of the sample; larger: better starts and better first duals, and more work on the client.
-SAMPLED_ROWS = 20_000
 # From this many clusters on k-means|| draws centers from all rows, as documented: a sample has few rows of each.
 MANY_CLUSTERS: Final = 1_000
 
@@ -38,7 +37,7 @@ class Sample:
         """Draw rows by their numbers: the same ones however rows are cut into partitions."""
         n = problem.n_samples
         rng = np.random.default_rng(seed)
-        numbers = np.sort(rng.choice(n, min(n, SAMPLED_ROWS), replace=False, shuffle=False))
+        numbers = np.sort(rng.choice(n, min(n, SEARCHED_ROWS), replace=False, shuffle=False))
         rows = partitions.rows_at(numbers.astype(np.int64))
         return cls(rows, float(rows.demands().sum()) / max(problem.overview.demand.total, 1e-300))
 

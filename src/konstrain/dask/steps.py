@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import stop
+from konstrain._memory import KEPT_NUMBERS
 from konstrain._tolerances import MOST_CANCELLED, SINGLE_GUARD
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.assignment.priced import bound_at, duals_of
@@ -24,7 +25,6 @@ from konstrain.assignment.problem import only_prices
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
 from konstrain.dask.passes import (
-    MAX_NUMBERS,
     Labelling,
     Near,
     PartitionRows,
@@ -86,13 +86,6 @@ class DualSample:
 
     At the same duals clusters of the sample have somewhat more or less of a rule than their share of what all rows
     have. A pass over all rows shows by how much; at duals and centers nearby it is nearly the same.
-
-    Parameters
-    ----------
-    sample : Sample
-        The rows.
-    rules : RemoteRules
-        The rules over all rows.
     """
 
     def __init__(self, sample: Sample, rules: RemoteRules) -> None:
@@ -243,7 +236,7 @@ class RemoteSteps(Steps):
     @property
     def _largest_share(self) -> float:
         """Share of all rows whose costs take the memory of one array on the client."""
-        return MAX_NUMBERS / (self._asked.n_samples * self._asked.n_clusters)
+        return KEPT_NUMBERS / (self._asked.n_samples * self._asked.n_clusters)
 
     def _solved(self, scan: Scan, found: Sums) -> _Reduced | None:
         """Place rows near a tie and tied blocks, all others staying; None when these leave too little capacity."""

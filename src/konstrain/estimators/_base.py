@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from konstrain._memory import chunks
 from konstrain._messages import Advised, term
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
 from konstrain._warnings import warn_caller
@@ -294,7 +295,7 @@ class BaseConstrainedKMeans(FittedKMeans):
         return labels
 
     @takes_constraints("groups", "sample_weight", "diameter_max", "separation_min", *CONNECTIVITY)
-    def predict(self, X: Any, **asked: Unpack[ConstraintKeywords]) -> NDArray[np.int32]:
+    def predict(self, X: Any, *, add_duals: bool = False, **asked: Unpack[ConstraintKeywords]) -> NDArray[np.int32]:
         """Assign new rows to the fitted centers.
 
         With no constraint on the new rows each goes to its nearest center; with any, the assignment of all rows
@@ -305,13 +306,36 @@ class BaseConstrainedKMeans(FittedKMeans):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             New rows.
+        add_duals : bool, default=False
+            Whether `duals_` of a fit under sizes alone are added to the squared distances, each row by itself: rows
+            like those of the fit then fill clusters about as evenly as the fit did. Not with constraints.
 
         Returns
         -------
         labels : ndarray of int32, shape (n_samples,)
             Cluster of each row.
         """
-        return self._predict(X, ConstraintArguments(**asked))
+        constraints = ConstraintArguments(**asked)
+        if add_duals:
+            return self._predict_by_duals(X, constraints)
+        return self._predict(X, constraints)
+
+    def _predict_by_duals(self, X: Any, asked: ConstraintArguments) -> NDArray[np.int32]:
+        duals = getattr(self, "duals_", None)
+        if duals is None:
+            raise ValueError(
+                "add_duals=True needs a fit under size bounds alone, with rows that all count the same; this one has "
+                "no duals_"
+            )
+        if asked.given():
+            raise ValueError(
+                "add_duals=True assigns each row by itself; leave it out to keep constraints on new rows"
+            )
+        X, centers = self._validate_new(X), self._measured_centers()
+        labels = np.empty(X.shape[0], dtype=np.int32)
+        for at in chunks(X.shape[0], len(centers)):
+            labels[at] = (distances.block_costs(X[at], None, centers, n_threads=default_threads()) + duals).argmin(1)
+        return labels
 
     def _predict(self, X: Any, asked: ConstraintArguments) -> NDArray[np.int32]:
         X, centers = self._validate_new(X), self._measured_centers()

@@ -35,8 +35,6 @@ class MetricChoiceParams:
 
     # Folds of links, each held out once; larger: more clusterings, each of which gets more links.
     n_folds: int = 5
-    # Below this number of links folds are drawn twice, so that each link is held out from two clusterings.
-    few_links: int = 40
     # Standard errors, over links on which two clusterings differ, by which a metric must win; larger: fewer.
     margin: float = 1.5
     # Times that the metric is learned again from the clusters it led to; most converge after two.
@@ -97,16 +95,14 @@ def choose_kind(
     if len(links.pairs) < PARAMS.n_folds:
         return MetricChoice(None)
     X, links = _fewer_rows(X, links, rng)
-    n_repeats = 2 if len(links.pairs) < PARAMS.few_links else 1
     right = {kind: np.zeros(len(links.pairs)) for kind in ("none", *KINDS)}
-    for _ in range(n_repeats):
-        fold_of = rng.permutation(len(links.pairs)) % PARAMS.n_folds
-        for fold in np.unique(fold_of):
-            if budget.expired():
-                return MetricChoice(None)
-            seen, held = links.taken(fold_of != fold), links.taken(fold_of == fold)
-            for kind, is_right in right.items():
-                is_right[fold_of == fold] += held.is_right(_labels(X, kind, seen, cluster)) / n_repeats
+    fold_of = rng.permutation(len(links.pairs)) % PARAMS.n_folds
+    for fold in range(PARAMS.n_folds):
+        if budget.expired():
+            return MetricChoice(None)
+        seen, held = links.taken(fold_of != fold), links.taken(fold_of == fold)
+        for kind, is_right in right.items():
+            is_right[fold_of == fold] = held.is_right(_labels(X, kind, seen, cluster))
     weight = links.weights()
     shares = {kind: float(weight @ is_right) for kind, is_right in right.items()}
     surely_better = [kind for kind in KINDS if _beats(right[kind], right["none"], weight)]

@@ -121,6 +121,10 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     cluster_shares_ : dict
         Share of each group in each cluster: an array of shape (n_clusters,) by group; of several attributes, a
         dictionary of these by attribute. Empty without `category`.
+    duals_ : ndarray of shape (n_clusters,) or None
+        What one more row in each cluster costs under its bounds, where sizes alone couple rows that all count the
+        same; else None. Squared distances plus these numbers are least in a cluster that each row has in the last
+        assignment step: ``predict(X, add_duals=True)`` puts new rows where that keeps clusters balanced.
     n_pieces_ : ndarray of int64, shape (n_clusters,), or None
         Connected pieces of each cluster in the graph of `connectivity`: 1 each. None without a graph.
     link_metric_ : LinkMetric or None
@@ -327,6 +331,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         if problem.previous is not None:
             moved = np.flatnonzero((problem.previous >= 0) & (problem.previous != self.labels_))
             self.move_cost_, self.n_moved_, self.moved_ = self._move_cost(problem), int(moved.size), moved
+        self.duals_ = self._duals_of(problem, best)
         self.n_pieces_: NDArray[np.int64] | None = None
         if problem.connectivity is not None:
             self.n_pieces_ = count_pieces(problem.connectivity, self.labels_, self.n_clusters)
@@ -334,6 +339,14 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             # At the price that was asked for: the search may have used a lower one, of the same effect.
             penalty = Steps(problem, violation_cost=self.violation_cost_).penalty(best.block_labels)
             self.objective_ = self.inertia_ + penalty + (self.move_cost_ or 0.0) * (self.n_moved_ or 0)
+
+    def _duals_of(self, problem: Problem, best: Clustering) -> NDArray[np.float64] | None:
+        """Return what one more row in each cluster costs; None where no such numbers explain the labels."""
+        coupled = problem.links is not None or problem.resources is not None or problem.homes is not None
+        is_alike = problem.n_blocks == problem.n_samples and problem.has_unit_demand and problem.has_unit_weight
+        if coupled or not is_alike or not problem.has_bounds or best.assignment is None:
+            return None
+        return best.assignment.prices
 
     def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
         """What soft links cost in `predict`: what they cost in `fit`, if there were any."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from konstrain._tolerances import LEAST_VIOLATION
 from konstrain.constraints.problem import Problem
 from konstrain.exact.columns.boxes import BoxColumnBound
 from konstrain.exact.columns.generation import ColumnGenerationBound
@@ -19,10 +20,6 @@ from konstrain.exact.sdp.sized import SizedBound, are_known_and_differ
 from konstrain.exact.task import Branch, Pair, ProofTask
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Budget
-
-# Penalty in the relaxation, relative to the largest one, from which on a soft link counts as broken. A larger value
-# branches on soft links later.
-BROKEN = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +150,9 @@ class SemidefiniteNode:
         degree = np.clip(Z[a, b] / np.maximum(own, np.finfo(float).tiny), 0.0, 1.0)
         penalty = np.where(is_open, np.where(weight > 0, weight * degree, -weight * (1 - degree)), -1.0)
         worst = int(penalty.argmax())
-        return (int(first[worst]), int(second[worst])), bool(penalty[worst] > BROKEN * np.abs(weight[is_open]).max())
+        return (int(first[worst]), int(second[worst])), bool(
+            penalty[worst] > LEAST_VIOLATION * np.abs(weight[is_open]).max()
+        )
 
     def _first_open_pair(self) -> Pair | None:
         """Return two blocks that are neither together nor apart, for size bounds that the relaxation ignores."""
@@ -259,17 +258,25 @@ class BoxNode:
         self, upper_bound: float, gap: float, budget: Budget, on_progress: Callable[[], bool] | None = None
     ) -> Outcome:
         """See `Node`."""
+        labels = None
         try:
-            status = self._bound.run(upper_bound, gap, budget, on_progress)
-            is_open = status in ("optimal", "limit") and self.branch.is_root
-            labels = self._labels(upper_bound, budget) if is_open else None
+            while True:
+                status = self._bound.run(upper_bound, gap, budget, on_progress)
+                found = self._labels(upper_bound, budget) if status in ("optimal", "limit") else None
+                cost = np.inf if found is None else self.task.cost_of(found)
+                if not cost < upper_bound:
+                    break
+                # The bound may reach the better clustering.
+                labels, upper_bound = found, cost
         except KeyboardInterrupt:
-            return Outcome("interrupted")
+            return Outcome("interrupted", labels)
         return Outcome({"optimal": "open"}.get(status, status), labels)
 
     def _labels(self, upper_bound: float, budget: Budget) -> NDArray[np.int32] | None:
-        """Return labels from the best choice of known columns."""
-        centers = self._bound.chosen_centers(upper_bound, budget)
+        """Return labels from the columns that the master chose; at the root, from the best choice of known ones."""
+        centers = self._bound.integral_centers()
+        if centers is None and self.branch.is_root:
+            centers = self._bound.chosen_centers(upper_bound, budget)
         if centers is None:
             return None
         found = find_clustering(self.task.X, self.task.problem, budget, centers=centers)

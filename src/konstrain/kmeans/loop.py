@@ -203,5 +203,5 @@ def lloyd_with_momentum(
         iterations.n_iter,
         converged=converged,
         proven=iterations.proven,
-        warm=best.step,
+        warm=warm,  # the last step starts from the means: its prices are theirs
     )

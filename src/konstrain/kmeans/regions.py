@@ -31,14 +31,12 @@ from konstrain.links import LinkGraph
 class RegionParams:
     """Tunable numbers of the search for regions; those of a single run are in ``src/cpp/regions/anneal.h``."""
 
-    # Share of the work of a default search that a start without the graph has, and the runs per cluster without a
-    # gain that end it: more of each, better starts.
+    # Share of the work of a default search that a start without the graph has: more, better starts.
     start_work: float = 0.15
-    start_patience: int = 10
     # Annealing steps of a run per block: more, lower objectives and longer fits.
     steps_per_block: int = 2_000
-    # The search ends after this many runs in a row without a better map, and once there is a map no run ends beyond
-    # this many steps of all runs: larger, lower objectives and longer fits.
+    # Runs in a row without a better map that end the search, and per cluster a start; once there is a map no run ends
+    # beyond this many steps of all runs: larger, lower objectives and longer fits.
     patience: int = 6
     most_steps: float = 3e7
 
@@ -142,7 +140,7 @@ class RegionSearch(Search):
         n_done = n_to_gain = 1
         while (
             kernel.work < PARAMS.start_work * default_work(problem)
-            and n_done - n_to_gain < PARAMS.start_patience * (2 + problem.n_clusters)
+            and n_done - n_to_gain < PARAMS.patience * (2 + problem.n_clusters)
             and not budget.expired()
         ):
             before = kernel.violation, kernel.cost

@@ -10,6 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from konstrain import stop
+from konstrain._memory import KEPT_NUMBERS
 from konstrain._warnings import warn_caller
 from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
@@ -27,8 +28,6 @@ class RestartParams:
 
     runs: int = 10  # Most runs; larger: lower objectives, longer fits.
     iterations: int = 20  # Iterations of a run, as its work is estimated; larger: fewer runs of large problems.
-    # Blocks x clusters beyond which no center is relocated; larger: more memory, better ends of large fits.
-    most_costs: int = 5_000_000
     # Iterations that cut a cluster in two, and after which a relocation must have paid; larger: more relocations
     # succeed, slower.
     trial_steps: int = 4
@@ -233,7 +232,7 @@ def relocate_centers(loop: Loop, best: Clustering, seed: int) -> Clustering:
     steps, rng = loop.steps, np.random.default_rng(seed)
     n_left = min(best.n_iter, loop.max_iter - best.n_iter)
     problem = steps.problem
-    is_large = problem.n_blocks * problem.n_clusters > PARAMS.most_costs
+    is_large = problem.n_blocks * problem.n_clusters > KEPT_NUMBERS
     if problem.n_clusters < 2 or is_large or problem.unit_centers:
         return best
     while best.converged and n_left > 0 and not steps.budget.expired():

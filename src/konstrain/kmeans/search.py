@@ -42,8 +42,6 @@ class SearchParams:
     most_work: float = 2e9
     # The search ends after this many runs per cluster, and as many as led to the last gain, without a gain.
     patience: int = 60
-    # Exact last steps, each of which found better labels, before the search ends unproved.
-    exact_steps: int = 10
     # Runs that one search makes at least where many are asked for; the searches are independent and may go to several
     # workers.
     runs_per_search: int = 100
@@ -162,8 +160,8 @@ class Search:
                     n_all = max(n_done, n_all, round(n_done * default_work(problem) / max(kernel.work, 1.0)))
                 if self._reports_end(kernel, n_done, n_all, time.perf_counter() - began):
                     break
-                is_patient = n_done - n_to_gain <= PARAMS.patience * (2 + problem.n_clusters) + n_to_gain
-                if n_done >= least and not (budget.affords(0.0) and is_patient):
+                may_gain = n_done - n_to_gain <= PARAMS.patience * (2 + problem.n_clusters) + n_to_gain
+                if n_done >= least and not (budget.affords(0.0) and may_gain):
                     break
                 if budget.expired():
                     break
@@ -255,9 +253,9 @@ class Search:
         return replace(found, proven=True if is_closed else None, step_gap=0.0 if is_closed else gap)
 
     def _with_exact_step(self, kernel: Any, offset: NDArray[np.float64], found: Clustering) -> Clustering:
-        """Solve the last step exactly; while that finds better labels, polish goes on from them."""
+        """Solve the last step exactly; as long as that finds better labels, polish goes on from them."""
         steps, answer = self.steps, None
-        for n_left in reversed(range(PARAMS.exact_steps + 1)):
+        while True:
             try:
                 answer = steps.step(found.centers, answer)
             except UndecidedError:  # out of time: the labels stay, with the bound of their duals
@@ -266,15 +264,12 @@ class Search:
             gap = max(0.0, cost - answer.lower_bound) / cost if cost > 0 else 0.0
             if not is_lower(answer.cost, cost):
                 gap = 0.0 if answer.proven else min(gap, found.step_gap or gap)
-                return replace(found, proven=answer.proven, step_gap=gap)
-            if n_left == 0:
-                break
+                return replace(found, proven=answer.proven, step_gap=gap, assignment=answer)
             kernel.improve(answer.labels, self.max_iter, steps.budget.remaining())
             better = self._best_of(kernel, offset)
             if not is_lower(better.objective, found.objective):
-                break
+                return replace(found, proven=False, step_gap=gap, assignment=answer)
             found = better
-        return replace(found, proven=False, step_gap=gap)
 
 
 def n_seeds(n_runs: int | None) -> int:
@@ -298,7 +293,7 @@ def default_work(problem: Problem) -> float:
 def _work_of_pass(problem: Problem) -> float:
     """Return the multiply-adds of an iteration: distances of all blocks to all centers, and what follows them."""
     n_rules = 0 if problem.rules is None else problem.rules.n_rules
-    return problem.n_blocks * problem.n_clusters * (problem.mean.shape[1] + 10.0 + 2 * n_rules)
+    return float(problem.n_blocks * problem.n_clusters * (problem.mean.shape[1] + 10 + 2 * n_rules))
 
 
 def kernel_arguments(problem: Problem, violation_cost: float | None) -> tuple[dict[str, Any], NDArray[np.float64]]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._memory import MOST_NUMBERS
 from konstrain._messages import Advised, as_typed, counted
 from konstrain.exceptions import FileError
 from konstrain.files.cells import is_number_somehow
@@ -21,7 +22,8 @@ _NAMES_ROWS = {"id", "ids", "uuid", "guid", "index", "unnamed", "rowname", "rown
 _NAMES_PLACES = {"zip", "zipcode", "postcode", "postal", "plz", "phone", "telephone", "fax"}
 # The same without a sign between the words: customerid, but not paid, grid or humid.
 _JOINED = re.compile(
-    r"(customer|client|user|person|patient|order|product|item|account|row|record|case|member|student|employee|store)id"
+    "accountid|caseid|clientid|customerid|employeeid|itemid|memberid|orderid|patientid|personid|productid|recordid"
+    "|rowid|storeid|studentid|userid"
 )
 
 
@@ -35,8 +37,6 @@ class PlanParams:
     nearly_all: float = 0.95
     # Share of empty cells above which a column is left out. Larger: emptier columns become features.
     mostly_empty: float = 0.5
-    # Values of a column of categories at most. Larger: more features than anyone reads.
-    max_categories: int = 1_000
 
 
 PARAMS = PlanParams()
@@ -160,7 +160,7 @@ class _Planner:
         values = [value for value in self.columns.texts[name] if value is not None]
         n_different = len(set(values))
         if name in self.categorical:
-            if n_different > PARAMS.max_categories:
+            if n_different * len(self.columns) > MOST_NUMBERS:
                 raise FileError(f"column {name!r} has {n_different} different values, too many for categories")
             return ColumnPlan(name, Kind.CATEGORY)
         way = find_format(values)

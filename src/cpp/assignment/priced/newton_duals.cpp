@@ -13,14 +13,12 @@ namespace konstrain::priced {
 namespace {
 
 struct Params {
-    // Newton steps at one temperature, temperatures, and passes over all rows, at most; larger: better duals
-    // in hard cases, and more time for hopeless ones.
+    // Newton steps at one temperature, attempts to shorten one, temperatures, and passes over all rows, at
+    // most; larger: better duals in hard cases, and more time for hopeless ones.
     int maxRounds = 12;
     // Factor by which the temperature falls, a step that does not raise the dual is shortened, and the share
     // of rows is widened where they were too few; larger: more and safer steps.
     double cooling = 0.25;
-    // Attempts to shorten a step; larger: a search that has converged ends later.
-    int maxCuts = 4;
     // Rows that are taken in per misplaced row, and at least one row in as many; larger: fewer passes over
     // all rows, each with more rows in its steps.
     double nearPerExcess = 16.0;
@@ -159,7 +157,7 @@ bool NewtonDuals::converge(std::span<double> duals) {
         if (!direct(duals, now_))
             return true;
         bool rises = false;
-        for (int cut = 0; cut != params.maxCuts && !rises; ++cut) {
+        for (int cut = 0; cut != params.maxRounds && !rises; ++cut) {
             for (std::size_t e = 0; e != nDuals_; ++e)
                 trial_[e] = duals[e] + direction_[e];
             measure(trial_, next_);

@@ -239,7 +239,7 @@ void ListedPaths::takeMovesOf(std::int32_t row, std::size_t cluster) {
 void ListedPaths::buildArcs(std::size_t cluster) {
     auto& arcs = arcs_[cluster];
     arcs.clear();
-    for (const Move& move : moves_[cluster]) {
+    for (const RowMove& move : moves_[cluster]) {
         std::int32_t& place = arcTo_[static_cast<std::size_t>(move.to)];
         if (place == none) {
             place = static_cast<std::int32_t>(arcs.size());
@@ -274,7 +274,7 @@ double ListedPaths::costIn(std::int32_t row, std::size_t to) const {
 std::vector<std::int32_t> ListedPaths::equalRows(std::size_t from, std::size_t to) const {
     // A list made anew during the search may have dropped the move that was found.
     std::vector<std::int32_t> rows{via_[to]};
-    for (const Move& move : moves_[from])
+    for (const RowMove& move : moves_[from])
         if (move.to == static_cast<std::int32_t>(to) && move.weight == viaWeight_[to] && move.row != via_[to])
             rows.push_back(move.row);
     std::sort(rows.begin(), rows.end());
@@ -335,7 +335,7 @@ void ListedPaths::pass(std::size_t from, std::size_t to, std::int64_t amount) {
 void ListedPaths::moveRows(std::size_t from, std::size_t to, std::int64_t amount) {
     if (amount == 1) {
         const std::int32_t row = via_[to];
-        std::erase_if(moves_[from], [&](const Move& move) { return move.row == row; });
+        std::erase_if(moves_[from], [&](const RowMove& move) { return move.row == row; });
         moveRow(row, to);
         if (hasMoves_[to] != 0)
             takeMovesOf(row, to);

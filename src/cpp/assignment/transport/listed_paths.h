@@ -37,14 +37,14 @@ public:
     double shift() const { return duals_.back(); }
 
 private:
-    struct Move {
+    struct RowMove {
         std::int32_t to;
         std::int32_t row;
         double weight; // what the row costs more there
     };
     // The cheapest of the moves from one cluster to another.
     struct Arc {
-        Move move;
+        RowMove move;
         bool isTied; // whether others cost the same
     };
     struct Event {
@@ -92,8 +92,8 @@ private:
     std::vector<double> own_; // cost of each row in its cluster
     std::vector<std::vector<std::int32_t>> members_;
     std::vector<std::int32_t> position_;
-    std::vector<std::vector<Move>> moves_; // what rows of each cluster have within its radius
-    std::vector<std::vector<Arc>> arcs_;   // of these the cheapest one to each other cluster
+    std::vector<std::vector<RowMove>> moves_; // what rows of each cluster have within its radius
+    std::vector<std::vector<Arc>> arcs_;      // of these the cheapest one to each other cluster
     std::vector<std::uint8_t> hasMoves_;
     std::vector<std::uint8_t> hasArcs_;
     std::vector<double> known_;   // priced weight up to which moves were collected

@@ -199,7 +199,7 @@ TransportResult ListedLevel::finish(std::span<double> duals, std::span<std::int3
     labelRows(duals, labels);
     spreadTies(duals, labels);
     // Most arcs of a cheapest path are shorter than the temperature at which duals were found.
-    ListedPaths paths(lists_, duals, labels, lower_, upper_, params.hottest / 2.0 * gap_);
+    ListedPaths paths(lists_, duals, labels, lower_, upper_, params.hottest / 8.0 * gap_);
     const ListedPaths::Status status = paths.run(options_.deadline);
     if (status == ListedPaths::Status::LostItsWay)
         return giveUp(duals, labels, -infinity);

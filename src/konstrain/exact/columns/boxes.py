@@ -305,9 +305,17 @@ class BoxColumnBound:
         solution = solve_binary(program, budget=Budget(min(pricing.PARAMS.integer_seconds, budget.remaining())))
         if solution.x is None or np.count_nonzero(solution.x > 0.5) != k:
             return None
+        return self._centers_of(numbers[solution.x > 0.5])
+
+    def integral_centers(self) -> Vector | None:
+        """Return the centers of the columns that the master chose, if it chose k of them in whole; else None."""
+        chosen = None if self.use is None else np.flatnonzero(self.use > 0.5)
+        return None if chosen is None or chosen.size != self.problem.n_clusters else self._centers_of(chosen)
+
+    def _centers_of(self, numbers: Indices) -> Vector:
+        """Return the centers of some columns where the rows are."""
         mean = np.asarray(self.problem.mean, dtype=np.float64)
-        centers = self.columns.centers[numbers[solution.x > 0.5]] * math.sqrt(self.points.scale)
-        return np.asarray(centers + np.average(mean, axis=0))
+        return np.asarray(self.columns.centers[numbers] * math.sqrt(self.points.scale) + np.average(mean, axis=0))
 
     def branching_pair(self) -> tuple[int, int] | None:
         """Return two blocks that the master puts together only in part (Ryan and Foster), or None.
@@ -335,6 +343,8 @@ class BoxColumnBound:
         upper = (upper_bound - self.constant) / self.points.scale
         if self._best is None:
             self._start(budget)
+        if len(self.columns) == 0 and not budget.expired():
+            return "optimal"  # a branch in which clusters are hard to find, if there are any
         while True:
             best = self._best
             assert best is not None
@@ -495,18 +505,19 @@ class BoxColumnBound:
         starts = self._starts(np.zeros((0, self.points.x.shape[1])))
         if self._parent is not None:
             duals = self._inherit(self._parent)
-            self._penalty = self._parent._penalty
+            self._penalty, self._left = self._parent._penalty, self._parent._left
             self._take(self._price(duals, starts, 0.0, PARAMS.per_round, budget))
             self._parent = None
             return True
         labels = np.zeros(self.points.size, dtype=np.intp)
         labels[self.points.of_block] = self._block_labels
         labels = np.unique(labels, return_inverse=True)[1]
-        n, n_labels = labels.size, int(labels.max()) + 1
+        n = labels.size
         weight = np.maximum(np.bincount(labels, self.points.weight), np.finfo(float).tiny)
         centers = np.array([np.bincount(labels, self.points.weight * a) for a in self.points.x.T]).T / weight[:, None]
         if self._labels is not None:
-            self._add_sets([np.flatnonzero(labels == j) for j in range(n_labels)])
+            start = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+            self._add_columns(start, np.argsort(labels, kind="stable").astype(np.int32))
         squared = ((self.points.x[:, None, :] - centers) ** 2).sum(axis=2) * self.points.weight[:, None]
         own = squared[np.arange(n), labels]
         squared[np.arange(n), labels] = np.inf
@@ -525,10 +536,7 @@ class BoxColumnBound:
             self._descend(self._best.duals * factor, starts, 0.0, starts.shape[0], budget)
         return True
 
-    def _add_sets(self, sets: list[Indices]) -> None:
-        """Add clusters as columns, given as ascending points."""
-        start = np.concatenate([[0], np.cumsum([s.size for s in sets])])
-        members = np.concatenate(sets).astype(np.int32)
+    def _add_columns(self, start: NDArray[np.int64], members: NDArray[np.int32]) -> None:
         costs, centers = _costs(self.points, start, members)
         self.columns.add(start, members, costs, centers)
 
@@ -554,24 +562,16 @@ class BoxColumnBound:
         is_whole = counts.data == n_blocks[counts.indices]
         fits = np.diff(np.concatenate([[0], np.cumsum(is_whole)])[counts.indptr]) == np.diff(counts.indptr)
         inside = csr_array((np.ones(counts.indices.size), counts.indices, counts.indptr), shape=counts.shape)
-        first = np.repeat(np.arange(self.points.size), np.diff(self.points.indptr))
-        by_point = inside.tocsc()
-        for a, b in zip(first.tolist(), self.points.indices.tolist(), strict=True):
-            if a < b:
-                fits[np.intersect1d(_rows_of(by_point, a), _rows_of(by_point, b), assume_unique=True)] = False
-        kept = inside[np.flatnonzero(fits)]
-        start, members = kept.indptr.astype(np.int64), kept.indices.astype(np.int32)
-        costs, centers = _costs(self.points, start, members)
-        self.columns.add(start, members, costs, centers)
+        ones = np.ones(self.points.indices.size)
+        conflicts = csr_array((ones, self.points.indices, self.points.indptr), shape=2 * (self.points.size,))
+        n_conflicts = np.asarray((inside @ conflicts).multiply(inside).sum(axis=1)).ravel()
+        kept = inside[np.flatnonzero(fits & (n_conflicts == 0))]
+        self._add_columns(kept.indptr.astype(np.int64), kept.indices.astype(np.int32))
         return duals
 
 
 def _sums(numbers: Indices, values: Vector, size: int) -> Vector:
     return np.asarray(np.bincount(numbers, values, size), dtype=np.float64)
-
-
-def _rows_of(matrix: "csr_array", column: int) -> Indices:
-    return np.asarray(matrix.indices[matrix.indptr[column] : matrix.indptr[column + 1]])
 
 
 def _costs(points: Points, start: NDArray[np.int64], members: NDArray[np.int32]) -> tuple[Vector, Vector]:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.constraints.problem import Problem
-from konstrain.exact.decomposition.part import N_RESTARTS
 from konstrain.exact.decomposition.partition import Partition, cluster_means
 from konstrain.exact.heuristic import find_clustering
 from konstrain.kmeans.distances import block_costs
@@ -95,8 +94,7 @@ def _cluster_parts(partition: Partition, centers: Centers, budget: Budget) -> tu
         problem, own = partition.part_problem(part), float(partition.costs[part])
         if budget.expired() or problem.n_blocks <= problem.n_clusters:
             break
-        starts = ((centers, 1), (None, N_RESTARTS))
-        found = [find_clustering(problem.mean, problem, budget, centers=at, n_init=n) for at, n in starts]
+        found = [find_clustering(problem.mean, problem, budget, centers=at, n_init=1) for at in (centers, None)]
         best = min((other for other in found if other is not None), key=lambda other: other.inertia, default=None)
         cost += own
         least += own

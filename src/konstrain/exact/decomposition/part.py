@@ -22,9 +22,7 @@ from konstrain.exact.solve import is_for_boxes
 from konstrain.stop import Budget
 
 # Part of every key: a change to the bounds of parts changes it, so that bounds kept in files are computed again.
-VERSION: Final = 4
-# More restarts find better clusterings of parts, which end hopeless bounds sooner, and cost time in every part.
-N_RESTARTS = 2
+VERSION: Final = 5
 
 
 class _Best(NamedTuple):
@@ -82,12 +80,12 @@ class PartTask:
         budget = self._budget()
         # One thread, so that the last digits do not depend on the number of threads.
         with one_blas_thread():
-            best = self._improved(_Best(self.cost), budget, self.centers, 1)
+            best = self._improved(_Best(self.cost), budget, self.centers)
             bound = self._bound(best.labels)
             status = self._raise(bound, best.cost, budget, max_rounds=2)
             if status in ("stalled", "optimal"):
                 # The bound did not close at once, perhaps because the part has a better clustering.
-                best = self._improved(best, budget, None, N_RESTARTS)
+                best = self._improved(best, budget, None)
                 status = self._raise(bound, best.cost, budget)
         return PartResult(
             lower_bound=min(bound.lower_bound, best.cost),
@@ -108,13 +106,11 @@ class PartTask:
             bound.start_at(labels)
         return bound
 
-    def _raise(
-        self, bound: SdpBound | BoxColumnBound, cost: float, budget: Budget, max_rounds: int | None = None
-    ) -> str:
+    def _raise(self, bound: SdpBound | BoxColumnBound, cost: float, budget: Budget, **limits: int) -> str:
         """Raise a bound to a known cost, if it can; return why it ended."""
         if isinstance(bound, BoxColumnBound):
             return bound.run(cost, self.gap, budget)
-        result = bound.run(cost, self.gap, budget, max_rounds=max_rounds)
+        result = bound.run(cost, self.gap, budget, **limits)
         if result.interrupted:
             raise KeyboardInterrupt
         return result.status
@@ -124,11 +120,11 @@ class PartTask:
             return Budget(self.seconds)
         return Budget(min(self.seconds, max(0.0, self.until - time.time())))
 
-    def _improved(self, best: _Best, budget: Budget, start: NDArray[np.float64] | None, n_init: int) -> _Best:
+    def _improved(self, best: _Best, budget: Budget, start: NDArray[np.float64] | None) -> _Best:
         """Return the better of a clustering and the result of a search."""
         if self.problem.n_blocks <= self.problem.n_clusters:
             return best
-        found = find_clustering(self.problem.mean, self.problem, budget, centers=start, n_init=n_init)
+        found = find_clustering(self.problem.mean, self.problem, budget, centers=start, n_init=1)
         if found is None:
             return best
         if found.inertia >= best.cost * (1 - SAME_OBJECTIVE):

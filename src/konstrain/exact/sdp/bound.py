@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from konstrain import _core
-from konstrain._tolerances import SDP_ROUNDING
+from konstrain._tolerances import LEAST_VIOLATION, SDP_ROUNDING
 from konstrain.constraints.problem import Problem
 from konstrain.exact.sdp.cuts import Cuts
 from konstrain.exact.sdp.model import SdpModel, merge_matrix, place_after_merge, symmetric
@@ -56,19 +56,13 @@ class SdpParams:
     iterations: int = 30
     # Iterations between bounds and changes of rho; a larger number saves eigenvalues and ends later.
     check_every: int = 10
-    # First rho at the multipliers of a clustering. Parts of 100 rows take up to 50 iterations with 0.3, 60 with 1.
-    label_rho: float = 0.3
     # Largest change of rho at a time, and the factor within which residuals count as balanced. Iris with 3 clusters
     # takes 600 iterations with 1.1 and 370 with 1.6; from 2 on the multipliers jump too far for 5 clusters.
     rho_step: float = 1.6
-    # Most rounds of cuts in one run; more close the root more often, and take long where branching is faster.
-    most_rounds: int = 60
     # A node has stalled when this number of rounds gains less than this share of the gap; larger rounds and smaller
     # shares branch later.
     stall_rounds: int = 4
     stall_share: float = 0.05
-    # The gap counts as real, not as slow convergence, when Y and Z differ by less, relatively.
-    stall_apart: float = 2e-4
     # Exponent of the degree to which blocks share a cluster, in branching; a larger one counts fewer blocks as tied.
     tie_power: int = 20
 
@@ -146,8 +140,7 @@ class _State:
     @classmethod
     def start_at(cls, model: SdpModel, labels: NDArray[np.int32]) -> "_State":
         Z = np.tril(clustering_matrix(model, labels))
-        U = np.tril(suggested_multipliers(model, labels)) / -PARAMS.label_rho
-        return cls(Z.copy(), Z, U, PARAMS.label_rho)
+        return cls(Z.copy(), Z, -np.tril(suggested_multipliers(model, labels)), 1.0)
 
     def merged(self, weight: NDArray[np.float64], i: int, j: int) -> "_State":
         Y, Z, U = (merge_matrix(symmetric(matrix), weight, i, j) for matrix in (self.Y, self.Z, self.U))
@@ -224,7 +217,7 @@ class SdpBound:
         gap: float = 1e-4,
         budget: Budget | None = None,
         *,
-        max_rounds: int | None = None,
+        max_rounds: int = 60,
     ) -> SdpResult:
         """Improve the bound until it meets the upper bound, stalls, or time is up.
 
@@ -236,8 +229,8 @@ class SdpBound:
             The run is done when ``upper_bound - lower_bound <= gap * upper_bound``.
         budget : Budget, optional
             When to end at the latest.
-        max_rounds : int, optional
-            Most rounds of cuts; default 60.
+        max_rounds : int, default=60
+            Most rounds of cuts; more close the root more often, and take long where branching is faster.
 
         Returns
         -------
@@ -248,7 +241,7 @@ class SdpBound:
         interrupted = False
         try:
             with one_blas_thread():
-                status = self._rounds(run, max_rounds or PARAMS.most_rounds)
+                status = self._rounds(run, max_rounds)
         except KeyboardInterrupt:
             status, interrupted = "limit", True
         except np.linalg.LinAlgError:
@@ -382,8 +375,8 @@ class SdpBound:
         if len(bounds) <= rounds or not run.trace:
             return False
         last = run.trace[-1]
-        # A relaxed cost below the bound shows that Y is still far from the relaxation: slow, but not stalled.
-        if last.apart >= PARAMS.stall_apart or last.objective < bounds[-1]:
+        # Y and Z apart, or a relaxed cost below the bound: slow convergence, but not stalled.
+        if last.apart >= LEAST_VIOLATION or last.objective < bounds[-1]:
             return False
         gained = bounds[-1] - bounds[-1 - rounds]
         if not np.isfinite(run.upper_bound):

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import _core
+from konstrain._tolerances import LEAST_VIOLATION
 from konstrain.exact.sdp.model import SdpModel
-from konstrain.exact.sdp.size_cuts import LEAST_VIOLATION, PartRows, Parts
+from konstrain.exact.sdp.size_cuts import PartRows, Parts
 
 # Blocks of a star in the kernels: the center and up to five members.
 STAR_WIDTH: Final = 6

@@ -15,58 +15,39 @@ dimension two at most: all but two clusters are at vertices of T_C, which have g
 polygon of choices, and at a vertex of it the sum is least. Where there are few such cases `least_torn` tries all;
 where sizes of many clusters differ, all of them may have the least and the most of any.
 
-**Counted parts.** Where every size is known, W_C, parts also have a limit on the number of their clusters: 64 rows
-may be five small clusters or a part of a large one, but not one cluster of 64. A charge c for every cluster, by its
-share in the part, gives
-
-    sum_{i, j in Q} w_i w_j Z_ij - c sum_{i in Q} w_i Z_ii <= most(X) = max of sum_C x_C (x_C - c) / W_C
-
-over x_C from 0 to W_C that add up to X. The sum is convex, so at its most all but one x_C are 0 or W_C, and
-`most_kept` tries all such cases. Without a charge this is the cut above.
-
-Blocks may be in a part by a share f_i: the cut is <v v' - c diag(f), Y> <= limit with v_i = f_i sqrt(w_i). Where
+Blocks may be in a part by a share f_i: the cut is <v v', Y> <= limit with v_i = f_i sqrt(w_i). Where
 blocks merge, the shares of their rows average and the cut stays what it was.
 """
 
-import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._tolerances import TOTAL_RELATIVE
+from konstrain._tolerances import LEAST_VIOLATION, TOTAL_RELATIVE
 from konstrain.exact.sdp.model import SdpModel, SizeBounds, symmetric
 
 # Blocks of a cut, its coefficients on the diagonal, and the vector whose products stand off it.
 Entries = tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]
-
-# Charges that are tried, in mean weights of a block.
-CHARGES = np.array([0.0, *(sign * 2.0**power for power in range(-1, 6) for sign in (1, -1))])
 
 
 @dataclass(frozen=True)
 class SizeCutParams:
     """Tunable numbers of the separation of subset and clique cuts."""
 
-    # Subsets that one round adds, most violated first; more tighten faster and slow iterations.
-    per_round: int = 40
     # Most cases of clusters that are whole in a subset; with more clusters sizes bind less, and cases take too long.
     most_cases: int = 5000
-    # Points of the table by which subsets are chosen; their limits are computed exactly.
-    table_size: int = 513
     # Blocks of a clique at most; larger cliques are denser rows.
     most_members: int = 12
 
 
 PARAMS = SizeCutParams()
-# Least violation of a cut, relative to Z_ii, to the least size of a cluster, or in clusters; larger: fewer cuts.
-LEAST_VIOLATION = 1e-3
 
 
 def least_torn(inside: float, total: float, sizes: SizeBounds) -> float:
@@ -120,55 +101,11 @@ def _torn(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]
     return np.asarray(x * y / np.maximum(x + y, np.finfo(float).tiny))
 
 
-def most_kept(inside: float, charges: NDArray[np.float64], sizes: SizeBounds) -> NDArray[np.float64]:
-    """Return, for each charge, the most that clusters of known sizes can have of the charged sum."""
-    whole, count, size = _filled(sizes)
-    x = inside - whole
-    slack = TOTAL_RELATIVE * sum(most for _, most in sizes)
-    is_case = (x >= -slack) & (x <= size + slack)
-    whole, count, size = whole[is_case], count[is_case], size[is_case]
-    x = np.clip(x[is_case], 0.0, size)
-    kept = (whole + x * x / size)[:, None] - (count + x / size)[:, None] * charges
-    return np.asarray(kept.max(axis=0))
-
-
 @lru_cache(maxsize=16)
-def _filled(sizes: SizeBounds) -> NDArray[np.float64]:
-    """Cases by column: weight and number of the clusters that are in a part whole, size of the one that is cut."""
-    cases = []
-    for cut in sorted(set(sizes)):
-        whole, count = np.zeros(1), np.zeros(1)
-        for (size, _), n in sorted((Counter(sizes) - Counter([cut])).items()):
-            taken = np.arange(n + 1)
-            whole, count = (whole[:, None] + taken * size).ravel(), (count[:, None] + taken).ravel()
-        cases.append(np.array([whole, count, np.full(whole.size, cut[0])]))
-    return np.concatenate(cases, axis=1)
-
-
-def _are_counted(model: SdpModel) -> bool:
-    """Whether all sizes are known, and ways to fill a part with them few."""
-    if (
-        any(least != most for least, most in model.sizes)
-        or sum(most for _, most in model.sizes) != model.weight.sum()
-    ):
-        return False
-    counts = np.array(list(Counter(model.sizes).values()))
-    return float(np.prod(counts + 1.0)) * counts.size <= PARAMS.most_cases
-
-
-@lru_cache(maxsize=16)
-def _charged_table(total: float, sizes: SizeBounds, unit: float) -> NDArray[np.float64]:
-    """Weights from nothing to all in the first row; below, for each charge, the most that can be kept."""
-    inside = np.linspace(0.0, total, PARAMS.table_size)
-    kept = np.array([most_kept(float(x), unit * CHARGES, sizes) for x in inside])
-    return np.concatenate([inside[None], kept.T])
-
-
-@lru_cache(maxsize=16)
-def _table(total: float, sizes: SizeBounds) -> NDArray[np.float64]:
-    """Weights from nothing to all, and the least torn of each."""
-    inside = np.linspace(0.0, total, PARAMS.table_size)
-    return np.array([inside, [least_torn(float(x), total, sizes) for x in inside]])
+def _table(total: float, sizes: SizeBounds, n_blocks: int) -> NDArray[np.float64]:
+    """Weights from nothing to all, and the most that is kept of each; limits of cuts are computed exactly."""
+    inside = np.linspace(0.0, total, n_blocks + 1)
+    return np.array([inside, [x - least_torn(float(x), total, sizes) for x in inside]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,57 +124,46 @@ class Parts:
     """Part cuts."""
 
     share: NDArray[np.float64]  # (n_parts, n_blocks): share of each block that is in the part.
-    charge: NDArray[np.float64]  # (n_parts,): what a cluster is charged.
-    limit: NDArray[np.float64]  # (n_parts,): most that the sum of f_i f_j w_i w_j Z_ij, less charges, can be.
+    limit: NDArray[np.float64]  # (n_parts,): most that the sum of f_i f_j w_i w_j Z_ij can be.
 
     @classmethod
     def none(cls, model: SdpModel) -> "Parts":
         """No cuts."""
-        return cls(np.zeros((0, model.n_blocks)), np.zeros(0), np.zeros(0))
+        return cls(np.zeros((0, model.n_blocks)), np.zeros(0))
 
     @classmethod
-    def of(cls, model: SdpModel, is_in: NDArray[np.bool_], charge: NDArray[np.float64] | None = None) -> "Parts":
-        """Cuts of parts made of whole blocks; charges need sizes that are known."""
+    def of(cls, model: SdpModel, is_in: NDArray[np.bool_]) -> "Parts":
+        """Cuts of parts made of whole blocks."""
         total = float(model.weight.sum())
-        inside = is_in @ model.weight
-        if charge is None:
-            kept = inside - np.array([least_torn(float(x), total, model.sizes) for x in inside])
-            return cls(is_in.astype(np.float64), np.zeros(inside.size), kept)
-        kept = np.array(
-            [most_kept(float(x), np.array([c]), model.sizes)[0] for x, c in zip(inside, charge, strict=True)]
-        )
-        return cls(is_in.astype(np.float64), charge, kept)
+        kept = [float(x) - least_torn(float(x), total, model.sizes) for x in is_in @ model.weight]
+        return cls(is_in.astype(np.float64), np.array(kept, dtype=np.float64))
 
     def __len__(self) -> int:
         return self.limit.size
 
     def chosen(self, kept: NDArray[Any]) -> "Parts":
         """Return some of the cuts."""
-        return Parts(self.share[kept], self.charge[kept], self.limit[kept])
+        return Parts(self.share[kept], self.limit[kept])
 
     def joined(self, other: "Parts") -> "Parts":
         """Return these and others."""
-        return Parts(
-            np.concatenate([self.share, other.share]),
-            np.concatenate([self.charge, other.charge]),
-            np.concatenate([self.limit, other.limit]),
-        )
+        return Parts(np.concatenate([self.share, other.share]), np.concatenate([self.limit, other.limit]))
 
     def merged(self, weight: NDArray[np.float64], place: NDArray[np.int32]) -> "Parts":
         """Return the cuts when block b, of this weight, becomes part of block place[b]."""
         share = np.zeros((len(self), int(place.max()) + 1))
         np.add.at(share.T, place, (self.share * weight).T)
-        return Parts(share / np.bincount(place, weights=weight), self.charge, self.limit)
+        return Parts(share / np.bincount(place, weights=weight), self.limit)
 
     def rows(self, model: SdpModel) -> PartRows:
         """Return the cuts as rows over Y, without conflicts."""
         root = np.sqrt(model.weight)
 
         def entries() -> Iterator[Entries]:
-            for share, charge in zip(self.share, self.charge, strict=True):
+            for share in self.share:
                 named = np.flatnonzero(share)
                 v = share[named] * root[named]
-                yield named, v**2 - charge * share[named], v
+                yield named, v**2, v
 
         return rows_of_products(model, entries(), 2.0)
 
@@ -247,27 +173,18 @@ class Parts:
         n_cases = math.comb(model.n_clusters + 1, 3)
         if model.least_size <= 0 or not np.isfinite(model.most_size) or n_cases > PARAMS.most_cases:
             return Parts.none(model)
-        known = set(self._names())
+        known = {share.tobytes() for share in self.share}
         parts = _grow(model, Y)
-        parts = parts.chosen(np.array([name not in known for name in parts._names()], dtype=bool))
+        parts = parts.chosen(np.array([share.tobytes() not in known for share in parts.share], dtype=bool))
         violation = parts.excess(model, Y)
-        # The length of the row says by how much Y would have to move.
-        length = np.sqrt(np.maximum(parts._squared_length(model), np.finfo(float).tiny))
-        order = np.argsort(-violation / length, kind="stable")[: PARAMS.per_round]
+        # The length of the row, which is the weight of the part, says by how much Y would have to move.
+        order = np.argsort(-violation / (parts.share @ model.weight), kind="stable")
         return parts.chosen(order[violation[order] > LEAST_VIOLATION * model.least_size])
 
     def excess(self, model: SdpModel, Y: NDArray[np.float64]) -> NDArray[np.float64]:
         """By how much Y violates each cut."""
         v = self.share * np.sqrt(model.weight)
-        full = _full(Y)
-        return np.asarray(((v @ full) * v).sum(axis=1) - self.charge * (self.share @ full.diagonal()) - self.limit)
-
-    def _names(self) -> list[tuple[bytes, float]]:
-        return [(share.tobytes(), float(charge)) for share, charge in zip(self.share, self.charge, strict=True)]
-
-    def _squared_length(self, model: SdpModel) -> NDArray[np.float64]:
-        inside, n_blocks = self.share @ model.weight, np.count_nonzero(self.share, axis=1)
-        return np.asarray(inside**2 - 2 * self.charge * inside + self.charge**2 * n_blocks)
+        return np.asarray(((v @ _full(Y)) * v).sum(axis=1) - self.limit)
 
 
 def rows_of_products(model: SdpModel, cuts: Iterable[Entries], scale: float) -> PartRows:
@@ -281,8 +198,7 @@ def rows_of_products(model: SdpModel, cuts: Iterable[Entries], scale: float) -> 
         position = named[i] * m + named[j]
         kept = is_free[position]
         below = scale * v[i[kept]] * v[j[kept]]
-        # A single block whose charge is its weight has a row of zeros, which says nothing.
-        norms.append(np.sqrt((on**2).sum() + 0.5 * (below**2).sum()) or 1.0)
+        norms.append(np.sqrt((on**2).sum() + 0.5 * (below**2).sum()))
         positions.append(np.concatenate([named * (m + 1), position[kept]]))
         coefficients.append(np.concatenate([on, below]) / norms[-1])
         diagonals.append(named.size)
@@ -301,67 +217,23 @@ def _full(Y: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _grow(model: SdpModel, Y: NDArray[np.float64]) -> Parts:
     """From each block on, add the block most tied to the part, to half of all; keep the most violated on the way."""
-    w, total = model.weight, float(model.weight.sum())
-    unit = total / model.n_blocks
-    is_counted = _are_counted(model)
-    if is_counted:
-        inside, *kept = _charged_table(total, model.sizes, unit)
-    else:
-        inside, torn = _table(total, model.sizes)
-        kept = [inside - torn]
-    charges = unit * CHARGES[: len(kept)]
-    best = [_MostViolated(w.size) for _ in charges]
-    for part in _growing(model, _full(Y)):
-        for charge, limit, found in zip(charges, kept, best, strict=True):
-            length = np.sqrt(part.inside**2 - 2 * charge * part.inside + charge**2 * part.n_blocks)
-            violation = part.inner - charge * part.own - np.interp(part.inside, inside, limit)
-            found.take(violation / np.maximum(length, np.finfo(float).tiny), part.is_in)
-    grown = []
-    for charge, found in zip(charges, best, strict=True):
-        is_in = np.unique(found.parts, axis=0)
-        grown.append(Parts.of(model, is_in, np.full(len(is_in), charge) if is_counted else None))
-    return functools.reduce(Parts.joined, grown)
-
-
-class _Growing(NamedTuple):
-    """One part grown from each block: its members and sums over them."""
-
-    is_in: NDArray[np.bool_]
-    inside: NDArray[np.float64]  # weight
-    inner: NDArray[np.float64]  # sum of w_i w_j Z_ij
-    own: NDArray[np.float64]  # sum of w_i Z_ii
-    n_blocks: int
-
-
-def _growing(model: SdpModel, full: NDArray[np.float64]) -> Iterator[_Growing]:
     m, w = model.n_blocks, model.weight
-    tie = full * np.sqrt(np.outer(w, w))
-    own_of = full.diagonal()
+    weights, kept = _table(float(w.sum()), model.sizes, m)
+    tie = _full(Y) * np.sqrt(np.outer(w, w))
     every = np.arange(m)
-    link, inner, inside, own = tie.copy(), tie.diagonal().copy(), w.copy(), own_of.copy()
-    is_in = np.eye(m, dtype=bool)
-    n_blocks = 1
+    # Of the part from each block on: ties to all blocks, sum of w_i w_j Z_ij, weight, members.
+    link, inner, inside, is_in = tie.copy(), tie.diagonal().copy(), w.copy(), np.eye(m, dtype=bool)
+    most, found = np.full(m, -np.inf), is_in.copy()
     while inside.min() < w.sum() / 2:
         added = np.where(is_in, -np.inf, link / w).argmax(axis=1)
         inner += 2 * link[every, added] + tie[added, added]
         inside += w[added]
-        own += own_of[added]
         link += tie[added]
         is_in[every, added] = True
-        n_blocks += 1
-        yield _Growing(is_in, inside, inner, own, n_blocks)
-
-
-class _MostViolated:
-    """The most violated part from each block on."""
-
-    def __init__(self, n_blocks: int) -> None:
-        self._best = np.full(n_blocks, -np.inf)
-        self.parts = np.eye(n_blocks, dtype=bool)
-
-    def take(self, violation: NDArray[np.float64], is_in: NDArray[np.bool_]) -> None:
-        better = violation > self._best
-        self._best[better], self.parts[better] = violation[better], is_in[better]
+        violation = (inner - np.interp(inside, weights, kept)) / inside
+        better = violation > most
+        most[better], found[better] = violation[better], is_in[better]
+    return Parts.of(model, np.unique(found, axis=0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,6 @@ class SpectralParams:
     spare_pairs: int = 6
     # Degree of the filter polynomial; a larger one separates the top of the spectrum better and takes longer.
     degree: int = 5
-    # Growth of the spectrum downwards between full decompositions, as a share; larger: safer, slower filter.
-    floor_margin: float = 0.2
 
 
 PARAMS = SpectralParams()
@@ -81,11 +79,6 @@ class SpectralProjection:
     the matrix, small on the rest of the spectrum, is applied to the last ones, and a Rayleigh-Ritz step makes them
     eigenvectors again. Errors are largest in directions whose share is near 0, where they matter least, and fade as
     the iteration converges. A full decomposition starts the chase, and renews it when the caller asks for that.
-
-    Parameters
-    ----------
-    trace : int
-        Trace of W.
     """
 
     def __init__(self, trace: int) -> None:
@@ -142,7 +135,7 @@ class SpectralProjection:
 
     def _follow(self, matrix: NDArray[np.float64]) -> tuple[Any, Any]:
         """Ritz pairs of the followed subspace after one polynomial step; None where it degenerated."""
-        lower, upper = self._floor - PARAMS.floor_margin * (self._edge - self._floor), self._edge
+        lower, upper = self._floor, self._edge
         center, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
         shifted = matrix.T
         diagonal = matrix.reshape(-1)[:: matrix.shape[0] + 1]
