@@ -230,6 +230,13 @@ def test_lengths_of_rows_do_not_count(asked):
     assert_array_equal(one.labels_, tiny.labels_)
 
 
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_one_weight_for_all_rows_does_not_count(factor):
+    for asked in ({}, {"size_max": 17}, LINKS):
+        one, two = fitted(X60, 4, **asked), fitted(X60, 4, sample_weight=np.full(60, factor), **asked)
+        assert_array_equal(one.labels_, two.labels_)
+
+
 @pytest.mark.parametrize("asked", [{}, {"size_max": 17}, LINKS])
 def test_single_precision_and_sparse_rows(asked):
     X = np.where(np.arange(300).reshape(60, 5) % 3 == 1, 0.0, X60)

@@ -27,11 +27,14 @@ void recountLoads(const Problem& problem, State& state) {
 void placeCenter(const Problem& problem, State& state, std::size_t cluster, std::span<const double> sum,
                  double weight) {
     double divisor = weight;
-    if (problem.hasUnitCenters) {
-        divisor = std::sqrt(std::inner_product(sum.begin(), sum.end(), sum.begin(), 0.0));
-        divisor = divisor > termRounding * weight ? divisor : 0.0;
-        state.length[cluster] = divisor;
+    if (problem.hasUnitCenters && weight > 0.0) {
+        double square = 0.0;
+        for (const double value : sum)
+            square += (value / weight) * (value / weight);
+        divisor = std::sqrt(square) > termRounding ? weight * std::sqrt(square) : 0.0;
     }
+    if (problem.hasUnitCenters)
+        state.length[cluster] = divisor;
     if (!(divisor > 0.0))
         return;
     double* center = state.center(cluster, problem);
@@ -199,15 +202,18 @@ double Exchange::change() const {
     // A cluster without weight has no mean of its own: what enters it sets the mean.
     if (!(after > termRounding * before))
         return square_;
+    // Of weights far from one the squares are lost: where there are roots to take, shares of all weight
+    // count.
+    const double unit = problem_.hasUnitCenters ? after : 1.0;
     double length = 0.0;
     for (const double part : moment_)
-        length += part * part;
+        length += (part / unit) * (part / unit);
     if (!problem_.hasUnitCenters)
         return square_ - length / after;
     const double along =
-        std::inner_product(moment_.begin(), moment_.end(), state_.center(cluster_, problem_), 0.0);
+        std::inner_product(moment_.begin(), moment_.end(), state_.center(cluster_, problem_), 0.0) / after;
     const double across = std::max(0.0, length - along * along);
-    return square_ - 2.0 * excessOf(state_.length[cluster_] + weight_ + along, across);
+    return square_ - 2.0 * after * excessOf((state_.length[cluster_] + weight_) / after + along, across);
 }
 
 } // namespace konstrain::search

@@ -118,8 +118,9 @@ inline double changeOf(const Problem& problem, const State& state, std::size_t c
         if (!(after > termRounding * before))
             return weight * distance;
         const double beside = 0.5 * (problem.shortfall[shift.block] + distance); // 1 - c x
-        const double across = weight * weight * std::max(0.0, distance - beside * beside);
-        return weight * distance - 2.0 * excessOf(state.length[cluster] + weight * (1.0 - beside), across);
+        const double share = weight / after, length = state.length[cluster] / after;
+        const double across = share * share * std::max(0.0, distance - beside * beside);
+        return weight * distance - 2.0 * after * excessOf(length + share * (1.0 - beside), across);
     }
     return after > termRounding * before ? weight * before / after * distance : 0.0;
 }
