@@ -81,7 +81,14 @@ def check_fit(
         assert np.isnan(model.inertia_)  # X holds similarities, so there are no distances to add up
         return
     weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    is_cosine = getattr(model, "metric", None) == "cosine"
+    if is_cosine:
+        X = X / np.linalg.norm(X, axis=1, keepdims=True)
     means = means_of(X, labels, k, weight)
+    if is_cosine:
+        lengths = np.linalg.norm(means, axis=1, keepdims=True)
+        # A mean without a direction leaves its center anywhere.
+        means = np.where(lengths > 1e-9, means / np.maximum(lengths, 1e-9), model.cluster_centers_)
     counted = ~np.isnan(means).any(axis=1)
     if hasattr(model, "cluster_centers_") and not isinstance(model, PULLED):
         assert_allclose(model.cluster_centers_[counted], means[counted], rtol=rtol, atol=rtol * np.abs(X).max())

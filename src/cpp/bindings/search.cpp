@@ -27,7 +27,7 @@ void makeSearch(Search* self, Matrix<double> means, Vector<double> weight, Matri
                 Matrix<double> low, Matrix<double> high, Vector<double> unit,
                 std::optional<Vector<std::int64_t>> linkStart, std::optional<Vector<std::int32_t>> linkTo,
                 std::optional<Vector<double>> linkPenalty, const std::optional<Entries>& homes, bool nonempty,
-                std::uint64_t seed, std::optional<Vector<std::int64_t>> graphStart,
+                bool unitCenters, std::uint64_t seed, std::optional<Vector<std::int64_t>> graphStart,
                 std::optional<Vector<std::int32_t>> graphTo, std::optional<Vector<std::int64_t>> firstPart,
                 std::optional<Vector<std::int32_t>> blockOf) {
     new (self) Search(
@@ -48,7 +48,9 @@ void makeSearch(Search* self, Matrix<double> means, Vector<double> weight, Matri
             homes ? copied<std::int32_t>(std::get<1>(*homes)) : std::vector<std::int32_t>{},
             homes ? copied<double>(std::get<2>(*homes)) : std::vector<double>{},
             nonempty,
+            unitCenters,
             copied<double>(unit),
+            {},
             {},
             {},
         },
@@ -86,7 +88,9 @@ auto repairLabels(Matrix<double> costs, Matrix<double> added, Matrix<double> low
                                            {},
                                            {},
                                            false,
+                                           false,
                                            copied<double>(unit),
+                                           {},
                                            {},
                                            {}};
         isKept =
@@ -108,9 +112,10 @@ void bindSearch(nb::module_& m) {
         .def("__init__", &makeSearch, "means"_a.noconvert(), "weight"_a.noconvert(), "amounts"_a.noconvert(),
              "low"_a.noconvert(), "high"_a.noconvert(), "unit"_a.noconvert(),
              "link_start"_a.noconvert().none(), "link_to"_a.noconvert().none(),
-             "link_penalty"_a.noconvert().none(), "homes"_a.noconvert().none(), "nonempty"_a, "seed"_a,
-             "graph_start"_a.noconvert() = nb::none(), "graph_to"_a.noconvert() = nb::none(),
-             "first_part"_a.noconvert() = nb::none(), "block_of"_a.noconvert() = nb::none())
+             "link_penalty"_a.noconvert().none(), "homes"_a.noconvert().none(), "nonempty"_a,
+             "unit_centers"_a, "seed"_a, "graph_start"_a.noconvert() = nb::none(),
+             "graph_to"_a.noconvert() = nb::none(), "first_part"_a.noconvert() = nb::none(),
+             "block_of"_a.noconvert() = nb::none())
         .def(
             "run_from",
             [](Search& self, Matrix<double> centers, bool priced, int maxIterations, double tolerance,

@@ -99,20 +99,19 @@ private:
 
     bool moveIfBetter(std::size_t block) {
         const std::size_t from = state_.label(block);
-        const double weight = problem_.weight[block];
-        const double without = state_.weight[from] - weight;
+        const double without = state_.weight[from] - problem_.weight[block];
         if (!mayLeave(problem_, state_, from) || !(without > termRounding * state_.weight[from]) ||
             (active_.empty() && !isDirty_[from]))
             return false;
         measure(block, from);
-        const double saved = weight * state_.weight[from] / without * distances_[from];
+        const double saved = -changeOf(problem_, state_, from, {block, -1.0}, distances_[from]);
         const bool isLinked = problem_.isLinked(block);
         const LinkCost here = isLinked ? linkCost(problem_, state_, block, from) : LinkCost{};
         double best = -tolerance(saved);
         std::size_t to = from;
         double leaving = std::numeric_limits<double>::quiet_NaN(); // computed where it is needed
         const auto enter = [&](std::size_t j) {
-            double change = weight * state_.weight[j] / (state_.weight[j] + weight) * distances_[j] - saved;
+            double change = changeOf(problem_, state_, j, {block, 1.0}, distances_[j]) - saved;
             change += problem_.changeOfMoveCost(block, from, j);
             double hard = 0.0;
             if (j == from || (!isLinked && change >= best))

@@ -10,7 +10,8 @@
 
 // Constrained k-means over blocks: minimise the sum of squares plus the penalties of broken soft links and
 // the costs of rows that leave their clusters of an earlier clustering, where every cluster keeps each rule
-// (a sum of amounts) within its bounds and no hard cannot-link is broken.
+// (a sum of amounts) within its bounds and no hard cannot-link is broken. Squares are about the means of
+// clusters, or, for rows and centers of length one, about the directions of their sums.
 namespace konstrain::search {
 
 struct Problem {
@@ -34,9 +35,11 @@ struct Problem {
     std::vector<std::int32_t> homeCluster;
     std::vector<double> homeCost;
     bool nonempty;
+    bool hasUnitCenters;               // centers have length one
     std::vector<double> unit;          // nRules: mean of what blocks add to a rule, in magnitude
     std::vector<double> amountsByRule; // nRules x nBlocks: the amounts once more, for passes over all blocks
     std::vector<std::size_t> linked;   // blocks with links
+    std::vector<double> shortfall;     // nBlocks: 1 - |mean|^2, where centers have length one
 
     const double* mean(std::size_t block) const { return means.data() + block * nFeatures; }
     const double* amount(std::size_t block) const { return amounts.data() + block * nRules; }

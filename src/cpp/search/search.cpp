@@ -1,6 +1,7 @@
 #include "search.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "anneal.h"
@@ -21,6 +22,11 @@ Problem withPasses(Problem problem) {
             problem.amountsByRule[rule * problem.nBlocks + block] = problem.amount(block)[rule];
         if (problem.isLinked(block))
             problem.linked.push_back(block);
+        if (problem.hasUnitCenters) {
+            const std::span mean(problem.mean(block), problem.nFeatures);
+            problem.shortfall.push_back(1.0 -
+                                        std::inner_product(mean.begin(), mean.end(), mean.begin(), 0.0));
+        }
     }
     return problem;
 }
@@ -71,7 +77,7 @@ void Search::exchangeBounds(State& state) {
 void Search::moveCenter(State& state) {
     context_.work += context_.costs.refresh(state.centers);
     const std::size_t cluster = drawBelow(problem_.nClusters, random_), block = drawBlock(state);
-    std::copy_n(problem_.mean(block), problem_.nFeatures, state.center(cluster, problem_));
+    placeCenter(problem_, state, cluster, {problem_.mean(block), problem_.nFeatures}, 1.0);
     std::fill_n(state.duals.begin() + static_cast<std::ptrdiff_t>(cluster * problem_.nRules), problem_.nRules,
                 0.0);
 }

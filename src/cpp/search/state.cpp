@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace konstrain::search {
 
 State::State(const Problem& problem)
     : labels(problem.nBlocks), centers(problem.nClusters * problem.nFeatures), weight(problem.nClusters),
-      load(problem.nClusters * problem.nRules), count(problem.nClusters),
-      duals(problem.nClusters * problem.nRules),
+      length(problem.hasUnitCenters ? problem.nClusters : 0), load(problem.nClusters * problem.nRules),
+      count(problem.nClusters), duals(problem.nClusters * problem.nRules),
       stable(problem.nClusters * problem.nFeatures, std::numeric_limits<double>::quiet_NaN()) {}
 
 void recountLoads(const Problem& problem, State& state) {
@@ -21,6 +22,24 @@ void recountLoads(const Problem& problem, State& state) {
         for (std::size_t rule = 0; rule != problem.nRules; ++rule)
             state.load[cluster * problem.nRules + rule] += amount[rule];
     }
+}
+
+void placeCenter(const Problem& problem, State& state, std::size_t cluster, std::span<const double> sum,
+                 double weight) {
+    double divisor = weight;
+    if (problem.hasUnitCenters && weight > 0.0) {
+        double square = 0.0;
+        for (const double value : sum)
+            square += (value / weight) * (value / weight);
+        divisor = std::sqrt(square) > termRounding ? weight * std::sqrt(square) : 0.0;
+    }
+    if (problem.hasUnitCenters)
+        state.length[cluster] = divisor;
+    if (!(divisor > 0.0))
+        return;
+    double* center = state.center(cluster, problem);
+    for (std::size_t t = 0; t != problem.nFeatures; ++t)
+        center[t] = sum[t] / divisor;
 }
 
 void recount(const Problem& problem, State& state) {
@@ -36,14 +55,10 @@ void recount(const Problem& problem, State& state) {
         for (std::size_t t = 0; t != problem.nFeatures; ++t)
             sum[t] += weight * mean[t];
     }
-    for (std::size_t cluster = 0; cluster != problem.nClusters; ++cluster) {
-        if (!(state.weight[cluster] > 0.0))
-            continue;
-        const double* sum = sums.data() + cluster * problem.nFeatures;
-        double* center = state.center(cluster, problem);
-        for (std::size_t t = 0; t != problem.nFeatures; ++t)
-            center[t] = sum[t] / state.weight[cluster];
-    }
+    for (std::size_t cluster = 0; cluster != problem.nClusters; ++cluster)
+        placeCenter(problem, state, cluster,
+                    std::span(sums).subspan(cluster * problem.nFeatures, problem.nFeatures),
+                    state.weight[cluster]);
 }
 
 void moveBlock(const Problem& problem, State& state, std::size_t block, std::size_t to) {
@@ -60,9 +75,16 @@ void moveBlock(const Problem& problem, State& state, std::size_t block, std::siz
         state.count[cluster] += sign > 0 ? 1 : -1;
         for (std::size_t rule = 0; rule != problem.nRules; ++rule)
             state.load[cluster * problem.nRules + rule] += sign * amount[rule];
+        double* center = state.center(cluster, problem);
+        if (problem.hasUnitCenters) {
+            std::vector<double> sum(problem.nFeatures);
+            for (std::size_t t = 0; t != problem.nFeatures && after > 0.0; ++t)
+                sum[t] = state.length[cluster] * center[t] + sign * weight * mean[t];
+            placeCenter(problem, state, cluster, sum, after);
+            return;
+        }
         if (!(after > 0.0))
             return;
-        double* center = state.center(cluster, problem);
         const double pull = sign * weight / after;
         for (std::size_t t = 0; t != problem.nFeatures; ++t)
             center[t] += pull * (mean[t] - center[t]);
@@ -155,14 +177,6 @@ double objective(const Problem& problem, const State& state) {
     return sum + allLinkCosts(problem, state).soft;
 }
 
-double changeOf(const Problem& problem, const State& state, std::size_t cluster, Shift shift) {
-    const double before = state.weight[cluster], after = before + shift.sign * problem.weight[shift.block];
-    if (!(after > termRounding * before))
-        return 0.0;
-    return shift.sign * problem.weight[shift.block] * before / after *
-           squaredDistance(problem.mean(shift.block), state.center(cluster, problem), problem.nFeatures);
-}
-
 void Exchange::start(std::size_t cluster) {
     cluster_ = cluster;
     weight_ = square_ = 0.0;
@@ -188,10 +202,18 @@ double Exchange::change() const {
     // A cluster without weight has no mean of its own: what enters it sets the mean.
     if (!(after > termRounding * before))
         return square_;
+    // Of weights far from one the squares are lost: where there are roots to take, shares of all weight
+    // count.
+    const double unit = problem_.hasUnitCenters ? after : 1.0;
     double length = 0.0;
     for (const double part : moment_)
-        length += part * part;
-    return square_ - length / after;
+        length += (part / unit) * (part / unit);
+    if (!problem_.hasUnitCenters)
+        return square_ - length / after;
+    const double along =
+        std::inner_product(moment_.begin(), moment_.end(), state_.center(cluster_, problem_), 0.0) / after;
+    const double across = std::max(0.0, length - along * along);
+    return square_ - 2.0 * after * excessOf((state_.length[cluster_] + weight_) / after + along, across);
 }
 
 } // namespace konstrain::search

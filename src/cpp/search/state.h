@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,6 +17,7 @@ struct State {
     std::vector<std::int32_t> labels; // nBlocks
     std::vector<double> centers;      // nClusters x nFeatures
     std::vector<double> weight;       // nClusters
+    std::vector<double> length;       // nClusters: of the weighted sums, where centers have length one
     std::vector<double> load;         // nClusters x nRules
     std::vector<std::int64_t> count;  // nClusters: blocks
     std::vector<double> duals;        // nClusters x nRules
@@ -40,7 +43,11 @@ struct LinkCost {
     double hard = 0.0;
 };
 
-// Sets means, weights, loads and counts from the labels; a cluster without weight keeps its center.
+// Puts a center at a weighted sum over its weight, or at the direction of that sum where centers have length
+// one. A cluster without weight, or whose sum has no direction, keeps its center.
+void placeCenter(const Problem& problem, State& state, std::size_t cluster, std::span<const double> sum,
+                 double weight);
+// Sets centers, weights, loads and counts from the labels.
 void recount(const Problem& problem, State& state);
 // Only loads and counts.
 void recountLoads(const Problem& problem, State& state);
@@ -82,7 +89,7 @@ double totalViolation(const Problem& problem, const State& state);
 // not be.
 bool isFeasible(const Problem& problem, const State& state);
 
-// Sum of squares about the means plus penalties of soft links and costs of moved rows.
+// Sum of squares about the centers plus penalties of soft links and costs of moved rows.
 double objective(const Problem& problem, const State& state);
 
 inline double squaredDistance(const double* x, const double* y, std::size_t n) {
@@ -92,15 +99,42 @@ inline double squaredDistance(const double* x, const double* y, std::size_t n) {
     return sum;
 }
 
+// By how much a sum is longer than its part along a direction, by that part and the square of what is across.
+inline double excessOf(double along, double across) {
+    const double length = std::sqrt(along * along + across);
+    return along > 0.0 ? across / (length + along) : length - along;
+}
+
 // What one shift changes of the sum of squares: a block of weight w leaves a cluster of weight W at w W / (W
 // - w) |x - c|^2 and joins it at w W / (W + w) |x - c|^2. A cluster without weight has no mean of its own:
-// what enters it sets the mean.
-double changeOf(const Problem& problem, const State& state, std::size_t cluster, Shift shift);
+// what enters it sets the mean. With centers of length one, blocks x and the sum S c of a cluster, the
+// squares are those about c but for twice what S c + sign w x is longer than its part along c: no digits of
+// small angles are lost. `distance` is |x - c|^2.
+inline double changeOf(const Problem& problem, const State& state, std::size_t cluster, Shift shift,
+                       double distance) {
+    const double weight = shift.sign * problem.weight[shift.block];
+    const double before = state.weight[cluster], after = before + weight;
+    if (problem.hasUnitCenters) {
+        if (!(after > termRounding * before))
+            return weight * distance;
+        const double beside = 0.5 * (problem.shortfall[shift.block] + distance); // 1 - c x
+        const double share = weight / after, length = state.length[cluster] / after;
+        const double across = share * share * std::max(0.0, distance - beside * beside);
+        return weight * distance - 2.0 * after * excessOf(length + share * (1.0 - beside), across);
+    }
+    return after > termRounding * before ? weight * before / after * distance : 0.0;
+}
+inline double changeOf(const Problem& problem, const State& state, std::size_t cluster, Shift shift) {
+    return changeOf(
+        problem, state, cluster, shift,
+        squaredDistance(problem.mean(shift.block), state.center(cluster, problem), problem.nFeatures));
+}
 
 // What blocks that enter (positive sign) or leave a cluster change of its sum of squares: with W the weight
 // of the cluster, c its mean, and w, m, q the sums of sign * weight, of sign * weight * (x - c) and of sign *
 // weight * |x - c|^2, it is q - |m|^2 / (W + w). All terms are of the size of the cluster: no digits are lost
-// far from the origin.
+// far from the origin. With centers of length one, the sum is (S + w) c + m, and as in `changeOf` it is q
+// less twice what this is longer than its part along c.
 class Exchange {
 public:
     Exchange(const Problem& problem, const State& state) : problem_(problem), state_(state) {}

@@ -20,7 +20,7 @@ Strategy = Literal["uncertainty", "margin", "explore-consolidate", "min-max"]
 
 
 # How distances are measured.
-Metric = Literal["learned", "itml", "rca", "diagonal", "standard"]
+Metric = Literal["cosine", "learned", "itml", "rca", "diagonal", "standard"]
 
 
 @spread
@@ -37,7 +37,8 @@ def suggest(
         float, typer.Option(min=0.0, help="Share of answers that may be wrong: doubtful ones are asked once more.")
     ] = 0.0,
     metric: Annotated[
-        Metric | None, typer.Option(help="Measure distances as the answers so far tell. (default: plainly)")
+        Metric | None,
+        typer.Option(help="Measure distances as the answers so far tell, or between directions (cosine)."),
     ] = None,
     seed: Seed = 0,
     output: Annotated[

@@ -81,6 +81,8 @@ class Problem:
         Which clusters of an earlier clustering the rows of blocks were in.
     previous : ndarray of int32, shape (n_samples,), or None
         The earlier cluster of each row, -1: a new row.
+    unit_centers : bool
+        Whether centers have length one, as rows then do: the directions of the weighted sums of their rows.
 
     Examples
     --------
@@ -115,6 +117,7 @@ class Problem:
     connectivity: LinkGraph | None = None
     homes: Homes | None = None
     previous: NDArray[np.int32] | None = None
+    unit_centers: bool = False
     _scaled: dict[float, LinkGraph | None] = field(default_factory=dict, repr=False)
 
     @classmethod

@@ -156,8 +156,9 @@ class RemoteProblem:
     attributes: tuple[Attribute, ...] = ()
     rules: RemoteRules | None = None
     filled: RemoteRules | None = None
-    # Rows on a cluster have no earlier clustering.
+    # Rows on a cluster have no earlier clustering, and centers of any length.
     homes: None = None
+    unit_centers: bool = False
 
     @property
     def n_samples(self) -> int:

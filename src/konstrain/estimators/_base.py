@@ -38,6 +38,7 @@ from konstrain.kmeans.loop import Loop
 from konstrain.kmeans.restarts import Restarts, Run, draw_seeds
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
+from konstrain.kmeans.steps import centers_from
 from konstrain.kmeans.weightless import place_weightless
 from konstrain.metrics import Violations, count_violations
 from konstrain.stop import Budget
@@ -187,7 +188,7 @@ class BaseConstrainedKMeans(FittedKMeans):
         if rows is not X:
             self._keep_centers_of(X, problem)
         self._report(count_violations(self.labels_, **asked.links))
-        warn_of_few_distinct_rows(X, self.n_clusters)
+        warn_of_few_distinct_rows(rows, self.n_clusters)
         return asked
 
     def _refuse_untaken(self, asked: ConstraintArguments, n_samples: int) -> None:
@@ -285,7 +286,7 @@ class BaseConstrainedKMeans(FittedKMeans):
         # Means of blocks are in the precision of X, too coarse far from the origin: once more from the rows.
         rows, threads = (X, problem.sample_weight), default_threads()
         sums, weights = distances.center_sums(*rows, self.labels_, self.n_clusters, n_threads=threads)
-        centers = np.divide(sums, weights[:, None], out=best.centers.copy(), where=weights[:, None] > 0)
+        centers = centers_from(sums, weights, best.centers, unit=problem.unit_centers)
         return centers, distances.own_costs(*rows, self.labels_, centers, n_threads=threads)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, **constraints: Any) -> NDArray[np.int32]:

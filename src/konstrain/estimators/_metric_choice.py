@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 
 from konstrain._memory import SAMPLE_ROWS
 from konstrain.constraints.arguments import ConstraintArguments
+from konstrain.constraints.findings import listed_rows
 from konstrain.constraints.inputs import Links, read_links
 from konstrain.estimators._base import BOUNDS
 from konstrain.estimators.link_metric import KINDS, LinkMetric
@@ -70,7 +71,7 @@ class MetricChoice:
     Attributes
     ----------
     kind : str or None
-        The `kind` of the `LinkMetric` taken; None: plain distances.
+        The `kind` of the `LinkMetric` taken, or "cosine"; None: plain distances.
     shares : dict of str to float
         Share of held-out links that the clusterings without them got right, by kind; plain distances as "none".
         Empty when there were too few links to ask.
@@ -196,6 +197,34 @@ def learned_metric(
 def measured(metric: LinkMetric, X: NDArray[Any]) -> NDArray[Any]:
     """Return checked rows, or centers, as the metric sees them."""
     return np.ascontiguousarray((X @ metric.components_.T).astype(X.dtype, copy=False))
+
+
+def unit_rows(X: Any) -> Any:
+    """Return checked rows, or centers, divided by their lengths: themselves where these are one but for rounding.
+
+    Raises
+    ------
+    ValueError
+        When rows have length zero.
+    """
+    is_sparse = hasattr(X, "toarray")
+    if is_sparse:
+        row_of = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        squares = np.bincount(row_of, X.data.astype(np.float64) ** 2, X.shape[0])
+    else:
+        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    short = np.flatnonzero(squares < np.finfo(np.float64).tiny)
+    if short.size:
+        raise ValueError(
+            f"metric='cosine' compares directions, and these rows have length zero, or nearly: {listed_rows(short)}; "
+            "leave them out"
+        )
+    if (np.abs(squares - 1.0) <= 16 * np.finfo(X.dtype).eps).all():
+        return X
+    lengths = np.sqrt(squares)
+    if is_sparse:
+        return type(X)(((X.data / lengths[row_of]).astype(X.dtype), X.indices, X.indptr), shape=X.shape)
+    return np.divide(X, lengths[:, None], out=np.empty_like(X), casting="same_kind")
 
 
 class _Quick:

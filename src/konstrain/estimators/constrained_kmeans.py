@@ -17,7 +17,7 @@ from konstrain.constraints.connectivity import count_pieces
 from konstrain.constraints.shares import shares_by_group
 from konstrain.estimators._base import SIZE_PARAMETERS, BaseConstrainedKMeans
 from konstrain.estimators._conventions import estimator, start_of, warn_of_one_start
-from konstrain.estimators._metric_choice import learned_metric, measured
+from konstrain.estimators._metric_choice import MetricChoice, learned_metric, measured, unit_rows
 from konstrain.estimators.link_metric import KINDS
 from konstrain.kmeans import distances, moves, regions
 from konstrain.kmeans.distances import default_threads
@@ -67,11 +67,13 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         sizes alone), and for more rows than a search can afford, where one run of Lloyd's loop is made. There, under
         constraints, centers are relocated for about as many iterations as the loop took. Sparse rows are made dense
         for the search, or refused where that is too much.
-    metric : {"learned", "itml", "rca", "diagonal", "standard"} or None, default=None
-        How distances are measured. None: plainly. "learned": as the links tell, by a `LinkMetric` that is learned in
-        turn with the clusters; held-out links decide whether it is a full one, a weight per feature, features on one
-        scale, or none at all. A kind of `LinkMetric` by name: that one, come what may. Links stay what they are:
-        hard ones are kept. Needs dense X.
+    metric : {"cosine", "learned", "itml", "rca", "diagonal", "standard"} or None, default=None
+        How distances are measured. None: plainly. "cosine": between directions (spherical k-means [3]_). Rows are
+        divided by their lengths, without a copy where these are one, and centers are the sums of their rows divided
+        by theirs; rows of length zero are refused, and so is `connectivity`. "learned": as the links tell, by a
+        `LinkMetric` that is learned in turn with the clusters; held-out links decide whether it is a full one, a
+        weight per feature, features on one scale, or none at all. A kind of `LinkMetric` by name: that one, come
+        what may. Links stay what they are: hard ones are kept. All but "cosine" need dense X.
     move_cost : float or "auto", default="auto"
         With `previous` in `fit`: what a row that leaves its cluster costs, in the unit of the objective. "auto": what
         a row costs on average where it was. 0: moves cost nothing, and only where the search begins is given.
@@ -96,7 +98,10 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     Attributes
     ----------
     inertia_ : float
-        Weighted squared distances of rows to their centers; in the learned metric if there is one.
+        Weighted squared distances of rows to their centers; in the learned metric if there is one. With
+        ``metric="cosine"`` between rows and centers of length one: twice the weighted sum of 1 - cosine.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Weighted means of the clusters; with ``metric="cosine"`` of length one, in the direction of these.
     objective_ : float
         `inertia_` plus what broken soft links and moved rows cost.
     violation_cost_ : float or None
@@ -132,6 +137,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     .. [1] Jia, Guo, Liao, Lu (2023), "Efficient Algorithm for the k-Means Problem with Must-Link and Cannot-Link
        Constraints", Algorithm 1.
     .. [2] Bahmani, Moseley, Vattani, Kumar, Vassilvitskii (2012), "Scalable k-means++", Algorithm 2.
+    .. [3] Dhillon, Modha (2001), "Concept Decompositions for Large Sparse Text Data Using Clustering".
 
     Examples
     --------
@@ -170,7 +176,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         "tol": [Interval(Real, 0, None, closed="left")],
         "violation_cost": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "local_search": [StrOptions({"auto"}), "boolean"],
-        "metric": [StrOptions({"learned", *KINDS}), None],
+        "metric": [StrOptions({"cosine", "learned", *KINDS}), None],
         "move_cost": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "max_moved": [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), None],
         "join_components": ["boolean"],
@@ -254,8 +260,15 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         Certificate
             Lower bound, gap, proof flag, and the best clustering met on the way. With a learned metric all of it is
             about distances in that metric, and `Certificate.metric` says so.
+
+        Raises
+        ------
+        ValueError
+            With ``metric="cosine"``, for which there is no lower bound yet.
         """
         check_is_fitted(self)
+        if self._is_cosine:
+            raise ValueError("there is no lower bound for metric='cosine' yet: nothing is certified")
         n_given, n_fitted = np.shape(X)[0], len(self.labels_)
         if n_given != n_fitted:
             raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")
@@ -272,10 +285,27 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
     def _learn_metric(self, X: Any, asked: ConstraintArguments, budget: Budget) -> None:
         self.link_metric_, self.metric_choice_ = None, None
-        if self.metric is not None:
+        if self.metric == "cosine":
+            if asked.connectivity is not None:
+                raise ValueError("metric='cosine' does not take connectivity; leave one of them out")
+            self.metric_choice_ = MetricChoice("cosine")
+        elif self.metric is not None:
             self.link_metric_, self.metric_choice_ = learned_metric(self, X, asked, budget)
 
+    @property
+    def _is_cosine(self) -> bool:
+        return self.metric_choice_ is not None and self.metric_choice_.kind == "cosine"
+
+    def _build_problem(self, X: Any, asked: ConstraintArguments) -> Problem:
+        return replace(super()._build_problem(X, asked), unit_centers=self._is_cosine)
+
+    def _keep_centers_of(self, X: Any, problem: Problem) -> None:
+        if not self._is_cosine:
+            super()._keep_centers_of(X, problem)
+
     def _measured(self, X: Any) -> Any:
+        if self._is_cosine:
+            return unit_rows(X)
         return X if self.link_metric_ is None else measured(self.link_metric_, X)
 
     def _make_run(self, X: Any, problem: Problem, start: Start, budget: Budget, first_seed: int) -> Run:

@@ -11,7 +11,7 @@ from konstrain._tolerances import MOST_CANCELLED
 from konstrain.assignment import Assignment
 from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.result import Clustering, is_lower
-from konstrain.kmeans.steps import Steps, is_hard
+from konstrain.kmeans.steps import Steps, is_hard, placed
 from konstrain.stop import Budget
 
 
@@ -151,7 +151,7 @@ class _Reached:
     def of(cls, steps: Steps, step: Assignment, centers: NDArray[np.float64]) -> Self:
         """Take the means of a step's labels; by them the step costs less than by the centers it started from."""
         means = steps.centers_of(step.labels, centers)
-        saved = float(steps.cluster_weights(step.labels) @ ((means - centers) ** 2).sum(axis=1))
+        saved = float(steps.pulls(step.labels) @ ((means - centers) ** 2).sum(axis=1))
         if saved <= MOST_CANCELLED * step.cost:
             return cls(step, means, step.cost - saved)
         # From centers far away the difference of two large numbers would be all rounding.
@@ -188,7 +188,9 @@ def lloyd_with_momentum(
         if best is None or is_lower(reached.objective, best.objective):
             is_still = best is not None and iterations.has_converged(best.means, reached.means)
             converged, at_means = is_still and at_means, is_still
-            centers = reached.means if best is None or is_still else best.beyond(reached, momentum)
+            centers = reached.means
+            if best is not None and not is_still:
+                centers = placed(steps.problem, best.beyond(reached, momentum))
             best = reached
         else:
             converged, at_means, centers = at_means, True, best.means

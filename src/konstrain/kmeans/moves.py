@@ -17,7 +17,7 @@ from konstrain.constraints.findings import SizeSums
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.kmeans import distances
 from konstrain.kmeans.result import Clustering, is_lower
-from konstrain.kmeans.steps import Steps, centers_from
+from konstrain.kmeans.steps import Steps, centers_from, placed
 
 # Searches for the cost of a move at which no more rows move than may: more of them, more of what may move does.
 MAX_ROUNDS = 12
@@ -31,7 +31,7 @@ class Earlier:
     """The earlier clustering, over blocks."""
 
     labels: NDArray[np.int32]  # (n_blocks,): where most rows of a block were; new blocks at the nearest center.
-    centers: NDArray[np.float64]  # (n_clusters, n_features): means of the blocks that are not new.
+    centers: NDArray[np.float64]  # (n_clusters, n_features): of the blocks that are not new.
     n_known: int  # Rows that are not new.
     mean_cost: float  # What a row that is not new costs on average where it was.
 
@@ -49,7 +49,8 @@ class Earlier:
         labels = problem.homes.moved.argmin(axis=1).astype(np.int32)
         there = problem.mean[known], np.ascontiguousarray(problem.weight[known]), labels[known]
         sums, weights = distances.center_sums(*there, problem.n_clusters)
-        centers = _filled(problem, centers_from(sums, weights, np.zeros_like(sums)), weights > 0)
+        means = _filled(problem, centers_from(sums, weights, np.zeros_like(sums)), weights > 0)
+        centers = placed(problem, means)
         n_known = int(problem.homes.n_known.sum())
         cost = distances.own_costs(*there, centers) / n_known
         if not known.all():

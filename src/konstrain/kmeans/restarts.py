@@ -213,7 +213,12 @@ def _mean_cost(steps: Steps, start: Start, seed: int) -> float:
 
 
 def _most_cost(problem: Problem) -> float:
-    """What all rows cost together at most, at centers that lie between them: the diagonal of their bounding box."""
+    """What all rows cost together at most, at centers that lie between them: the diagonal of their bounding box.
+
+    Rows and centers of length one are at most two apart.
+    """
+    if problem.unit_centers:
+        return 4.0 * float(problem.weight.sum())
     mean = problem.mean
     low, high = (np.asarray(end.toarray() if hasattr(end, "toarray") else end) for end in (mean.min(0), mean.max(0)))
     return float(problem.weight.sum() * ((high.astype(np.float64) - low) ** 2).sum())
@@ -222,12 +227,13 @@ def _most_cost(problem: Problem) -> float:
 def relocate_centers(loop: Loop, best: Clustering, seed: int) -> Clustering:
     """Relocate centers where that promises a gain, one at a time, for as many iterations as led to a clustering.
 
-    For problems too large for the search itself.
+    For problems too large for the search itself, and centers that are means.
     """
     steps, rng = loop.steps, np.random.default_rng(seed)
     n_left = min(best.n_iter, loop.max_iter - best.n_iter)
     problem = steps.problem
-    if problem.n_clusters < 2 or problem.n_blocks * problem.n_clusters > KEPT_NUMBERS:
+    is_large = problem.n_blocks * problem.n_clusters > KEPT_NUMBERS
+    if problem.n_clusters < 2 or is_large or problem.unit_centers:
         return best
     while best.converged and n_left > 0 and not steps.budget.expired():
         centers = _relocated(steps, best, rng)

@@ -93,7 +93,7 @@ def anneals(problem: Problem) -> bool:
     has_sizes = problem.size_min is not None or problem.size_max is not None
     is_alone = problem.resources is None and problem.links is None
     is_placed = n_features in TRIANGULATED and n_blocks > n_features + 1
-    if not (has_sizes and is_alone and is_placed) or problem.has_unit_demand:
+    if not (has_sizes and is_alone and is_placed) or problem.has_unit_demand or problem.unit_centers:
         return False
     k, total = problem.n_clusters, float(problem.demand.sum())
     low = np.zeros(k) if problem.size_min is None else problem.size_min
@@ -297,11 +297,16 @@ def _work_of_pass(problem: Problem) -> float:
 
 
 def kernel_arguments(problem: Problem, violation_cost: float | None) -> tuple[dict[str, Any], NDArray[np.float64]]:
-    """Return the arrays that describe a problem to a kernel, and what was taken off the rows: their mean."""
+    """Return the arrays that describe a problem to a kernel, and what was taken off the rows: their mean.
+
+    Nothing is taken off where directions count.
+    """
     mean = problem.mean.toarray() if hasattr(problem.mean, "toarray") else problem.mean
     rows = np.ascontiguousarray(mean, dtype=np.float64)
     # Without any weight, as in proofs, all clusterings cost nothing.
-    offset = np.average(rows, axis=0, weights=problem.weight if problem.weight.any() else None)
+    offset = np.zeros(rows.shape[1])
+    if not problem.unit_centers:
+        offset = np.average(rows, axis=0, weights=problem.weight if problem.weight.any() else None)
     links, rules = problem.links_at(violation_cost), problem.rules
     rules = Rules.none(problem.n_blocks, problem.n_clusters) if rules is None else rules.tightened
     low, high = rules.widened
@@ -317,5 +322,6 @@ def kernel_arguments(problem: Problem, violation_cost: float | None) -> tuple[di
         "link_penalty": None if links is None else links.penalties,
         "homes": None if problem.homes is None else problem.homes.entries(),
         "nonempty": problem.nonempty,
+        "unit_centers": problem.unit_centers,
     }
     return arguments, offset

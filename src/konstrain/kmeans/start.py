@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from konstrain.assignment import transport
 from konstrain.constraints import Problem
 from konstrain.kmeans.distances import candidate_distances, nearest_distances
-from konstrain.kmeans.steps import Steps
+from konstrain.kmeans.steps import Steps, placed
 from konstrain.stop import UNLIMITED, Budget
 
 # Rounds of k-means||, each of about as many draws as there are clusters: the paper finds these enough.
@@ -40,7 +40,8 @@ class Start:
 
     def centers(self, steps: Steps, seed: int) -> NDArray[np.float64]:
         """Return the centers one run starts from."""
-        return self.drawn(steps.problem, seed, steps.n_threads, steps.budget.part())
+        drawn = self.drawn(steps.problem, seed, steps.n_threads, steps.budget.part())
+        return placed(steps.problem, drawn)
 
     def drawn(self, problem: Problem, seed: int, n_threads: int, budget: Budget = UNLIMITED) -> NDArray[np.float64]:
         """Return centers for the blocks of a problem; when time is over, those still missing are drawn at once."""

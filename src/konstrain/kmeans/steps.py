@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain import stop
+from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.constraints import Problem
 from konstrain.exceptions import UndecidedError
@@ -145,12 +146,20 @@ class Steps:
         return assign_by(question, warm=warm, budget=self.budget)
 
     def centers_of(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weighted means of the clusters; a cluster without weight keeps its center."""
+        """Weighted means of the clusters, or their directions; a cluster without weight keeps its center."""
+        return centers_from(*self._known_sums(labels), previous, unit=self.problem.unit_centers)
+
+    def _known_sums(self, labels: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if self._sums is not None and self._sums[0] is labels:
-            _, sums, weights = self._sums  # the sweep that found these labels has summed them up already
-        else:
-            sums, weights = self.sums_of(labels)
-        return centers_from(sums, weights, previous)
+            return self._sums[1:]  # the sweep that found these labels has summed them up already
+        return self.sums_of(labels)
+
+    def pulls(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """What each cluster costs more per squared distance of its center from the best place for it."""
+        if not self.problem.unit_centers:
+            return self.cluster_weights(labels)
+        lengths: NDArray[np.float64] = np.linalg.norm(self._known_sums(labels)[0], axis=1)
+        return lengths
 
     def are_same(self, labels: NDArray[np.int32], others: NDArray[np.int32]) -> bool:
         """Whether two labelings are the same."""
@@ -228,8 +237,23 @@ def is_hard(problem: Problem) -> bool:
 
 
 def centers_from(
-    sums: NDArray[np.float64], weights: NDArray[np.float64], previous: NDArray[np.float64]
+    sums: NDArray[np.float64], weights: NDArray[np.float64], previous: NDArray[np.float64], *, unit: bool = False
 ) -> NDArray[np.float64]:
-    """Divide sums of clusters by their weights; a cluster without weight keeps its center."""
+    """Divide sums of clusters by their weights; a cluster without weight keeps its center.
+
+    With `unit` means are divided by their lengths, and one without a direction gives way to the previous center.
+    """
     # Not in place: callers keep the previous centers to measure how far they moved.
-    return np.divide(sums, weights[:, None], out=previous.copy(), where=weights[:, None] > 0)
+    means = np.divide(sums, weights[:, None], out=previous.copy(), where=weights[:, None] > 0)
+    if not unit:
+        return means
+    lengths: NDArray[np.float64] = np.linalg.norm(means, axis=1)[:, None]
+    return np.divide(means, lengths, out=previous.copy(), where=lengths > TOTAL_RELATIVE)
+
+
+def placed(problem: Problem, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return centers where a problem has them: anywhere, or at length one, those without a direction on an axis."""
+    if not problem.unit_centers:
+        return centers
+    axis = np.eye(1, centers.shape[1]).repeat(len(centers), axis=0)
+    return centers_from(centers, np.ones(len(centers)), axis, unit=True)

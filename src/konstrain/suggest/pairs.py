@@ -67,7 +67,7 @@ def suggest_pairs(
     noise : float, default=0.0
         Share of the answers expected to be wrong, below 0.5. Above 0 answers are soft (`soften`), and one that the
         clustering contradicts is asked once more, before anything else: give both answers to the next round.
-    metric : {"learned", "itml", "rca", "diagonal", "standard"} or None, default=None
+    metric : {"cosine", "learned", "itml", "rca", "diagonal", "standard"} or None, default=None
         How distances are measured, as in `ConstrainedKMeans`.
     must_link, cannot_link : pairs, optional
         What is known already; the answers to earlier questions.
@@ -111,8 +111,7 @@ def suggest_pairs(
         _fit_with_one_more(model, X, answers, constraints)
     else:
         model.fit(X, **constraints)
-    rows = X if model.link_metric_ is None else model.link_metric_.transform(X)
-    known = Known(rows, n_clusters, *answers.kept(model.labels_))
+    known = Known(model._measured(X), n_clusters, *answers.kept(model.labels_))
     chosen = answers.doubted(model.labels_)[:ask]
     questions = STRATEGIES[strategy](known, model, rng)
     while len(chosen) < ask:

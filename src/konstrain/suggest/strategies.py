@@ -35,10 +35,7 @@ def margin(known: Known, model: ConstrainedKMeans, rng: Any) -> Questions:
 
 def squared_distances(known: Known, model: ConstrainedKMeans) -> NDArray[np.float64]:
     """Squared distance of each row to each center, as the model measures."""
-    centers = model.cluster_centers_.astype(np.float64)
-    if model.link_metric_ is not None:
-        centers = model.link_metric_.transform(centers)
-    return block_costs(known.X, None, np.ascontiguousarray(centers))
+    return block_costs(known.X, None, model._measured_centers())
 
 
 def medoid(squared: NDArray[np.float64], labels: NDArray[np.int32], cluster: int) -> int:
