@@ -31,9 +31,10 @@ struct Params {
 
 // Makes the clusters of a state contiguous and anneals them: a block on a boundary joins a cluster next to
 // it; in some steps a block of that cluster moves on as well. The energy is the objective, plus what duals
-// charge for loads, plus a price on violations, `priceFactor` times the usual one. Clusters stay in one
-// piece, or, where blocks have several parts, an extra piece is a violation. The state ends with the labels
-// of least violation, then of least objective, also where `context.expired` throws.
+// charge for loads, plus a price on violations, `priceFactor` times the usual one; a start with violations
+// is heated as many times as usual. Clusters stay in one piece, or, where blocks have several parts, an extra
+// piece is a violation. The state ends with the labels of least violation, then of least objective, also
+// where `context.expired` throws.
 void anneal(search::Context& context, const Graph& graph, search::State& state, Random& random,
             std::int64_t nSteps, double priceFactor);
 
