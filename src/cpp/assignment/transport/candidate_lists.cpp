@@ -241,6 +241,8 @@ void CandidateLists::extend(std::span<const std::int32_t> rows, std::span<const 
                 place[nTooShort] = n;
                 tooShort[nTooShort++] = rows[n];
             }
+        if (nTooShort == 0)
+            continue;
         const double* costs = source_.read(std::span(tooShort).first(nTooShort), 0, scratch_[0].costs.data());
         for (std::size_t n = 0; n != nTooShort; ++n)
             lengthen(static_cast<std::size_t>(tooShort[n]), costs + n * nClusters(), duals, floors[place[n]]);
