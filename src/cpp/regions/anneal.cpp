@@ -50,8 +50,7 @@ public:
         keepBest();
         balanceDuals();
         try {
-            // What earlier runs could not mend is out of reach of a cool run, however dear: boundaries have
-            // to come by first. A start that keeps all constraints is only refined.
+            // A cool run only refines: a start that breaks constraints after earlier runs needs a hot one.
             const double hottest = params_.hottest * (violation_ > 0.0 ? priceFactor : 1.0);
             const double heat = params_.heatOfStrays * nStrays / static_cast<double>(problem_.nBlocks);
             anneal(std::max(hottest, heat), params_.price * priceFactor, nSteps);
