@@ -47,14 +47,7 @@ class Description:
 
 
 class Docstring:
-    r"""A docstring in numpydoc's form, as its sections by heading.
-
-    Examples
-    --------
-    >>> doc = Docstring("Add.\n\nParameters\n----------\na, b : int\n    Terms.\n")
-    >>> [entry.names for entry in doc.entries("Parameters")]
-    [('a', 'b')]
-    """
+    """A docstring in numpydoc's form, as its sections by heading."""
 
     def __init__(self, text: str | None) -> None:
         summary, *sections = _HEADING.split(inspect.cleandoc(text or "") + "\n")
@@ -111,14 +104,7 @@ def _fill_in(doc: Docstring, other: Docstring, parameters: Mapping[str, inspect.
 
 
 def _joined(own: list[Description], offered: list[Description]) -> tuple[list[Description], list[Description]]:
-    """Return the offered descriptions, replaced where `own` has the same names, and the rest of `own`.
-
-    Examples
-    --------
-    >>> own, offered = [Description(("b",), "int"), Description(("c",), "int")], [Description(("a", "b"), "float")]
-    >>> [[str(entry) for entry in part] for part in _joined(own, offered)]
-    [['a : float', 'b : int'], ['c : int']]
-    """
+    """Return the offered descriptions, replaced where `own` has the same names, and the rest of `own`."""
     by_name = {name: entry for entry in own for name in entry.names}
     shared: list[Description] = []
     for entry in offered:

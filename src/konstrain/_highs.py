@@ -94,12 +94,8 @@ class LinearAnswer:
 class GrowingProgram:
     """Minimise ``cost @ x`` with ``row_low <= rows @ x <= row_high``, ``x >= 0``; columns of x arrive over time.
 
-    Parameters
-    ----------
-    row_low, row_high : ndarray of float64
-        Bounds of the rows; infinite: none.
-    central : bool
-        Return the middle of the set of optimal solutions (interior point without crossover), not a corner.
+    With `central` the middle of the set of optimal solutions is returned (interior point without crossover), not a
+    corner.
     """
 
     def __init__(self, row_low: NDArray[np.float64], row_high: NDArray[np.float64], *, central: bool = False) -> None:

@@ -16,12 +16,6 @@ SEARCHED_ROWS = 20_000
 
 
 def chunks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Yield the rows of a table of this shape, as many at a time as make up `CELLS` numbers, and at least one.
-
-    Examples
-    --------
-    >>> list(chunks(5, CELLS // 2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
-    """
+    """Yield the rows of a table of this shape, as many at a time as make up `CELLS` numbers, and at least one."""
     step = max(1, CELLS // max(1, n_columns))
     return (slice(begin, begin + step) for begin in range(0, n_rows, step))

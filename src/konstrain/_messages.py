@@ -33,14 +33,7 @@ _terms = ContextVar("terms", default=_PYTHON)
 
 @contextmanager
 def using_terms(**changes: Any) -> Iterator[None]:
-    """Let messages that are made in this block use other terms.
-
-    Examples
-    --------
-    >>> with using_terms(options={"n_clusters": "-k"}, name_of=["anna", "bert"].__getitem__):
-    ...     term("n_clusters", 3), row_term(1), has_term("max_iter")
-    ('-k 3', 'bert', False)
-    """
+    """Let messages that are made in this block use other terms."""
     token = _terms.set(replace(_terms.get(), **changes))
     try:
         yield
@@ -49,16 +42,7 @@ def using_terms(**changes: Any) -> Iterator[None]:
 
 
 def term(argument: str, value: object = None) -> str:
-    """Return what a message calls an argument, set to a value if one is given.
-
-    Examples
-    --------
-    >>> term("size_min"), term("n_clusters", 3)
-    ('size_min', 'n_clusters=3')
-    >>> with using_terms(options={"join_components": "--join-components"}):
-    ...     term("join_components", True)
-    '--join-components'
-    """
+    """Return what a message calls an argument, set to a value if one is given."""
     options = _terms.get().options
     if options is None:
         return argument if value is None else f"{argument}={value}"
@@ -79,16 +63,7 @@ def row_term(row: int) -> str:
 
 
 class Advised(str):
-    """A message that ends with advice; `text` is the message without it, for readers who can set nothing.
-
-    Examples
-    --------
-    >>> note = Advised("the best run was cut short", "raise time_limit")
-    >>> print(note), print(note.text)
-    the best run was cut short; raise time_limit
-    the best run was cut short
-    (None, None)
-    """
+    """A message that ends with advice; `text` is the message without it, for readers who can set nothing."""
 
     text: str
 
@@ -100,72 +75,36 @@ class Advised(str):
 
 
 def counted(number: int, word: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2, "row")
-    ('1 row', '2 rows')
-    """
+    """Return a number with its noun."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def enumerated(words: Sequence[str]) -> str:
-    """Return words one after the other, as one would say them.
-
-    Examples
-    --------
-    >>> enumerated(["a.csv"]), enumerated(["a.csv", "b.png", "c.html"])
-    ('a.csv', 'a.csv, b.png and c.html')
-    """
+    """Return words as a list in a sentence: "a, b and c"."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def as_typed(*names: str) -> str:
-    """Return names as a person types them behind an option that takes several, in quotes where they need them.
-
-    Examples
-    --------
-    >>> print(as_typed("Umsatz EUR"), as_typed("a", "b"), as_typed("a", "b,c"))
-    'Umsatz EUR' a,b 'a,"b,c"'
-    """
+    """Return names as a person types them behind an option that takes several, in quotes where they need them."""
     needs_quotes = re.compile(r'[,"]|^\s|\s$')
     fields = ['"{}"'.format(name.replace('"', '""')) if needs_quotes.search(name) else name for name in names]
     return quote(",".join(fields))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question for a name that is not known: the one that is spelt most alike, if any is.
-
-    Examples
-    --------
-    >>> did_you_mean("umsatz", ["Umsatz", "Ort"]), did_you_mean("x", ["Umsatz", "Ort"])
-    ("; did you mean 'Umsatz'?", '')
-    """
+    """Return the end of a message about an unknown name that proposes the name spelt most alike, if any is."""
     spelt = {other.casefold(): other for other in known}
     close = get_close_matches(name.casefold(), spelt, n=1)
     return f"; did you mean {spelt[close[0]]!r}?" if close else ""
 
 
 def are_degrees(first: str, second: str) -> bool:
-    """Whether two columns are called latitude and longitude, in this order.
-
-    Examples
-    --------
-    >>> are_degrees("Lat", "lon"), are_degrees("lon", "lat")
-    (True, False)
-    """
+    """Return whether two columns are called latitude and longitude, in this order."""
     return first.lower() in LATITUDES and second.lower() in LONGITUDES
 
 
 def share_of_text(name: str, text: str) -> float:
-    """Return what "12%" is as a share.
-
-    Examples
-    --------
-    >>> share_of_text("size_max", "12%")
-    0.12
-    """
+    """Return what "12%" is as a share."""
     number, percent, rest = text.strip().partition("%")
     try:
         share = float(number) / 100.0

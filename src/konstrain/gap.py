@@ -6,13 +6,7 @@ import numpy as np
 
 
 def relative_gap(lower_bound: float, upper_bound: float) -> float:
-    """Return the distance of two bounds relative to the upper one; infinite while no upper bound is known.
-
-    Examples
-    --------
-    >>> relative_gap(9.0, 10.0), relative_gap(0.0, 0.0), relative_gap(9.0, float("inf"))
-    (0.1, 0.0, inf)
-    """
+    """Return the distance of two bounds relative to the upper one; infinite while no upper bound is known."""
     if not np.isfinite(upper_bound):
         return float("inf")
     # Data that fit k points cost nothing: the smallest normal number keeps their gap at 0 instead of NaN.

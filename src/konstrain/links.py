@@ -20,14 +20,7 @@ FINEST_UNITS = (1e-6, 2.0**-20)
 
 @dataclass(frozen=True, eq=False)
 class LinkGraph:
-    """A symmetric graph over blocks in compressed rows; each edge carries the price of one kind of togetherness.
-
-    Examples
-    --------
-    >>> graph = LinkGraph.from_edges(3, [0, 1], [1, 2])
-    >>> graph.n_edges, graph.is_hard
-    (2, True)
-    """
+    """A symmetric graph over blocks in compressed rows; each edge carries the cost of one kind of togetherness."""
 
     indptr: NDArray[np.int64]  # (n_blocks + 1,): where each block's neighbours start in `indices`.
     indices: NDArray[np.int32]  # Neighbours, sorted within a block; each edge is in both of its ends' rows.
@@ -126,15 +119,9 @@ class LinkGraph:
     def enough(self, price: float, spread: float) -> float:
         """Return the price of a link of weight 1, or a lower one at which the same labels are best.
 
-        Labels that break less are better at any price above the spread over the least difference between what two
-        labellings break. Beyond, a higher price only hides in rounding what the labels cost themselves.
-
-        Parameters
-        ----------
-        price : float
-            What breaking a link of weight 1 costs.
-        spread : float
-            By how much the cost of two labellings can differ, links left aside.
+        Labels that break less are better at any price above the spread (by how much costs without links can differ)
+        over the least difference between what two labellings break. A higher price only hides the costs themselves in
+        rounding.
         """
         unit = None if self.weights is None else _common_unit(np.abs(self.weights[np.isfinite(self.weights)]))
         # Twice: one unit more or less may not be a tie.

@@ -73,20 +73,7 @@ def are_apart(labels: NDArray[Any], pairs: NDArray[np.int32]) -> NDArray[np.bool
 
 
 def touched_rows(n_samples: int, *, must_link: Any = None, cannot_link: Any = None) -> NDArray[np.bool_]:
-    """Mark the rows that some link names: scores on the others show what links do for rows they do not mention.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of rows.
-    must_link, cannot_link : pairs, optional
-        Links in any form that `fit` takes.
-
-    Examples
-    --------
-    >>> touched_rows(4, must_link=[(0, 2)]).tolist()
-    [True, False, True, False]
-    """
+    """Mark the rows that some link names: scores on the others show what links do for rows they do not mention."""
     touched = np.zeros(read_rows(n_samples)[0], dtype=np.bool_)
     for name, pairs in (("must_link", must_link), ("cannot_link", cannot_link)):
         touched[read_links(name, pairs, n_samples).pairs] = True
@@ -94,24 +81,7 @@ def touched_rows(n_samples: int, *, must_link: Any = None, cannot_link: Any = No
 
 
 def sum_of_squares(X: Any, labels: Any, sample_weight: Any = None) -> float:
-    """Sum the squared distances of rows to the means of their clusters.
-
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows.
-    labels : array-like of int, shape (n_samples,)
-        Cluster of each row.
-    sample_weight : array-like of shape (n_samples,), optional
-        What each row counts, in means and in the sum; default 1.
-
-    Examples
-    --------
-    >>> sum_of_squares([[0.0], [2.0], [5.0]], [0, 0, 1])
-    2.0
-    >>> sum_of_squares([[0.0], [2.0], [5.0]], [0, 0, 1], sample_weight=[3.0, 1.0, 1.0])
-    3.0
-    """
+    """Return the sum of squared distances of rows to the means of their clusters, rows weighted in means and sum."""
     X = csr_array(X) if issparse(X) else np.asarray(X, dtype=np.float64)
     labels = read_labels(labels, X.shape[0])
     weight = read_amounts("sample_weight", sample_weight, labels.size)
@@ -126,28 +96,10 @@ def sum_of_squares(X: Any, labels: Any, sample_weight: Any = None) -> float:
 
 
 def mean_silhouette(X: Any, labels: Any, *, seed: int = 0) -> float | None:
-    """Say how well rows sit in their clusters: 1 far from all others, 0 between two, below 0 nearer to another.
+    """Return the mean silhouette: 1 far from all other clusters, 0 between two, below 0 nearer to another.
 
-    As scikit-learn's `silhouette_score`, of which at most 2,000 rows drawn at random are asked.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    labels : array-like of int, shape (n_samples,)
-        Cluster of each row.
-    seed : int, default=0
-        Draws the rows.
-
-    Returns
-    -------
-    float or None
-        None where there are fewer than two clusters, or every row is alone.
-
-    Examples
-    --------
-    >>> round(mean_silhouette(np.array([[0.0], [1.0], [9.0], [10.0]]), [0, 0, 1, 1]), 3)
-    0.889
+    As scikit-learn's `silhouette_score`, of at most 2,000 rows, drawn by `seed`. None where there are fewer than two
+    clusters, or every row is alone.
     """
     X = np.asarray(X, dtype=np.float64)
     labels = read_labels(labels, len(X))

@@ -361,15 +361,7 @@ def price_note(bound: BindingSize | BindingRule, unit: str) -> str:
 
 
 def pieces_message(n_pieces: Sequence[int]) -> str:
-    """Say whether every cluster is in one piece, and which are not.
-
-    Examples
-    --------
-    >>> pieces_message([1, 1])
-    'every cluster is in one piece'
-    >>> pieces_message([1, 3])
-    'cluster 1 is in 3 pieces'
-    """
+    """Return a message whether every cluster is in one piece, and which are not."""
     broken = [f"cluster {j} is in {n} pieces" for j, n in enumerate(n_pieces) if n > 1]
     return "; ".join(broken) or "every cluster is in one piece"
 

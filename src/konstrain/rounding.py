@@ -14,20 +14,7 @@ USUAL_DEMAND = (1e-100, 1e100)
 
 
 def demand_rounding(demand: NDArray[np.float64] | None, n_terms: int) -> float:
-    """By how much a sum of demands may miss a bound, as a share of that bound; sums of whole numbers are exact.
-
-    Parameters
-    ----------
-    demand : ndarray of float64 or None
-        What the rows or blocks count; None: 1 each.
-    n_terms : int
-        Number of rows that were added up.
-
-    Examples
-    --------
-    >>> 0.1 + 0.2 <= 0.3, 0.1 + 0.2 <= 0.3 * (1 + demand_rounding(np.array([0.1, 0.2]), 2))
-    (False, True)
-    """
+    """Return by what share of a bound a sum of `n_terms` demands may miss it; sums of whole numbers are exact."""
     is_whole = demand is None or (bool((demand == np.floor(demand)).all()) and float(demand.sum()) <= LARGEST_EXACT)
     return DEMAND_RELATIVE * (DEMAND_TERMS if is_whole else max(DEMAND_TERMS, n_terms))
 
@@ -40,13 +27,7 @@ def widened(
 
 
 def unit_exponent(demand: NDArray[np.float64]) -> int:
-    """Return the power of two that demands are divided by where prices per unit of them would overflow; else 0.
-
-    Examples
-    --------
-    >>> unit_exponent(np.array([3.0, 8.0])), unit_exponent(np.array([0.0, 2.0**-1000]))
-    (0, -999)
-    """
+    """Return the power of two that demands are divided by where duals per unit of them would overflow; else 0."""
     largest = float(demand.max(initial=0.0))
     is_extreme = largest > 0 and not USUAL_DEMAND[0] <= largest <= USUAL_DEMAND[1]
     return int(np.frexp(largest)[1]) if is_extreme else 0

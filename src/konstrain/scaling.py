@@ -10,13 +10,7 @@ from konstrain._memory import chunks
 
 
 def standardized(X: NDArray[Any]) -> NDArray[Any]:
-    """Give each feature mean 0 and variance 1, in place; a feature that is the same everywhere becomes 0.
-
-    Examples
-    --------
-    >>> standardized(np.array([[0.0, 7.0], [2.0, 7.0]])).tolist()
-    [[-1.0, 0.0], [1.0, 0.0]]
-    """
+    """Give each feature mean 0 and variance 1, in place; a feature that is the same everywhere becomes 0."""
     for places, columns in column_blocks(X):
         unit, mean, spread = (part[:, None] for part in scales_of(columns))
         columns /= unit
@@ -29,13 +23,7 @@ def standardized(X: NDArray[Any]) -> NDArray[Any]:
 def column_blocks(
     X: NDArray[Any], places: Sequence[int] | None = None
 ) -> Iterator[tuple[Sequence[int], NDArray[Any]]]:
-    """Yield columns of `X`, each as a row of a new array, as many at once as fit into a little memory.
-
-    Examples
-    --------
-    >>> [(places, columns.tolist()) for places, columns in column_blocks(np.array([[0.0, 7.0], [2.0, 8.0]]))]
-    [(range(0, 2), [[0.0, 2.0], [7.0, 8.0]])]
-    """
+    """Yield columns of `X`, each as a row of a new array, as many at once as fit into a little memory."""
     places = range(X.shape[1]) if places is None else places
     for part in chunks(len(places), len(X)):
         some = places[part]
@@ -46,11 +34,6 @@ def scales_of(columns: NDArray[Any]) -> NDArray[Any]:
     """Return units, means and spreads of `columns`, one row each.
 
     Values over the unit, less the mean, over the spread have mean 0 and variance 1.
-
-    Examples
-    --------
-    >>> scales_of(np.array([[0.0, 2.0], [7.0, 7.0]])).tolist()
-    [[2.0, 7.0], [0.5, 1.0], [0.5, 1.0]]
     """
     # Squares of what is very large or very small would be infinite or 0.
     unit = np.abs(columns).max(axis=1)

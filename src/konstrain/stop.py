@@ -27,25 +27,10 @@ def solver_work(n_columns: float) -> float:
 
 
 class Budget:
-    """Time and work, made once per fit, handed down to every part of it, and spent there.
+    """Time and work, made once per fit, handed down to every part of it, and spent there; None: no limit.
 
-    Work is counted in multiply-adds by those who may take long: the search, and engines that search for a proof.
-
-    Parameters
-    ----------
-    time_limit : float or None
-        Seconds from now; None: no limit.
-    work : float or None
-        Work for labels and proofs beyond the first feasible labels of a heuristic; None: no limit.
-
-    Examples
-    --------
-    >>> Budget().remaining(), Budget(0.0).expired()
-    (inf, True)
-    >>> whole = Budget(work=10.0)
-    >>> whole.part(work=4.0).spend(3.0)
-    >>> whole.affords(7.0), whole.affords(8.0)
-    (True, False)
+    Work beyond the first feasible labels of a heuristic is counted in multiply-adds: by the search, and by engines
+    that search for a proof.
     """
 
     def __init__(self, time_limit: float | None = None, work: float | None = None) -> None:

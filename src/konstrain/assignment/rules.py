@@ -20,14 +20,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """What blocks hold, which sums of it are bounded, and the bounds of each cluster.
-
-    Examples
-    --------
-    >>> half = Rules.of_amounts([[1.0, 0.0], [0.0, 1.0]], low=[[0.0, 1.0]], high=[[1.0, 1.0]])
-    >>> half.values(np.array([0, 0], dtype=np.int32)).tolist()
-    [[1.0, 1.0]]
-    """
+    """What blocks hold, which sums of it are bounded, and the bounds of each cluster."""
 
     amounts: Reals  # (n_blocks, n_amounts): what each block adds to the sums of its cluster.
     weights: Reals  # (n_rules, n_amounts): weights of the amounts in each bounded sum.

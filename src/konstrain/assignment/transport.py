@@ -58,13 +58,7 @@ def supports(problem: AssignmentProblem) -> bool:
 
 
 def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED) -> Assignment:
-    """Find labels of least cost with all sizes within bounds.
-
-    Raises
-    ------
-    InfeasibleError
-        When no sizes within the bounds add up to the number of blocks.
-    """
+    """Find labels of least cost with all sizes within bounds."""
     lower, upper = count_bounds(problem)
     start = _block_prices(problem, warm)
     answer = _run(problem, lower, upper, start, budget)

@@ -50,12 +50,7 @@ class Graph:
 def rbf_affinity(X: NDArray[np.float64], gamma: float | None) -> NDArray[np.float64]:
     """Return ``exp(-gamma * d^2)`` for each pair of rows, 0 on the diagonal.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    gamma : float or None
-        None: ``1 / (2 median^2)`` with the median distance of two rows (1 if that is 0).
+    `gamma` defaults to ``1 / (2 median^2)`` with the median distance of two rows (1 if that is 0).
     """
     squared = pdist(X, "sqeuclidean")
     if gamma is None:

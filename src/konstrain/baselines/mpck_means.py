@@ -292,11 +292,6 @@ def farthest_pair(points: NDArray[np.float64]) -> tuple[int, int]:
 
     Two points are at most as far apart as their distances to the common mean together, so points are compared from
     the outermost inwards, and only with those that could still make a new maximum.
-
-    Examples
-    --------
-    >>> farthest_pair(np.array([[0.0, 0.0], [1.0, 1.0], [-3.0, 0.0], [0.5, 0.0]]))
-    (2, 1)
     """
     centered = points - points.mean(axis=0)
     radius = np.sqrt(np.einsum("ij,ij->i", centered, centered))

@@ -169,12 +169,7 @@ class ConstraintArguments:
     def with_numbers(self, n_samples: int, n_clusters: int | None = None) -> Self:
         """Return the same with sizes as numbers where they are percentages, by resource, or within a tolerance.
 
-        Parameters
-        ----------
-        n_samples : int
-            Number of rows.
-        n_clusters : int, optional
-            Number of clusters; without it a tolerance stays.
+        Without `n_clusters` a tolerance stays.
         """
         if n_clusters is None:
             bounds = {"size_min": self.size_min, "size_max": self.size_max}
@@ -217,10 +212,7 @@ class ConstraintArguments:
 def takes_constraints(*without: str) -> Callable[[Function], Function]:
     """Name constraints in the signature and the docstring of a function with ``**asked: Unpack[ConstraintKeywords]``.
 
-    Parameters
-    ----------
-    *without : str
-        Constraints that the function does not take; these, and names that are no constraints, are refused.
+    The constraints in `without`, and names that are no constraints, are refused.
     """
 
     def decorate(function: Function) -> Function:

@@ -18,18 +18,8 @@ from konstrain.links import LinkGraph
 def read_connectivity(value: Any, n_samples: int) -> LinkGraph:
     """Return which rows are neighbours, each edge in both directions and none of a row to itself.
 
-    Parameters
-    ----------
-    value : sparse matrix, networkx graph, libpysal `W` or `Graph`, or pairs of rows
-        Nodes of a graph by name (networkx, libpysal) are row numbers, or, where they are not, as many as there are
-        rows and in their order.
-    n_samples : int
-        Number of rows.
-
-    Examples
-    --------
-    >>> read_connectivity([(0, 1), (1, 0), (2, 2)], 3).indptr.tolist()
-    [0, 1, 2, 2]
+    Nodes of a graph by name (networkx, libpysal) are row numbers, or else as many as there are rows and in their
+    order.
     """
     if is_argument_of_fold(value, n_samples):
         raise ValueError(
@@ -87,14 +77,7 @@ def components_of(graph: LinkGraph) -> NDArray[np.int32]:
 
 
 def count_pieces(graph: LinkGraph, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int64]:
-    """Return the number of connected pieces of each cluster.
-
-    Examples
-    --------
-    >>> chain = read_connectivity([(0, 1), (1, 2), (2, 3)], 4)
-    >>> count_pieces(chain, np.array([0, 1, 1, 0]), 2).tolist()
-    [2, 1]
-    """
+    """Return the number of connected pieces of each cluster."""
     first, second, _ = graph.edges
     inside = labels[first] == labels[second]
     piece = components_of(LinkGraph.from_edges(graph.n_blocks, first[inside], second[inside]))
@@ -103,15 +86,7 @@ def count_pieces(graph: LinkGraph, labels: NDArray[np.int32], n_clusters: int) -
 
 
 def join_components(graph: LinkGraph, X: Any) -> LinkGraph:
-    """Add the shortest edges between rows of different components until there is one component.
-
-    Parameters
-    ----------
-    graph : LinkGraph
-        Which rows are neighbours.
-    X : array-like or sparse matrix of shape (n_samples, n_features), or None
-        The rows, whose distances say where components are joined.
-    """
+    """Add the shortest edges between rows of different components until there is one, by the distances in X."""
     component = components_of(graph)
     if component.max(initial=0) == 0:
         return graph

@@ -280,18 +280,10 @@ def _amounts(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
 def match_sizes(
     sizes: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> NDArray[np.int32] | None:
-    """Give each size bounds of its own that it keeps; None when that is impossible.
+    """Return which bounds each size keeps, all bounds used once; None when that is impossible.
 
-    An order that fits already stays. Else, from the smallest size on, each takes, of the bounds it has reached, those
-    that end first: later sizes are larger and have reached them too, so what remains suits it best (Glover's
-    rule for matchings in convex graphs).
-
-    Examples
-    --------
-    >>> match_sizes(np.array([8.0, 5.0]), low=np.array([0.0, 4.0]), high=np.array([10.0, 5.0])).tolist()
-    [0, 1]
-    >>> match_sizes(np.array([8.0, 2.0]), low=np.array([0.0, 4.0]), high=np.array([10.0, 5.0])) is None
-    True
+    An order that fits already stays. Else each size, from the smallest on, takes those of the bounds it has reached
+    that end first: larger sizes have reached them too, so the rest suits them best (Glover's rule for convex graphs).
     """
     if ((low <= sizes) & (sizes <= high)).all():
         return np.arange(sizes.size, dtype=np.int32)

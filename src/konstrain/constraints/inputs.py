@@ -432,18 +432,9 @@ def read_n_clusters(value: Any) -> int:
 def read_sizes(
     asked: SizesAsked, n_clusters: int, total: float, *, counts_rows: bool
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Return lower and upper sizes, one per cluster, or None where nothing is asked.
+    """Return lower and upper sizes per cluster, None where there are no bounds; `total` is what all rows count.
 
-    Parameters
-    ----------
-    asked : SizesAsked
-        The bounds.
-    n_clusters : int
-        Number of clusters.
-    total : float
-        What all rows count together.
-    counts_rows : bool
-        Whether each row counts 1. Sizes within a tolerance then always include those that differ by one row at most.
+    Sizes within a tolerance include those that differ by one row at most where each row counts 1 (`counts_rows`).
     """
     low = _sizes("size_min", without_percents("size_min", asked.size_min, total), n_clusters)
     high = _sizes("size_max", without_percents("size_max", asked.size_max, total), n_clusters)
@@ -562,14 +553,7 @@ def refuse_hidden(name: str, value: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return a frame or a column of one as an array, and all else as it is: models keep no frames.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> plain(pl.DataFrame({"a": [1.0], "b": [2.0]})).tolist(), plain([1, 2])
-    ([[1.0, 2.0]], [1, 2])
-    """
+    """Return a frame or a column of one as an array, and all else as it is: models keep no frames."""
     columns = _frame_columns(value)
     if columns is not None:
         return np.column_stack(columns) if columns else np.zeros((0, 0))

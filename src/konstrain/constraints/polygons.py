@@ -23,13 +23,7 @@ def import_geopandas() -> ModuleType:
 
 
 def in_kilometres(areas: Any) -> Any:
-    """Return polygons on a plane in kilometres: degrees by an equal-area projection around their middle.
-
-    Parameters
-    ----------
-    areas : GeoDataFrame or GeoSeries
-        The polygons, with their coordinate system.
-    """
+    """Return polygons on a plane in kilometres: degrees by an equal-area projection around their middle."""
     west, south, east, north = areas.to_crs(4326).total_bounds
     middle = f"+lat_0={(south + north) / 2:.6f} +lon_0={(west + east) / 2:.6f}"
     return areas.to_crs(f"+proj=laea {middle} +datum=WGS84 +units=km")

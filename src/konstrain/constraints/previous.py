@@ -36,14 +36,7 @@ def read_previous(value: Any, n_samples: int, n_clusters: int) -> NDArray[np.int
 
 @dataclass(frozen=True, eq=False)
 class Homes:
-    """The clusters that rows of each block were in.
-
-    Examples
-    --------
-    >>> homes = Homes.of(np.array([0, 1, -1]), block_of=np.array([0, 0, 1]), n_blocks=2, n_clusters=2)
-    >>> homes.moved.tolist(), homes.n_moved(np.array([1, 1]))
-    ([[1.0, 1.0], [0.0, 0.0]], 1)
-    """
+    """The clusters that rows of each block were in."""
 
     rows_there: csr_array  # (n_blocks, n_clusters): how many rows of a block were in a cluster.
     cost: float = 0.0  # What each row that moves costs.

@@ -101,12 +101,7 @@ def with_groups(client: Any, source: RowSource) -> RowSource:
 class Partitions:
     """Rows on a cluster: passes run over all of them at once and return something small.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    source : RowSource
-        The rows, which the workers keep from now on, in memory or on their disks.
+    The workers keep the rows of `source` from now on, in memory or on their disks.
     """
 
     def __init__(self, client: Any, source: RowSource) -> None:

@@ -287,16 +287,9 @@ def _nearest_to_a_tie(gaps: Reals, gap: float, most: int) -> tuple[NDArray[np.in
 
 
 def digest_of(numbers: NDArray[np.int64], labels: NDArray[np.int32]) -> int:
-    """Sum up random-looking numbers of rows and their labels: equal for equal labels, else hardly ever.
+    """Return a sum, modulo 2^64, of hashed rows and labels: equal for equal labels, else hardly ever.
 
-    The digest of two sets of rows is the sum of theirs, modulo 2^64, however rows are cut into partitions.
-
-    Examples
-    --------
-    >>> rows, labels = np.arange(3), np.array([0, 1, 1], dtype=np.int32)
-    >>> together = digest_of(rows, labels)
-    >>> together == (digest_of(rows[:1], labels[:1]) + digest_of(rows[1:], labels[1:])) % 2**64
-    True
+    The digest of two sets of rows is the sum of theirs, however rows are cut into partitions.
     """
     return int((_scrambled(numbers) * _scrambled(labels.astype(np.int64) + 1)).sum(dtype=np.uint64))
 

@@ -202,10 +202,7 @@ def measured(metric: LinkMetric, X: NDArray[Any]) -> NDArray[Any]:
 def unit_rows(X: Any) -> Any:
     """Return checked rows, or centers, divided by their lengths: themselves where these are one but for rounding.
 
-    Raises
-    ------
-    ValueError
-        When rows have length zero.
+    Rows of length zero raise a ValueError.
     """
     is_sparse = hasattr(X, "toarray")
     if is_sparse:

@@ -26,29 +26,9 @@ def find_clustering(
     n_init: int | None = None,
     violation_cost: float | None = None,
 ) -> Clustering | None:
-    """Cluster a problem heuristically; None when no feasible labels are found in time.
+    """Cluster a problem heuristically from `centers` (default: k-means++); None when no labels are found in time.
 
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-        The rows.
-    problem : Problem
-        What to cluster.
-    budget : Budget
-        When to end at the latest.
-    seed : int
-        Seed of the restarts.
-    centers : ndarray of shape (n_clusters, n_features), optional
-        Where to start; default: k-means++.
-    n_init : int, optional
-        Number of restarts; default: as many as `ConstrainedKMeans` makes by itself.
-    violation_cost : float, optional
-        What breaking a soft link of confidence 1 costs; needed when there are soft links.
-
-    Raises
-    ------
-    InfeasibleError
-        When no labels keep all constraints.
+    `n_init` defaults to the number of restarts of `ConstrainedKMeans`; soft links need `violation_cost`.
     """
     start = Start(X, "k-means++" if centers is None else centers)
     steps = Steps(problem, budget=budget, n_threads=default_threads())

@@ -65,24 +65,10 @@ def solve(
     labels: NDArray[np.int32] | None = None,
     start: NDArray[np.int32] | None = None,
 ) -> Tree:
-    """Find the best clustering and prove it.
+    """Return the finished search for the best clustering: best labels, bounds, trace.
 
-    Parameters
-    ----------
-    task : ProofTask
-        Rows and constraints.
-    limits : Limits
-        Gap, time, nodes, workers.
-    labels : ndarray of int32, shape (n_samples,), or None
-        A clustering known beforehand.
-    start : ndarray of int32, shape (n_samples,), or None
-        First clustering, in place of a search. It may break constraints: column generation then begins with the
-        admissible parts of its clusters.
-
-    Returns
-    -------
-    Tree
-        The finished search: best labels, bounds, trace.
+    `labels` are a clustering known beforehand. `start` is a first clustering in place of a search; it may break
+    constraints: column generation then begins with the admissible parts of its clusters.
     """
     tree = Tree(
         task,

@@ -46,15 +46,8 @@ def block_costs(
 ) -> NDArray[np.float64]:
     """Return what each block costs in each cluster, ``weight[b] * |means[b] - centers[j]|^2``.
 
-    Costs are written to `out`, of shape (n_blocks, n_clusters), where it is given: a loop that hands the same array
-    in again saves the time the system needs for fresh memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> block_costs(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([1.0, 2.0]), np.array([[0.0, 0.0], [3.0, 0.0]]))
-    array([[ 0.,  9.],
-           [50., 32.]])
+    Costs go to `out`, shape (n_blocks, n_clusters), where it is given: memory that is used again needs no fresh
+    pages.
     """
     rows = _checked(means, weight, centers)
     shape = (means.shape[0], centers.shape[0])
@@ -69,18 +62,9 @@ def block_costs(
 def nearest_pass(
     means: Any, weight: Weight, centers: NDArray[np.float64], *, n_threads: int = 1
 ) -> tuple[NDArray[np.int32], float, NDArray[np.float64], NDArray[np.float64]]:
-    """Label each block with its nearest center and sum up the clusters, in one sweep.
+    """Return labels by nearest center, their cost, and the weighted sums and weights of the clusters, from one sweep.
 
-    Returns labels, of equally near centers the first; the sum of the blocks' costs; the weighted sum of the blocks of
-    each cluster, shape (n_clusters, n_features), and its weight: the new center is their quotient.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> means = np.array([[0.0], [1.0], [9.0]])
-    >>> labels, inertia, sums, cluster_weight = nearest_pass(means, None, np.array([[0.0], [8.0]]))
-    >>> labels.tolist(), inertia, sums.ravel().tolist(), cluster_weight.tolist()
-    ([0, 0, 1], 2.0, [1.0, 9.0], [2.0, 1.0])
+    Of equally near centers the first is taken. New centers are sums (n_clusters, n_features) over weights.
     """
     rows = _checked(means, weight, centers)
     labels = np.empty(means.shape[0], dtype=np.int32)
@@ -92,15 +76,7 @@ def nearest_pass(
 def nearest_distances(
     means: Any, centers: NDArray[np.float64], *, n_threads: int = 1
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Find the nearest center of each block, of equally near ones the first, and the squared distance to it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> labels, squares = nearest_distances(np.array([[0.0], [6.0]]), np.array([[1.0], [8.0]]))
-    >>> labels.tolist(), squares.tolist()
-    ([0, 1], [1.0, 4.0])
-    """
+    """Return the nearest center of each block, of equally near ones the first, and the squared distance to it."""
     rows = _checked(means, None, centers)
     labels, squares = np.empty(means.shape[0], dtype=np.int32), np.empty(means.shape[0])
     _kernels.nearest_distances(*rows, centers, _threads(n_threads), labels, squares)
@@ -110,15 +86,7 @@ def nearest_distances(
 def center_sums(
     means: Any, weight: Weight, labels: NDArray[np.int32], n_clusters: int, *, n_threads: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weighted sum of the blocks of each cluster and its weight, for labels from 0 to `n_clusters - 1`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> center_sums(np.array([[1.0], [2.0]]), np.array([1.0, 3.0]), np.array([0, 0], dtype=np.int32), 2)
-    (array([[7.],
-           [0.]]), array([4., 0.]))
-    """
+    """Return the weighted sum of the blocks of each cluster and its weight, for labels from 0 to `n_clusters - 1`."""
     rows = _checked(means, weight)
     _check_labels(labels, means, n_clusters)
     sums, cluster_weight = np.empty((n_clusters, means.shape[1])), np.empty(n_clusters)
@@ -129,14 +97,7 @@ def center_sums(
 def own_costs(
     means: Any, weight: Weight, labels: NDArray[np.int32], centers: NDArray[np.float64], *, n_threads: int = 1
 ) -> float:
-    """Return the sum over all blocks of ``weight[b] * |means[b] - centers[labels[b]]|^2``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> own_costs(np.array([[0.0], [3.0]]), None, np.array([1, 0], dtype=np.int32), np.array([[2.0], [0.0]]))
-    1.0
-    """
+    """Return the sum over all blocks of ``weight[b] * |means[b] - centers[labels[b]]|^2``."""
     rows = _checked(means, weight, centers)
     _check_labels(labels, means, centers.shape[0])
     cost: float = _kernels.own_costs(*rows, weight, labels, centers, _threads(n_threads))
@@ -154,39 +115,13 @@ def sized_pass(
     time_limit: float = np.inf,
     n_threads: int = 1,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool]:
-    """Label blocks at least total cost with as many of them in each cluster as bounds allow.
+    """Return labels of least cost within bounds on sizes: labels, duals, cost, lower bound, whether optimal.
 
-    Distances are taken when they are needed: no matrix of costs is made. Beyond the result each block takes
-    ``12 * list_length + 40`` bytes, 16 for each cluster near its own that paths visit, and longer lists for a few.
-
-    Parameters
-    ----------
-    bounds : pair of ndarrays of int64, shape (n_clusters,)
-        Fewest and most blocks of each cluster; there must be numbers between them that add up.
-    start : ndarray of float64, shape (n_clusters,), or None
-        Prices of a similar problem; None: there is none.
-    list_length : int
-        Clusters on the list of a block; others are measured only where the list does not suffice.
-    time_limit : float
-        Seconds after which labels within bounds are returned with an infinite cost.
-
-    Returns
-    -------
-    labels : ndarray of int32, shape (n_blocks,)
-        Cluster of each block, within bounds.
-    prices : ndarray of float64, shape (n_clusters,)
-        Prices that prove the labels: each block is where cost plus price is least.
-    cost, lower_bound : float
-        What the labels cost, and below which no labels within bounds cost.
-    finished : bool
-        Whether these labels are cheapest; False: time was up, or too many clusters cost too many blocks the same.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> means, one = np.array([[0.0], [1.0], [9.0]]), np.array([1, 1])
-    >>> sized_pass(means, None, np.array([[0.0], [8.0]]), (one, 2 * one), None, list_length=2)[0].tolist()
-    [0, 0, 1]
+    No matrix of costs is made: beyond the result each block takes ``12 * list_length + 40`` bytes, 16 for each
+    cluster near its own that paths visit, and longer lists for a few. `bounds` are the fewest and the most blocks of
+    each cluster, between which there are sizes that add up. `start` holds duals of a similar problem. At the duals
+    returned each block is in its cluster of least reduced cost. Labels are within bounds but not proved (False) when
+    `time_limit` seconds have passed, with an infinite cost, or when too many clusters cost too many blocks the same.
     """
     rows = _checked(means, weight, centers)
     lower, upper = bounds
@@ -221,37 +156,10 @@ def sized_step(
     time_limit: float = np.inf,
     n_threads: int = 1,
 ) -> tuple[tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool], tuple[NDArray[np.float64], ...]]:
-    """Do what `block_costs`, the engine for sizes and `center_sums` do, in one sweep from prices of a similar step.
+    """Return what `sized_pass` returns, sums and weights as `nearest_pass` does, from one sweep; `costs` are filled.
 
-    Parameters
-    ----------
-    means, weight, centers, n_threads
-        As in `block_costs`.
-    bounds, time_limit
-        As in `sized_pass`.
-    start : ndarray of float64, shape (n_clusters,)
-        Prices of the similar step.
-    costs : ndarray of float64, shape (n_blocks, n_clusters), C-contiguous
-        Where `block_costs` go.
-    moved : ndarray of int32, or None
-        The columns of costs that have to be computed, ascending: all others are there. None: all.
-
-    Returns
-    -------
-    answer : tuple
-        What `sized_pass` returns.
-    sums, cluster_weight
-        As in `nearest_pass`, of these labels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> means, one = np.array([[0.0], [1.0], [9.0]]), np.array([1, 1])
-    >>> answer, (sums, weight) = sized_step(
-    ...     means, None, np.array([[0.0], [8.0]]), (one, 2 * one), np.zeros(2), np.empty((3, 2))
-    ... )
-    >>> answer[0].tolist(), sums.ravel().tolist(), weight.tolist()
-    ([0, 0, 1], [1.0, 9.0], [2.0, 1.0])
+    `start` holds duals of a similar step. Only the columns `moved` (ascending) of `costs`, C-contiguous and of shape
+    (n_blocks, n_clusters), are computed: all others are there. None: all columns.
     """
     rows = _checked(means, weight, centers)
     n_blocks, n_clusters = means.shape[0], centers.shape[0]
@@ -285,12 +193,6 @@ def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> N
     """Return the squared distances of all blocks to a few points, shape (n_candidates, n_blocks), without weights.
 
     `candidates` are numbers of blocks, or points of shape (n_candidates, n_features).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> candidate_distances(np.array([[0.0], [1.0], [3.0]]), [1])
-    array([[1., 0., 4.]])
     """
     rows = _parts(means)
     points = np.asarray(candidates)

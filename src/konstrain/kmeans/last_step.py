@@ -15,18 +15,8 @@ from konstrain.stop import Budget
 def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     """Solve the assignment at the centers of a clustering exactly; where that finds better labels, go on from them.
 
-    Parameters
-    ----------
-    loop : Loop
-        The loop that led here, whose steps had limited work.
-    best : Clustering
-        Where it ended.
-
-    Returns
-    -------
-    Clustering
-        `proven` tells whether its last step is: no labels are better at its centers; else `step_gap` tells by how
-        much some might be, unless time ended before any bound.
+    `loop` led here, with limited work per step. Unless the result is `proven`, its `step_gap` bounds by how much
+    labels at its centers might be better; None: time ended before any bound.
     """
     steps = loop.steps
     exact = replace(steps, step_work=None, budget=proof_budget(steps.problem, steps.budget))

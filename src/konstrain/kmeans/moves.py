@@ -89,14 +89,8 @@ def most_cost(steps: Steps) -> float:
 def follow_within(steps: Steps, follow: Follow, max_moved: int | None) -> Clustering:
     """Return a clustering with at most this number of moved rows, at the move cost of the steps or a higher one.
 
-    The dual price of the bound on moves is a cost of each: bisection finds the lowest at which it holds.
-
-    Raises
-    ------
-    InfeasibleError
-        When more rows have to move; says the least number.
-    UndecidedError
-        When no such clustering was found.
+    The dual of the bound on moves is a cost of each: bisection finds the lowest at which it holds. An
+    `InfeasibleError` names the least number of moves; an `UndecidedError` means that no such clustering was found.
     """
     homes = steps.problem.homes
     assert homes is not None

@@ -154,22 +154,10 @@ def plan_run(
     violation_cost: float | str = "auto",
     search: bool | str = "auto",
 ) -> Run:
-    """Return a run of the loop that suits a problem.
+    """Return a run of the loop that suits a problem; `search` is `local_search` of `ConstrainedKMeans`.
 
-    Parameters
-    ----------
-    steps : Steps
-        What an iteration is made of, but for the price of soft links.
-    start : Start
-        Where runs begin.
-    first_seed : int
-        Seed of the first run.
-    max_iter, tol
-        Limits of the loop, as in `Iterations`.
-    violation_cost : float or "auto"
-        The price of a soft link; see `ConstrainedKMeans`. The steps get a lower one where that makes no difference.
-    search : bool or "auto"
-        `local_search` of `ConstrainedKMeans`: centers have momentum unless it is False.
+    `violation_cost` becomes the cost of a soft link in `steps`, or a lower one where that makes no difference.
+    Centers have momentum unless `search` is False.
     """
     problem = steps.problem
     # Good steps are enough on the way; `last_step.py` proves the last one. Lloyd's own loop from given centers is an

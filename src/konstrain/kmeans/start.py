@@ -70,21 +70,10 @@ def plus_plus(
 ) -> NDArray[np.int64]:
     """Draw the blocks whose means become the first centers.
 
-    A block is drawn with probability proportional to ``weight * dmin^2 + scatter``: what its rows, taken one by one,
-    would be drawn with. Of several draws per step the one that lowers the total most is kept (greedy k-means++).
-
-    Parameters
-    ----------
-    problem : Problem
-        Blocks with means.
-    rng : numpy.random.Generator
-        Source of randomness.
-    n_trials : int or None
-        Draws per step; None: 2 + log(n_clusters), as scikit-learn does.
-    n_threads : int
-        Threads for the distances; does not change the result.
-    budget : Budget
-        When to draw all blocks that are still missing at once, different ones, by the probabilities of the next one.
+    A block is drawn with probability proportional to ``weight * dmin^2 + scatter``, that of its rows taken one by
+    one. Of `n_trials` draws per step (default: 2 + log(n_clusters), as in scikit-learn) the one that lowers the total
+    most is kept (greedy k-means++). When the budget is spent, all blocks still missing are drawn at once by the last
+    probabilities.
     """
     assert problem.scatter is not None
     return _greedy_draws(
@@ -102,16 +91,11 @@ def plus_plus(
 def oversampled(
     problem: Problem, rng: np.random.Generator, *, n_threads: int = 1, budget: Budget = UNLIMITED
 ) -> NDArray[np.int64]:
-    """Draw the blocks whose means become the first centers, in a few passes however many clusters there are.
+    """Draw the blocks whose means become the first centers in a few passes, by k-means||.
 
-    k-means||: in each round every block is drawn on its own, with `n_clusters` times its share of
-    ``weight * dmin^2 + scatter`` as probability. Each block drawn then weighs what the blocks weigh to which it is
-    the nearest one drawn, and k-means++ chooses among them.
-
-    Parameters
-    ----------
-    problem, rng, n_threads, budget
-        As in `plus_plus`; no round begins when time is over.
+    In each round every block is drawn on its own, with `n_clusters` times its share of ``weight * dmin^2 + scatter``
+    as probability. A drawn block weighs as much as the blocks to which it is the nearest one drawn, and k-means++
+    chooses among them. No round begins when the budget is spent.
     """
     weight, scatter = problem.weight, problem.scatter
     assert scatter is not None

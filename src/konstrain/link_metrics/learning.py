@@ -124,17 +124,9 @@ def rca(evidence: Evidence) -> NDArray[np.float64]:
 def itml(evidence: Evidence, *, slack_price: float) -> NDArray[np.float64]:
     """Return the metric as a matrix: the squared length of v is ``v @ metric @ v``.
 
-    Information-theoretic metric learning (Davis, Kulis, Jain, Sra, Dhillon 2007): the metric nearest to a given one,
-    in the LogDet divergence, in which must-linked rows are near and cannot-linked rows are far. Links may be missed
-    at a price, gamma in the paper. The metric given is the Euclidean one, or the one that a clustering leads to
-    expect.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        Rows and links.
-    slack_price : float
-        What missing the length a link asks for costs; small values stay closer to what is expected.
+    Information-theoretic metric learning (Davis, Kulis, Jain, Sra, Dhillon 2007): the metric nearest in the LogDet
+    divergence to a given one, the Euclidean one or the one that a clustering suggests, in which must-linked rows are
+    near and cannot-linked rows far. Missing the length of a link costs `slack_price` (gamma of the paper) per unit.
     """
     metric = np.ascontiguousarray(inverse(evidence.expected_covariance))
     near, far = _near_and_far(evidence.rows, metric)

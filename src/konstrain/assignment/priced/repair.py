@@ -20,36 +20,11 @@ def repaired(
     budget: Budget,
     links: LinkGraph | None = None,
 ) -> NDArray[np.int32] | None:
-    """Move and exchange blocks until every rule and hard link is kept, then as long as that lowers the cost.
+    """Return labels that keep every rule and hard link, by moves and exchanges of blocks; None if none are found.
 
-    The search of `ConstrainedKMeans` repairs labels by the same kernel (``src/cpp/search/repair.h``).
-
-    Parameters
-    ----------
-    costs : ndarray of float64, shape (n_blocks, n_clusters)
-        Cost of each block in each cluster.
-    rules : Rules
-        Bounds as sums are compared with them.
-    labels : ndarray of int32, shape (n_blocks,)
-        Where to begin; not changed.
-    duals : ndarray of float64, shape (n_clusters, n_rules)
-        Blocks of least reduced cost at these move first.
-    budget : Budget
-        When to give up.
-    links : LinkGraph or None
-        Links between the blocks.
-
-    Returns
-    -------
-    ndarray of int32, shape (n_blocks,), or None
-        None when no labels that keep all rules were found.
-
-    Examples
-    --------
-    >>> rules = Rules.of_amounts([[3.0], [2.0], [4.0]], low=[[0.0], [0.0]], high=[[7.0], [7.0]])
-    >>> costs = np.array([[0.0, 5.0], [0.0, 1.0], [0.0, 9.0]])
-    >>> repaired(costs, rules, np.zeros(3, dtype=np.int32), np.zeros((2, 1)), Budget(None))
-    array([0, 1, 0], dtype=int32)
+    Blocks of least reduced cost at `duals` move first; then blocks move for as long as that lowers the cost. The
+    search of `ConstrainedKMeans` repairs labels by the same kernel (``src/cpp/search/repair.h``). `labels` stays as
+    it is.
     """
     low, high = rules.widened
     edges: tuple[Any, ...] = (None, None, None)
@@ -86,24 +61,9 @@ def with_soft_links(problem: AssignmentProblem, labels: NDArray[np.int32]) -> ND
 
 
 def fill_empty(labels: NDArray[np.int32], rise: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Move the cheapest block to each empty cluster, where alone it breaks no cannot-link.
+    """Move the block of least `rise` (block, cluster) to each empty cluster, where it alone breaks no cannot-link.
 
-    Parameters
-    ----------
-    labels : ndarray of int32, shape (n_blocks,)
-        Cluster of each block.
-    rise : ndarray of float64, shape (n_blocks, n_clusters)
-        What moving a block to a cluster costs.
-
-    Returns
-    -------
-    ndarray of int32, shape (n_blocks,)
-        `labels` itself when no cluster is empty. A cluster stays empty when no other can spare a block.
-
-    Examples
-    --------
-    >>> fill_empty(np.array([0, 0, 1], dtype=np.int32), np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]))
-    array([0, 2, 1], dtype=int32)
+    Return `labels` itself when no cluster is empty. A cluster stays empty when no other can spare a block.
     """
     counts = np.bincount(labels, minlength=rise.shape[1])
     empty = np.flatnonzero(counts == 0)

@@ -190,25 +190,8 @@ class BoxColumnBound:
     """Lower bound on the cost of constrained clusterings, for few features and any number of clusters.
 
     Covers must-links, cannot-links, and bounds on sizes or demand that are the same for all clusters. A run that ends
-    early can be continued: duals, columns and bound are kept.
-
-    Parameters
-    ----------
-    problem : Problem
-        Blocks with means, conflicts and bounds on sizes.
-    labels : ndarray of int32, shape (n_samples,), or None
-        A good clustering, to start from.
-    parent : BoxColumnBound or None
-        Bound of the same rows with fewer links, whose duals and columns to start from instead.
-    n_jobs : int, optional
-        Threads for descents, in joblib's sense.
-
-    Examples
-    --------
-    >>> problem = Problem.build([[0.0], [1.0], [5.0], [6.0]], 2, cannot_link=[(2, 3)])
-    >>> bound = BoxColumnBound(problem, np.array([0, 0, 0, 1]))
-    >>> bound.run(14.0, gap=1e-6), round(bound.lower_bound, 3)
-    ('closed', 14.0)
+    early can be continued: duals, columns and bound are kept. `labels` are a good clustering to start from; `parent`
+    is a bound of the same rows with fewer links, whose duals and columns are taken over.
     """
 
     def __init__(
@@ -246,22 +229,9 @@ class BoxColumnBound:
     ) -> str:
         """Raise the lower bound; return why it ended.
 
-        Parameters
-        ----------
-        upper_bound : float
-            Cost of a known clustering, which need not be one of this problem.
-        gap : float
-            Relative distance of the bounds that counts as closed.
-        budget : Budget
-            When to end at the latest.
-        on_progress : callable, optional
-            Called after each iteration; returning True ends the run.
-
-        Returns
-        -------
-        str
-            "closed": the bound has reached the upper bound, up to the gap. "optimal": the linear relaxation is
-            solved, but lies below. "limit": time ran out. "interrupted": `on_progress` ended it.
+        "closed": the bound has reached the upper bound, up to the relative `gap`. "optimal": the linear relaxation is
+        solved, but lies below. "limit": time ran out. "interrupted": `on_progress`, called after each iteration,
+        returned True. The upper bound need not be the cost of a clustering of this problem.
         """
         if self._is_trivial:
             return "closed" if relative_gap(self.lower_bound, upper_bound) <= gap else "optimal"

@@ -69,24 +69,12 @@ class MasterSolution:
 class Master:
     """The restricted master as a linear program that grows with its pool.
 
-    Parameters
-    ----------
-    pool : ColumnPool
-        Columns; those added later are taken up by the next `solve`.
-    n_blocks, n_clusters : int
-        Number of rows to cover and of columns to use.
-    scale : float
-        Costs are divided by it inside, so that the solver's absolute tolerances mean the same on all data.
-    incumbent_cost : float or None
-        Cost of an artificial column that covers all blocks and uses all k clusters, which keeps the program feasible
-        and its value at most this. None: no such column; the pool must hold a clustering.
-    feasibility : bool
-        Forget all costs and minimise the cover that is missing instead: 0 if and only if a fractional clustering
-        exists among the columns. Its duals, in [0, 1], are the Farkas duals of the master.
-    central : bool
-        Take duals from the middle of the optimal ones instead of a corner.
-    perturbed : bool
-        Let covers have the slack of `perturb`, at a cost: Table 4 of Babaki, Guns and Nijssen (2014).
+    Costs are divided by `scale`, so that the solver's absolute tolerances mean the same on all data. `incumbent_cost`
+    is the cost of an artificial column that covers all blocks and uses all clusters, which keeps the program feasible
+    and its value at most this; None: the pool must hold a clustering. With `feasibility` costs are 0 and the missing
+    cover is minimised: 0 if and only if a fractional clustering exists among the columns; the duals, in [0, 1], are
+    the Farkas duals. With `central` duals come from the middle of the optimal ones, not from a corner. With
+    `perturbed` covers have the slack of `perturb`, at a cost (Babaki, Guns and Nijssen 2014, Table 4).
     """
 
     def __init__(
@@ -195,25 +183,9 @@ def integer_master(
     scale: float = 1.0,
     budget: Budget = UNLIMITED,
 ) -> list[Column] | None:
-    """Choose whole columns: the best clustering the pool holds, or None when there is none or time ran out.
+    """Return the best clustering of columns of the pool, or of `chosen` ones; a block may be covered twice.
 
-    Parameters
-    ----------
-    pool : ColumnPool
-        Columns to choose from.
-    n_blocks, n_clusters : int
-        Blocks to cover and most columns to use.
-    chosen : ndarray of int, optional
-        Which columns of the pool to choose from.
-    scale : float
-        Costs are divided by it.
-    budget : Budget
-        When to stop; the best choice so far is returned.
-
-    Returns
-    -------
-    list of tuple of int or None
-        Columns that cover every block; a block may be in several of them.
+    None when there is none or time ran out before the first; costs are divided by `scale`.
     """
     numbers = np.arange(len(pool)) if chosen is None else chosen
     columns = [pool.columns[i] for i in numbers]

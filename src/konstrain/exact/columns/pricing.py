@@ -55,15 +55,7 @@ class ExactPrice:
 
 
 class Pricer:
-    """Pricing problem over the blocks of a problem, under its conflicts and some rules.
-
-    Parameters
-    ----------
-    problem : Problem
-        Blocks with means.
-    rules : ClusterRules
-        Further constraints on clusters.
-    """
+    """Pricing problem over the blocks of a problem, under its conflicts and further rules on clusters."""
 
     def __init__(self, problem: Problem, rules: ClusterRules) -> None:
         assert problem.scatter is not None

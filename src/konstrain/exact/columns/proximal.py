@@ -29,13 +29,7 @@ TO_BOUNDARY: Final = 0.99
 
 
 class ColumnSets:
-    """Different clusters in compressed rows: members ascend; costs and centers in the scale of the points.
-
-    Parameters
-    ----------
-    n_points, n_features : int
-        Points that clusters are made of, and their features.
-    """
+    """Different clusters in compressed rows: members ascend; costs and centers in the scale of the points."""
 
     def __init__(self, n_points: int, n_features: int) -> None:
         self.n_points = n_points
@@ -109,26 +103,11 @@ def solve_master(
     are_signed: bool = False,
     budget: Budget = UNLIMITED,
 ) -> MasterPoint:
-    """Solve the proximal master by Mehrotra's predictor and corrector.
+    """Solve the proximal master by Mehrotra's predictor and corrector, from `center` and `sigma` on.
 
-    Parameters
-    ----------
-    columns : ColumnSets
-        Known clusters.
-    n_clusters : int
-        Most clusters to choose.
-    center : ndarray of shape (n_points,)
-        Duals to stay near to, and to start from.
-    sigma : float
-        Dual of the number of clusters to start from.
-    penalty : float
-        rho: a larger one stays nearer to the center.
-    tolerance : float
-        Complementarity, relative to the number of clusters, at which to end.
-    are_signed : bool
-        Whether duals of points may be negative: points are covered exactly once, not at least once.
-    budget : Budget
-        When to end at the latest, with the duals reached.
+    A larger `penalty` (rho) stays nearer to `center`. Ends at a complementarity of `tolerance`, relative to the
+    number of clusters, or with the duals reached when the budget is spent. With `are_signed` duals of points may be
+    negative: points are covered exactly once, not at least once.
     """
     system = _NewtonSystem(columns, n_clusters, center, penalty, are_signed)
     point = system.start(sigma)

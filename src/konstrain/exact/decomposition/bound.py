@@ -110,21 +110,7 @@ class PartsResult:
 
 
 def decomposition_bound(task: ProofTask, limits: PartsLimits, labels: NDArray[np.int32] | None = None) -> PartsResult:
-    """Bound the cost of every clustering by the sum of bounds of parts.
-
-    Parameters
-    ----------
-    task : ProofTask
-        Rows and constraints.
-    limits : PartsLimits
-        Gap, time, size of parts, workers, file.
-    labels : ndarray of int32, shape (n_samples,), or None
-        The clustering that parts resemble; None: the best one found.
-
-    Returns
-    -------
-    PartsResult
-    """
+    """Bound the cost of every clustering by the bounds of parts that resemble `labels` (None: the best found)."""
     return _Search(task, limits).run(labels)
 
 

@@ -41,32 +41,7 @@ def balanced_partition(
 ) -> Partition:
     """Return a partition that keeps the cost of the labels and whose parts gain little by clusters of their own.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem of the whole.
-    labels : ndarray of int32, shape (n_blocks,)
-        The clustering that every part resembles.
-    part_size : int
-        Blocks of a part, about.
-    seed : int
-        Seed of the partitions.
-    gap : float
-        Relative gain of the parts at which a partition is good enough.
-    budget : Budget
-        When to end at the latest.
-
-    Returns
-    -------
-    Partition
-        The best of the partitions.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).uniform(size=(200, 2))
-    >>> problem, labels = Problem.build(X, 2), (X[:, 0] > 0.5).astype(np.int32)
-    >>> balanced_partition(problem, labels, 50, seed=0, gap=1e-4, budget=Budget(None)).n_parts
-    4
+    Parts have about `part_size` blocks. A relative gain of the parts of at most `gap` is good enough.
     """
     centers = cluster_means(problem, labels)
     partition = best = Partition.stratified(problem, labels, part_size, seed, budget=budget)

@@ -142,15 +142,7 @@ def run_numbered(number: int, task: PartTask) -> Numbered:
 
 
 class Workers:
-    """Run tasks in this process, in several on this machine, or on a Dask cluster, with the same results.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        Processes on this machine, in joblib's sense.
-    client : distributed.Client or None
-        A Dask cluster to use instead.
-    """
+    """Run tasks in this process, in `n_jobs` on this machine, or on a Dask cluster, with the same results."""
 
     def __init__(self, n_jobs: int | None = None, client: Any = None) -> None:
         self._client = client

@@ -42,15 +42,7 @@ PARAMS = PartitionParams()
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Partition of the blocks of a problem.
-
-    Examples
-    --------
-    >>> problem = Problem.build([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]], 2)
-    >>> partition = Partition.stratified(problem, np.array([0, 0, 0, 1, 1, 1], dtype=np.int32), part_size=2, seed=0)
-    >>> [partition.labels[blocks].tolist() for blocks in partition]
-    [[0, 1], [0, 1], [0, 1]]
-    """
+    """Partition of the blocks of a problem."""
 
     problem: Problem  # The problem of the whole.
     labels: NDArray[np.int32]  # (n_blocks,): the clustering that every part resembles.

@@ -26,19 +26,7 @@ class Estimate(NamedTuple):
 class BoundSum:
     """Bounds of the parts of one partition, done and not done.
 
-    Examples
-    --------
-    >>> sums = BoundSum(np.array([10.0, 12.0, 11.0]), np.zeros(3))
-    >>> sums.take(0, PartResult(9.0, 10.0, is_finished=True, work=1.0, seconds=0.1))
-    >>> sums.take(2, PartResult(9.9, 11.0, is_finished=True, work=1.0, seconds=0.1))
-    >>> sums.lower_bound, round(sums.estimate().bound, 6)
-    (18.9, 29.7)
-
-    A part that a time limit cut short counts in the bound, but not in the estimate:
-
-    >>> sums.take(1, PartResult(3.0, 12.0, is_finished=False, work=1.0, seconds=0.1))
-    >>> round(sums.lower_bound, 6), round(sums.estimate().bound, 6)
-    (21.9, 29.7)
+    A part that a time limit cut short counts in the bound, but not in the estimate.
     """
 
     costs: NDArray[np.float64]  # (n_parts,): cost of the given clustering in each part.
@@ -123,14 +111,9 @@ class BoundSum:
 
 
 class PartFile:
-    """Bounds of parts by their keys, in memory and in a file that only grows.
+    """Bounds of parts by their keys, in memory and in a file that only grows and is created if missing.
 
     A key depends on everything that the bound of a part depends on, so one file may serve several problems.
-
-    Parameters
-    ----------
-    path : path-like
-        The file; created if it does not exist.
     """
 
     def __init__(self, path: Any) -> None:

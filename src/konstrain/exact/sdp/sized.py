@@ -180,22 +180,7 @@ class _SameSize:
 
 
 class SizedBound(SdpBound):
-    """Lower bound of one node where each cluster has a known size; see the head of this file.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem, with means; all sizes are known and above 0.
-    budget : Budget, optional
-        Ends runs that are given no budget of their own.
-
-    Examples
-    --------
-    >>> problem = Problem.build([[0.0], [1.0], [5.0], [6.0], [9.0]], 2, size_min=[1, 4], size_max=[1, 4])
-    >>> result = SizedBound(problem).run(upper_bound=26.0)
-    >>> result.status, 0.9999 * 26.0 <= result.lower_bound <= 26.0
-    ('closed', True)
-    """
+    """Lower bound of one node where each cluster has a known size above 0; see the head of this file."""
 
     _groups: list[_SameSize]
     _q: NDArray[np.float64]
