@@ -1,4 +1,4 @@
-"""The only module that talks to HiGHS: arrays in, one result object out, statuses turned into words."""
+"""The only module that calls HiGHS: arrays in, one result object out, statuses as strings."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +22,7 @@ class BinaryProgram:
     row_high: NDArray[np.float64]
     integer: NDArray[np.bool_]
     # Branch by what branchings taught, without trying candidates beforehand: where very many are alike, trying takes
-    # most of the time and tells little.
+    # most of the time and finds little.
     is_even: bool = False
 
     def with_rows(self, rows: csr_array, low: NDArray[np.float64], high: NDArray[np.float64]) -> "BinaryProgram":
@@ -36,7 +36,7 @@ class BinaryProgram:
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryAnswer:
+class BinarySolution:
     """What HiGHS found: `x` is None when it has no feasible point; `status` is optimal, infeasible or limit."""
 
     x: NDArray[np.float64] | None
@@ -52,13 +52,15 @@ class LinearProgram:
         self._solver = _solver(program)
         self._columns = np.arange(program.cost.size, dtype=np.int32)
 
-    def solve(self, cost: NDArray[np.float64], *, budget: Budget = UNLIMITED) -> BinaryAnswer:
+    def solve(self, cost: NDArray[np.float64], *, budget: Budget = UNLIMITED) -> BinarySolution:
         """Solve for these costs, starting from the last solution, which stays feasible."""
         self._solver.changeColsCost(self._columns.size, self._columns, np.ascontiguousarray(cost))
         return _run(self._solver, budget)
 
 
-def solve_binary(program: BinaryProgram, *, budget: Budget, start: NDArray[np.float64] | None = None) -> BinaryAnswer:
+def solve_binary(
+    program: BinaryProgram, *, budget: Budget, start: NDArray[np.float64] | None = None
+) -> BinarySolution:
     """Solve a binary program to proved optimality or until the budget is spent.
 
     The linear relaxation comes first: it is often integral already and then costs a fraction of a branch and bound.
@@ -66,7 +68,7 @@ def solve_binary(program: BinaryProgram, *, budget: Budget, start: NDArray[np.fl
     solver = _solver(program)
     relaxed = _run(solver, budget)
     if relaxed.status != "optimal" or relaxed.x is None:
-        return relaxed if relaxed.status == "infeasible" else BinaryAnswer(None, np.inf, -np.inf, "limit")
+        return relaxed if relaxed.status == "infeasible" else BinarySolution(None, np.inf, -np.inf, "limit")
     fractional = np.abs(relaxed.x - np.round(relaxed.x))[program.integer]
     if fractional.max(initial=0.0) <= HIGHS_FEASIBILITY:
         return relaxed
@@ -77,12 +79,12 @@ def solve_binary(program: BinaryProgram, *, budget: Budget, start: NDArray[np.fl
         solver.setOptionValue("mip_pscost_minreliable", 0)
     if start is not None:
         _give_start(solver, start)
-    answer = _run(solver, budget)
-    return BinaryAnswer(answer.x, answer.value, max(answer.bound, relaxed.value), answer.status)
+    solution = _run(solver, budget)
+    return BinarySolution(solution.x, solution.value, max(solution.bound, relaxed.value), solution.status)
 
 
 @dataclass(frozen=True, eq=False)
-class LinearAnswer:
+class LinearSolution:
     """Solution of a linear program: values, row duals, objective; `status` is optimal, infeasible or limit."""
 
     x: NDArray[np.float64]
@@ -133,20 +135,20 @@ class GrowingProgram:
         self._solver.changeColsCost(columns.size, columns, cost)
         self._solver.changeColsBounds(columns.size, columns, -within, within)
 
-    def solve(self, budget: Budget) -> LinearAnswer:
-        """Solve the program as it stands, from the last basis."""
+    def solve(self, budget: Budget) -> LinearSolution:
+        """Solve the current program from the last basis."""
         nothing = np.zeros(0)
         if budget.expired():
-            return LinearAnswer(nothing, nothing, np.inf, "limit")
+            return LinearSolution(nothing, nothing, np.inf, "limit")
         _run_within(budget, self._solver)
         status = self._solver.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
-            return LinearAnswer(nothing, nothing, np.inf, "infeasible")
+            return LinearSolution(nothing, nothing, np.inf, "infeasible")
         if status != highspy.HighsModelStatus.kOptimal:
-            return LinearAnswer(nothing, nothing, np.inf, "limit")
+            return LinearSolution(nothing, nothing, np.inf, "limit")
         solution = self._solver.getSolution()
         value = self._solver.getInfo().objective_function_value
-        return LinearAnswer(np.asarray(solution.col_value), np.asarray(solution.row_dual), value, "optimal")
+        return LinearSolution(np.asarray(solution.col_value), np.asarray(solution.row_dual), value, "optimal")
 
 
 def _silent_solver() -> Any:
@@ -209,18 +211,18 @@ def _run_within(budget: Budget, solver: Any) -> None:
         solver.cbMipInterrupt -= spend
 
 
-def _run(solver: Any, budget: Budget) -> BinaryAnswer:
+def _run(solver: Any, budget: Budget) -> BinarySolution:
     if budget.expired():
-        return BinaryAnswer(None, np.inf, -np.inf, "limit")
+        return BinarySolution(None, np.inf, -np.inf, "limit")
     _run_within(budget, solver)
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kInfeasible:
-        return BinaryAnswer(None, np.inf, np.inf, "infeasible")
+        return BinarySolution(None, np.inf, np.inf, "infeasible")
     info = solver.getInfo()
     is_mip = any(kind == highspy.HighsVarType.kInteger for kind in solver.getLp().integrality_)
     optimal = status == highspy.HighsModelStatus.kOptimal
     bound = info.mip_dual_bound if is_mip else (info.objective_function_value if optimal else -np.inf)
     if not optimal and info.primal_solution_status != highspy.kSolutionStatusFeasible:
-        return BinaryAnswer(None, np.inf, bound, "limit")
+        return BinarySolution(None, np.inf, bound, "limit")
     x = np.asarray(solver.getSolution().col_value)
-    return BinaryAnswer(x, info.objective_function_value, bound, "optimal" if optimal else "limit")
+    return BinarySolution(x, info.objective_function_value, bound, "optimal" if optimal else "limit")

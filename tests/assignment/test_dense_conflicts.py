@@ -31,7 +31,7 @@ def no_highs(monkeypatch):
     def refuse(component, *_):
         raise AssertionError(f"{component[0].size} blocks were left to HiGHS")
 
-    monkeypatch.setattr(linked, "_settle", refuse)
+    monkeypatch.setattr(linked, "_solve_by_highs", refuse)
 
 
 def planted(rng, n_blocks, n_clusters, n_links):

@@ -11,7 +11,7 @@ from konstrain.assignment import AssignmentProblem, Rules, linked, milp, priced,
 from konstrain.assignment.linked import solve_linked
 from konstrain.assignment.priced import PricedSearch, bound_at, duals_of, reduced
 from konstrain.assignment.priced.duals import FreeBlocks, newton_duals
-from konstrain.assignment.problem import only_prices
+from konstrain.assignment.problem import warm_start
 from konstrain.exceptions import InfeasibleError
 from konstrain.links import LinkGraph
 from konstrain.stop import UNLIMITED, Budget
@@ -120,7 +120,7 @@ def test_duals_far_from_a_problem_do_not_spoil_its_bound():
     spoilt = 50.0 * np.random.default_rng(0).normal(size=problem.rules.low.shape) * problem.costs.max()
     cold, warm = PricedSearch(problem, LABELS_ONLY), PricedSearch(problem, LABELS_ONLY)
     cold.run(None)
-    warm.run(only_prices(spoilt))
+    warm.run(warm_start(spoilt))
     assert warm.bound == pytest.approx(cold.bound, rel=1e-3)
 
 
@@ -129,7 +129,7 @@ def test_whole_amounts_give_a_higher_bound():
     problem = territories()
     search = PricedSearch(problem, LABELS_ONLY)
     search.run(None)
-    assert search.bound > 1.0001 * _whole_program(problem.costs, problem.rules_as_asked)
+    assert search.bound > 1.0001 * _whole_program(problem.costs, problem.rules_as_given)
     assert search.bound <= search.cost
 
 
@@ -183,7 +183,7 @@ def no_solver(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("the solver was asked")
 
-    monkeypatch.setattr(linked, "_settle", refuse)
+    monkeypatch.setattr(linked, "_solve_by_highs", refuse)
     monkeypatch.setattr(reduced.ReducedProblem, "solve", refuse)
 
 
@@ -331,7 +331,7 @@ def test_answers_from_any_duals_equal_the_referee(kind, seed):
     for _ in range(examples(25)):
         problem = linked_and_sized(rng, kind)
         start = rng.normal(scale=0.2, size=problem.n_clusters) if rng.integers(2) else None
-        answer = priced.solve(problem, warm=only_prices(start))
+        answer = priced.solve(problem, warm=warm_start(start))
         check_assignment(problem, answer)
         assert answer.proven
         np.testing.assert_allclose(answer.cost, milp.solve(problem).cost, rtol=1e-9, atol=cost_tolerance(problem))

@@ -120,8 +120,8 @@ def test_links_and_sizes_that_clash_only_together_are_refused():
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        ({"size_max": 1}, "largest sizes add up to 2, but the total demand is 3"),
-        ({"size_min": 2}, "smallest sizes add up to 4, but the total demand is 3"),
+        ({"size_max": 1}, "upper bounds add up to 2 of demand, but the total is 3"),
+        ({"size_min": 2}, "lower bounds add up to 4 of demand, but the total is 3"),
         ({"size_min": [4, 0]}, "cluster 0 must hold at least 4"),
     ],
 )

@@ -261,7 +261,7 @@ def test_sums_of_uniform_demand_may_miss_bounds_by_rounding_only():
     problem = AssignmentProblem.checked(costs, demand=np.full(6, 0.1), size_max=0.3)
     assert np.bincount(transport.solve(problem).labels).tolist() == [3, 3]
     tight = AssignmentProblem.checked(costs, demand=np.full(6, 0.1), size_max=0.29)
-    with pytest.raises(InfeasibleError, match="largest sizes add up to 4 blocks"):
+    with pytest.raises(InfeasibleError, match="upper bounds add up to 4 blocks"):
         transport.solve(tight)
 
 
@@ -279,10 +279,10 @@ def test_supports_asks_for_sizes_equal_demand_and_no_links():
 @pytest.mark.parametrize(
     ("bounds", "match", "witness"),
     [
-        ({"size_min": 2}, "smallest sizes add up to 4 blocks, but there are only 3", {"sum_min": 4}),
-        ({"size_max": 1}, "largest sizes add up to 2 blocks, but there are 3", {"sum_max": 2}),
+        ({"size_min": 2}, "lower bounds add up to 4 blocks, but the total is 3", {"sum_min": 4}),
+        ({"size_max": 1}, "upper bounds add up to 2 blocks, but the total is 3", {"sum_max": 2}),
         ({"size_min": [2, 0], "size_max": [1, 3]}, "cluster 0 must hold at least 2 and at most 1", {"cluster": 0}),
-        ({"size_min": np.inf}, "cluster 0 must hold at least 4 and at most 3", {"n_blocks": 3}),
+        ({"size_min": np.inf}, "cluster 0 must hold at least 4 and at most 3", {"total": 3}),
         ({"size_max": [-1, 3]}, "cluster 0 must hold at least 0 and at most -1", {"cluster": 0}),
     ],
 )
@@ -295,7 +295,7 @@ def test_bounds_that_cannot_add_up_are_refused_with_the_sums(bounds, match, witn
 
 
 def test_more_clusters_than_blocks_cannot_all_be_nonempty():
-    with pytest.raises(InfeasibleError, match="smallest sizes add up to 3 blocks, but there are only 2"):
+    with pytest.raises(InfeasibleError, match="lower bounds add up to 3 blocks, but the total is 2"):
         assign(AssignmentProblem.checked(np.zeros((2, 3)), nonempty=True))
 
 

@@ -7,7 +7,7 @@ from konstrain.assignment.problem import Assignment, AssignmentProblem, Engine
 from konstrain.assignment.rules import Rules
 from konstrain.stop import UNLIMITED, Budget
 
-# The name that rules had when sizes were none.
+# Former name of the rules.
 Resources = Rules
 
 __all__ = [
@@ -22,29 +22,29 @@ __all__ = [
     "choose",
 ]
 
-# Cheapest first. Each engine proves its answer on what it supports; the last one supports everything.
+# Fastest first. Each engine proves its solution on what it supports; the last one supports everything.
 ENGINES: tuple[Engine, ...] = cast("tuple[Engine, ...]", (nearest, transport, matching, linked, priced, milp))
 
 
 def choose(problem: AssignmentProblem) -> Engine:
-    """Return the cheapest engine able to prove its answer."""
+    """Return the fastest engine able to prove its solution."""
     return next(engine for engine in ENGINES if engine.supports(problem))
 
 
 def assign(
     problem: AssignmentProblem, *, warm: Assignment | None = None, time_limit: float | None = None
 ) -> Assignment:
-    """Solve an assignment problem with the cheapest engine able to prove its answer.
+    """Solve an assignment problem with the fastest engine able to prove its solution.
 
     Parameters
     ----------
     problem : AssignmentProblem
         Costs, links, sizes.
     warm : Assignment or None
-        The answer to a similar problem, such as the last k-means iteration's; makes this call faster and never
+        The solution to a similar problem, such as the last k-means iteration's; makes this call faster and never
         changes its cost.
     time_limit : float or None
-        Seconds after which the best answer so far is returned with its bound and ``proven=False``.
+        Seconds after which the best solution so far is returned with its bound and ``proven=False``.
 
     Returns
     -------
@@ -60,8 +60,8 @@ def assign(
 
     Examples
     --------
-    >>> answer = assign(AssignmentProblem.checked([[0.0, 1.0], [2.0, 1.0]]))
-    >>> answer.labels.tolist(), answer.cost, answer.proven
+    >>> solution = assign(AssignmentProblem.checked([[0.0, 1.0], [2.0, 1.0]]))
+    >>> solution.labels.tolist(), solution.cost, solution.proven
     ([0, 1], 1.0, True)
     """
     return assign_by(problem, warm=warm, budget=Budget(time_limit))

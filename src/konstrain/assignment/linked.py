@@ -1,7 +1,7 @@
-"""Engine for links without sizes: links taken up as they break, in C++, and HiGHS for what that search gives up on.
+"""Engine for links without sizes: a search in C++ that adds links as they break, HiGHS where it gives up.
 
-Cannot-links, soft links and both together are one case: leaving a link out is a relaxation, whatever breaking it
-costs. `priced` asks the same search again and again, with the duals of its rules added to the costs.
+Cannot-links and soft links are one case: leaving a link out is a relaxation, whether or not it may break. `priced`
+repeats the same search with the duals of its rules added to the costs.
 """
 
 from collections.abc import Callable
@@ -27,9 +27,8 @@ name = "linked"
 class LinkedParams:
     """Effort of the searches over one component of linked blocks."""
 
-    # Of the quick search, before the search by cliques or HiGHS; larger: a hopeless search lasts longer.
-    branchings: int = 100
-    # Of the search by cliques, half a millisecond each; larger: HiGHS is asked less often.
+    branchings: int = 100  # Of the quick search, which comes first; larger: a hopeless search lasts longer.
+    # Of the search by cliques, half a millisecond each; larger: HiGHS is needed less often.
     clique_branchings: int = 10_000
 
 
@@ -37,28 +36,28 @@ PARAMS = LinkedParams()
 
 
 def supports(problem: AssignmentProblem) -> bool:
-    """Any links, hard or soft, and no cluster has a size to keep."""
+    """Return whether there are links, hard or soft, and no bounds on sums."""
     return problem.has_links and not (problem.has_sizes or problem.has_resources)
 
 
 def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED) -> Assignment:
-    """Solve the components of the broken links exactly until no other link is broken."""
-    answer = solve_linked(problem, budget)
+    """Solve the components of broken links exactly until no other link is broken."""
+    solution = solve_linked(problem, budget)
     return Assignment(
-        labels=answer.labels,
-        cost=answer.cost,
-        lower_bound=answer.bound,
-        proven=problem.closes_gap(answer.cost, answer.bound),
+        labels=solution.labels,
+        cost=solution.cost,
+        lower_bound=solution.bound,
+        proven=problem.closes_gap(solution.cost, solution.bound),
         engine=name,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class LinkedAnswer:
+class LinkedSolution:
     """Labels that keep every hard link, their cost (penalties included) and a bound on it.
 
-    `slack` says per block how far its component's optimum lies above the sum of its blocks' cheapest costs: choosing
-    another cluster for a block raises the total by at least its regret less this.
+    `slack` returns per block how far its component's optimum lies above the sum of its blocks' least costs. Another
+    cluster for a block raises the total by at least what the block then costs above its least cost, less this slack.
     """
 
     labels: NDArray[np.int32]
@@ -67,8 +66,8 @@ class LinkedAnswer:
     slack: Callable[[], NDArray[np.float64]]
 
 
-def solve_linked(problem: AssignmentProblem, budget: Budget) -> LinkedAnswer:
-    """Assign linked blocks at least cost, all rules left aside."""
+def solve_linked(problem: AssignmentProblem, budget: Budget) -> LinkedSolution:
+    """Assign linked blocks at least cost, without any rule."""
     links = problem.graph
     if has_crowded_cliques(links, problem.n_clusters):
         return match_cliques(problem)
@@ -89,23 +88,22 @@ def solve_linked(problem: AssignmentProblem, budget: Budget) -> LinkedAnswer:
         if not still_open:
             break
         for index, component in enumerate(still_open):
-            search.close(index, *_settle(component, problem.n_clusters, budget))
+            search.close(index, *_solve_by_highs(component, problem.n_clusters, budget))
         search.run()
     cost = search.cost
-    return LinkedAnswer(search.labels, cost, cost - search.doubt, search.slack)
+    return LinkedSolution(search.labels, cost, cost - search.doubt, search.slack)
 
 
 def has_crowded_cliques(links: LinkGraph, n_clusters: int) -> bool:
-    """Whether links form disjoint cliques, of which one fills more than half of the clusters.
+    """Return whether links form disjoint cliques, of which one fills more than half of the clusters.
 
-    Taken up one by one, as the lazy search does, the links of such a clique are a hard problem; as a whole they are
-    an assignment problem.
+    Link by link, as in the lazy search, such a clique is a hard problem; as a whole it is an assignment problem.
     """
     largest = int(np.diff(links.indptr).max(initial=0)) + 1
     return 2 * largest > n_clusters and links.n_edges > 0 and links.is_hard and links.is_disjoint_cliques
 
 
-def match_cliques(problem: AssignmentProblem) -> LinkedAnswer:
+def match_cliques(problem: AssignmentProblem) -> LinkedSolution:
     """Match each clique at least cost, and send free blocks to their cheapest cluster."""
     links, costs = problem.graph, problem.costs
     labels, cost, clash = _core.match_cliques(costs, links.indptr, links.indices)
@@ -119,31 +117,31 @@ def match_cliques(problem: AssignmentProblem) -> LinkedAnswer:
         total: NDArray[np.float64] = excess + neighbours @ excess
         return total
 
-    return LinkedAnswer(labels, cost, cost, slack)
+    return LinkedSolution(labels, cost, cost, slack)
 
 
-def _settle(component: Any, n_clusters: int, budget: Budget) -> tuple[NDArray[np.int32], float]:
+def _solve_by_highs(component: Any, n_clusters: int, budget: Budget) -> tuple[NDArray[np.int32], float]:
     """Solve one component with HiGHS; returns its labels and a bound on its cost."""
     blocks, costs, first, second, weight, labels, value, bound = component
     start = labels if np.isfinite(value) else None
     if start is not None and (budget.expired() or budget.limits_work):
-        return start, bound  # only to write the model down would take long where there are many components
+        return start, bound  # with many components, building the models alone would take long
     model = AssignmentModel(costs.reshape(-1, n_clusters), links=(first, second, weight))
-    answer = model.solve(budget=budget, start=start)
-    if answer.status == "infeasible":
+    solution = model.solve(budget=budget, start=start)
+    if solution.status == "infeasible":
         raise clash_error(blocks, n_clusters)
-    if answer.labels is not None:
-        return answer.labels, max(bound, answer.bound)
+    if solution.labels is not None:
+        return solution.labels, max(bound, solution.bound)
     if start is None:
         raise UndecidedError(
             f"no assignment of {blocks.size} linked blocks to {n_clusters} clusters was found within the time limit, "
             f"and none was ruled out; raise {term('time_limit')}"
         )
-    return start, max(bound, answer.bound)
+    return start, max(bound, solution.bound)
 
 
 def clash_error(blocks: NDArray[np.int32], n_clusters: int) -> InfeasibleError:
-    """Say which blocks cannot be kept apart."""
+    """Return the error about blocks that cannot be kept apart."""
     shown = ", ".join(map(str, sorted(blocks.tolist())[:20])) + (", ..." if blocks.size > 20 else "")
     return InfeasibleError(
         f"the cannot-links among {blocks.size} blocks ({shown}) need more than {n_clusters} clusters; "

@@ -16,5 +16,5 @@ def supports(problem: AssignmentProblem) -> bool:
 
 def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED) -> Assignment:
     """Send free blocks to their cheapest cluster and match each clique at least total cost."""
-    answer = match_cliques(problem)
-    return Assignment(answer.labels, answer.cost, lower_bound=answer.bound, proven=True, engine=name)
+    solution = match_cliques(problem)
+    return Assignment(solution.labels, solution.cost, lower_bound=solution.bound, proven=True, engine=name)

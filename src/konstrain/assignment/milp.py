@@ -1,4 +1,4 @@
-"""Engine for everything: the whole problem as one binary program in HiGHS. The referee, and the last resort."""
+"""Engine for everything: the whole problem as one binary program in HiGHS, the last resort."""
 
 from konstrain._messages import term
 from konstrain.assignment.model import AssignmentModel, links_of
@@ -10,22 +10,22 @@ name = "milp"
 
 
 def supports(problem: AssignmentProblem) -> bool:
-    """Everything is supported; nothing is fast."""
+    """Return True: everything is supported."""
     return True
 
 
 def whole_model(problem: AssignmentProblem) -> AssignmentModel:
-    """Write the problem down as it stands."""
-    return AssignmentModel(problem.costs, links_of(problem.links), problem.rules_as_asked)
+    """Return the whole problem as a binary program."""
+    return AssignmentModel(problem.costs, links_of(problem.links), problem.rules_as_given)
 
 
 def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED) -> Assignment:
-    """Hand the whole problem to HiGHS."""
+    """Solve the whole problem by HiGHS."""
     start = warm.labels if warm is not None and problem.is_feasible(warm.labels) else None
-    answer = whole_model(problem).solve(budget=budget, start=start)
-    if answer.status == "infeasible":
+    solution = whole_model(problem).solve(budget=budget, start=start)
+    if solution.status == "infeasible":
         raise infeasible_combination(problem)
-    labels = answer.labels if answer.labels is not None else start
+    labels = solution.labels if solution.labels is not None else start
     if labels is None:
         raise UndecidedError(
             f"no assignment was found within the time limit, and none was ruled out; raise {term('time_limit')}"
@@ -34,7 +34,7 @@ def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget:
     return Assignment(
         labels=labels,
         cost=cost,
-        lower_bound=answer.bound,
-        proven=problem.closes_gap(cost, answer.bound),
+        lower_bound=solution.bound,
+        proven=problem.closes_gap(cost, solution.bound),
         engine=name,
     )

@@ -16,7 +16,7 @@ from konstrain.stop import UNLIMITED, Budget
 
 
 @dataclass(frozen=True, eq=False)
-class ModelAnswer:
+class ModelSolution:
     """Labels (None when none were found) with a bound; `status` is optimal, infeasible or limit."""
 
     labels: NDArray[np.int32] | None
@@ -26,7 +26,7 @@ class ModelAnswer:
 
 @dataclass(frozen=True, eq=False)
 class AssignmentModel:
-    """What to hand to HiGHS: an assignment problem in which some choices may be ruled out beforehand."""
+    """An assignment problem for HiGHS, in which some choices may be ruled out beforehand."""
 
     costs: NDArray[np.float64]  # (n_blocks, n_clusters): infinite where a block may not go.
     links: Edges | None = None  # First end, second end, weight (as in `LinkGraph`) of every link.
@@ -34,23 +34,23 @@ class AssignmentModel:
     # Coefficients over blocks and clusters (clusters of a block side by side) and what each sum may be at most.
     linear: tuple[csr_array, NDArray[np.float64]] | None = None
 
-    def solve(self, *, budget: Budget = UNLIMITED, start: NDArray[np.int32] | None = None) -> ModelAnswer:
+    def solve(self, *, budget: Budget = UNLIMITED, start: NDArray[np.int32] | None = None) -> ModelSolution:
         """Solve to optimality or until the budget is spent; `start` is a feasible labelling, if one is known.
 
-        HiGHS sees differences down to a billionth of the largest cost that it is given. So labels that it calls
-        optimal tell which choices cost more than all of these labels together, and without those it is asked again.
+        HiGHS sees differences down to a billionth of the largest cost that it is given. Choices that cost more than
+        all labels it finds together are therefore ruled out, and it solves the rest again on a finer scale.
         """
         model = whole = self._within_rules()
         while True:
-            answer = model._solve_once(budget, start)
-            if answer.labels is None or answer.status != "optimal":
-                return answer
-            most, start = whole._excess_of(answer.labels), answer.labels
-            # Twice: every further question halves the scale at least, so that there are few.
+            solution = model._solve_once(budget, start)
+            if solution.labels is None or solution.status != "optimal":
+                return solution
+            most, start = whole._excess_of(solution.labels), solution.labels
+            # Twice: every further problem halves the scale at least, so that there are few.
             if model._scale(model._excess()) <= 2.0 * most:
-                return answer
+                return solution
             if most == 0.0:
-                return ModelAnswer(answer.labels, float(whole._least.sum()), "optimal")
+                return ModelSolution(solution.labels, float(whole._least.sum()), "optimal")
             model = model._below(most)
 
     def _within_rules(self) -> "AssignmentModel":
@@ -79,26 +79,26 @@ class AssignmentModel:
             links = first, second, np.where(np.abs(weight) > most, np.copysign(np.inf, weight), weight)
         return replace(self, costs=costs, links=links)
 
-    def _solve_once(self, budget: Budget, start: NDArray[np.int32] | None) -> ModelAnswer:
-        """Ask HiGHS, and again with a cut for each rule that its solution breaks by less than HiGHS can see."""
+    def _solve_once(self, budget: Budget, start: NDArray[np.int32] | None) -> ModelSolution:
+        """Solve by HiGHS, and again with a cut for each rule that the solution breaks by less than HiGHS can see."""
         allowed = np.isfinite(self.costs)
         if not allowed.any(axis=1).all():
-            return ModelAnswer(None, np.inf, "infeasible")
+            return ModelSolution(None, np.inf, "infeasible")
         excess = self._excess()
-        # HiGHS' tolerances are absolute, so the costs it sees run from 0 to about 1 whatever the user's unit is.
+        # HiGHS' tolerances are absolute, so the costs it sees run from 0 to about 1, in any unit of the user.
         scale = self._scale(excess) or 1.0
         program = self._program(allowed, excess / scale, scale)
         x0 = None if start is None else self._encode(start, allowed, program.cost.size)
         # Each round cuts off the labels of the last one, so that rounds end; one or two are usual.
         while True:
-            answer = solve_binary(program, budget=budget, start=x0)
-            bound = float(self._least.sum() + scale * answer.bound)
-            if answer.x is None:
-                return ModelAnswer(None, bound, answer.status)
-            labels = self._decode(answer.x, allowed)
+            solution = solve_binary(program, budget=budget, start=x0)
+            bound = float(self._least.sum() + scale * solution.bound)
+            if solution.x is None:
+                return ModelSolution(None, bound, solution.status)
+            labels = self._decode(solution.x, allowed)
             cuts = self._cuts(labels, allowed)
             if cuts is None:
-                return ModelAnswer(labels, bound, answer.status)
+                return ModelSolution(labels, bound, solution.status)
             program = program.with_rows(*cuts.finish(program.cost.size))
 
     @cached_property
@@ -168,7 +168,7 @@ class AssignmentModel:
         penalties = self._add_links(rows, variable, excess.size)
         cost = np.concatenate([excess, penalties / scale])
         integer = np.arange(cost.size) < excess.size
-        # Soft links make choices alike: most of them only move the price from one link to another.
+        # Soft links make choices alike: most of them only move the penalty from one link to another.
         return BinaryProgram(cost, *rows.finish(cost.size), integer, is_even=penalties.size > 0)
 
     def _add_rules(self, rows: "_Rows", allowed: NDArray[np.bool_], variable: NDArray[np.int64]) -> None:
@@ -229,8 +229,8 @@ class Relaxation:
         """Return the share of each block in each cluster; None when there is none, or none was found in time."""
         excess = costs - costs.min(axis=1, keepdims=True)
         largest = float(excess.max(initial=0.0))
-        answer = self.program.solve((excess / largest if largest > 0 else excess).ravel(), budget=budget)
-        return answer.x.reshape(costs.shape) if answer.x is not None and answer.status == "optimal" else None
+        solution = self.program.solve((excess / largest if largest > 0 else excess).ravel(), budget=budget)
+        return solution.x.reshape(costs.shape) if solution.x is not None and solution.status == "optimal" else None
 
 
 class _Rows:

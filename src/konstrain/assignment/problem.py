@@ -66,7 +66,7 @@ class AssignmentProblem:
         nonempty: bool = False,
         resources: Rules | None = None,
     ) -> Self:
-        """Make a problem from array-likes, refusing what no engine could answer."""
+        """Return a problem from array-likes; raise for those that no engine could solve."""
         costs = np.ascontiguousarray(costs, dtype=np.float64)
         if costs.ndim != 2 or costs.shape[1] == 0:
             raise ValueError(f"costs must have shape (n_blocks, n_clusters), got {costs.shape}")
@@ -123,12 +123,12 @@ class AssignmentProblem:
     @cached_property
     def has_resources(self) -> bool:
         """Whether a bound on a resource or a share could rule any labels out."""
-        asked = self.resources
-        return asked is not None and bool(np.isfinite(asked.low).any() or np.isfinite(asked.high).any())
+        rules = self.resources
+        return rules is not None and bool(np.isfinite(rules.low).any() or np.isfinite(rules.high).any())
 
     @cached_property
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper size of each cluster, with 0 and the total demand where nothing was asked."""
+        """Lower and upper size of each cluster, with 0 and the total demand where there is no bound."""
         low = np.zeros(self.n_clusters) if self.size_min is None else np.maximum(self.size_min, 0.0)
         high = np.full(self.n_clusters, self.total_demand)
         return low, high if self.size_max is None else np.minimum(self.size_max, high)
@@ -145,12 +145,12 @@ class AssignmentProblem:
 
     @cached_property
     def rules(self) -> Rules:
-        """All that bounds sums per cluster as one, whole where sums are: resources, sizes, non-empty clusters."""
-        return self.rules_as_asked.tightened
+        """All bounds on sums per cluster as rules, rounded to whole numbers where sums are whole."""
+        return self.rules_as_given.tightened
 
     @cached_property
-    def rules_as_asked(self) -> Rules:
-        """All that bounds sums per cluster as one: resources and shares, then sizes, then non-empty clusters."""
+    def rules_as_given(self) -> Rules:
+        """All bounds on sums per cluster as rules: resources and shares, then sizes, then non-empty clusters."""
         rules = Rules.none(*self.costs.shape) if self.resources is None else self.resources
         ones = np.ones(self.n_blocks)
         demand = ones if self.demand is None else self.demand
@@ -198,7 +198,7 @@ class AssignmentProblem:
         return difference <= max(PROOF_RELATIVE * self.excess(cost), self.rounding(cost))
 
     def excess(self, cost: float) -> float:
-        """What labels of this cost pay beyond the least cost of each block, which all labels pay."""
+        """Cost of labels beyond the least cost of each block, which all labels pay."""
         return max(0.0, cost - float(self.least_costs.sum()))
 
     def rounding(self, cost: float) -> float:
@@ -207,7 +207,7 @@ class AssignmentProblem:
 
     @cached_property
     def least_costs(self) -> NDArray[np.float64]:
-        """Cost of each block in its cheapest cluster."""
+        """Least cost of each block."""
         return self.own_costs(_core.nearest(self.costs)[0])
 
 
@@ -226,7 +226,7 @@ class Assignment:
     proven : bool
         Whether cost and bound agree up to rounding: these labels are optimal.
     engine : str
-        Name of the engine that answered.
+        Name of the engine that solved the problem.
     prices : ndarray of float64, shape (n_clusters,) or (n_clusters, n_rules), or None
         What one more unit of demand in each cluster costs, when sizes were bounded, or one more of each rule of the
         problem's resources (sizes last, where both are bounded); a start for the next call.
@@ -234,8 +234,8 @@ class Assignment:
     Examples
     --------
     >>> from konstrain import assign
-    >>> answer = assign(AssignmentProblem.checked([[0.0, 9.0], [1.0, 3.0]], size_max=1))
-    >>> answer.labels.tolist(), answer.cost, answer.lower_bound, answer.proven
+    >>> solution = assign(AssignmentProblem.checked([[0.0, 9.0], [1.0, 3.0]], size_max=1))
+    >>> solution.labels.tolist(), solution.cost, solution.lower_bound, solution.proven
     ([0, 1], 3.0, 3.0, True)
     """
 
@@ -254,7 +254,7 @@ class Assignment:
 
 
 def infeasible_combination(problem: AssignmentProblem) -> InfeasibleError:
-    """Make the error for a problem that no labels solve, in the words of what it asks."""
+    """Return the error for a problem that no labels solve; it names the constraints."""
     total = problem.total_demand
     low, high = problem.bounds
     kept = ["all links"] if problem.has_links else []
@@ -270,25 +270,25 @@ def infeasible_combination(problem: AssignmentProblem) -> InfeasibleError:
     )
 
 
-def only_prices(prices: NDArray[np.float64] | None) -> Assignment:
-    """Return an answer of which nothing but the prices is known: a start for other calls."""
-    return Assignment(np.zeros(0, dtype=np.int32), np.inf, -np.inf, False, "", prices)
+def warm_start(duals: NDArray[np.float64] | None) -> Assignment:
+    """Return a solution of which nothing but the duals is known: a start for other calls."""
+    return Assignment(np.zeros(0, dtype=np.int32), np.inf, -np.inf, False, "", duals)
 
 
-def start_prices(problem: AssignmentProblem, warm: Assignment | None) -> NDArray[np.float64] | None:
-    """Return the prices of a similar problem's answer, if there is a finite one for each cluster of this problem."""
+def start_duals(problem: AssignmentProblem, warm: Assignment | None) -> NDArray[np.float64] | None:
+    """Return the duals of a similar problem's solution, if there is a finite one for each cluster of this problem."""
     if warm is None or warm.prices is None or warm.prices.shape != (problem.n_clusters,):
         return None
     return np.ascontiguousarray(warm.prices, dtype=np.float64) if np.isfinite(warm.prices).all() else None
 
 
 class Engine(Protocol):
-    """What `assign` asks of an engine."""
+    """Interface of an engine of `assign`."""
 
     name: str
 
     def supports(self, problem: AssignmentProblem) -> bool:
-        """Whether this engine answers the problem exactly, given time."""
+        """Whether this engine solves the problem exactly, given time."""
         ...
 
     def solve(

@@ -7,10 +7,12 @@ s of group g is the rule "number of g less s times the number of rows" with the 
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._messages import term
 from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.exceptions import InfeasibleError
 from konstrain.rounding import LARGEST_EXACT, demand_rounding
@@ -24,7 +26,7 @@ class Rules:
 
     amounts: Reals  # (n_blocks, n_amounts): what each block adds to the sums of its cluster.
     weights: Reals  # (n_rules, n_amounts): weights of the amounts in each bounded sum.
-    # `low` and `high`: (n_clusters, n_rules): bounds of each cluster, infinite where nothing is asked.
+    # `low` and `high`: (n_clusters, n_rules): bounds of each cluster, infinite where there are none.
     low: Reals
     high: Reals
     # Whether sums are compared with the bounds as they are; else these give way by rounding first.
@@ -155,22 +157,27 @@ class Rules:
     def refuse_impossible(self) -> None:
         """Raise when the bounds of some rule cannot add up, whatever the labels."""
         low, high = self.widened
-        total = self.added.sum(axis=0)
-        slack = TOTAL_RELATIVE * np.abs(self.added).sum(axis=0)
-        for r in np.flatnonzero((low.sum(axis=0) > total + slack) | (high.sum(axis=0) < total - slack)):
-            raise InfeasibleError(
-                f"the bounds of rule {r} add up to {low[:, r].sum():g} at least and {high[:, r].sum():g} at most, "
-                f"but all blocks together have {total[r]:g}; relax its bounds",
-                reason="resources",
-            )
-        crossed = np.argwhere(low > high)
-        if crossed.size:
-            j, r = crossed[0]
-            raise InfeasibleError(
-                f"cluster {j} must have at least {low[j, r]:g} and at most {high[j, r]:g} of rule {r}; "
-                "relax its bounds",
-                reason="resources",
-            )
+        total, slack = self.added.sum(axis=0), TOTAL_RELATIVE * np.abs(self.added).sum(axis=0)
+        for r in range(self.n_rules):
+            refuse_bounds(low[:, r], high[:, r], float(total[r]), slack[r], f" of rule {r}", "resources")
+
+
+def refuse_bounds(low: Any, high: Any, total: float, slack: float, unit: str, reason: str) -> None:
+    """Raise when the bounds of a cluster cross, or no sums within the bounds of all add up to the total."""
+    sums = {"sum_min": float(low.sum()), "sum_max": float(high.sum()), "total": total}
+    crossed = np.flatnonzero(low > high)
+    if crossed.size:
+        j = int(crossed[0])
+        sums |= {"cluster": j, "min": float(low[j]), "max": float(high[j])}
+        message = f"cluster {j} must hold at least {low[j]:.10g} and at most {high[j]:.10g}{unit}"
+    elif sums["sum_min"] > total + slack:
+        message = f"the lower bounds add up to {sums['sum_min']:.10g}{unit}, but the total is {total:.10g}"
+    elif sums["sum_max"] < total - slack:
+        message = f"the upper bounds add up to {sums['sum_max']:.10g}{unit}, but the total is {total:.10g}"
+    else:
+        return
+    relax = "its bounds" if reason == "resources" else f"{term('size_min')} or {term('size_max')}"
+    raise InfeasibleError(f"{message}; relax {relax}", reason=reason, witness=sums)
 
 
 def widened_rules(weights: Reals, low: Reals, high: Reals, total: Reals, rounding: float) -> tuple[Reals, Reals]:

@@ -21,7 +21,7 @@ from konstrain._memory import KEPT_NUMBERS
 from konstrain._tolerances import MOST_CANCELLED, SINGLE_GUARD
 from konstrain.assignment import Assignment, AssignmentProblem, assign_by
 from konstrain.assignment.priced import bound_at, duals_of
-from konstrain.assignment.problem import only_prices
+from konstrain.assignment.problem import warm_start
 from konstrain.dask import passes
 from konstrain.dask.cluster import Partitions
 from konstrain.dask.passes import (
@@ -254,7 +254,7 @@ class RemoteSteps(Steps):
         if problem.size_max is not None and (problem.size_max < 0).any():
             return None
         try:
-            solution = self.solve(problem, only_prices(rules.for_engine(scan.duals)))
+            solution = self.solve(problem, warm_start(rules.for_engine(scan.duals)))
         except InfeasibleError:
             return None
         except UndecidedError:

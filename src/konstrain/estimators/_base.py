@@ -347,14 +347,14 @@ class BaseConstrainedKMeans(FittedKMeans):
         if price is not None and problem.links is not None:
             price = problem.links.enough(price, float((costs.max(axis=1) - costs.min(axis=1)).sum()))
         budget = proof_budget(problem, Budget(self.time_limit))
-        answer = assign_by(problem.assignment_problem(costs, price), budget=budget)
-        if not answer.proven:
+        solution = assign_by(problem.assignment_problem(costs, price), budget=budget)
+        if not solution.proven:
             warn_caller(
                 "the time limit ended the assignment of the new rows before it was proved optimal: labels are "
-                f"feasible, and cost at most {answer.gap:.2g} of their cost too much; raise {term('time_limit')}",
+                f"feasible, and cost at most {solution.gap:.2g} of their cost too much; raise {term('time_limit')}",
                 NotProvenWarning,
             )
-        labels: NDArray[np.int32] = problem.expand(answer.labels)
+        labels: NDArray[np.int32] = problem.expand(solution.labels)
         return labels
 
     def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:

@@ -158,12 +158,12 @@ def algorithm_1(
     seen, feasible, converged = {labels.tobytes()}, False, False
     for _ in iterations:
         centers = steps.ridge_centers(labels, centers)
-        answer = iterations.attempt(steps.update_assignment, steps.costs(centers), labels)
-        if answer is None:
+        solution = iterations.attempt(steps.update_assignment, steps.costs(centers), labels)
+        if solution is None:
             break
         # Labels alone decide how the run goes on, so labels that come back begin a circle (mostly of one).
-        converged = feasible and answer.labels.tobytes() in seen
-        labels, feasible = answer.labels, True
+        converged = feasible and solution.labels.tobytes() in seen
+        labels, feasible = solution.labels, True
         seen.add(labels.tobytes())
         if converged:
             break
@@ -210,17 +210,17 @@ class PenaltySteps(Steps):
         """One exact assignment step (9), the further constraints included."""
         if self.rules is None:
             return self.solve(question)
-        answer = self.model(question).solve(budget=self.budget)
-        if answer.status == "infeasible":
+        solution = self.model(question).solve(budget=self.budget)
+        if solution.status == "infeasible":
             raise InfeasibleError(
                 "no assignment keeps the linear constraints together with the links and sizes", reason="combination"
             )
-        if answer.labels is None:
+        if solution.labels is None:
             raise UndecidedError(
                 f"no assignment that keeps the linear constraints was found in time; raise {term('time_limit')}"
             )
-        cost = question.cost_of(answer.labels)
-        return Assignment(answer.labels, cost, answer.bound, question.closes_gap(cost, answer.bound), "milp")
+        cost = question.cost_of(solution.labels)
+        return Assignment(solution.labels, cost, solution.bound, question.closes_gap(cost, solution.bound), "milp")
 
     def model(self, question: AssignmentProblem) -> AssignmentModel:
         """The assignment as a binary program, with the further constraints."""

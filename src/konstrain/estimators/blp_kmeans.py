@@ -85,17 +85,17 @@ def while_distance_falls(
     least, converged = np.inf, False
     costs = steps.costs(centers)
     for _ in iterations:
-        answer = iterations.attempt(steps.assign, costs, warm)
-        if answer is None:
+        solution = iterations.attempt(steps.assign, costs, warm)
+        if solution is None:
             break
-        warm = answer
-        centers = steps.centers_of(answer.labels, centers)
+        warm = solution
+        centers = steps.centers_of(solution.labels, centers)
         costs = steps.costs(centers)  # of this step's success, and for the next step
-        total = steps.total_of(costs, answer.labels)
+        total = steps.total_of(costs, solution.labels)
         converged = best is not None and not total < least
         if converged:
             break
-        best, least = (answer.labels, centers), total
+        best, least = (solution.labels, centers), total
     assert best is not None
     found = steps.clustering(*best, iterations.n_iter, converged=converged, proven=iterations.proven)
     return replace(found, objective=least)

@@ -88,7 +88,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         by its budget of work, and a step whose proof would take a solver is not proved.
     n_jobs : int or None, default=None
         Workers for independent searches (`n_init` of 200 and more) or runs of Lloyd's loop, in joblib's sense. The
-        answer does not depend on it.
+        solution does not depend on it.
     callback : callable or None, default=None
         Called after each run (`n_done`, `n_init`, `objective`, `best_objective`, `seconds`); ends the search by
         returning True.

@@ -27,11 +27,11 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
     ):
         n_left -= 1
         try:
-            answer = exact.step(best.centers, best.assignment)
-            means = exact.centers_of(answer.labels, best.centers)
-            better = exact.clustering(answer.labels, means, 1, converged=True, proven=False, warm=answer)
+            solution = exact.step(best.centers, best.assignment)
+            means = exact.centers_of(solution.labels, best.centers)
+            better = exact.clustering(solution.labels, means, 1, converged=True, proven=False, warm=solution)
             if not is_lower(better.objective, best.objective):
-                return replace(best, proven=answer.proven, step_gap=answer.gap)
+                return replace(best, proven=solution.proven, step_gap=solution.gap)
             rest = loop.after(best)
             if rest.max_iter <= 0:
                 # The exact labels take the place of those of the last iteration.
@@ -40,7 +40,7 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
                 n_left = min(n_left, 1)
                 continue
             # The loop's own first step may miss what the exact one found: then that is where to go on.
-            further = rest.run(means, answer)
+            further = rest.run(means, solution)
         except UndecidedError:
             return best  # out of time within the step: what was found before stands, unproved
         except KeyboardInterrupt:

@@ -48,11 +48,11 @@ class LinkedPart:
         `solve` solves the assignment problem of the linked blocks.
         """
         costs = distances.block_costs(self.mean, self.weight, centers, n_threads=n_threads)
-        answer = solve(AssignmentProblem(costs, self.links))
+        solution = solve(AssignmentProblem(costs, self.links))
         nearest = labels[self.blocks]
         before = float(costs[np.arange(nearest.size), nearest].sum())
-        labels[self.blocks] = answer.labels
-        return PlacedBlocks(self, nearest, answer, before)
+        labels[self.blocks] = solution.labels
+        return PlacedBlocks(self, nearest, solution, before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,29 +61,29 @@ class PlacedBlocks:
 
     part: LinkedPart
     nearest: NDArray[np.int32]
-    answer: Assignment
+    solution: Assignment
     before: float  # what the nearest clusters cost
 
     @property
     def rise(self) -> float:
         """By how much the cost rose."""
-        return self.answer.cost - self.before
+        return self.solution.cost - self.before
 
     @property
     def proved_rise(self) -> float:
         """By how much it must rise at least."""
-        return self.answer.lower_bound - self.before
+        return self.solution.lower_bound - self.before
 
     def move(self, sums: NDArray[np.float64], weights: NDArray[np.float64]) -> bool:
         """Let sums and weights of the clusters follow, in place; False where too few digits would be left."""
-        moved = np.flatnonzero(self.nearest != self.answer.labels)
+        moved = np.flatnonzero(self.nearest != self.solution.labels)
         pull, weight = self.part.mean[moved], self.part.weight[moved]
         pull = (pull.toarray() if hasattr(pull, "toarray") else pull) * weight[:, None]
         lost = np.bincount(self.nearest[moved], weight, weights.size)
         # What is left of a cluster that loses nearly all its weight is rounding, or little more.
         if (lost > MOST_CANCELLED * weights).any():
             return False
-        for sign, where in ((-1.0, self.nearest[moved]), (1.0, self.answer.labels[moved])):
+        for sign, where in ((-1.0, self.nearest[moved]), (1.0, self.solution.labels[moved])):
             np.add.at(sums, where, sign * pull)
             weights += sign * np.bincount(where, weight, weights.size)
         return True

@@ -53,22 +53,22 @@ class Iterations:
         Before any complete step there is nothing to stand, and the error is the caller's.
         """
         try:
-            answer = step(*arguments)
+            solution = step(*arguments)
         except (UndecidedError, KeyboardInterrupt) as error:
             if self._n_taken == 0:
                 raise
             self.interrupted = isinstance(error, KeyboardInterrupt)
             return None
         self._n_taken += 1
-        self.proven &= answer.proven
-        return answer
+        self.proven &= solution.proven
+        return solution
 
     def has_converged(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
         """Whether the centers moved so little that going on is not worth it."""
         return self.tol > 0 and float(((after - before) ** 2).sum()) <= self.tol
 
 
-# From steps and centers to a clustering, within iterations, perhaps with the answer to a similar step to begin with.
+# From steps and centers to a clustering, within iterations, perhaps starting from the solution of a similar step.
 LoopFunction = Callable[[Any, NDArray[np.float64], Iterations, Assignment | None], Clustering]
 
 
@@ -87,7 +87,7 @@ class Loop:
         return replace(self, max_iter=self.max_iter - clustering.n_iter)
 
     def run(self, centers: NDArray[np.float64], warm: Assignment | None = None) -> Clustering:
-        """Run from these centers; `warm` is the answer to a similar assignment step."""
+        """Run from these centers; `warm` is the solution to a similar assignment step."""
         steps = self.steps
         # Steps that may end without proof leave time for other runs and for the proof of the last step.
         is_cut_short = steps.step_work is not None and is_hard(steps.problem)
@@ -103,20 +103,20 @@ def lloyd(
     labels: NDArray[np.int32] | None = None
     converged = False
     for _ in iterations:
-        answer = _next_step(steps, centers, iterations, labels, warm)
-        if answer is None:
+        solution = _next_step(steps, centers, iterations, labels, warm)
+        if solution is None:
             break
-        converged = labels is not None and steps.are_same(labels, answer.labels)
-        labels, warm = answer.labels, answer
+        converged = labels is not None and steps.are_same(labels, solution.labels)
+        labels, warm = solution.labels, solution
         if converged:
             break
         before, centers = centers, steps.centers_of(labels, centers)
         if iterations.has_converged(before, centers):
             converged = True
             # Labels once more for the centers that will be reported, then the means of just these labels.
-            answer = _next_step(steps, centers, iterations, labels, warm)
-            if answer is not None:
-                labels, warm = answer.labels, answer
+            solution = _next_step(steps, centers, iterations, labels, warm)
+            if solution is not None:
+                labels, warm = solution.labels, solution
                 centers = steps.centers_of(labels, centers)
             break
     assert labels is not None
@@ -133,10 +133,10 @@ def _next_step(
     warm: Assignment | None,
 ) -> Assignment | None:
     """Take a step; None when time cut it so short that it found nothing, or only what costs more than `labels`."""
-    answer = iterations.attempt(steps.step, centers, warm)
-    if answer is None or answer.proven or labels is None:
-        return answer
-    return None if answer.cost > steps.cost_of(labels, centers) else answer
+    solution = iterations.attempt(steps.step, centers, warm)
+    if solution is None or solution.proven or labels is None:
+        return solution
+    return None if solution.cost > steps.cost_of(labels, centers) else solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,11 +180,11 @@ def lloyd_with_momentum(
     best: _Reached | None = None
     at_means = converged = False
     for _ in iterations:
-        answer = iterations.attempt(steps.step, centers, warm)
-        if answer is None:
+        solution = iterations.attempt(steps.step, centers, warm)
+        if solution is None:
             break
-        warm = answer
-        reached = _Reached.of(steps, answer, centers)
+        warm = solution
+        reached = _Reached.of(steps, solution, centers)
         if best is None or is_lower(reached.objective, best.objective):
             is_still = best is not None and iterations.has_converged(best.means, reached.means)
             converged, at_means = is_still and at_means, is_still

@@ -134,8 +134,8 @@ def _fewest_moves(steps: Steps, max_moved: int) -> NDArray[np.int32]:
     problem = priced(steps, 1.0).problem
     nothing = np.zeros((problem.n_blocks, problem.n_clusters))
     question = replace(problem.assignment_problem(nothing, 0.0), links=problem.conflicts)
-    answer = assign_by(question, budget=steps.budget.part(work=stop.PARAMS.work))
-    least = math.ceil(answer.lower_bound - INTEGRAL)
+    solution = assign_by(question, budget=steps.budget.part(work=stop.PARAMS.work))
+    least = math.ceil(solution.lower_bound - INTEGRAL)
     if least > max_moved:
         raise InfeasibleError(
             f"{term('max_moved')} allows {counted(max_moved, 'row')} to move, but at least {least} have to, so that "
@@ -143,4 +143,4 @@ def _fewest_moves(steps: Steps, max_moved: int) -> NDArray[np.int32]:
             reason="moves",
             witness=SizeSums(float(least), float(max_moved)),
         )
-    return answer.labels
+    return solution.labels

@@ -71,8 +71,8 @@ class SizedPart:
             time_limit=budget.remaining(),
             n_threads=n_threads,
         )
-        judged = transport.judged(self.problem.assignment_problem(costs, self.violation_cost), answer)
-        return judged, (judged.labels, sums, weights)
+        checked = transport.checked(self.problem.assignment_problem(costs, self.violation_cost), answer)
+        return checked, (checked.labels, sums, weights)
 
     def step_by_lists(
         self,
@@ -112,7 +112,7 @@ class SizedPart:
         start: NDArray[np.float64] | None,
         budget: Budget,
         n_threads: int,
-    ) -> transport.KernelAnswer:
+    ) -> transport.KernelResult:
         """Ask the kernel, from prices per block or from none."""
         return distances.sized_pass(
             self.problem.mean,

@@ -41,13 +41,13 @@ class Steps:
     def step(self, centers: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Solve one assignment step."""
         if self.problem.is_free or self._part is not None:
-            answer = self._step_without_matrix(centers)
-            if answer is not None:
-                return answer
+            solution = self._step_without_matrix(centers)
+            if solution is not None:
+                return solution
         if self._sized is not None:
-            answer = self._step_under_sizes(self._sized, centers, warm)
-            if answer is not None:
-                return answer
+            solution = self._step_under_sizes(self._sized, centers, warm)
+            if solution is not None:
+                return solution
         return self.assign(self.costs(centers), warm)
 
     def _step_under_sizes(
@@ -58,8 +58,8 @@ class Steps:
             found = sized.step_by_lists(centers, self._weight, warm, self.budget, self.n_threads)
             if found is None:
                 return None
-            answer, self._sums = found
-            return answer
+            solution, self._sums = found
+            return solution
         prices = sized.start_prices(warm)
         if prices is None:
             return None
@@ -68,11 +68,11 @@ class Steps:
             moved = np.flatnonzero((self._known[1] != centers).any(axis=1)).astype(np.int32)
         # While costs are written nothing is known of them.
         costs, self._known = self._cost_buffer, None
-        answer, self._sums = sized.step_from_prices(
+        solution, self._sums = sized.step_from_prices(
             centers, self._weight, prices, costs, moved, self.budget, self.n_threads
         )
         self._known = costs, centers.copy()
-        return answer if answer.proven or self.budget.expired() else None
+        return solution if solution.proven or self.budget.expired() else None
 
     def _step_without_matrix(self, centers: NDArray[np.float64]) -> Assignment | None:
         """Send every block to its nearest center, then put the linked ones right; None if a cluster ends empty."""
@@ -80,19 +80,19 @@ class Steps:
             self.problem.mean, self._weight, centers, n_threads=self.n_threads
         )
         if self._part is None:
-            answer = Assignment(labels, cost, cost, True, "nearest")
+            solution = Assignment(labels, cost, cost, True, "nearest")
         else:
             placed = self._part.place(labels, centers, self.solve, self.n_threads)
             if not placed.move(sums, weights):
                 sums, weights = self.sums_of(labels)
-            answer = replace(
-                placed.answer, labels=labels, cost=cost + placed.rise, lower_bound=cost + placed.proved_rise
+            solution = replace(
+                placed.solution, labels=labels, cost=cost + placed.rise, lower_bound=cost + placed.proved_rise
             )
         # Clusters without weight may still hold blocks, of weight zero.
         if self.problem.nonempty and not ((weights > 0).all() or np.bincount(labels, minlength=len(centers)).all()):
             return None
         self._sums = (labels, sums, weights)
-        return answer
+        return solution
 
     @cached_property
     def _part(self) -> LinkedPart | None:
@@ -125,9 +125,9 @@ class Steps:
         relaxed = replace(question, nonempty=False)
         if question.nonempty and not relaxed.has_sizes:
             # Non-emptiness alone couples all blocks, and is rarely violated: the problem without it comes first.
-            answer = self.solve(relaxed, warm)
-            if (np.bincount(answer.labels, minlength=question.n_clusters) > 0).all():
-                return answer
+            solution = self.solve(relaxed, warm)
+            if (np.bincount(solution.labels, minlength=question.n_clusters) > 0).all():
+                return solution
         return self.solve(question, warm)
 
     def solve(self, question: AssignmentProblem, warm: Assignment | None = None) -> Assignment:

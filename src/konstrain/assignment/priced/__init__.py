@@ -1,15 +1,14 @@
 """Engine for rules, with links or without: duals, labels at reduced costs, repair, and HiGHS for what stays open.
 
-Every rule has a dual price per cluster (`search.py`). The duals prove a bound, repair makes labels that keep all
-rules; where the two differ, variables are fixed by their reduced costs and HiGHS solves the rest (`reduced.py`).
+Every rule has a dual per cluster (`search.py`). The duals prove a bound, repair makes labels that keep all rules;
+where the two differ, variables are fixed by their reduced costs and HiGHS solves the rest (`reduced.py`).
 """
-
-import numpy as np
 
 from konstrain._messages import term
 from konstrain.assignment.priced.reduced import close
 from konstrain.assignment.priced.search import PricedSearch, bound_at, duals_of
 from konstrain.assignment.problem import Assignment, AssignmentProblem
+from konstrain.assignment.rules import refuse_bounds
 from konstrain.exceptions import InfeasibleError, UndecidedError
 from konstrain.stop import UNLIMITED, Budget
 
@@ -25,9 +24,7 @@ def supports(problem: AssignmentProblem) -> bool:
 
 def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget: Budget = UNLIMITED) -> Assignment:
     """Search duals and labels, and close the gap between them."""
-    refuse_impossible_sizes(problem)
-    if problem.resources is not None:
-        problem.resources.refuse_impossible()
+    _refuse_impossible(problem)
     search = PricedSearch(problem, budget)
     try:
         search.run(warm)
@@ -51,24 +48,12 @@ def solve(problem: AssignmentProblem, *, warm: Assignment | None = None, budget:
     )
 
 
-def refuse_impossible_sizes(problem: AssignmentProblem) -> None:
-    """Raise when the sizes cannot add up, whatever the labels."""
-    low, high = problem.widened_bounds
-    total = problem.total_demand
-    slack = problem.demand_rounding * total
-    sums = {"sum_min": float(low.sum()), "sum_max": float(high.sum()), "total": total}
-    reason = "sizes" if problem.demand is None else "demand"
-    crossed = np.flatnonzero(low > high)
-    if crossed.size:
-        j = int(crossed[0])
-        message = f"cluster {j} must hold at least {low[j]:g}, but at most {high[j]:g} of a total of {total:g} fit"
-    elif sums["sum_min"] > total + slack:
-        message = f"the smallest sizes add up to {sums['sum_min']:g}, but the total demand is {total:g}"
-    elif sums["sum_max"] < total - slack:
-        message = f"the largest sizes add up to {sums['sum_max']:g}, but the total demand is {total:g}"
-    elif problem.nonempty and problem.n_blocks < problem.n_clusters:
+def _refuse_impossible(problem: AssignmentProblem) -> None:
+    """Raise when sizes or rules cannot add up, whatever the labels."""
+    total, reason = problem.total_demand, "sizes" if problem.demand is None else "demand"
+    refuse_bounds(*problem.widened_bounds, total, problem.demand_rounding * total, " of demand", reason)
+    if problem.nonempty and problem.n_blocks < problem.n_clusters:
         message = f"{problem.n_clusters} clusters cannot all be non-empty with {problem.n_blocks} blocks"
-        reason = "non-empty"
-    else:
-        return
-    raise InfeasibleError(f"{message}; relax {term('size_min')} or {term('size_max')}", reason=reason, witness=sums)
+        raise InfeasibleError(f"{message}; lower {term('n_clusters')}", reason="non-empty")
+    if problem.resources is not None:
+        problem.resources.refuse_impossible()

@@ -16,7 +16,7 @@ from konstrain import _core
 from konstrain._memory import CELLS
 from konstrain.assignment import transport
 from konstrain.assignment.priced.repair import repaired
-from konstrain.assignment.problem import AssignmentProblem, only_prices
+from konstrain.assignment.problem import AssignmentProblem, warm_start
 from konstrain.assignment.rules import Rules
 from konstrain.exceptions import InfeasibleError
 from konstrain.stop import Budget
@@ -38,20 +38,17 @@ PARAMS = DualParams()
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Labels of the free blocks, duals of all rules, and what these blocks pay in their cheapest clusters at these.
-
-    `is_kept` says whether the labels keep all rules beside the blocks they were placed around.
-    """
+    """Labels of the free blocks, duals of all rules, and the sum of the blocks' least reduced costs at these."""
 
     labels: Labels
     duals: Reals
     least: float
-    is_kept: bool
+    is_kept: bool  # Whether the labels keep all rules together with the blocks already placed.
 
 
 @dataclass(frozen=True, eq=False)
 class FreeBlocks:
-    """Blocks without links, which are placed at once for given sums of all others."""
+    """Blocks without links, which are placed all at once in the capacity that the others leave."""
 
     problem: AssignmentProblem  # Costs and links.
     rules: Rules  # All rules, with bounds as sums are compared with them.
@@ -94,7 +91,7 @@ class FreeBlocks:
         return self._tied_rules.sums(tied_labels)
 
     def place(self, others: Reals, duals: Reals, budget: Budget) -> Placed | None:
-        """Place the free blocks beside these sums of others; None when they leave no capacity that would do."""
+        """Place the free blocks in the capacity that the sums of the others leave; None when it does not suffice."""
         if self.is_counted is not None:
             return self._by_transport(others, duals, budget)
         part = self.rules.restricted_to(self.free, others) if self.tied.size else self.rules
@@ -113,13 +110,13 @@ class FreeBlocks:
                 continue
             part = AssignmentProblem(costs, demand=demand, size_min=low[:, r], size_max=high[:, r])
             try:
-                answer = transport.solve(part, warm=only_prices(duals[:, r]), budget=budget)
+                solution = transport.solve(part, warm=warm_start(duals[:, r]), budget=budget)
             except InfeasibleError:
-                return None  # the tied blocks alone break a bound; at other duals they may not
-            if answer.prices is None or not np.isfinite(answer.lower_bound):
+                return None  # The tied blocks alone break a bound; at other duals they may keep it.
+            if solution.prices is None or not np.isfinite(solution.lower_bound):
                 return None
-            labels[blocks], found[:, r] = answer.labels, answer.prices
-            least += transport.least_priced_cost(part, answer)
+            labels[blocks], found[:, r] = solution.labels, solution.prices
+            least += transport.least_reduced_cost(part, solution)
         payable = self.rules.payable(found)
         if not np.array_equal(payable, found):
             least = float((self._costs + self.rules.of(self.free).charges(payable)).min(axis=1).sum())
@@ -159,10 +156,12 @@ class FreeBlocks:
         if not part.n_blocks or not np.isfinite(part.costs).all():
             return np.zeros_like(start)
         try:
-            answer = transport.solve(part, warm=only_prices(unit * start[:, 0]), budget=budget)
+            solution = transport.solve(part, warm=warm_start(unit * start[:, 0]), budget=budget)
         except InfeasibleError:
             return np.zeros_like(start)  # rounding to units crossed the bounds
-        return np.zeros_like(start) if answer.prices is None else self.rules.payable(answer.prices[:, None] / unit)
+        return (
+            np.zeros_like(start) if solution.prices is None else self.rules.payable(solution.prices[:, None] / unit)
+        )
 
     def _in_units(self) -> tuple[AssignmentProblem, float]:
         """Repeat blocks once per unit that they add to the only rule; returns the unit.
@@ -189,7 +188,7 @@ class FreeBlocks:
 
 
 def newton_duals(costs: Reals, rules: Rules, start: Reals, budget: Budget) -> tuple[Labels, Reals, float]:
-    """Return cheapest clusters at the best duals that Newton steps find, these duals, and what blocks pay."""
+    """Return clusters of least reduced cost at the duals that Newton steps find, these duals, and the cost."""
     unit = rules.units
     labels, duals, least = _core.newton_duals(
         costs,

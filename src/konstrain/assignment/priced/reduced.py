@@ -1,9 +1,9 @@
-"""The proof: variables fixed by their reduced costs, and HiGHS on what stays open.
+"""The proof: variables fixed by their reduced costs, and HiGHS on the variables that stay open.
 
-What a block pays at the best duals above its cheapest cluster is what the bound rises by if it goes there. Where that
-is more than the gap to the labels known, no better labels put it there. A first small problem of the choices of least
-reduced cost improves the labels, a second one holds every choice that could still be part of something better, so its
-optimum is the optimum. Balas and Zemel (1980) solve large knapsack problems that way.
+If a block goes to a cluster, the bound rises by the reduced cost of that choice above its least one. Where that is
+more than the gap to the labels known, no better labels make this choice. A first small problem of the choices of
+least reduced cost improves the labels; a second one holds every choice of any better labels, so its optimum is the
+optimum. Balas and Zemel (1980) solve large knapsack problems in this manner.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from konstrain._tolerances import PROOF_RELATIVE
-from konstrain.assignment.model import AssignmentModel, ModelAnswer, links_of
+from konstrain.assignment.model import AssignmentModel, ModelSolution, links_of
 from konstrain.assignment.priced.search import PricedSearch
 from konstrain.assignment.problem import AssignmentProblem, infeasible_combination
 from konstrain.links import Edges, paid
@@ -50,7 +50,7 @@ def close(search: PricedSearch) -> float:
     known, bound = search.cost, part.fixed_cost + _close_whole(inner)
     assert inner.labels is not None
     search.offer(part.joined(inner.labels))
-    # What was left out costs at least as much as the labels known then.
+    # Labels outside the reduced problem cost at least as much as those known then.
     return max(search.bound, min(bound, known))
 
 
@@ -65,19 +65,19 @@ def prove(search: PricedSearch) -> float:
     """Improve labels and prove them by reduced problems; returns the best bound reached."""
     n_blocks = search.problem.n_blocks
     reduced_costs = search.reduced_costs()
-    allowed = _worth_trying(search, reduced_costs)
-    # Reduced costs do not see what soft links cost: with these the second problem takes hardly longer than the first.
+    allowed = _open_choices(search, reduced_costs)
+    # Soft links are not in the reduced costs: with them the second problem takes hardly longer than the first.
     has_soft_labels = search.labels is not None and search.has_soft_links
     if allowed.sum() > n_blocks + PARAMS.first_choices and not has_soft_labels:
         _improve(search, reduced_costs)
         if search.is_closed() or search.budget.expired():
             return search.bound
-        allowed = _worth_trying(search, reduced_costs)
-    answer = _try(search, allowed)
-    if answer.status == "infeasible" and search.labels is None:
+        allowed = _open_choices(search, reduced_costs)
+    solution = _try(search, allowed)
+    if solution.status == "infeasible" and search.labels is None:
         raise infeasible_combination(search.problem)
-    # What the reduced problem leaves out costs at least as much as the labels known when it was made.
-    return max(search.bound, min(answer.bound, search.cost))
+    # Labels outside the reduced problem cost at least as much as those known when it was made.
+    return max(search.bound, min(solution.bound, search.cost))
 
 
 def _improve(search: PricedSearch, reduced_costs: Reals) -> None:
@@ -91,7 +91,7 @@ def _improve(search: PricedSearch, reduced_costs: Reals) -> None:
 
 
 def _cheapest_choices(search: PricedSearch, reduced_costs: Reals, n_choices: int) -> Flags:
-    """Allow the choices of least reduced cost beside the labels known so far."""
+    """Allow the choices of least reduced cost and those of the labels known so far."""
     assert search.best is not None
     allowed = np.zeros(reduced_costs.shape, dtype=bool)
     for labels in (search.best.relaxed.labels, search.labels):
@@ -102,8 +102,8 @@ def _cheapest_choices(search: PricedSearch, reduced_costs: Reals, n_choices: int
     return allowed
 
 
-def _worth_trying(search: PricedSearch, reduced_costs: Reals) -> Flags:
-    """Allow every choice that labels cheaper than the known ones could make."""
+def _open_choices(search: PricedSearch, reduced_costs: Reals) -> Flags:
+    """Allow every choice that labels of lower cost than the known ones could make."""
     if search.labels is None:
         return np.ones(reduced_costs.shape, dtype=bool)
     allowed: Flags = reduced_costs <= _reach(search)[:, None]
@@ -112,23 +112,23 @@ def _worth_trying(search: PricedSearch, reduced_costs: Reals) -> Flags:
 
 
 def _reach(search: PricedSearch) -> Reals:
-    """Return the reduced cost of each block beyond which no labels cheaper than the known ones go."""
+    """Return the reduced cost of each block above which no better labels have a choice."""
     assert search.best is not None
     gap = search.cost - search.best.bound
-    # A little more than can matter: the sums behind gap and slack are rounded.
+    # Slightly more than exact: the sums behind gap and slack are rounded.
     rounding = 4 * search.problem.rounding(search.cost) + PROOF_RELATIVE * abs(gap)
     return gap + search.best.relaxed.slack() + rounding
 
 
-def _try(search: PricedSearch, allowed: Flags) -> ModelAnswer:
+def _try(search: PricedSearch, allowed: Flags) -> ModelSolution:
     """Solve the problem of the allowed choices, unless that is beyond the budget."""
     n_open = int(allowed.sum() - (allowed.sum(axis=1) == 1).sum())
     if not search.budget.affords(solver_work(n_open)):
-        return ModelAnswer(None, -np.inf, "limit")
-    answer = ReducedProblem(search.problem, allowed).solve(search)
-    if answer.labels is not None:
-        search.offer(answer.labels)
-    return answer
+        return ModelSolution(None, -np.inf, "limit")
+    solution = ReducedProblem(search.problem, allowed).solve(search)
+    if solution.labels is not None:
+        search.offer(solution.labels)
+    return solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,29 +138,29 @@ class ReducedProblem:
     problem: AssignmentProblem
     allowed: Flags
 
-    def solve(self, search: PricedSearch) -> ModelAnswer:
-        """Solve it by HiGHS from the labels that a search knows; returns labels of all blocks."""
+    def solve(self, search: PricedSearch) -> ModelSolution:
+        """Solve it by HiGHS from the best labels of a search; return labels of all blocks."""
         problem = self.problem
         costs = np.where(self.allowed[self.open], problem.costs[self.open], np.inf)
         links, constant = self._charge_links(costs)
         constant += float(problem.costs[self.fixed, self.labels[self.fixed]].sum())
         if not np.isfinite(constant):
-            return ModelAnswer(None, np.inf, "infeasible")
+            return ModelSolution(None, np.inf, "infeasible")
         if not self.open.size:
             is_feasible = problem.is_feasible(self.labels)
-            return ModelAnswer(
+            return ModelSolution(
                 self.labels if is_feasible else None, constant, "optimal" if is_feasible else "infeasible"
             )
         fixed = np.flatnonzero(self.fixed)
         others = problem.rules.of(fixed).sums(self.labels[fixed])
         model = AssignmentModel(costs, links, problem.rules.restricted_to(self.open, others))
         start = None if search.labels is None else search.labels[self.open]
-        answer = model.solve(budget=search.budget, start=start)
-        if answer.labels is None:
-            return ModelAnswer(None, constant + answer.bound, answer.status)
+        solution = model.solve(budget=search.budget, start=start)
+        if solution.labels is None:
+            return ModelSolution(None, constant + solution.bound, solution.status)
         labels = self.labels.copy()
-        labels[self.open] = answer.labels
-        return ModelAnswer(labels, constant + answer.bound, answer.status)
+        labels[self.open] = solution.labels
+        return ModelSolution(labels, constant + solution.bound, solution.status)
 
     @cached_property
     def fixed(self) -> Flags:
@@ -204,20 +204,20 @@ class ReducedProblem:
 
 @dataclass(frozen=True, eq=False)
 class OpenBlocks:
-    """The blocks of a problem that better labels may move, as a problem of its own."""
+    """The blocks of a problem that better labels may move, as a smaller problem."""
 
     problem: AssignmentProblem  # The open blocks, within the rules that the fixed ones leave them.
     blocks: NDArray[np.intp]  # Which blocks these are.
-    labels: Labels  # (n_blocks of the whole,): the labels known; no better ones have a fixed block elsewhere.
+    labels: Labels  # (n_blocks of the whole,): the labels known; in better ones fixed blocks do not move.
     fixed_cost: float  # What the fixed blocks cost.
 
     @classmethod
     def of(cls, search: PricedSearch) -> Self | None:
-        """Fix what no better labels move; None without labels, with soft links, or when all blocks may move."""
+        """Fix blocks that no better labels move; None without labels, with soft links, or when all may move."""
         problem, labels = search.problem, search.labels
         if labels is None or search.has_soft_links:
             return None
-        allowed = _worth_trying(search, search.reduced_costs())
+        allowed = _open_choices(search, search.reduced_costs())
         is_open = _whole_components(problem, allowed.sum(axis=1) > 1)
         if is_open.all():
             return None
@@ -231,7 +231,7 @@ class OpenBlocks:
         return cls(part, blocks, labels, float(problem.own_costs(labels)[fixed].sum()))
 
     def searched_from(self, search: PricedSearch) -> PricedSearch:
-        """Begin a search among the open blocks where the search of the whole has come to."""
+        """Return a search among the open blocks from the labels and duals of the whole."""
         assert search.best is not None
         inner = PricedSearch(self.problem, search.budget)
         inner.offer(self.labels[self.blocks])

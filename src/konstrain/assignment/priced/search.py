@@ -6,10 +6,10 @@ solves exactly:
     L(duals) = min over labels that keep the links of  cost + sum_jr dual_jr * value_jr
                - sum_jr (dual_jr > 0 ? dual_jr * high_jr : dual_jr * low_jr)
 
-is a lower bound for any duals, and nearly tight at the best ones. Blocks without links find duals together
-(`duals.py`), linked ones are placed at these, in turn, until the linked ones ask for the same capacity twice. The gap
-that is left is narrowed by Polyak's steps (1969), of a length that is halved when they fail several times in a row
-(Held, Wolfe and Crowder 1974).
+is a lower bound for any duals, and nearly tight at the best ones. Blocks without links give duals (`duals.py`),
+linked ones are placed at these, in turn, until the linked ones take the same capacity twice. The remaining gap is
+narrowed by Polyak's steps (1969), of a length that is halved when they fail several times in a row (Held, Wolfe and
+Crowder 1974).
 """
 
 from dataclasses import dataclass, replace
@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain.assignment import transport
-from konstrain.assignment.linked import LinkedAnswer, solve_linked
+from konstrain.assignment.linked import LinkedSolution, solve_linked
 from konstrain.assignment.priced.duals import FreeBlocks, Placed, newton_duals
 from konstrain.assignment.priced.repair import fill_empty, repaired, with_soft_links
-from konstrain.assignment.problem import Assignment, AssignmentProblem, only_prices
+from konstrain.assignment.problem import Assignment, AssignmentProblem, warm_start
 from konstrain.stop import UNLIMITED, Budget, solver_work
 
 Reals = NDArray[np.float64]
@@ -54,12 +54,12 @@ class Point:
     """The problem without its rules at some duals: labels that keep the links, and the bound they prove."""
 
     duals: Reals
-    relaxed: LinkedAnswer
+    relaxed: LinkedSolution
     bound: float
 
 
 class PricedSearch:
-    """Searches duals for all rules and, beside them, labels that keep all of them."""
+    """Searches for duals of all rules and for labels that keep all of them."""
 
     def __init__(self, problem: AssignmentProblem, budget: Budget) -> None:
         self.problem = problem
@@ -102,25 +102,25 @@ class PricedSearch:
     def reduced_costs(self) -> Reals:
         """Costs of all choices at the best duals, above the cheapest one of each block."""
         assert self.best is not None
-        priced = self.problem.costs + self.rules.charges(self.best.duals)
-        above: Reals = priced - priced.min(axis=1, keepdims=True)
+        costs = self.problem.costs + self.rules.charges(self.best.duals)
+        above: Reals = costs - costs.min(axis=1, keepdims=True)
         return above
 
     def evaluate(self, duals: Reals) -> Point:
         """Solve the relaxation at these duals; remembers the best bound and any feasible labels."""
-        priced = np.ascontiguousarray(self.problem.costs + self.rules.charges(duals))
-        relaxed = solve_linked(AssignmentProblem(priced, self.problem.links), self.budget.part())
+        costs = np.ascontiguousarray(self.problem.costs + self.rules.charges(duals))
+        relaxed = solve_linked(AssignmentProblem(costs, self.problem.links), self.budget.part())
         self.offer(self._filled(relaxed.labels))
         return self._remember(duals, relaxed)
 
     def run(self, warm: Assignment | None) -> None:
-        """Find good duals and labels from a similar problem's or, where these are missing or far off, from none."""
+        """Find good duals and labels, from those of a similar problem where these are near."""
         if warm is not None and warm.labels.shape == (self.problem.n_blocks,):
             # At other centers the rules are the same: labels that kept them still do.
             self.offer(warm.labels)
         start = self.start_duals(warm)
         if self.has_soft_links:
-            self._settle_soft_links(start)
+            self._place_soft_links_first(start)
             if self.labels is not None and not self.affords_step():
                 self.repair(self.evaluate(start))
                 return
@@ -143,22 +143,22 @@ class PricedSearch:
         return self.rules.payable(duals)
 
     def _alternate(self, duals: Reals) -> None:
-        """Place the tied blocks at these duals, the free ones in the capacity that is left, and again at their duals.
+        """Place tied blocks at these duals and free ones in the remaining capacity, then again at their duals.
 
-        Free blocks near a tie are many, so that duals hardly change with a few more or less of them: mostly the tied
-        blocks soon ask for the same capacity twice, which closes the gap.
+        Many free blocks are near a tie, so duals hardly change with a few more or fewer of them: mostly the tied
+        blocks soon take the same capacity twice, which closes the gap.
         """
         blocks = self.blocks
         if not blocks.free.size:
             self.evaluate(duals)
             return
         tied_labels = self._place_tied(duals).labels
-        asked_before: set[bytes] = set()
+        seen: set[bytes] = set()
         for _ in range(PARAMS.window):
-            asked = blocks.sums_of_tied(tied_labels).tobytes()
-            if asked in asked_before or self.is_closed() or (self.best is not None and self.budget.expired()):
+            taken = blocks.sums_of_tied(tied_labels).tobytes()
+            if taken in seen or self.is_closed() or (self.best is not None and self.budget.expired()):
                 return
-            asked_before.add(asked)
+            seen.add(taken)
             point = self._round(tied_labels, duals)
             if point is None:
                 self.evaluate(duals)
@@ -166,7 +166,7 @@ class PricedSearch:
             duals, tied_labels = point.duals, point.relaxed.labels[blocks.tied]
 
     def _round(self, tied_labels: Labels, duals: Reals) -> Point | None:
-        """Place the free blocks around the tied ones and see what their duals prove; None when nothing is left."""
+        """Place the free blocks around the tied ones, and bound by their duals; None when no capacity is left."""
         blocks = self.blocks
         placed = blocks.place(blocks.sums_of_tied(tied_labels), duals, self.budget)
         if placed is None:
@@ -175,8 +175,8 @@ class PricedSearch:
             self.offer(blocks.joined(placed.labels, tied_labels))
         return self._remember(placed.duals, self._relaxed_around(placed))
 
-    def _relaxed_around(self, placed: Placed) -> LinkedAnswer:
-        """Solve the relaxation at the duals of placed free blocks, which pay their least there."""
+    def _relaxed_around(self, placed: Placed) -> LinkedSolution:
+        """Solve the relaxation at the duals of placed free blocks, which are at their least reduced cost there."""
         tied = self._place_tied(placed.duals)
 
         def slack() -> Reals:
@@ -187,12 +187,12 @@ class PricedSearch:
         labels = self.blocks.joined(placed.labels, tied.labels)
         if self.blocks.tied.size:
             self.offer(self._filled(labels))
-        return LinkedAnswer(labels, tied.cost + placed.least, tied.bound + placed.least, slack)
+        return LinkedSolution(labels, tied.cost + placed.least, tied.bound + placed.least, slack)
 
-    def _place_tied(self, duals: Reals) -> LinkedAnswer:
-        """Place the tied blocks at least cost, duals included; all rules are left aside."""
+    def _place_tied(self, duals: Reals) -> LinkedSolution:
+        """Place the tied blocks at least reduced cost, without any rule."""
         if not self.blocks.tied.size:
-            return LinkedAnswer(np.zeros(0, dtype=np.int32), 0.0, 0.0, lambda: np.zeros(0))
+            return LinkedSolution(np.zeros(0, dtype=np.int32), 0.0, 0.0, lambda: np.zeros(0))
         costs, rules, links = self._tied_part
         return solve_linked(AssignmentProblem(costs + rules.charges(duals), links), self.budget.part())
 
@@ -202,14 +202,14 @@ class PricedSearch:
         links = self.problem.graph.restricted_to(tied.astype(np.int32))
         return self.problem.costs[tied], self.rules.of(tied), links
 
-    def _remember(self, duals: Reals, relaxed: LinkedAnswer) -> Point:
+    def _remember(self, duals: Reals, relaxed: LinkedSolution) -> Point:
         point = Point(duals, relaxed, relaxed.bound - self.rules.paid_by_bounds(duals))
         if self.best is None or point.bound > self.best.bound:
             self.best = point
         return point
 
     def _filled(self, labels: Labels) -> Labels:
-        """Labels with a block in every cluster, where that is asked for."""
+        """Labels with a block in every cluster, where clusters must not be empty."""
         if not self.problem.nonempty or np.bincount(labels, minlength=self.problem.n_clusters).all():
             return labels
         costs = self.problem.costs
@@ -248,7 +248,7 @@ class PricedSearch:
         return solver_work(choices) if self.has_soft_links else choices
 
     def _direction(self, point: Point) -> Reals:
-        """Where the sums of a relaxation want the duals to go."""
+        """Subgradient of the bound: violations of the rules, in their units."""
         values, duals = self.rules.values(point.relaxed.labels), point.duals
         inside = np.clip(values, self.rules.low, self.rules.high)
         limit = np.where(duals > 0, self.rules.high, np.where(duals < 0, self.rules.low, inside))
@@ -262,7 +262,7 @@ class PricedSearch:
         return self.rules.payable(np.where(np.sign(point.duals) * np.sign(duals) < 0, 0.0, duals))
 
     def is_far_off(self) -> bool:
-        """Whether labels and bound differ by much of what the labels pay beyond the least costs."""
+        """Whether the gap is a large part of the cost beyond the least costs."""
         return bool(self.cost - self.bound > PARAMS.far_off * max(self.problem.excess(self.cost), 1e-300))
 
     def repair(self, point: Point) -> None:
@@ -278,10 +278,10 @@ class PricedSearch:
             if found is not None:
                 self.offer(found)
 
-    def _settle_soft_links(self, duals: Reals) -> None:
-        """Find labels before any bound, for with soft links the relaxation alone is hard.
+    def _place_soft_links_first(self, duals: Reals) -> None:
+        """Find labels before any bound, since with soft links the relaxation alone is hard.
 
-        All blocks are placed by rules and by what their links cost where the others are now, as long as that helps.
+        Blocks are placed at the cost of their links to the current labels of the others, as long as that helps.
         """
         nearest: Labels = self.problem.costs.argmin(axis=1).astype(np.int32)
         before = np.inf
@@ -291,7 +291,7 @@ class PricedSearch:
             duals = self._place_by_soft_links(self.labels, duals)
 
     def _place_by_soft_links(self, labels: Labels, duals: Reals) -> Reals:
-        """Place blocks without hard links, soft links priced as labels have them; returns the duals of that."""
+        """Place blocks without hard links, at the cost of soft links to the labels of others; return the duals."""
         hard = replace(
             self.problem, costs=with_soft_links(self.problem, labels), links=self.problem.graph.hard_part()
         )
@@ -304,19 +304,19 @@ class PricedSearch:
         return placed.duals
 
 
-def bound_at(problem: AssignmentProblem, prices: Reals, budget: Budget) -> float:
-    """Return the lower bound that prices, as an `Assignment` has them, prove."""
+def bound_at(problem: AssignmentProblem, duals: Reals, budget: Budget) -> float:
+    """Return the lower bound at the `prices` of an `Assignment`."""
     search = PricedSearch(problem, budget)
-    return search.evaluate(search.start_duals(only_prices(prices))).bound
+    return search.evaluate(search.start_duals(warm_start(duals))).bound
 
 
 def duals_of(problem: AssignmentProblem, start: Reals | None) -> Reals:
-    """Return good prices of a problem without links, from those of a similar problem."""
+    """Return good duals of a problem without links, from those of a similar problem."""
     if transport.supports(problem):
-        found = transport.solve(problem, warm=only_prices(start)).prices
+        found = transport.solve(problem, warm=warm_start(start)).prices
         return np.zeros(problem.n_clusters) if found is None else found
     search = PricedSearch(problem, UNLIMITED)
-    first = search.start_duals(only_prices(start))
+    first = search.start_duals(warm_start(start))
     if search.blocks.is_counted is not None and search.rules.n_rules == 1:
         duals = search.blocks.first_duals(first, UNLIMITED)
     else:
