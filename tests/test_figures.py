@@ -37,6 +37,7 @@ QUOTES = {
     "seconds of default fits": [
         r"processor seconds: median ([\d.]+), 90% [\d.]+, 95% ([\d.]+), worst ([\d.]*\d)",
         r"default fits .{,60}\| ([\d.]+) s \(median\), ([\d.]+) s \(95%\), ([\d.]+) s \(worst\)",
+        r"default fits .{,60} take ([\d.]+) s \(median\), ([\d.]+) s \(95%\), ([\d.]+) s \(worst\)",
     ],
     "kinds of constraints of the survey": [r"(\d+) kinds (?:and mixes )?of constraints"],
     "published instances": [r"(\d+) published instances"],

@@ -3,6 +3,9 @@
 import ast
 import inspect
 import re
+import shutil
+import subprocess
+import tomllib
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -60,6 +63,20 @@ def test_the_reference_lists_nothing_twice():
 def test_the_version_to_cite_is_the_version_there_is():
     text = (DOCS.parent / "CITATION.cff").read_text()
     assert re.search(r"^version: (.+)$", text, flags=re.MULTILINE)[1] == konstrain.__version__
+    assert re.search(r"^date-released: \d{4}-\d\d-\d\d$", text, flags=re.MULTILINE)
+
+
+def test_a_release_links_to_the_repository_that_it_is_built_from(tmp_path):
+    script = DOCS.parent / ".ci" / "urls"
+    if not script.exists():
+        pytest.skip("a source archive has no workflows")
+    project = shutil.copy(DOCS.parent / "pyproject.toml", tmp_path)
+    subprocess.run([script, "https://example.org/konstrain", project], check=True)
+    urls = tomllib.loads(Path(project).read_text())["project"]["urls"]
+    assert urls["Issues"] == "https://example.org/konstrain/issues"
+    pages = [url.partition("/blob/main/")[2] for url in urls.values() if "/blob/" in url]
+    assert pages
+    assert all((DOCS.parent / page).is_file() for page in pages)
 
 
 def _documented():
