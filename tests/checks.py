@@ -183,10 +183,13 @@ def check_shares(model, labels, category):
             for bound, sign in ((model.share_min, 1), (model.share_max, -1)):
                 limit = bound.get(name, bound) if isinstance(bound, dict) else bound
                 limit = limit.get(value) if isinstance(limit, dict) else limit
+                limit = float(limit[:-1]) / 100 if isinstance(limit, str) else limit
                 assert limit is None or (sign * shares >= sign * limit - 1e-12).all()
             if model.share_tolerance is not None:
-                assert (shares >= (1 - model.share_tolerance) * overall[value] - 1e-12).all()
-                assert (shares <= overall[value] / (1 - model.share_tolerance) + 1e-12).all()
+                given = model.share_tolerance
+                tolerance = float(given[:-1]) / 100 if isinstance(given, str) else given
+                assert (shares >= (1 - tolerance) * overall[value] - 1e-12).all()
+                assert (shares <= overall[value] / (1 - tolerance) + 1e-12).all()
 
 
 def means_of(X, labels, k, weight):

@@ -53,6 +53,7 @@ def test_too_few_moves_are_infeasible_with_the_least_number(folder):
     [
         (["--max-moved", "3"], "--max-moved is about moves since an earlier clustering; give its labels as --keep"),
         (["--move-cost", "3"], "--move-cost is about moves"),
+        (["--keep", "labels.csv", "--move-cost", "-1"], "'-1' is neither auto nor a number of at least 0"),
         (["--keep", "labels.csv", "--max-moved", "3.5"], "is no number of rows; write 12 or 5%"),
         (["--keep", "labels.csv", "--method", "cop-kmeans"], "cop-kmeans has no --keep"),
         (["--keep", "new.csv"], "has no column 'label'"),
@@ -64,6 +65,15 @@ def test_what_is_no_earlier_clustering_is_refused(folder, options, message):
     done = fit(folder, *options)
     assert done.code == 2
     assert message in " ".join(done.err.replace("│", " ").split())
+
+
+def test_without_ids_labels_belong_to_rows_only_where_there_are_as_many(folder):
+    rng = np.random.default_rng(0)
+    np.savetxt(folder / "plain.csv", rng.normal(size=(25, 2)), delimiter=",", header="x,y", comments="")
+    (folder / "old_labels.csv").write_text("\n".join(["row,label", *(f"{i},{i % 3}" for i in range(30)), ""]))
+    done = konstrain("fit", "plain.csv", "-k", "3", "--keep", "old_labels.csv", folder=folder)
+    assert done.code == 2
+    assert "has 30 labels and the table 25 rows: without ids nothing tells which rows came and left" in done.err
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def read(n, k, **asked):
         (100, 4, 0, 25, 25),
         (100, 3, 0.0, 33, 34),  # no equal parts: they differ by one
         (100, 3, 0.001, 33, 34),
-        (7, 3, 2.0, 0, 7),
+        (7, 3, 1.0, 0, 4),
     ],
 )
 def test_a_tolerance_bounds_sizes_around_equal_parts(n, k, tolerance, low, high):
@@ -89,7 +89,14 @@ def test_bounds_by_resource_are_clear_where_there_are_as_many_clusters():
             {"size_max": {"rent": 3}, "demand": DEMAND},
             "names 'rent', but the resources of demand are revenue, clients",
         ),
-        ({"size_tolerance": -0.1}, "size_tolerance must be a share such as 0.1 or '10%', not below 0, got -0.1"),
+        ({"size_tolerance": -0.1}, "size_tolerance must be a share such as 0.1 or '10%', from 0 to 1, got -0.1"),
+        ({"size_tolerance": 10}, "from 0 to 1, got 10; for 10% give '10%'"),
+        ({"size_tolerance": "300%"}, "from 0 to 1, got '300%'"),
+        ({"size_max": {"revenue": [3, 4]}, "demand": DEMAND}, r"size_max\['revenue'\] must be one number or one per"),
+        ({"size_max": ["10%", "20%", "30%"], "demand": DEMAND}, "size_max has 3 values for 2 resources"),
+        ({"size_max": np.array(["10%", "much", "30%"])}, "size_max 'much' is neither"),
+        ({"share_min": {"x": "lot"}, "category": ["x", "y"] * 30}, r"share_min\['x'\] 'lot' is neither"),
+        ({"share_tolerance": "120%", "category": ["x", "y"] * 30}, "from 0 to below 1, got '120%'"),
         ({"size_tolerance": "ten"}, "size_tolerance 'ten' is neither"),
         ({"size_tolerance": True}, "size_tolerance must be a share"),
     ],
@@ -99,9 +106,45 @@ def test_what_cannot_be_read_is_refused_by_name_and_value(asked, match):
         read(60, 3, **asked)
 
 
-def test_a_size_below_one_row_gets_a_warning_that_names_the_percentage():
+@pytest.mark.parametrize("size", [0.2, [5, 0.2, 5]])
+def test_a_size_below_one_row_gets_a_warning_that_names_the_percentage(size):
     with pytest.warns(UserWarning, match="size_min is 0.2, and a size counts rows; for 20% of all rows give '20%'"):
-        read(60, 3, size_min=0.2)
+        read(60, 3, size_min=size)
+
+
+def test_percentages_come_in_arrays_and_by_cluster():
+    assert read(50, 3, size_max=np.array(["30%", "40%", "50%"])).size_max.tolist() == [15.0, 20.0, 25.0]
+    bounds = read(60, 3, size_max={"clients": ["30%", 90, "50%"], "revenue": 70.0}, demand=DEMAND).amounts
+    assert_allclose(bounds.high, [[70.0, 0.3 * TOTALS[1]], [70.0, 90.0], [70.0, 0.5 * TOTALS[1]]])
+
+
+def test_a_table_of_one_resource_takes_its_name():
+    one = DEMAND.select("revenue")
+    assert_allclose(read(60, 3, size_max={"revenue": "40%"}, demand=one).size_max, [0.4 * TOTALS[0]] * 3)
+    assert read(60, 3, size_max={"revenue": [50, 60, 70]}, demand=one).size_max.tolist() == [50.0, 60.0, 70.0]
+    assert choose_n_clusters(X, 2, 5, demand=one, size_max={"revenue": "30%"}).least == 4
+    with pytest.raises(ValueError, match="names 'rent', but the resources of demand are revenue"):
+        read(60, 3, size_max={"rent": 3}, demand=one)
+
+
+def test_a_percentage_below_one_row_gets_no_warning_from_the_command_line(folder):
+    done = run("fit", "rows.csv", "-k", 3, "--columns", "x,y", "--size-min", "1%", folder=folder)
+    assert (done.code, "a size counts rows" in done.err) == (0, False)
+
+
+def test_shares_and_moves_are_percentages_as_well():
+    sex = ["w", "m"] * 30
+    words = {"share_min": {"w": "40%"}, "share_max": "60%", "share_tolerance": "20%"}
+    numbers = {"share_min": {"w": 0.4}, "share_max": 0.6, "share_tolerance": 0.2}
+    fits = [ConstrainedKMeans(3, **asked, random_state=0).fit(X, category=sex) for asked in (words, numbers)]
+    np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
+
+
+@pytest.mark.parametrize("most", ["29%", 0.29])
+def test_a_share_of_rows_is_rounded_before_it_is_a_number_of_them(most):
+    previous = np.repeat([0, 1], 50)
+    model = ConstrainedKMeans(2, move_cost=0, max_moved=most, size_max=[21, 100], random_state=0)
+    assert model.fit(np.arange(100.0)[:, None], previous=previous).n_moved_ == 29
 
 
 @pytest.mark.parametrize("method", [ConstrainedKMeans, ExactKMeans, BCKMeans])
@@ -129,6 +172,7 @@ def test_over_partitions_they_are_the_same():
 @pytest.fixture
 def folder(tmp_path):
     pl.DataFrame({"x": X[:, 0], "y": X[:, 1]}).hstack(DEMAND).write_csv(tmp_path / "rows.csv")
+    pl.DataFrame({"row": np.arange(60), "label": np.arange(60) % 3}).write_csv(tmp_path / "before.csv")
     return tmp_path
 
 
@@ -138,6 +182,7 @@ def folder(tmp_path):
         (("--size-tolerance", "10%"), None, 0.1),
         (("--size-tolerance", "0"), None, 0.0),
         (("--size-max", "35%"), None, 0.05),
+        (("--size-max", "35%", "--keep", "before.csv", "--move-cost", "auto"), None, 0.05),
         (("--demand", "revenue", "--size-tolerance", "5%"), "revenue", 0.05),
         (("--demand", "revenue,clients", "--size-max", "clients=36%,revenue=50%"), "clients", 0.08),
     ],
@@ -155,7 +200,7 @@ def test_the_command_line_takes_them(folder, options, held, within):
 def test_the_command_line_reads_shares_as_percentages(folder):
     table = pl.read_csv(folder / "rows.csv").with_columns(pl.Series("sex", ["w", "m"] * 30))
     table.write_csv(folder / "rows.csv")
-    shares = ("--category", "sex", "--share-min", "w=40%", "--share-max", "w=60%")
+    shares = ("--category", "sex", "--share-min", "w=40%", "--share-max", "w=60%", "--share-tolerance", "20%")
     done = run("fit", "rows.csv", "-k", 3, "--columns", "x,y", *shares, "-o", "labels.csv", folder=folder)
     assert done.code == 0, done.err
     labels = pl.read_csv(folder / "labels.csv")["label"].to_numpy()

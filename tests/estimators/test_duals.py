@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs
 
 from konstrain import ConstrainedKMeans
+from konstrain.exceptions import NotProvenWarning
 
 
 def rows_of(n, d, seed, dtype=np.float64):
@@ -69,6 +70,29 @@ def test_where_sizes_are_not_all_there_are_no_duals(asked):
     assert model.duals_ is None
     with pytest.raises(ValueError, match="size bounds alone"):
         model.predict(X, add_duals=True)
+
+
+def test_duals_of_a_step_that_time_ended_are_unknown():
+    X = rows_of(4000, 8, 7)
+    with pytest.warns(NotProvenWarning):
+        model = ConstrainedKMeans(40, size_max=102, time_limit=0.01, random_state=0).fit(X)
+    assert model.step_gap_ != 0
+    assert model.duals_ is None
+
+
+def test_with_previous_labels_duals_are_what_places_new_rows():
+    X = rows_of(600, 3, 1)
+    before = ConstrainedKMeans(6, size_max=105, random_state=0).fit(X).labels_
+    previous = np.where(np.arange(600) % 3 == 0, -1, before)
+    model = ConstrainedKMeans(6, size_max=101, tol=0, random_state=0).fit(X, previous=previous)
+    assert (model.duals_ > 0).any()
+    priced = ((X[:, None] - model.cluster_centers_) ** 2).sum(-1) + model.duals_
+    moved = (previous[:, None] >= 0) & (previous[:, None] != np.arange(6))
+    for costs in (priced + model.move_cost_ * moved, priced[previous < 0]):
+        own = model.labels_ if len(costs) == 600 else model.labels_[previous < 0]
+        np.testing.assert_allclose(costs[np.arange(len(own)), own], costs.min(axis=1), atol=1e-9 * costs.max())
+    bounded = ConstrainedKMeans(6, size_max=101, move_cost=0, max_moved=30, random_state=0)
+    assert bounded.fit(X, previous=previous).duals_ is None
 
 
 def test_duals_and_constraints_on_new_rows_exclude_each_other():

@@ -98,6 +98,28 @@ def test_where_moves_cost_much_no_more_rows_move_than_have_to(kind):
                 assert bounded.fit(X, **given, previous=previous).n_moved_ <= most
 
 
+@pytest.mark.parametrize("params", [{"move_cost": 0, "max_moved": 0}, {"move_cost": MANY}, {"max_moved": 0}])
+def test_rows_without_weight_move_no_more_than_others(params):
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    previous = ConstrainedKMeans(5, size_max=70, random_state=0).fit(X).labels_
+    weight = np.ones(300)
+    weight[:60] = 0.0
+    model = ConstrainedKMeans(5, size_max=70, random_state=0, **params)
+    model.fit(X, sample_weight=weight, previous=previous)
+    assert model.n_moved_ == 0
+    assert model.objective_ == pytest.approx(model.inertia_)
+
+
+def test_moves_of_rows_without_weight_are_part_of_the_objective():
+    X, previous = blobs(), np.repeat([0, 1, 2], 30)
+    weight = np.ones(90)
+    weight[:12] = 0.0
+    model = ConstrainedKMeans(3, size_max=[20, 90, 90], move_cost=2.0, random_state=0)
+    model.fit(X, sample_weight=weight, previous=previous)
+    assert model.n_moved_ == 10
+    assert model.objective_ == pytest.approx(model.inertia_ + 20.0)
+
+
 def blobs(n=90, seed=0):
     rng = np.random.default_rng(seed)
     return np.vstack([rng.normal(size=(n // 3, 2)) + shift for shift in ((0, 0), (6, 0), (0, 6))])

@@ -40,9 +40,18 @@ class Proved:
 
 
 class Proof:
-    """A search for a proof that a clustering is best under constraints, as `certify` takes them.
+    """A search for a proof about one clustering.
 
-    `on_end` is called from the thread that waited for the search, when it is over.
+    Parameters
+    ----------
+    fit : Fit
+        The clustering.
+    constraints : dict
+        What it has to keep, as `certify` takes it.
+    time_limit : float
+        Seconds.
+    on_end : callable
+        Called from the thread that waited for the search, when it is over.
     """
 
     def __init__(

@@ -50,7 +50,7 @@ def read_bounds(options: ConstraintOptions, n_clusters: int | None) -> GivenBoun
     }
     tolerances = {
         "size_tolerance": share_in("--size-tolerance", options.size_tolerance),
-        "share_tolerance": options.share_tolerance,
+        "share_tolerance": share_in("--share-tolerance", options.share_tolerance),
     }
     return GivenBounds(demands, categories, {**sizes, **shares, **tolerances})
 

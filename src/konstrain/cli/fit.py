@@ -21,6 +21,7 @@ from konstrain.cli.options import (
     Save,
     Seed,
     moves_in,
+    number_in,
     option,
     spread,
 )
@@ -63,8 +64,7 @@ class EarlierOptions:
         None
     )
     move_cost: Annotated[
-        float | None,
-        option(EARLIER, "What each moved row costs. (default: what a row costs on average)", min=0),
+        str | None, option(EARLIER, "What each moved row costs; auto: what a row costs on average. (default: auto)")
     ] = None
 
     def refuse_alone(self, method: str) -> None:
@@ -78,7 +78,8 @@ class EarlierOptions:
 
     def params(self) -> dict[str, Any]:
         """Return the parameters of the estimator."""
-        asked = {"max_moved": moves_in("--max-moved", self.max_moved), "move_cost": self.move_cost}
+        most, cost = moves_in("--max-moved", self.max_moved), number_in("--move-cost", self.move_cost)
+        asked = {"max_moved": most, "move_cost": cost}
         return {name: value for name, value in asked.items() if value is not None}
 
 

@@ -145,8 +145,11 @@ class ConstraintOptions:
     ] = ()  # type: ignore[assignment]
     share_max: Annotated[list[str], option(CONSTRAINTS, "Largest share of a group in each cluster: F=0.6.")] = ()  # type: ignore[assignment]
     share_tolerance: Annotated[
-        float | None,
-        option(CONSTRAINTS, "With t, every share is between (1 - t) r and r / (1 - t), r its share in all rows."),
+        str | None,
+        option(
+            CONSTRAINTS,
+            "With t, 0.2 or 20%, every share is between (1 - t) r and r / (1 - t), r its share in all rows.",
+        ),
     ] = None
     weight: Annotated[str | None, option(CONSTRAINTS, "Column with what a row counts in the cost. (default: 1)")] = (
         None
@@ -384,6 +387,18 @@ def moves_in(option: str, text: str | None) -> int | float | None:
     if not (text.isascii() and text.isdigit()):
         raise typer.BadParameter(f"{text!r} is no number of rows; write 12 or 5%", param_hint=option)
     return int(text)
+
+
+def number_in(option: str, text: str | None) -> float | str | None:
+    """Read a number of at least 0, or auto."""
+    if text in (None, "auto"):
+        return text
+    try:
+        if (found := float(text)) >= 0:
+            return found
+    except ValueError:
+        pass
+    raise typer.BadParameter(f"{text!r} is neither auto nor a number of at least 0", param_hint=option)
 
 
 def share_in(option: str, text: str | None) -> float | None:

@@ -1,7 +1,7 @@
 """What users ask of clusters: as they write it (`ConstraintArguments`), then read and checked (`Constraints`)."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, wraps
 from typing import Any, Self, TypedDict, TypeVar, cast
@@ -16,7 +16,6 @@ from konstrain.constraints.inputs import (
     Membership,
     Resources,
     SizesAsked,
-    by_resource,
     is_in_words,
     plain,
     read_amounts,
@@ -28,7 +27,6 @@ from konstrain.constraints.inputs import (
     read_rows,
     read_sizes,
     refuse_too_heavy,
-    resource_names,
     without_percents,
 )
 from konstrain.constraints.pairs import pairs_beyond_diameter, pairs_within_separation, representatives
@@ -58,7 +56,7 @@ class ConstraintKeywords(TypedDict, total=False):
     category: Any
     share_min: Any
     share_max: Any
-    share_tolerance: float | None
+    share_tolerance: Any
     sample_weight: Any
     diameter_max: float | None
     separation_min: float | None
@@ -95,11 +93,11 @@ class ConstraintArguments:
         What each row counts towards the size of its cluster, or holds of each of several resources; default 1.
     category : array-like of shape (n_samples,), or table with a column per attribute, optional
         The group of each row; `share_min`, `share_max` and `share_tolerance` bound its share of every cluster.
-    share_min, share_max : float or dict, optional
-        Least and largest share of a cluster's rows that each group of `category` may take: ``{"F": 0.4}``; of several
-        attributes ``{"sex": {"F": 0.4}}``; a number holds for every group. Shares count rows, whatever they weigh.
-    share_tolerance : float, optional
-        With t, and r the share of a group in all rows, its share of every cluster is between (1 - t) r and
+    share_min, share_max : float, str or dict, optional
+        Least and largest share of a cluster's rows that each group of `category` may take: ``{"F": "40%"}``; of
+        several attributes ``{"sex": {"F": 0.4}}``; one share holds for every group. Shares count rows, not weights.
+    share_tolerance : float or str, optional
+        With t, 0.1 or "10%", and r the share of a group in all rows, its share of every cluster is from (1 - t) r to
         r / (1 - t). With `share_min` or `share_max` as well, the stricter bound counts.
     sample_weight : array-like of shape (n_samples,), optional
         What each row counts in centers and costs; default 1.
@@ -137,7 +135,7 @@ class ConstraintArguments:
     category: Any = None
     share_min: Any = None
     share_max: Any = None
-    share_tolerance: float | None = None
+    share_tolerance: Any = None
     sample_weight: Any = None
     diameter_max: float | None = None
     separation_min: float | None = None
@@ -172,16 +170,14 @@ class ConstraintArguments:
         Without `n_clusters` a tolerance stays.
         """
         if n_clusters is None:
-            bounds = {"size_min": self.size_min, "size_max": self.size_max}
-            amounts = np.ones(n_samples) if self.demand is None else np.asarray(self.demand, dtype=np.float64)
-            if amounts.ndim == 2:
-                names = resource_names(self.demand, amounts.shape[1])
-                bounds = {
-                    name: by_resource(name, value, names, 1)[0] if isinstance(value, Mapping) else value
-                    for name, value in bounds.items()
-                }
-            total = amounts.sum(axis=0)
-            return replace(self, **{name: without_percents(name, value, total) for name, value in bounds.items()})
+            amounts = (
+                np.ones(n_samples) if self.demand is None else np.asarray(_single_column(self.demand), dtype=float)
+            )
+            for name, sizes in vars(self.sizes.by_cluster(self.demand, 1)).items():
+                if name != "size_tolerance":
+                    given = sizes if sizes is getattr(self, name) else sizes[0]
+                    self = replace(self, **{name: without_percents(name, given, amounts.sum(axis=0))})
+            return replace(self, demand=_single_column(self.demand))
         if self.size_tolerance is None and not any(map(is_in_words, (self.size_min, self.size_max))):
             return self
         read = Constraints.read(
@@ -190,6 +186,8 @@ class ConstraintArguments:
         low, high = read.size_min, read.size_max
         if read.amounts is not None:
             low, high = np.maximum(read.amounts.low, 0.0), read.amounts.high
+        elif low is not None and self.demand is None:
+            low = np.where(low < 1.0, np.ceil(low), low)
         return replace(self, size_min=low, size_max=high, size_tolerance=None)
 
     def refuse_shares(self) -> None:
@@ -291,7 +289,7 @@ class Constraints:
         if amounts is None:
             demands = read_amounts("demand", _single_column(asked.demand), n)
             total = float(n if demands is None else demands.sum())
-            low, high = read_sizes(asked.sizes, k, total, counts_rows=demands is None)
+            low, high = read_sizes(asked.sizes.by_cluster(asked.demand, k), k, total, counts_rows=demands is None)
         if asked.category is None:
             asked.refuse_shares()
         attributes = () if asked.category is None else read_shares(asked.category, **asked.shares, n_samples=n)

@@ -347,6 +347,14 @@ class SizesAsked:
     size_max: Any = None
     size_tolerance: Any = None
 
+    def by_cluster(self, demand: Any, n_clusters: int) -> "SizesAsked":
+        """Return bounds by resource with an entry for each cluster: of several resources a row, of one a number."""
+        if np.ndim(demand) != 2:
+            return self
+        names = resource_names(demand, np.shape(demand)[1])
+        sizes = {name: by_resource(name, value, names, n_clusters) for name, value in vars(self).items()}
+        return SizesAsked(**sizes)
+
 
 def read_resources(demand: Any, asked: SizesAsked, n_samples: int, n_clusters: int) -> Resources | None:
     """Return demands of several resources with their bounds; None when there is but one resource."""
@@ -438,10 +446,11 @@ def read_sizes(
     """
     low = _sizes("size_min", without_percents("size_min", asked.size_min, total), n_clusters)
     high = _sizes("size_max", without_percents("size_max", asked.size_max, total), n_clusters)
-    for name, given in (("size_min", asked.size_min), ("size_max", asked.size_max)):
-        if counts_rows and _is_number(given, numbers.Real) and 0.0 < float(given) < 1.0:
-            share = f"{100.0 * float(given):g}%"
-            words = f"{term(name)} is {given:g}, and a size counts rows; for {share} of all rows give {share!r}"
+    for name, sizes in (("size_min", low), ("size_max", high)):
+        small = np.zeros(0) if sizes is None or not counts_rows else sizes[(sizes > 0.0) & (sizes < 1.0)]
+        for size in () if is_in_words(getattr(asked, name)) else small[:1]:
+            share = f"{100.0 * size:g}%"
+            words = f"{term(name)} is {size:g}, and a size counts rows; for {share} of all rows give {share!r}"
             warn_caller(words, UserWarning)
     tolerance = read_tolerance("size_tolerance", asked.size_tolerance)
     if tolerance is not None:
@@ -484,7 +493,14 @@ def by_resource(name: str, value: Any, names: tuple[str, ...], n_clusters: int) 
     if unknown:
         raise ValueError(f"{term(name)} names {unknown[0]!r}, but the resources of demand are {', '.join(names)}")
     unbounded = 0.0 if name == "size_min" else np.inf
-    return [[value.get(resource, unbounded) for resource in names]] * n_clusters
+    sizes = np.full((n_clusters, len(names)), unbounded, dtype=object)
+    for resource, size in value.items():
+        if np.shape(size) not in ((), (n_clusters,)):
+            raise ValueError(
+                f"{term(name)}[{resource!r}] must be one number or one per cluster, {n_clusters} here; got {size!r}"
+            )
+        sizes[:, names.index(resource)] = size
+    return (sizes if len(names) > 1 else sizes[:, 0]).tolist()
 
 
 def without_percents(name: str, value: Any, total: float | NDArray[np.float64]) -> Any:
@@ -493,7 +509,10 @@ def without_percents(name: str, value: Any, total: float | NDArray[np.float64]) 
         raise ValueError(f"{term(name)} is by resource, and demand is no table of several; give one number")
     if not is_in_words(value):
         return value
-    texts, totals = np.broadcast_arrays(np.array(value, dtype=object), total)
+    given = np.array(value, dtype=object)
+    if np.shape(total) and given.shape[-1:] not in ((), np.shape(total)):
+        raise ValueError(f"{term(name)} has {given.shape[-1]} values for {np.size(total)} resources")
+    texts, totals = np.broadcast_arrays(given, total)
     sizes = [
         share_of_text(name, text) * whole if isinstance(text, str) else text
         for text, whole in zip(texts.ravel(), totals.ravel(), strict=True)
@@ -503,20 +522,23 @@ def without_percents(name: str, value: Any, total: float | NDArray[np.float64]) 
 
 def is_in_words(value: Any) -> bool:
     """Return whether a size is by the names of resources, or has a percentage in it."""
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     if isinstance(value, list | tuple):
         return any(map(is_in_words, value))
     return isinstance(value, str | Mapping)
 
 
 def read_tolerance(name: str, value: Any) -> float | None:
-    """Return a tolerance: a share of at least 0, "10%" or 0.1; None where there is none."""
+    """Return a tolerance: a share from 0 to 1, "10%" or 0.1; None where there is none."""
     if value is None:
         return None
-    if isinstance(value, str):
-        return share_of_text(name, value)
-    if not _is_number(value, numbers.Real) or not 0.0 <= float(value) < math.inf:
-        raise ValueError(f"{term(name)} must be a share such as 0.1 or '10%', not below 0, got {value!r}")
-    return float(value)
+    tolerance = share_of_text(name, value) if isinstance(value, str) else value
+    if not _is_number(tolerance, numbers.Real):
+        raise ValueError(f"{term(name)} must be a share such as 0.1 or '10%', got {value!r}")
+    if not 0.0 <= float(tolerance) <= 1.0:
+        hint = f"; for {value:g}% give '{value:g}%'" if value is tolerance and 1.0 < float(value) <= 100.0 else ""
+        raise ValueError(f"{term(name)} must be a share such as 0.1 or '10%', from 0 to 1, got {value!r}{hint}")
+    return float(tolerance)
 
 
 def read_limit(name: str, value: Any) -> float | None:

@@ -1,5 +1,6 @@
 """An earlier clustering of the rows: which cluster each was in, and what it costs to take it to another."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -40,6 +41,7 @@ class Homes:
 
     rows_there: csr_array  # (n_blocks, n_clusters): how many rows of a block were in a cluster.
     cost: float = 0.0  # What each row that moves costs.
+    most: float = math.inf  # How many rows may move.
 
     @classmethod
     def of(cls, previous: NDArray[np.int32], block_of: NDArray[np.int32], n_blocks: int, n_clusters: int) -> Self:

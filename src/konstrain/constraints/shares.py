@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._messages import term
+from konstrain._messages import share_of_text, term
 from konstrain._tolerances import SHARE_SUM
 from konstrain.constraints.inputs import Resources, membership_values, refuse_lazy
 
@@ -185,9 +185,10 @@ def _differs_from_itself(value: Any) -> bool:
 def _tolerance(value: Any) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 <= float(value) < 1.0:
+    share = share_of_text("share_tolerance", value) if isinstance(value, str) else value
+    if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0.0 <= float(share) < 1.0:
         raise ValueError(f"{term('share_tolerance')} must be a number from 0 to below 1, got {value!r}")
-    return float(value)
+    return float(share)
 
 
 def _bounds(name: str, given: Any, attributes: tuple[Attribute, ...], default: float) -> list[NDArray[np.float64]]:
@@ -229,9 +230,10 @@ def _value(name: str, key: Any, attribute: Attribute) -> int:
 
 
 def _share(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 <= float(value) <= 1.0:
+    share = share_of_text(name, value) if isinstance(value, str) else value
+    if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0.0 <= float(share) <= 1.0:
         raise ValueError(f"{name} is {value!r}; a share is a number from 0 to 1")
-    return float(value)
+    return float(share)
 
 
 def _refuse_crossed(attribute: Attribute) -> None:

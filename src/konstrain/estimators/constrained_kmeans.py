@@ -1,5 +1,6 @@
 """The front door: k-means under every kind of constraint at once."""
 
+import math
 from copy import deepcopy
 from dataclasses import KW_ONLY, replace
 from numbers import Integral, Real
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from konstrain._messages import share_of_text
 from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments
@@ -77,8 +79,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     move_cost : float or "auto", default="auto"
         With `previous` in `fit`: what a row that leaves its cluster costs, in the unit of the objective. "auto": what
         a row costs on average where it was. 0: moves cost nothing, and only where the search begins is given.
-    max_moved : int, float or None, default=None
-        With `previous` in `fit`: the number of rows that may move, or their share of the rows that are not new.
+    max_moved : int, float, str or None, default=None
+        With `previous` in `fit`: the number of rows that may move, or their share, 0.05 or "5%", of the rows that are
+        not new.
     join_components : bool, default=False
         Whether edges between the nearest rows connect a graph of `connectivity` that is in several components. If
         not, no cluster spans two of them, and a component that no whole clusters can fill is an `InfeasibleError`.
@@ -123,8 +126,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         dictionary of these by attribute. Empty without `category`.
     duals_ : ndarray of shape (n_clusters,) or None
         What one more row in each cluster costs under its bounds, where sizes alone couple rows that all count the
-        same; else None. Squared distances plus these numbers are least in a cluster that each row has in the last
-        assignment step: ``predict(X, add_duals=True)`` puts new rows where that keeps clusters balanced.
+        same; else, with `max_moved`, or where time ended the last step, None. Squared distances plus these numbers
+        (with `previous`, plus `move_cost_` where a row would move) are least in a cluster that each row has in the
+        last assignment step: ``predict(X, add_duals=True)`` puts new rows where that keeps clusters balanced.
     n_pieces_ : ndarray of int64, shape (n_clusters,), or None
         Connected pieces of each cluster in the graph of `connectivity`: 1 each. None without a graph.
     link_metric_ : LinkMetric or None
@@ -155,7 +159,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     size_tolerance: Any = None
     share_min: Any = None
     share_max: Any = None
-    share_tolerance: float | None = None
+    share_tolerance: Any = None
     init: Any = "k-means++"
     n_init: Any = "auto"
     tol: float = 1e-4
@@ -170,15 +174,15 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseConstrainedKMeans._parameter_constraints,
         **SIZE_PARAMETERS,
-        "share_min": [Real, dict, None],
-        "share_max": [Real, dict, None],
-        "share_tolerance": [Interval(Real, 0, 1, closed="left"), None],
+        "share_min": [Real, str, dict, None],
+        "share_max": [Real, str, dict, None],
+        "share_tolerance": [Interval(Real, 0, 1, closed="left"), str, None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "violation_cost": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "local_search": [StrOptions({"auto"}), "boolean"],
         "metric": [StrOptions({"cosine", "learned", *KINDS}), None],
         "move_cost": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "max_moved": [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), None],
+        "max_moved": [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), str, None],
         "join_components": ["boolean"],
         "copy_x": ["boolean"],
     }
@@ -297,7 +301,17 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         return self.metric_choice_ is not None and self.metric_choice_.kind == "cosine"
 
     def _build_problem(self, X: Any, asked: ConstraintArguments) -> Problem:
-        return replace(super()._build_problem(X, asked), unit_centers=self._is_cosine)
+        problem = replace(super()._build_problem(X, asked), unit_centers=self._is_cosine)
+        if problem.homes is None:
+            return problem
+        earlier, most = moves.Earlier.of(problem), self.max_moved
+        cost = earlier.mean_cost if self.move_cost == "auto" else float(self.move_cost)
+        if isinstance(most, str):
+            most = share_of_text("max_moved", most)
+        if most is None or not isinstance(most, Integral):
+            # Rounded first: 0.29 of 100 rows are 29.
+            most = math.inf if most is None else math.floor(round(most * earlier.n_known, 6))
+        return replace(problem, homes=replace(problem.homes, cost=cost, most=most))
 
     def _keep_centers_of(self, X: Any, problem: Problem) -> None:
         if not self._is_cosine:
@@ -330,7 +344,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         self.move_cost_, self.n_moved_, self.moved_ = None, None, None
         if problem.previous is not None:
             moved = np.flatnonzero((problem.previous >= 0) & (problem.previous != self.labels_))
-            self.move_cost_, self.n_moved_, self.moved_ = self._move_cost(problem), int(moved.size), moved
+            assert problem.homes is not None
+            self.move_cost_, self.n_moved_, self.moved_ = problem.homes.cost, int(moved.size), moved
         self.duals_ = self._duals_of(problem, best)
         self.n_pieces_: NDArray[np.int64] | None = None
         if problem.connectivity is not None:
@@ -342,11 +357,13 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
     def _duals_of(self, problem: Problem, best: Clustering) -> NDArray[np.float64] | None:
         """Return what one more row in each cluster costs; None where no such numbers explain the labels."""
-        coupled = problem.links is not None or problem.resources is not None or problem.homes is not None
+        coupled = problem.links is not None or problem.resources is not None
+        # Under a bound on moves their cost is not the one that was asked for.
+        coupled |= problem.homes is not None and problem.homes.most < math.inf
         is_alike = problem.n_blocks == problem.n_samples and problem.has_unit_demand and problem.has_unit_weight
         if coupled or not is_alike or not problem.has_bounds or best.assignment is None:
             return None
-        return best.assignment.prices
+        return None if not best.assignment.proven else best.assignment.prices
 
     def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
         """What soft links cost in `predict`: what they cost in `fit`, if there were any."""
@@ -392,16 +409,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         )
         return search.best(seeds)
 
-    def _move_cost(self, problem: Problem) -> float:
-        """What each moved row costs."""
-        if self.move_cost == "auto":
-            return moves.Earlier.of(problem).mean_cost
-        return float(self.move_cost)
-
     def _follow(self, X: Any, problem: Problem, budget: Budget) -> Clustering:
         """Search from an earlier clustering."""
-        assert problem.homes is not None
-        problem = replace(problem, homes=replace(problem.homes, cost=self._move_cost(problem)))
         earlier = moves.Earlier.of(problem)
         start = Start(X, earlier.centers)
         seed = draw_seeds(check_random_state(self.random_state), 1)[0]
@@ -411,10 +420,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         def follow(steps: Steps, labels: list[NDArray[np.int32]]) -> Clustering:
             return kind(steps, start, max_iter=self.max_iter, tol=loop.tol).follow([earlier.labels, *labels], seed)
 
-        most = self.max_moved
-        if most is not None and not isinstance(most, Integral):
-            most = int(float(most) * earlier.n_known)
-        return moves.follow_within(loop.steps, follow, most)
+        return moves.follow_within(loop.steps, follow)
 
     def _search_regions(self, X: Any, problem: Problem, budget: Budget, start: Start) -> Clustering:
         if start.is_given:

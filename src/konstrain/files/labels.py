@@ -28,20 +28,9 @@ LABEL, DISTANCE = "label", "distance"
 def write_labels_file(
     path: str | Path, rows: RowNames, labels: Any, distances: Any = None, *, dialect: Dialect = STANDARD
 ) -> None:
-    """Write the label of each row; the file appears whole or not at all.
+    """Write labels, and distances to centers, to a file by its ending (``-``: standard output), whole or not at all.
 
-    Parameters
-    ----------
-    path : str or Path
-        Where to write; .csv, .tsv, .parquet, .arrow, .json or .xlsx, or ``-`` for standard output.
-    rows : RowNames
-        What rows are called: the id column (as `id` where its name is taken), or a column `row`.
-    labels : array-like of shape (n_samples,)
-        Cluster of each row.
-    distances : array-like of shape (n_samples,), optional
-        Distance of each row to the center of its cluster.
-    dialect : Dialect, optional
-        How CSV is written.
+    Rows are called as their id column says (`id` where its name is taken), or by their numbers in a column `row`.
     """
     import polars as pl
 
@@ -54,21 +43,9 @@ def write_labels_file(
 
 
 def read_labels_file(path: str | Path, rows: RowNames, *, column: str = "label") -> NDArray[Any]:
-    """Read the label of each row, in the order of the rows.
+    """Return the label of each row in a table that has the id column of `rows`, or a line per row in their order.
 
-    Parameters
-    ----------
-    path : str or Path
-        A table with the column, and with the id column of `rows`, or one line per row in their order.
-    rows : RowNames
-        What rows are called.
-    column : str, default="label"
-        The column with the labels.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Numbers where all labels are whole numbers, else text, as it is written: ``01`` and ``1`` are two labels.
+    Numbers where all labels are whole numbers, else text, as it is written: ``01`` and ``1`` are two labels.
     """
     table = read_table(path, columns=[], id=_id_column(rows), other=[column])
     labels = table.extra[column]
@@ -84,10 +61,7 @@ def read_labels_file(path: str | Path, rows: RowNames, *, column: str = "label")
 
 
 def read_earlier_labels(path: str | Path, rows: RowNames, *, column: str = "label") -> tuple[NDArray[np.int32], int]:
-    """Return the labels that rows had before, and the number of rows of the file that are no more.
-
-    Rows that are not in the file get -1. The file has the id column of `rows`, or one line per row in their order.
-    """
+    """Return the cluster of each row in a file, -1 for new rows, and how many of its rows are no more."""
     table = read_table(path, columns=[], id=_id_column(rows), other=[column])
     wrong = next((row for row, label in enumerate(table.extra[column]) if not is_whole(label or "")), None)
     if wrong is not None:
@@ -95,6 +69,11 @@ def read_earlier_labels(path: str | Path, rows: RowNames, *, column: str = "labe
         words = "no label" if label is None else f"{shown(label)}, which is no number of a cluster"
         raise FileError(f"{path}, row {wrong}, column {column!r} has {words}; write labels with fit -o")
     given = table.extra[column].astype(np.int32)
+    if rows.ids is None and len(given) != rows.n_samples:
+        raise FileError(
+            f"{path} has {counted(len(given), 'label')} and the table {counted(rows.n_samples, 'row')}: without ids "
+            "nothing tells which rows came and left; name the column of ids with --id, in both files"
+        )
     labels = np.full(rows.n_samples, -1, dtype=np.int32)
     places = [rows.number_of(table.rows.name_of(row)) for row in range(len(given))]
     known = [row for row, place in enumerate(places) if place is not None]
@@ -147,10 +126,24 @@ def write_joined_file(
     na: Collection[str] = (),
     dialect: Dialect = STANDARD,
 ) -> None:
-    """Write the columns of a table and those `found`; a name that the table has too gets ``konstrain_`` before it.
+    """Write the columns of a table and further ones behind them.
 
-    Cells of a CSV file are written as they stand. `kept` marks the rows that the further columns are about; the
-    others have no value there. `na` are the table's words for no value.
+    Parameters
+    ----------
+    path : str or Path
+        Where to write; .csv, .tsv, .parquet, .arrow, .json, .xlsx, or ``-`` for standard output.
+    source : Source
+        The table. Cells of a CSV file are written as they stand.
+    found : mapping of str to ndarray
+        Further columns; one that the table has too is called ``konstrain_`` and its name.
+    kept : ndarray of bool, optional
+        The rows of the table that the further columns are about; the others have no value there.
+    decimal : {".", ","}, optional
+        The sign before decimals in the table; default: found out.
+    na : collection of str
+        Words that stand for no value in the table.
+    dialect : Dialect, optional
+        How CSV is written; `dialect_of` returns how the table is.
     """
     import polars as pl
 

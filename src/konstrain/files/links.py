@@ -138,16 +138,9 @@ def read_links_file(
 
 
 def write_links_file(path: str | Path, rows: RowNames, *, must_link: Any = (), cannot_link: Any = ()) -> None:
-    """Write links as ``a,b,answer``, or as ``ML`` and ``CL`` lines if `path` ends in .txt.
+    """Write pairs of row numbers as ``a,b,answer``, or as ``ML`` and ``CL`` lines if `path` ends in .txt.
 
-    Parameters
-    ----------
-    path : str or Path
-        Where to write; the file appears whole or not at all.
-    rows : RowNames
-        What rows are called.
-    must_link, cannot_link : sequence of pairs
-        Row numbers.
+    The file appears whole or not at all.
     """
     path = Path(path)
     pairs = [("must", *pair) for pair in must_link] + [("cannot", *pair) for pair in cannot_link]

@@ -86,7 +86,7 @@ def most_cost(steps: Steps) -> float:
     return 2.0 * (spread + paid)
 
 
-def follow_within(steps: Steps, follow: Follow, max_moved: int | None) -> Clustering:
+def follow_within(steps: Steps, follow: Follow) -> Clustering:
     """Return a clustering with at most this number of moved rows, at the move cost of the steps or a higher one.
 
     The dual of the bound on moves is a cost of each: bisection finds the lowest at which it holds. An
@@ -94,6 +94,7 @@ def follow_within(steps: Steps, follow: Follow, max_moved: int | None) -> Cluste
     """
     homes = steps.problem.homes
     assert homes is not None
+    max_moved = homes.most
 
     def at(cost: float, labels: list[NDArray[np.int32]]) -> tuple[int, Clustering]:
         """Return the clustering at a cost of moves, its objective at their own cost, and the number of moved rows."""
@@ -104,15 +105,15 @@ def follow_within(steps: Steps, follow: Follow, max_moved: int | None) -> Cluste
     high = most_cost(steps)
     low = min(homes.cost, high)
     n_moved, best = at(low, [])
-    if max_moved is None or n_moved <= max_moved:
+    if n_moved <= max_moved:
         return best
     n_moved, best = at(high, [best.block_labels])
     if n_moved > max_moved:
-        n_moved, best = at(high, [_fewest_moves(steps, max_moved)])
+        n_moved, best = at(high, [_fewest_moves(steps, int(max_moved))])
     if n_moved > max_moved:
         raise UndecidedError(
-            f"no clustering was found with at most {counted(max_moved, 'moved row')}: the best has {n_moved}. That "
-            f"is no proof that none exists: raise {term('max_moved')} or relax other constraints"
+            f"no clustering was found with at most {counted(int(max_moved), 'moved row')}: the best has {n_moved}. "
+            f"That is no proof that none exists: raise {term('max_moved')} or relax other constraints"
         )
     low = max(low, Earlier.of(steps.problem).mean_cost / steps.problem.n_samples)
     for _ in range(MAX_ROUNDS):

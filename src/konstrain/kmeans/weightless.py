@@ -30,7 +30,12 @@ def place_weightless(problem: Problem, best: Clustering, budget: Budget) -> Clus
         labels[moving] = assign_by(question, budget=budget).labels
     except UndecidedError:
         return best  # time is up; where they are they break nothing
-    return replace(best, block_labels=labels)
+    if problem.homes is None:
+        return replace(best, block_labels=labels)
+    fewer = problem.homes.n_moved(best.block_labels) - problem.homes.n_moved(labels)
+    if fewer < 0 and problem.homes.most < np.inf:
+        return best  # a step without a proof
+    return replace(best, block_labels=labels, objective=best.objective - problem.homes.cost * fewer)
 
 
 def _last_ones(problem: Problem, labels: NDArray[np.int32], weightless: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -49,8 +54,8 @@ def _question(
     costs = distances.block_costs(problem.mean[moving], None, centers)
     is_moving = np.zeros(problem.n_blocks, dtype=bool)
     is_moving[moving] = True
-    if problem.homes is not None and problem.homes.cost > 0:
-        # What the objective counts comes first.
+    if problem.homes is not None and (problem.homes.cost > 0 or problem.homes.most < np.inf):
+        # What the objective or a bound counts comes first.
         costs += problem.homes.moved[moving] * (1.0 + costs.sum())
     links = None
     if problem.links is not None:
