@@ -139,6 +139,15 @@ HOME_MADE = (
 _HOME_MADE = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(HOME_MADE)})(?![A-Za-z])", re.IGNORECASE)
 
 
+# Where a word begins inside a name such as `hasRoomAfter`.
+_INSIDE_NAME = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def home_made_words_of(line: str) -> list[str]:
+    """Return the home-made words of a line, those inside names in camel case included."""
+    return _HOME_MADE.findall(_INSIDE_NAME.sub(" ", line))
+
+
 def text_files() -> list[Path]:
     """Return source and pages."""
     pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
@@ -150,7 +159,7 @@ def home_made_words() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in text_files():
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            words = _HOME_MADE.findall(line)
+            words = home_made_words_of(line)
             if words:
                 found.setdefault(str(path.relative_to(ROOT)), []).append(f"{number}: {', '.join(words)}")
     return found

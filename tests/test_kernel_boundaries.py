@@ -1,5 +1,7 @@
 """The compiled kernels take exactly what they were made for: anything else is an error, never a silent copy."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,24 @@ def linked(costs=COSTS, indptr=INDPTR, indices=INDICES, weights=None):
     search = _core.LinkedAssignment(costs, indptr, indices, weights, 100, 100, 1.0)
     search.run()
     return search.labels
+
+
+def dual_matrix(low=None, limit=None, out=None):
+    """The bound of a polyhedron without cuts whose only finite limits are `low` on a diagonal of three."""
+    empty, m = np.zeros(0), 3
+    polyhedron = _core.SdpPolyhedron(
+        np.zeros(1, dtype=np.int64),
+        np.zeros(0, dtype=np.int32),
+        empty,
+        np.zeros(0, dtype=np.int32),
+        empty if limit is None else limit,
+        np.zeros(0, dtype=np.int32),
+        np.full(m, 0.25) if low is None else low,
+        np.full(m, np.inf),
+    )
+    gc.collect()
+    out = np.zeros((m, m)) if out is None else out
+    return polyhedron.dual_matrix(np.zeros((m, m)), -np.eye(m), empty, 2.0, out)
 
 
 CALLS = {
@@ -73,3 +93,39 @@ def test_graphs_of_another_kind_are_refused(indices):
 def test_results_outlive_the_search_that_made_them():
     labels = linked()
     assert labels.tolist() == [0, 1, 0, 0]
+
+
+def test_a_polyhedron_keeps_its_arrays_alive():
+    # <C, Y> >= 2 * 0.25 for each entry of the diagonal whose multiplier is -1.
+    assert dual_matrix()[1] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"low": np.full(3, 0.25, dtype=np.float32)},
+        {"low": np.full((3, 1), 0.25)},
+        {"low": np.full(6, 0.25)[::2]},
+        {"limit": None, "low": [0.25] * 3},
+        {"limit": np.zeros(0, dtype=np.int64)},
+        {"out": np.zeros((3, 3), dtype=np.float32)},
+        {"out": np.zeros((3, 3), order="F")},
+    ],
+)
+def test_arrays_of_a_polyhedron_of_another_kind_are_refused(arrays):
+    with pytest.raises(TypeError):
+        dual_matrix(**arrays)
+
+
+def test_arrays_to_be_filled_must_be_writable():
+    frozen = np.zeros((3, 3))
+    frozen.flags.writeable = False
+    with pytest.raises(TypeError):
+        dual_matrix(out=frozen)
+
+
+def test_none_is_refused_where_an_array_is_needed():
+    with pytest.raises(TypeError):
+        _core.nearest(None)
+    with pytest.raises(TypeError):
+        dual_matrix(low=False)

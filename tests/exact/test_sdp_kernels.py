@@ -126,7 +126,7 @@ def test_projection_with_many_sweeps_is_the_nearest_point():
     point = np.tril(Y + np.outer(u, u) + U)
     cost = np.tril(rng.normal(size=(m, m)))
     before = Z.copy()
-    sizes = _core.sdp_project(*rows, forbidden, low, high, cost, u, 4000, Y, Z, U, mu, np.zeros((m, m)))
+    sizes = _core.SdpPolyhedron(*rows, forbidden, low, high).project(cost, u, 4000, Y, Z, U, mu, np.zeros((m, m)))
     full = Z + np.tril(Z, -1).T
     matrices = dense_rows(rows, m)
     np.testing.assert_allclose(Z + U, point, atol=1e-12)
@@ -161,7 +161,9 @@ def test_dual_matrix_bounds_every_clustering(has_limits):
         high = Y.diagonal() * 1.1 if has_limits else np.full(m, np.inf)
         cost, U = (np.tril(a + a.T) for a in rng.normal(size=(2, m, m)))
         M = np.zeros((m, m))
-        norm, limits, _ = _core.sdp_dual_matrix(*rows, forbidden, low, high, cost, U, rng.random(30), 0.7, M)
+        norm, limits, _ = _core.SdpPolyhedron(*rows, forbidden, low, high).dual_matrix(
+            cost, U, rng.random(30), 0.7, M
+        )
         full = [np.tril(a) + np.tril(a, -1).T for a in (cost, M)]
         np.testing.assert_allclose(norm, np.linalg.norm(full[1]))
         assert (full[0] * Y).sum() >= (full[1] * Y).sum() + limits - 1e-10

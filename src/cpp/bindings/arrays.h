@@ -1,57 +1,99 @@
 #pragma once
 
-// How arrays cross from Python to the kernels and back. Nothing is checked beyond dtype and layout: Python
-// validates, kernels assert. Every array argument is taken as it is (`noconvert`): a wrong dtype or order is
-// an error, never a silent copy.
+// How arrays cross from Python to the kernels and back. Nothing is checked beyond dtype, dimensions, order
+// and that out-arrays are writable: Python validates, kernels assert. An array is never converted: a wrong
+// dtype or order is an error, never a silent copy, so a view reads and writes the memory of the caller.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
-template <typename T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <typename T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <typename T> using NewVector = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+// A view of a row-major matrix; kernels take it as the span of its values. None, where an argument allows it
+// by `.none()`, is an empty view without data.
+template <typename T> struct MatrixView {
+    T* values = nullptr;
+    std::size_t nRows = 0;
+    std::size_t nColumns = 0;
+
+    std::size_t size() const { return nRows * nColumns; }
+    operator std::span<T>() const { return {values, size()}; }
+    operator std::span<const T>() const
+        requires(!std::is_const_v<T>)
+    {
+        return {values, size()};
+    }
+};
+
+template <typename T> using Vector = std::span<const T>;
+template <typename T> using Matrix = MatrixView<const T>;
 // Arrays that Python hands in to be filled or changed.
-template <typename T> using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <typename T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T> using OutVector = std::span<T>;
+template <typename T> using OutMatrix = MatrixView<T>;
 
-template <typename T, typename Array> std::span<const T> view(const Array& array) {
-    return {array.data(), array.size()};
-}
+// A result that Python receives as a numpy array, without copying it.
+template <typename T> struct Array : std::vector<T> {
+    using std::vector<T>::vector;
+    Array(std::vector<T>&& values) : std::vector<T>(std::move(values)) {}
+    Array(std::span<const T> values) : std::vector<T>(values.begin(), values.end()) {}
+};
 
-// A numpy array that owns `size` fresh elements; the kernel fills them through `.data()`.
-template <typename T> NewVector<T> makeVector(std::size_t size) {
-    auto* data = new T[size]();
-    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return NewVector<T>(data, {size}, owner);
-}
+// For kernels that touch no Python object: arguments are read before it and results are made after it.
+using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
 
-template <typename T> std::span<const T> viewOrEmpty(const std::optional<Vector<T>>& array) {
-    return array ? view<T>(*array) : std::span<const T>{};
-}
+namespace nanobind::detail {
 
-template <typename T, typename Range> NewVector<T> copyVector(const Range& values) {
-    auto result = makeVector<T>(values.size());
-    std::ranges::copy(values, result.data());
-    return result;
-}
+// Takes an array of exactly this kind: conversion is refused whatever the annotation of the argument allows.
+// A view does not own its memory; the array is kept until the call has returned.
+template <typename View, typename Kind> struct ViewCaster {
+    NB_TYPE_CASTER(View, make_caster<Kind>::Name)
 
-// A numpy array that takes over what a kernel has made, without copying it.
-template <typename T> NewVector<T> adoptVector(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return NewVector<T>(kept->data(), {kept->size()}, owner);
-}
+    template <typename Flags> bool from_python(handle source, Flags flags, cleanup_list* cleanup) noexcept {
+        const auto strict = static_cast<Flags>(flags & ~static_cast<Flags>(cast_flags::convert));
+        if (!array_.from_python(source, strict, cleanup))
+            return false;
+        const Kind& array = array_.value;
+        if (!array.is_valid())
+            return true;
+        if constexpr (requires { value.nColumns; })
+            value = {array.data(), array.shape(0), array.shape(1)};
+        else
+            value = {reinterpret_cast<typename View::pointer>(array.data()), array.shape(0)};
+        return true;
+    }
+
+private:
+    make_caster<Kind> array_;
+};
+
+template <typename T>
+struct type_caster<std::span<T>> : ViewCaster<std::span<T>, ndarray<T, nb::ndim<1>, c_contig, device::cpu>> {
+};
+
+template <typename T>
+struct type_caster<MatrixView<T>>
+    : ViewCaster<MatrixView<T>, ndarray<T, nb::ndim<2>, c_contig, device::cpu>> {};
+
+template <typename T> struct type_caster<Array<T>> {
+    using Numpy = ndarray<numpy, T, nb::ndim<1>>;
+    NB_TYPE_CASTER(Array<T>, make_caster<Numpy>::Name)
+
+    static handle from_cpp(Array<T>&& values, rv_policy, cleanup_list* cleanup) {
+        auto* kept = new Array<T>(std::move(values));
+        capsule owner(kept, [](void* p) noexcept { delete static_cast<Array<T>*>(p); });
+        return make_caster<Numpy>::from_cpp(Numpy(kept->data(), {kept->size()}, owner), rv_policy::automatic,
+                                            cleanup);
+    }
+};
+
+} // namespace nanobind::detail

@@ -2,18 +2,18 @@
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of konstrain; see src/cpp/README.md.";
-    bindAssignment(m);
-    bindBaselines(m);
-    bindBoxes(m);
-    bindConstraints(m);
-    bindDils(m);
-    bindDistances(m);
-    bindLinkMetrics(m);
-    bindListedTransport(m);
-    bindPricing(m);
-    bindPriced(m);
-    bindSdp(m);
-    bindSearch(m);
-    bindSplitting(m);
-    bindSuggest(m);
+    konstrain::bindAssignment(m);
+    konstrain::baselines::bindBaselines(m);
+    konstrain::exact::bindBoxes(m);
+    konstrain::constraints::bindConstraints(m);
+    konstrain::baselines::bindDils(m);
+    konstrain::kmeans::bindDistances(m);
+    konstrain::link_metrics::bindLinkMetrics(m);
+    konstrain::transport::bindListedTransport(m);
+    konstrain::exact::bindPricing(m);
+    konstrain::priced::bindPriced(m);
+    konstrain::exact::bindSdp(m);
+    konstrain::search::bindSearch(m);
+    konstrain::exact::bindSplitting(m);
+    konstrain::suggest::bindSuggest(m);
 }

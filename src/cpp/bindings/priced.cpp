@@ -3,33 +3,26 @@
 #include "deadline.h"
 #include "newton_duals.h"
 
+namespace konstrain::priced {
+
 namespace {
 
 auto newtonDuals(Matrix<double> costs, Matrix<double> amounts, Matrix<double> weights, Matrix<double> low,
                  Matrix<double> high, Matrix<double> start, bool isWarm, double timeLimit) {
-    const konstrain::priced::RuleProblem problem{
-        view<double>(costs),   costs.shape(1),    view<double>(amounts), amounts.shape(1),
-        view<double>(weights), view<double>(low), view<double>(high)};
-    auto duals = copyVector<double>(view<double>(start));
-    auto labels = makeVector<std::int32_t>(costs.shape(0));
-    double least = 0.0;
-    {
-        nb::gil_scoped_release release;
-        const konstrain::priced::PricedLabels rows =
-            konstrain::priced::NewtonDuals(problem, konstrain::deadlineIn(timeLimit))
-                .find({duals.data(), duals.size()}, isWarm);
-        least = rows.least;
-        std::ranges::copy(rows.labels, labels.data());
-    }
-    return std::make_tuple(labels, duals, least);
+    const RuleProblem problem{costs, costs.nColumns, amounts, amounts.nColumns, weights, low, high};
+    Array<double> duals(start);
+    PricedLabels rows = NewtonDuals(problem, deadlineIn(timeLimit)).find(duals, isWarm);
+    return std::make_tuple(Array<std::int32_t>(std::move(rows.labels)), std::move(duals), rows.least);
 }
 
 } // namespace
 
 void bindPriced(nb::module_& m) {
     m.def(
-        "newton_duals", &newtonDuals, "costs"_a.noconvert(), "amounts"_a.noconvert(), "weights"_a.noconvert(),
-        "low"_a.noconvert(), "high"_a.noconvert(), "start"_a.noconvert(), "is_warm"_a, "time_limit"_a,
+        "newton_duals", &newtonDuals, "costs"_a, "amounts"_a, "weights"_a, "low"_a, "high"_a, "start"_a,
+        "is_warm"_a, "time_limit"_a, WithoutGil(),
         "Cheapest clusters at the best duals found, these duals (flat, clusters x rules), and what rows pay "
         "at them.");
 }
+
+} // namespace konstrain::priced

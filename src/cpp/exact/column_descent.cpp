@@ -11,7 +11,9 @@ namespace konstrain::exact {
 
 namespace {
 
-// Random-looking number of a point; the key of a set is the exclusive or over its members (splitmix64).
+// Random-looking number of a point (splitmix64); the key of a set is the exclusive or over its members
+// (Zobrist 1970), whatever their order. Of n sets, two share a key with probability n^2 / 2^65; if that
+// happens, one column is not found, and nothing is wrong.
 std::uint64_t keyOf(std::int32_t point) {
     std::uint64_t z = (static_cast<std::uint64_t>(point) + 1) * 0x9e3779b97f4a7c15ULL;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -52,6 +54,10 @@ bool hasMember(std::span<const std::int32_t> points, const std::vector<char>& is
 
 } // namespace
 
+// The greedy rule for knapsacks (Dantzig 1957): ascending ratios of reduced distance to demand are the
+// optimum of the relaxation that takes parts of points, and its multiplier is the ratio at which the cluster
+// is full. With whole points and conflicts the choice may be worse than the best one: columns stay valid, as
+// `addColumn` computes what they cost, and bounds hold for any multiplier.
 Filling fillCluster(const ClusterPoints& points, std::span<const double> reduced,
                     std::span<const std::int32_t> candidates, double demand, std::vector<char>& isMember) {
     Filling filling{demand, 0.0, 0.0};
@@ -94,6 +100,8 @@ Filling fillCluster(const ClusterPoints& points, std::span<const double> reduced
     return filling;
 }
 
+// Without sizes and conflicts the best cluster at a center is all points of negative reduced distance: O(n
+// d).
 void chooseMembers(const ClusterPoints& points, std::span<const double> duals, std::span<const double> center,
                    const Fixed& fixed, std::vector<double>& reduced, std::vector<std::int32_t>& members) {
     const std::size_t n = points.size();
@@ -150,6 +158,10 @@ void addColumn(const ClusterPoints& points, std::span<const double> duals,
     columns.centers.insert(columns.centers.end(), center.begin(), center.end());
 }
 
+// A descent alternates like Lloyd's loop. Where the choice at a center is exact, the reduced cost falls with
+// each step: members are best for the center, then the center, the mean, is best for the members. So no set
+// comes twice and it ends. A step depends on the members alone; once a descent meets one that passed here
+// before, it would follow it to its end.
 ColumnSet descendToColumns(const ClusterPoints& points, std::span<const double> duals,
                            std::span<const double> starts, double threshold, std::size_t most,
                            TimePoint deadline, const std::function<void()>& poll) {
@@ -187,6 +199,7 @@ ColumnSet descendToColumns(const ClusterPoints& points, std::span<const double> 
         if (!isKnown)
             addColumn(points, duals, members, threshold, found);
     }
+    // Ties by place: the same columns whatever the sorting algorithm.
     std::vector<std::size_t> order(found.cost.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&](std::size_t j) { return std::pair(found.reduced[j], j); });

@@ -28,7 +28,10 @@ PricingBlocks::PricingBlocks(std::span<const double> means, std::size_t nFeature
 
 namespace {
 
-// A set under construction with what its changes cost.
+// A set under construction with what its changes cost. The squares of a set S about its mean are the sum over
+// pairs of w_b w_c |x_b - x_c|^2 over the weight of S (Koenig and Huygens), so no mean is needed: with the
+// sums of weighted distances from each block to S (`reach_`), the value with one block more or less takes
+// constant time, and an addition O(n) to update them.
 class Descent {
 public:
     Descent(const PricingBlocks& blocks, std::span<const double> profit, bool costless)
@@ -69,6 +72,7 @@ public:
     }
 
     // Additions, removals and exchanges with conflicting members, the best one each time, until none helps.
+    // Each lowers the value by more than rounding, so it ends; the limit cuts rare long tails short.
     void polish(double tolerance) {
         const std::size_t maxMoves = 4 * blocks_.size() + 16;
         for (std::size_t move = 0; move != maxMoves && step(tolerance); ++move) {
@@ -90,7 +94,8 @@ private:
         members_.push_back(static_cast<std::int32_t>(b));
     }
 
-    // Squared distance to the mean of the set.
+    // Squared distance to the mean of the set: the weighted distances from b to its members sum to their
+    // squares about the mean, pairs / weight, plus weight times this.
     double distance(std::size_t b) const {
         return weight_ > 0.0 ? (reach_[b] - pairs_ / weight_) / weight_ : 0.0;
     }
@@ -154,6 +159,9 @@ private:
         return cost(pairs, weight) - gain;
     }
 
+    // The best change, each rated in constant time but for exchanges. A block without profit is never added:
+    // an addition only raises the squares. An exchange is tried where the addition would pay without
+    // conflicts; that is a filter, not a bound, and the descent remains a heuristic.
     bool step(double tolerance) {
         double best = value() - tolerance;
         Column next;

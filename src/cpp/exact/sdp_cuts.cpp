@@ -27,7 +27,13 @@ std::size_t membersOf(const Star& star) {
     return static_cast<std::size_t>(std::ranges::find(star, -1) - star.begin());
 }
 
-// Appends entries of rows one after the other.
+// Star cuts hold for every clustering. There Z_ij is 1 / W for two blocks of one cluster of weight W and 0
+// otherwise. If t members of T share the cluster of the center, the left side is at most (t - t (t - 1) / 2)
+// / W, as pairs of T in other clusters only lower it, and t - t (t - 1) / 2 <= 1 for all whole t. With one
+// member these are the pair inequalities of Peng and Wei (2007), with two their triangles.
+
+// Appends entries of rows one after the other. Y = D Z D, so an entry of Z is that of Y over
+// sqrt(weight_i weight_j). Positions that are zero in every clustering drop out of a row and leave it valid.
 class RowWriter {
 public:
     RowWriter(OwnedCutRows& rows, std::span<const double> weight, std::span<const std::int32_t> forbidden)
@@ -55,6 +61,7 @@ private:
         if (isForbidden_[index(position)])
             return;
         const double scaled = value / std::sqrt(weight_[index(i)] * weight_[index(j)]);
+        // Off the diagonal, a coefficient stands for two entries of half its size: 2 (s / 2)^2 = s^2 / 2.
         squared_ += i == j ? scaled * scaled : 0.5 * scaled * scaled;
         rows_.position.push_back(position);
         rows_.coefficient.push_back(scaled);
@@ -77,7 +84,8 @@ private:
 
 inline constexpr std::size_t noneExcluded = std::numeric_limits<std::size_t>::max();
 
-// out = from - row, except -infinity at `excluded`; returns the largest. May work in place.
+// out = from - row, except -infinity at `excluded`; returns the largest. May work in place. One running
+// maximum per lane lets the compiler use vectors; a maximum is exact, so lanes do not change it.
 KONSTRAIN_MULTIVERSION double subtractRows(std::size_t count, const double* from, const double* row,
                                            double* out, std::size_t excluded) {
     double most[laneCount];
@@ -106,7 +114,10 @@ struct StarHash {
 
 using StarSet = std::unordered_set<Star, StarHash>;
 
-// The most violated cuts of one kind: a list twice as long as wanted, halved whenever it is full.
+// The most violated cuts of one kind: a list twice as long as wanted, halved in linear time whenever it is
+// full, so that an offer costs constant time on average. The least violation kept then is what later offers
+// have to exceed: most are refused by one comparison. Ties are broken by the order of offers, always the
+// same.
 class Violated {
 public:
     Violated(std::size_t most, double least, const StarSet& known)
@@ -186,7 +197,9 @@ public:
 private:
     const double* row(std::size_t i) const { return z_.data() + i * size_; }
 
-    // The rows of the near blocks side by side: they are read many times, in their own order.
+    // The rows of the near blocks side by side: they are read many times, in their own order. A member j adds
+    // at most Z_ij to the violation of the star without it, as Z >= 0: blocks that are left out here as too
+    // far cost each cut no more than the violation below which none counts.
     void gather(std::size_t i) {
         const double* z = row(i);
         own_ = z[i];
@@ -230,6 +243,8 @@ private:
         }
     }
 
+    // O(near^2) per center in the worst case; as Z_ij descend and Z_jl >= 0, both loops end at the first
+    // block from which on Z_ij + Z_il - Z_ii is too small.
     void findTriangles(std::size_t i) {
         gain_.resize(near_.size());
         for (std::size_t a = 0; a != near_.size(); ++a) {

@@ -32,6 +32,12 @@ constexpr std::size_t stepRows = tileWidth * 2;
 // Costs from which on none would still be in a cache when the caller reads them.
 constexpr std::size_t leastStreamed = largestCache / sizeof(double);
 
+// All sweeps share three rules. Rows are handled in tiles, so that coordinates of several rows fill a vector
+// register while a center is read once. Chunks of rows go to workers as these get free, but sums of chunks
+// are added in the order of chunks (`Turns`): results do not depend on the number of threads. A distance is
+// the sum of squared differences, in double precision, wherever a result depends on it; |x|^2 - 2 x c + |c|^2
+// loses its digits far from the origin, and serves sparse rows only, which stay sparse by it.
+
 // Rows as doubles: those given, or a copy of a few when they are floats.
 template <typename Value> class RowsAsDoubles {
 public:
@@ -52,7 +58,10 @@ private:
     AlignedDoubles buffer_;
 };
 
-// Costs of single sparse rows. One per worker: it keeps a row spread out.
+// Costs of single sparse rows. One per worker: it keeps a row spread out. |x - c|^2 is |c|^2 plus the sum of
+// x (x - 2 c) over the entries of the row: O(entries) per center instead of O(columns). Rounding may take a
+// distance of zero below zero. A row with entries in more than half of its columns is spread out instead: the
+// dense kernel reads whole vectors, which is faster from there on, and loses no digits.
 template <typename Value, typename Index> class SparseCosts {
 public:
     SparseCosts(const SparseRows<Value, Index>& rows, const PackedPoints& centers)
@@ -220,6 +229,8 @@ private:
     }
 
     // Labels rows whose nearest center single precision can tell; the others become doubtful.
+    // Each score is off by at most `error`, so a lead of more than twice that is one in exact terms as well:
+    // labels are those of double precision, ties included, which always are doubtful.
     void screenRows(RowRange range, std::int32_t* labels) {
         nDoubtful_ = 0;
         for (std::size_t row = range.first; row < range.last; row += screenTile) {
@@ -379,6 +390,9 @@ struct PricedChunk {
     std::vector<std::int64_t> sizes;
 };
 
+// Costs, cheapest clusters at the duals and sums of clusters in one sweep: a piece of rows is read from
+// memory once, and again from a near cache where its labels are known. Only costs of centers that have moved
+// (`columns`) are computed; the others are those of the last sweep.
 template <typename Value>
 PricedSums priceAndSum(const DenseRows<Value>& rows, const double* weight, const Points& centers,
                        std::span<const double> duals, std::size_t nThreads, const PricedPass& out) {

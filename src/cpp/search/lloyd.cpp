@@ -49,7 +49,8 @@ double slackOf(const Problem& problem, const State& state, std::size_t at) {
     return 0.0;
 }
 
-// Factors of RPROP (Riedmiller and Braun 1993).
+// Factors of RPROP (Riedmiller and Braun 1993), as the paper prints them. Growth times shrinkage is below
+// one, so that a dual that swings about its value comes to rest.
 constexpr double stepGrowth = 1.2; // fact
 constexpr double stepShrink = 0.5; // fact
 
@@ -63,6 +64,8 @@ public:
         const Params& params = context_.params;
         for (std::size_t at = 0; at != step_.size(); ++at) {
             const double unit = context_.meanCost / context_.problem.unit[at % context_.problem.nRules];
+            // A step that shrank at the last centers would take all of its few turns to grow again: it starts
+            // from a tenth of the first one at least.
             step_[at] =
                 isFirst ? params.firstStep * unit : std::max(step_[at], 0.1 * params.firstStep * unit);
         }
@@ -80,6 +83,9 @@ public:
                 continue;
             }
             const bool isBroken = state.load[at] > problem.high[at] || state.load[at] < problem.low[at];
+            // A rule that is kept but not tight, although its dual is not zero, only costs optimality: it
+            // keeps the steps going when it is off by more than one block and by more than rounding to whole
+            // blocks explains, a hundredth of its bound.
             moved |=
                 isBroken || (std::abs(slack) > unit && std::abs(slack) > 0.01 * std::abs(problem.high[at]));
             if (slack * last_[at] > 0.0)
@@ -87,6 +93,7 @@ public:
             else if (slack * last_[at] < 0.0)
                 step_[at] *= stepShrink;
             last_[at] = slack;
+            // Only the sign of a slack counts: loads jump by whole blocks, and their size says little.
             const double before = state.duals[at], after = before + (slack > 0.0 ? step_[at] : -step_[at]);
             // Between two different bounds a dual stops at zero first: perhaps neither binds.
             const bool crosses = before * after < 0.0 && problem.high[at] > problem.low[at];
@@ -101,8 +108,11 @@ private:
     std::vector<double> last_;
 };
 
-// Exact coordinate steps: with all other duals fixed, a block is in cluster j up to its break-even dual.
-// Sorted, these give the dual at which the load meets the bound it breaks.
+// Exact coordinate ascent on the Lagrangian dual: with all other duals fixed, a block is in cluster j up to
+// its break-even dual, so the load is a step function of the dual, and the best dual is where it crosses the
+// bound it breaks. The dual function is concave but not smooth, so sweeps may stop short of its maximum;
+// `DualSteps` and repair go on from there. A sweep is O(n k r) but for the blocks that `updateLeast` compares
+// again.
 class DualSweep {
 public:
     explicit DualSweep(Context& context) : context_(context), problem_(context.problem) {}
@@ -203,6 +213,8 @@ private:
         return problem_.amountsByRule.data() + rule * problem_.nBlocks;
     }
 
+    // The dual of one rule at which the cluster's load is within its bounds, nearest to zero: a dual of zero
+    // where no bound is broken without it (complementary slackness).
     double bestDual(double dual, std::size_t cluster, std::size_t rule) {
         const std::size_t n = problem_.nBlocks, at = cluster * problem_.nRules + rule;
         const double* amounts = amountsOf(rule);
@@ -246,6 +258,9 @@ private:
             std::ranges::pop_heap(events_, std::greater{});
             events_.pop_back();
         }
+        // Between two break-even duals any value gives the same labels: the middle is farthest from ties.
+        // Past the last one a thousandth of a mean cost is
+        // enough to break the tie.
         const double beyond = 1e-3 * context_.meanCost / unit;
         return direction * (events_.empty() ? last + beyond : 0.5 * (last + events_.front().first));
     }
@@ -258,7 +273,8 @@ private:
     std::vector<std::pair<double, double>> events_;
 };
 
-// Gives each empty cluster the block that costs most where it is.
+// Gives each empty cluster the block that costs most where it is: of all single blocks its leaving lowers the
+// sum of squares about the present centers most.
 void fillEmpty(const Context& context, State& state) {
     const Problem& problem = context.problem;
     if (!problem.nonempty)
@@ -311,8 +327,10 @@ void refineDuals(Context& context, State& state, DualSteps& steps, DualSweep& sw
     state.duals = std::move(duals);
 }
 
-// The Lagrangian at the duals, with labels and loads at its minimum. A dual of a bound that does not exist is
-// zero.
+// The Lagrangian at the duals, with labels and loads at its minimum. It bounds the cost of all feasible
+// labels from below: their reduced costs, which sum to the least ones at least, are their cost plus duals
+// times loads, and a dual times a load is at most the dual times the bound that is taken: the upper one of a
+// positive dual, the lower one of a negative one. A dual of a bound that does not exist is zero.
 double lagrangian(Context& context, State& state) {
     const Problem& problem = context.problem;
     double sum = 0.0;
@@ -374,6 +392,7 @@ double lagrangianBound(Context& context, State state, double cost) {
     const Problem& problem = context.problem;
     context.work += context.costs.refresh(state.centers);
     const std::vector<double> last = state.duals;
+    // Without duals the bound is the sum of least costs; duals of other centers may be worse than that.
     double best = lagrangian(context, state);
     std::ranges::fill(state.duals, 0.0);
     const double plain = lagrangian(context, state);

@@ -9,6 +9,11 @@ namespace konstrain::search {
 
 namespace {
 
+// Passes of moves, exchanges and chains. Each change lowers the objective by more than its rounding
+// (`tolerance`) and raises no violation by more than `sameViolation`: no labels come twice. Changes are
+// computed exactly, centers included (`changeOf`, `Exchange`), in the manner of Hartigan and Wong (1979).
+// Without constraints, labels at which no single move gains are some of those at which Lloyd's loop stops,
+// never worse ones (Telgarsky and Vattani 2010).
 class Polish {
 public:
     Polish(Context& context, State& state)
@@ -16,6 +21,7 @@ public:
           isFree_(problem_.nRules == 0 && !problem_.hasLinks() && !problem_.hasHomes()),
           packed_(problem_.nClusters * problem_.nFeatures), distances_(problem_.nClusters),
           violated_(problem_.nClusters), isDirty_(problem_.nClusters, 1), inChain_(problem_.nBlocks) {
+        // Centers that are bit for bit those of a clustering that was polished need no second try.
         for (std::size_t j = 0; isFree_ && j != problem_.nClusters; ++j)
             isDirty_[j] =
                 !std::equal(state_.center(j, problem_), state_.center(j, problem_) + problem_.nFeatures,
@@ -89,6 +95,8 @@ private:
         nTried_ += active_.size();
     }
 
+    // No move gained between any two clusters that kept their blocks in this pass. Not a number is equal to
+    // nothing, so clusters that changed are tried again.
     void markStable() {
         state_.stable = state_.centers;
         for (std::size_t j = 0; j != problem_.nClusters; ++j)
@@ -110,6 +118,7 @@ private:
         double best = -tolerance(saved);
         std::size_t to = from;
         double leaving = std::numeric_limits<double>::quiet_NaN(); // computed where it is needed
+        // Cheapest test first: few moves lower the cost, and only for these links and rules are computed.
         const auto enter = [&](std::size_t j) {
             double change = changeOf(problem_, state_, j, {block, 1.0}, distances_[j]) - saved;
             change += problem_.changeOfMoveCost(block, from, j);
@@ -200,6 +209,8 @@ private:
         return nChanges;
     }
 
+    // Swaps of the ranked candidates, best first, at the costs of the pass; the exact change decides. O(c^2)
+    // per round with c candidates a side.
     std::size_t swapBlocks(std::size_t a, std::size_t b) {
         std::size_t nSwaps = 0;
         // Each round takes a candidate away: there are at most as many rounds as candidates.
@@ -326,7 +337,9 @@ private:
     }
 
     // Kempe chains: a block changes sides, conflicting blocks on the other side come back, soft must-link
-    // partners follow.
+    // partners follow. A chain is closed: a hard link between the two clusters has both ends in it or none,
+    // so after the exchange it is kept as before, and links to third clusters are not touched. Single moves
+    // and swaps cannot pass such labels without breaking links on the way.
     std::size_t moveChains() {
         std::size_t nChanges = 0;
         for (std::size_t block = 0; block != problem_.nBlocks && !context_.expired(); ++block)

@@ -12,6 +12,10 @@ namespace konstrain::search {
 
 namespace {
 
+// Greedy descent in the total violation. Each move and each exchange is rated against the loads of the moment
+// and lowers the violation by more than `sameViolation`, so no labels come twice without a random move, and
+// of these there are `maxKicks`: it ends by itself. The limit on rounds is for gains that are tiny, one by
+// one.
 class Repair {
 public:
     Repair(Context& context, State& state, Random& random)
@@ -29,6 +33,7 @@ public:
                 break;
             left = totalViolation(problem_, state_);
         }
+        // Loads followed the moves by sums and differences; what is returned counts them anew.
         recount(problem_, state_);
         return totalViolation(problem_, state_);
     }
@@ -68,6 +73,8 @@ private:
     // Labels that break something are of no use: the first feasible ones take the time they need.
     bool isTooLate() const { return context_.expired() && context_.hasFeasible; }
 
+    // What a move costs, never zero: of moves that save something, the one that removes most of the violation
+    // is best. A thousandth of a mean cost is little beside what any other move costs.
     double risen(double change) const { return std::max(change, 0.0) + 1e-3 * context_.meanCost; }
 
     double changeOfCost(std::size_t block, std::size_t from, std::size_t to) const {
@@ -80,6 +87,7 @@ private:
                          violation(problem_, state_, from, Shift{block, -1.0}) -
                          violation(problem_, state_, to, Shift{block, 1.0});
         double cost = changeOfCost(block, from, to);
+        // A broken hard link counts as much as a rule that misses its bound by one unit.
         if (problem_.isLinked(block)) {
             const LinkCost here = linkCost(problem_, state_, block, from),
                            there = linkCost(problem_, state_, block, to);
@@ -89,13 +97,17 @@ private:
         return {removed, risen(cost)};
     }
 
-    // Takes the moves of least cost per violation removed, each rated again before it is made.
+    // Takes the moves of least cost per violation removed: the greedy rule of covering problems. All moves
+    // are rated once, O(n k r), and made in that order. Those made before change the rating of a move, so it
+    // is rated again; one that now removes nothing, or costs half as much again for what it removes, is left
+    // to the next round, which ranks all anew.
     bool moveBlocks() {
         moves_.clear();
         for (std::size_t block = 0; block != problem_.nBlocks; ++block) {
             const std::size_t from = state_.label(block);
             if (!mayLeave(problem_, state_, from))
                 continue;
+            // Only a move out of or into a cluster with a violation removes any, but for broken hard links.
             const bool isHot = violated_[from] > 0.0 || (problem_.isLinked(block) &&
                                                          linkCost(problem_, state_, block, from).hard > 0.0);
             for (std::size_t to = 0; to != problem_.nClusters; ++to) {
@@ -147,6 +159,8 @@ private:
         return makeBest();
     }
 
+    // Of the n^2 exchanges of two clusters those of the cheapest candidates from each side: the rest cost
+    // more at the same duals, which already price how scarce the sums of each rule are.
     void rateExchanges(std::size_t a, std::size_t b, std::size_t nCandidates) {
         context_.work +=
             static_cast<double>((members_[a].size() + members_[b].size()) * (problem_.nRules + 3));
@@ -179,6 +193,8 @@ private:
             }
     }
 
+    // Moves of two blocks the same way. Under one rule single moves lead there step by step; under several,
+    // one block may set right what the other breaks. Links between the two stay as they are.
     void ratePairs(std::size_t from, std::size_t to, const std::vector<Candidate>& ranked) {
         if (problem_.nRules < 2 || !mayLeave(problem_, state_, from, 2))
             return;
@@ -213,6 +229,8 @@ private:
             best_ = two;
     }
 
+    // Leaves a local minimum by a few random moves out of or into a violated cluster. They are one more every
+    // ten kicks: a minimum that small changes lead back to needs larger ones.
     bool kick() {
         if (++nKicks_ > repairParams.maxKicks)
             return false;
@@ -292,7 +310,9 @@ double meanGap(const Problem& problem, std::span<const double> costs) {
     return sum / static_cast<double>(std::max<std::size_t>(1, problem.nBlocks));
 }
 
-// Sends each block to its cheapest cluster of those in which it breaks nothing. Each move lowers the cost.
+// Sends each block to its cheapest cluster of those in which it breaks nothing. Labels that keep all bounds
+// still keep them after each move: a block leaves only where its cluster keeps its rules without it. Each
+// move lowers the cost by more than rounding, so passes come to an end.
 bool lowerByMoves(const Context& context, State& state) {
     const Problem& problem = context.problem;
     const auto costIn = [&](std::size_t block, std::size_t cluster) {
@@ -331,6 +351,7 @@ bool repairLabels(Problem problem, std::span<const double> costs, std::span<cons
     for (std::size_t block = 0; block != problem.nBlocks; ++block)
         if (problem.isLinked(block))
             problem.linked.push_back(block);
+    // Costs are given and blocks have no features: nothing that the labels imply moves them.
     Context context{problem,
                     {},
                     Costs(problem, costs),

@@ -14,7 +14,8 @@ namespace konstrain::search {
 
 namespace {
 
-// Adds what passes over all blocks need.
+// Adds what passes over all blocks need: amounts by rule, as such passes take one rule at a time and then
+// read memory in order; blocks with links, which are often few. 1 - |mean|^2 where centers have length one.
 Problem withPasses(Problem problem) {
     problem.amountsByRule.resize(problem.amounts.size());
     for (std::size_t block = 0; block != problem.nBlocks; ++block) {
@@ -55,6 +56,9 @@ void Search::runFrom(std::span<const double> centers, bool priced, const RunLimi
     run(state, priced, limits);
 }
 
+// Random swap (Fraenti 2018): one center of the best clustering moves to another block, and a full run
+// decides whether that pays. Runs from fresh centers forget what the best one has right; local moves never
+// carry a center across the gap between two groups.
 void Search::relocate(bool priced, const RunLimits& limits) {
     State state = best_;
     if (boundsDiffer_ && drawBelow(2, random_) == 0)
@@ -67,6 +71,8 @@ void Search::relocate(bool priced, const RunLimits& limits) {
 // Where clusters have bounds of their own, which center has which bounds is part of the search.
 void Search::exchangeBounds(State& state) {
     const std::size_t a = drawBelow(problem_.nClusters, random_), b = drawBelow(problem_.nClusters, random_);
+    // With the centers their labels change places (a + b - label), so that each block stays where it is and
+    // only the bounds around it are others.
     std::swap_ranges(state.center(a, problem_), state.center(a, problem_) + problem_.nFeatures,
                      state.center(b, problem_));
     for (auto& label : state.labels)
@@ -78,11 +84,13 @@ void Search::moveCenter(State& state) {
     context_.work += context_.costs.refresh(state.centers);
     const std::size_t cluster = drawBelow(problem_.nClusters, random_), block = drawBlock(state);
     placeCenter(problem_, state, cluster, {problem_.mean(block), problem_.nFeatures}, 1.0);
+    // The duals of the cluster priced its old place.
     std::fill_n(state.duals.begin() + static_cast<std::ptrdiff_t>(cluster * problem_.nRules), problem_.nRules,
                 0.0);
 }
 
-// A block drawn by its cost.
+// A block drawn with probability in proportion to its cost, as in k-means++ (Arthur and Vassilvitskii 2007):
+// blocks far from all centers are where one is missing. Rounding may draw just beyond the last sum.
 std::size_t Search::drawBlock(const State& state) {
     std::vector<double> upTo(problem_.nBlocks);
     double total = 0.0;
@@ -107,6 +115,7 @@ void Search::run(State& state, bool priced, const RunLimits& limits) {
     const int nIterations = lloyd(context_, state, {limits.maxIterations, limits.tolerance, priced, best});
     if (nIterations == 0)
         return;
+    // Repair and polish take most of the time of a run, and rarely win back as much as this.
     if (isFeasible() && objective(problem_, state) > (1.0 + context_.params.hopeless) * cost_)
         return;
     finish(state, nIterations, limits);
@@ -117,6 +126,7 @@ void Search::finish(State& state, int nIterations, const RunLimits& limits) {
     if (left > 0.0)
         left = repair(context_, state, random_);
     const int nPasses = std::clamp(limits.maxIterations - nIterations, 0, repairParams.maxPasses);
+    // Polish never raises a violation, and its moves may make way for a repair that failed before.
     const int nMade = polish(context_, state, nPasses);
     if (left > 0.0)
         left = repair(context_, state, random_);
@@ -138,18 +148,21 @@ void Search::anneal(std::span<const std::int32_t> labels, std::int64_t nSteps, c
     try {
         regions::anneal(context_, graph_, state, random_, nSteps, priceFactor_);
     } catch (...) {
+        // An interrupt loses no labels that are better.
         keep(state, violationInPieces());
         throw;
     }
     const double left = violationInPieces();
     if (left > 0.0)
-        priceFactor_ *= 4.0;
+        priceFactor_ *= 4.0; // violations were cheap enough to end with
     keep(state, left);
 }
 
-// Takes a state that is better than the best so far; returns whether it is.
+// Takes a state that is better than the best so far; returns whether it is. Less violation comes first, then
+// cost, so that the best state is feasible from the first feasible one on.
 bool Search::keep(State& state, double left) {
-    // Loads were updated move by move; what counts is their sum.
+    // Loads were updated move by move; what counts is their sum. Labels that rounding alone called feasible
+    // rank right behind those that are.
     if (left == 0.0 && !search::isFeasible(problem_, state))
         left = std::numeric_limits<double>::min();
     const double cost = objective(problem_, state);

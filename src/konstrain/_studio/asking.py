@@ -84,16 +84,7 @@ def _scaled(state: SessionState, share: float) -> SessionState:
 
 
 class Implied:
-    """Pairs whose answer follows from the links.
-
-    Examples
-    --------
-    >>> from konstrain._studio.session import Link, Settings
-    >>> links = [Link((0, 1), "together"), Link((1, 2), "together"), Link((2, 3), "apart")]
-    >>> implied = Implied(SessionState(Settings(2, ("a",)), {link.pair: link for link in links}))
-    >>> implied.covers((0, 2)), implied.covers((0, 3)), implied.covers((0, 4))
-    (True, True, False)
-    """
+    """Pairs whose answer follows from the links."""
 
     def __init__(self, state: SessionState) -> None:
         self._links = state.links

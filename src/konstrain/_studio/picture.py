@@ -255,19 +255,8 @@ class Picture:
 class Dots(ABC):
     """The rows in a figure: as marks, which differ by cluster, or, when they are many, as one image.
 
-    Parameters
-    ----------
-    p : figure
-        Where they are drawn.
-    points : ColumnDataSource
-        Their places, ``x`` and ``y``, and what else a hover shows.
-    mapper : LinearColorMapper
-        The colours of clusters.
-
-    Attributes
-    ----------
-    renderer : GlyphRenderer
-        What the mouse finds.
+    `points` has their places and what else a hover shows, `mapper` the colours of clusters; `renderer` is what the
+    mouse finds.
     """
 
     renderer: GlyphRenderer

@@ -40,18 +40,9 @@ class Proved:
 
 
 class Proof:
-    """A search for a proof about one clustering.
+    """A search for a proof that a clustering is best under constraints, as `certify` takes them.
 
-    Parameters
-    ----------
-    fit : Fit
-        The clustering.
-    constraints : dict
-        What it has to keep, as `certify` takes it.
-    time_limit : float
-        Seconds.
-    on_end : callable
-        Called from the thread that waited for the search, when it is over.
+    `on_end` is called from the thread that waited for the search, when it is over.
     """
 
     def __init__(

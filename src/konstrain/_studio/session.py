@@ -217,14 +217,7 @@ def _after(state: SessionState, actions: Iterable[Action]) -> SessionState:
 class Saver:
     """Keeps a file up to date: written whole after every action, by a thread, and again after a failure.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    text : callable
-        Returns what it is to hold now.
-    on_change : callable
-        Called after each try, from the thread that saves.
+    `text` returns what it is to hold now; `on_change` is called after each try, from the thread that saves.
     """
 
     def __init__(self, path: Path, text: Callable[[], str], on_change: Callable[[], object]) -> None:
@@ -273,21 +266,9 @@ class Saver:
 
 
 def read_session(text: str, rows: StudioData, source: str) -> tuple[Session, str]:
-    """Read a session of these rows; returns it, and what has changed in the data since, if anything.
+    """Return the session of these rows that a text (`source` in messages) holds, and what the data changed since.
 
-    Parameters
-    ----------
-    text : str
-        What `Session.to_json` wrote.
-    rows : StudioData
-        The data it is to be a session of.
-    source : str
-        What to call the text in messages.
-
-    Raises
-    ------
-    FileError
-        When it is no session, or one of other data; the message names the difference.
+    Refuses text that is no session or one of other data, and names the difference.
     """
     try:
         values = json.loads(text)

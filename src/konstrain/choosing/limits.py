@@ -20,27 +20,10 @@ FROM_BELOW = ("size_max", "cannot_link")
 
 
 def least_clusters(n_samples: int, *, time_limit: float | None = TIME_LIMIT, **constraints: Any) -> int:
-    """Return the least number of clusters that constraints allow.
+    """Return the least number of clusters that constraints allow; raises `InfeasibleError` if none does.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number of rows.
-    time_limit : float or None, default=5.0
-        Seconds for each number that is tried; what is undecided by then counts as allowed.
-    **constraints : optional
-        `must_link`, `cannot_link`, `size_min`, `size_max` (one number for all clusters, or one for each column of
-        `demand`), `demand`, and shares of groups.
-
-    Raises
-    ------
-    InfeasibleError
-        When no number of clusters is possible.
-
-    Examples
-    --------
-    >>> least_clusters(10, size_max=4), least_clusters(10, cannot_link=[(0, 1), (1, 2), (0, 2)])
-    (3, 3)
+    What is undecided after `time_limit` seconds for a number counts as allowed. Sizes are one number for all
+    clusters, or one for each column of `demand`.
     """
     constraints = {name: value for name, value in constraints.items() if name != "sample_weight"}
     k, last = _least_by_sizes(n_samples, constraints), None
@@ -63,21 +46,7 @@ def least_clusters(n_samples: int, *, time_limit: float | None = TIME_LIMIT, **c
 def most_clusters(n_samples: int, *, time_limit: float | None = TIME_LIMIT, **constraints: Any) -> int:
     """Return the largest number of clusters that least sizes and shares of groups allow; else as many as rows.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number of rows.
-    time_limit : float or None, default=5.0
-        Seconds for each number that is tried; what is undecided by then counts as allowed.
-    **constraints : optional
-        As in `least_clusters`; upper sizes and cannot-links do not bound the number from above.
-
-    Examples
-    --------
-    >>> most_clusters(10, size_min=3), most_clusters(10)
-    (3, 10)
-    >>> most_clusters(10, category=list("aaabbbbbbb"), share_min=0.2)
-    3
+    `time_limit` as in `least_clusters`; upper sizes and cannot-links do not bound the number from above.
     """
     most = _most_by_sizes(n_samples, constraints.get("size_min"), constraints.get("demand"))
     if constraints.get("category") is None or most < 1:
@@ -105,14 +74,7 @@ def _most_by_sizes(n_samples: int, size_min: Any, demand: Any) -> int:
 
 
 def shares_allow(n_samples: int, k: int, constraints: Mapping[str, Any]) -> bool:
-    """Whether shares of groups, if there are any, can be kept in `k` clusters: more or fewer may both be too many.
-
-    Examples
-    --------
-    >>> halves = {"category": ["F", "M", "F", "M"], "share_min": {"F": 0.5}, "share_max": {"F": 0.5}}
-    >>> [shares_allow(4, k, halves) for k in (1, 2, 3)]
-    [True, True, False]
-    """
+    """Whether shares of groups, if there are any, can be kept in `k` clusters: more or fewer may both be too many."""
     if constraints.get("category") is None:
         return True
     constraints = {name: value for name, value in constraints.items() if name != "sample_weight"}
@@ -120,13 +82,7 @@ def shares_allow(n_samples: int, k: int, constraints: Mapping[str, Any]) -> bool
 
 
 def with_numbers(n_samples: int, constraints: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the constraints that are given, percentages of sizes as numbers.
-
-    Examples
-    --------
-    >>> with_numbers(50, {"size_max": "12%", "size_min": None})
-    {'size_max': 6.0}
-    """
+    """Return the constraints that are given, percentages of sizes as numbers."""
     given = {name: value for name, value in constraints.items() if value is not None}
     sizes = {name: given[name] for name in ("size_min", "size_max", "demand") if name in given}
     read = ConstraintArguments(**sizes).with_numbers(n_samples)
@@ -146,11 +102,6 @@ def for_number(k: int, constraints: Mapping[str, Any]) -> dict[str, Any]:
     """Return constraints for `k` clusters: sizes of several demands as a row for each cluster.
 
     With as many clusters as demands, one row alone could be either.
-
-    Examples
-    --------
-    >>> for_number(2, {"demand": [[1, 2], [3, 4]], "size_max": [4, 5]})["size_max"].tolist()
-    [[4, 5], [4, 5]]
     """
     found = dict(constraints)
     n_demands = np.shape(constraints.get("demand", ()))[1:]

@@ -69,15 +69,7 @@ def choose(
 
 
 def as_arguments(options: Any) -> list[str]:
-    """Return the arguments of a command line that give a dataclass of options what differs from its defaults.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from konstrain.cli.options import DataOptions
-    >>> as_arguments(DataOptions(Path("rows.csv"), id="name", standardize=False))
-    ['rows.csv', '--id', 'name', '--no-standardize']
-    """
+    """Return the arguments of a command line that give a dataclass of options what differs from its defaults."""
     arguments: list[str] = []
     for field in fields(options):
         value, option = getattr(options, field.name), field.name.replace("_", "-")

@@ -152,13 +152,7 @@ def _end(message: str, code: int) -> None:
 
 
 def one_line(message: str) -> str:
-    r"""Show what would break a line, or speak to the terminal, as its code: names of files and rows may hold it.
-
-    Examples
-    --------
-    >>> print(one_line("there is no row new\nline"))
-    there is no row new\nline
-    """
+    """Show what would break a line, or speak to the terminal, as its code: names of files and rows may hold it."""
     return _CONTROL.sub(lambda found: repr(found[0])[1:-1], message)
 
 

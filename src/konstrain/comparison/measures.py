@@ -204,16 +204,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType({measure.name: measure for me
 
 
 def measure(outcome: FitOutcome, names: Iterable[str]) -> dict[str, Any]:
-    """Take some measures of one run.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> instance = Instance([[0.0], [1.0], [5.0]], 2, constraints={"cannot_link": [(0, 1)]})
-    >>> outcome = FitOutcome(instance, SimpleNamespace(labels_=[0, 0, 1]), Taken(0.5, 0.5, 80.0))
-    >>> measure(outcome, ["sse", "broken_cl_share", "sizes"])
-    {'sse': 0.5, 'broken_cl_share': 1.0, 'sizes': [2, 1]}
-    """
+    """Take some measures of one run."""
     return {name: MEASURES[name].of(outcome) for name in names}
 
 

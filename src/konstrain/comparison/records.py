@@ -27,13 +27,7 @@ STATISTICS: Mapping[str, Callable[[list[Any]], float]] = MappingProxyType(
 
 
 def matches(record: Record, wanted: Mapping[str, Any]) -> bool:
-    """Return whether entries have the wanted values; a tuple or range stands for any of its values.
-
-    Examples
-    --------
-    >>> matches({"data": "iris", "run": 2}, {"data": ("iris", "wine"), "run": range(2)})
-    False
-    """
+    """Return whether entries have the wanted values; a tuple or range stands for any of its values."""
     return all(
         record.get(name) in value if isinstance(value, tuple | range) else record.get(name) == value
         for name, value in wanted.items()
@@ -41,13 +35,7 @@ def matches(record: Record, wanted: Mapping[str, Any]) -> bool:
 
 
 def select(records: Iterable[Record], **wanted: Any) -> list[Record]:
-    """Return the records that match.
-
-    Examples
-    --------
-    >>> select([{"data": "iris", "run": 0}, {"data": "wine", "run": 0}], data="wine")
-    [{'data': 'wine', 'run': 0}]
-    """
+    """Return the records that match."""
     return [record for record in records if matches(record, wanted)]
 
 
@@ -57,14 +45,7 @@ def values_of(records: Iterable[Record], measure: str) -> list[Any]:
 
 
 def summed_up(records: Sequence[Record], measure: str, statistic: str) -> float | None:
-    """Sum up a measure over runs; a share counts failed runs as a no.
-
-    Examples
-    --------
-    >>> runs = [{"kept_all": True}, {"kept_all": None}]
-    >>> summed_up(runs, "kept_all", "share"), summed_up(runs, "sse", "min")
-    (50.0, None)
-    """
+    """Sum up a measure over runs; a share counts failed runs as a no."""
     values = values_of(records, measure)
     if statistic == "share" and records:
         return _share([record.get(measure) for record in records])
@@ -80,12 +61,6 @@ def groups_of(records: Iterable[Record], by: Sequence[str]) -> dict[Group, list[
 
 
 def means_of(records: Iterable[Record], measure: str, by: Sequence[str]) -> dict[Group, float]:
-    """Return the mean of a measure in each group that has any, groups in order of appearance.
-
-    Examples
-    --------
-    >>> means_of([{"data": "iris", "ari": 0.5}, {"data": "iris", "ari": 1.0}, {"data": "wine"}], "ari", ["data"])
-    {('iris',): 0.75}
-    """
+    """Return the mean of a measure in each group that has any, groups in order of appearance."""
     values = {group: values_of(runs, measure) for group, runs in groups_of(records, by).items()}
     return {group: statistics.fmean(some) for group, some in values.items() if some}

@@ -132,12 +132,6 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 
 
 def find_entry(name: str) -> Entry | None:
-    """Return the entry of a data set; capitals, blanks, hyphens and the papers' own names are understood.
-
-    Examples
-    --------
-    >>> find_entry("Movement Libras").n_clusters, find_entry("WDBC").name
-    (15, 'breast_cancer')
-    """
+    """Return the entry of a data set; capitals, blanks, hyphens and the papers' own names are understood."""
     plain = name.lower().replace(" ", "_").replace("-", "_")
     return CATALOGUE.get(ALIASES.get(plain, plain))

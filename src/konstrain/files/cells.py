@@ -24,35 +24,17 @@ def is_number(value: str) -> bool:
 
 
 def is_whole(value: str) -> bool:
-    """Whether a cell holds a whole number as people write it: no sign of plus, no zeros before it.
-
-    Examples
-    --------
-    >>> [is_whole(text) for text in ("7", "-7", "0", "07", "7.0", "+7", "-0")]
-    [True, True, True, False, False, False, False]
-    """
+    """Whether a cell holds a whole number as people write it: no sign of plus, no zeros before it."""
     return _WHOLE.fullmatch(value) is not None
 
 
 def is_missing(value: str | None) -> bool:
-    """Whether a cell that should hold a name holds none: it is blank, or says so.
-
-    Examples
-    --------
-    >>> [is_missing(text) for text in (None, "", " ", "NA", "Nadia", "na")]
-    [True, True, True, True, False, False]
-    """
+    """Whether a cell that should hold a name holds none: it is blank, or says so."""
     return value is None or not value.strip() or value in MISSING
 
 
 def name_of_number(value: float) -> str | None:
-    """Return what a number is called as an id or a group: all its digits, none after a whole one; None for NaN.
-
-    Examples
-    --------
-    >>> [name_of_number(number) for number in (1000001.0, 0.1, 1e300, float("nan"))]
-    ['1000001', '0.1', '1e+300', None]
-    """
+    """Return what a number is called as an id or a group: all its digits, none after a whole one; None for NaN."""
     if value != value:
         return None
     return str(int(value)) if abs(value) <= MOST_EXACT and value == int(value) else repr(float(value))
@@ -70,15 +52,7 @@ _GAPS = " \u00a0\u202f'’"
 
 @dataclass(frozen=True)
 class Convention:
-    """One way to write numbers; without a `thousands` sign they stand as programs write them.
-
-    Examples
-    --------
-    >>> [COMMA.number(text) for text in ("3,5", "1.234,5", "1.234", "1 234", "7")]
-    [3.5, 1234.5, 1234.0, 1234.0, 7.0]
-    >>> COMMA.number("1.5") is None, POINT.number("1,234.5"), PLAIN.number("1,5") is None
-    (True, 1234.5, True)
-    """
+    """One way to write numbers; without a `thousands` sign they stand as programs write them."""
 
     decimal: str
     thousands: str = ""

@@ -109,12 +109,6 @@ def _words_for_text(wrong: Sequence[str]) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a row, cut when they are many.
-
-    Examples
-    --------
-    >>> listed(["a", "b"]), listed([str(i) for i in range(99)])[-20:]
-    ('a, b', ' 19, ... 79 more ...')
-    """
+    """Names in a row, cut when they are many."""
     more = [f"... {len(names) - MOST_LISTED} more ..."] if len(names) > MOST_LISTED else []
     return ", ".join([*names[:MOST_LISTED], *more])

@@ -166,14 +166,9 @@ class CsvLayout:
         return list(map(self.convention.number, cells))
 
     def _sound_rows(self, numeric: Sequence[int], mixed: bool = False) -> Iterator[tuple[list[str], list[float]]]:
-        """Yield the fields of each row and its numbers, NaN where one is missing; raises at the first fault.
+        """Yield the fields of each row and its `numeric` cells; raises at the first fault.
 
-        Parameters
-        ----------
-        numeric : sequence of int
-            The columns whose cells must be numbers.
-        mixed : bool, default=False
-            Whether such cells may say that they hold nothing.
+        In a `mixed` table such cells may say that they hold nothing: they are NaN.
         """
         row = -1 if self.has_header else 0
         for line, fields in _rows(self.path, self.delimiter):

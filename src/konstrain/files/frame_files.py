@@ -220,13 +220,7 @@ def _span(numbers: set[int]) -> int:
 
 
 def _number_of(letters: bytes) -> int:
-    """The number of a column by its letters.
-
-    Examples
-    --------
-    >>> _number_of(b"A"), _number_of(b"XFD")
-    (1, 16384)
-    """
+    """The number of a column by its letters."""
     number = 0
     for letter in letters.upper():
         number = 26 * number + letter - ord("A") + 1

@@ -61,7 +61,10 @@ def read_labels_file(path: str | Path, rows: RowNames, *, column: str = "label")
 
 
 def read_earlier_labels(path: str | Path, rows: RowNames, *, column: str = "label") -> tuple[NDArray[np.int32], int]:
-    """Return the cluster of each row in a file, -1 for new rows, and how many of its rows are no more."""
+    """Return the labels that rows had before, and the number of rows of the file that are no more.
+
+    Rows that are not in the file get -1. The file has the id column of `rows`, or one line per row in their order.
+    """
     table = read_table(path, columns=[], id=_id_column(rows), other=[column])
     wrong = next((row for row, label in enumerate(table.extra[column]) if not is_whole(label or "")), None)
     if wrong is not None:
@@ -126,24 +129,10 @@ def write_joined_file(
     na: Collection[str] = (),
     dialect: Dialect = STANDARD,
 ) -> None:
-    """Write the columns of a table and further ones behind them.
+    """Write the columns of a table and those `found`; a name that the table has too gets ``konstrain_`` before it.
 
-    Parameters
-    ----------
-    path : str or Path
-        Where to write; .csv, .tsv, .parquet, .arrow, .json, .xlsx, or ``-`` for standard output.
-    source : Source
-        The table. Cells of a CSV file are written as they stand.
-    found : mapping of str to ndarray
-        Further columns; one that the table has too is called ``konstrain_`` and its name.
-    kept : ndarray of bool, optional
-        The rows of the table that the further columns are about; the others have no value there.
-    decimal : {".", ","}, optional
-        The sign before decimals in the table; default: found out.
-    na : collection of str
-        Words that stand for no value in the table.
-    dialect : Dialect, optional
-        How CSV is written; `dialect_of` returns how the table is.
+    Cells of a CSV file are written as they stand. `kept` marks the rows that the further columns are about; the
+    others have no value there. `na` are the table's words for no value.
     """
     import polars as pl
 

@@ -168,17 +168,7 @@ def refuse_unwritable_table(path: str | Path) -> None:
 
 
 def write_frame(path: str | Path, frame: "pl.DataFrame", dialect: Dialect = STANDARD) -> None:
-    """Write a table whole or not at all; the format follows from the name, ``-`` is CSV on standard output.
-
-    Parameters
-    ----------
-    path : str or Path
-        Where to write.
-    frame : DataFrame
-        The table.
-    dialect : Dialect, optional
-        How CSV is written; default: commas between cells, points before decimals, UTF-8.
-    """
+    """Write a table whole or not at all; the format follows from the name, ``-`` is CSV on standard output."""
     path = Path(path)
     if path == STANDARD_OUTPUT:
         _print(_as_text(frame, dialect))

@@ -47,9 +47,9 @@ def refuse_other_than_text(path: object, beginning: bytes) -> None:
 
 
 def read_text(path: Path, encoding: str | None = None) -> str:
-    """Return the whole text of a file or pipe, a .gz unpacked, without a byte order mark; line ends as they are.
+    """Return the whole text of a file or a pipe, .gz unpacked, without a byte order mark; line ends as they are.
 
-    By default it is UTF-8, or UTF-16 where a mark at its beginning says so; a `FileError` where it is no such text.
+    Without `encoding` it is UTF-8, or UTF-16 where a mark at its beginning says so.
     """
     refuse_unknown_encoding(encoding)
     try:
@@ -124,23 +124,8 @@ TEXT = (".csv", ".tsv", ".txt")
 class Source:
     """A table's file under the name that the person knows it by; reads like a `Path`, shows that name.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; ``-`` is standard input, a name that ends in .gz is unpacked.
-    encoding : str, optional
-        How the text of a CSV file is written; default: UTF-8, or UTF-16 where a mark at its beginning says so.
-    usual_encoding : str, optional
-        How it is written if it is not UTF-8 and `encoding` is not given.
-
-    Attributes
-    ----------
-    file : Path
-        Where the bytes are: `path`, or a temporary file that is gone with this object.
-    suffix : str
-        The ending, by which the format is known.
-    encoding : str
-        How the text of a CSV file is written, a mark at its beginning included.
+    ``-`` is standard input. Without `encoding`, text is UTF-8, or UTF-16 where a mark says so, or else in
+    `usual_encoding`. `file` is where the bytes are: the path, or a temporary file that is gone with this object.
     """
 
     def __init__(self, path: str | Path, encoding: str | None = None, *, usual_encoding: str | None = None) -> None:

@@ -14,17 +14,10 @@ from konstrain.links import LinkGraph
 
 
 class Exchange:
-    """Groups of blocks, and what changing places would do.
+    """Groups of blocks (`labels` within the bounds, without conflicts), and what changing places would do.
 
     The variance between groups is the sum over groups of ``|s|^2 / n``, where s is the sum of the rows' differences
     from the mean of all, and n the number of rows.
-
-    Parameters
-    ----------
-    problem : Problem
-        Blocks, conflicts, and bounds on sizes, shares and resources.
-    labels : ndarray of int32, shape (n_blocks,)
-        A group for each block, within the bounds and without conflicts.
     """
 
     def __init__(self, problem: Problem, labels: NDArray[np.int32]) -> None:

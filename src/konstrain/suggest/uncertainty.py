@@ -87,13 +87,7 @@ def chance_of_each(leaves: NDArray[np.int32], members: list[NDArray[Any]]) -> ND
 
 
 def doubt_of_rows(squared: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How near the second center of each row is: 1 when as near as the first, towards 0 the further it is.
-
-    Examples
-    --------
-    >>> doubt_of_rows(np.array([[1.0, 4.0, 9.0], [3.0, 5.0, 3.0]])).tolist()
-    [0.25, 1.0]
-    """
+    """How near the second center of each row is: 1 when as near as the first, towards 0 the further it is."""
     if squared.shape[1] < 2:
         return np.ones(len(squared))
     nearest = np.partition(squared, 1, axis=1)
@@ -102,13 +96,7 @@ def doubt_of_rows(squared: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def worth_of_rows(chances: NDArray[np.float64], is_complete: bool) -> NDArray[np.float64]:
-    """Entropy over the expected number of questions, asked in the order of the chances.
-
-    Examples
-    --------
-    >>> worth_of_rows(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), is_complete=False).round(3).tolist()
-    [0.462, 0.0]
-    """
+    """Entropy over the expected number of questions, asked in the order of the chances."""
     n_neighborhoods = chances.shape[1]
     n_questions = np.arange(1.0, n_neighborhoods + 1)
     if is_complete and n_neighborhoods > 1:

@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of numbers and of text, one value per row each.
-
-    Examples
-    --------
-    >>> columns = Columns(np.array([[1.0], [np.nan]]), ("age",), {"plan": np.array(["gold", None], dtype=object)})
-    >>> columns.missing("age").tolist(), columns.missing("plan").tolist()
-    ([False, True], [False, True])
-    """
+    """Columns of numbers and of text, one value per row each."""
 
     X: NDArray[Any]  # (n_rows, n_numbers): the numbers; NaN where one is missing.
     numbers: tuple[str, ...]  # The names of its columns.
@@ -104,18 +97,8 @@ def complete_rows(
 ) -> NDArray[np.bool_] | None:
     """Mark the rows to keep, or None for all; raises where values are missing and none may be.
 
-    Parameters
-    ----------
-    source : object
-        What the table is called in messages.
-    columns : Columns
-        The table.
-    names : sequence of str
-        The columns to cluster by.
-    further : mapping of str to ndarray
-        Further columns of numbers, such as demands, for which no median can stand.
-    missing : Missing
-        What to do.
+    `source` is what the table is called in messages, `names` are the columns to cluster by; for `further` numbers,
+    such as demands, no median can stand.
     """
     gaps = {name: columns.missing(name) for name in names if columns.n_missing(name)}
     if gaps and missing == Missing.ERROR:

@@ -87,15 +87,7 @@ def refuse_unsavable(path: Path) -> None:
 
 
 def save_model(path: str | Path, model: SavedModel) -> None:
-    """Write a model; the file appears whole or not at all.
-
-    Parameters
-    ----------
-    path : str or Path
-        A name that ends in .skops (safe to open, needs skops) or .joblib (a pickle).
-    model : SavedModel
-        The model.
-    """
+    """Write a model, whole or not at all: as .skops (safe to open, needs skops) or .joblib (a pickle)."""
     path = Path(path)
     _refuse_unknown_ending(path)
     contents = {
@@ -121,19 +113,10 @@ def save_model(path: str | Path, model: SavedModel) -> None:
 
 
 def load_model(path: str | Path, *, trust: bool = False) -> SavedModel:
-    """Read a model back.
+    """Read a model back; refuse a file that is damaged or no model.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    trust : bool, default=False
-        Whether to open a pickle, or types that are neither scikit-learn's nor konstrain's: these may run any program.
-
-    Raises
-    ------
-    FileError
-        When the file is damaged, is no model, or would have to be trusted.
+    Without `trust`, pickles and types that are neither scikit-learn's nor konstrain's are refused, as they may run
+    any program.
     """
     path = Path(path)
     _refuse_unknown_ending(path)

@@ -49,16 +49,7 @@ NAMED_WORDS: Final = 3
 
 
 def is_identifier(name: str, values: NDArray[Any]) -> bool:
-    """Whether the numbers of a column are names: they are whole and nearly all different, and it is called so.
-
-    Examples
-    --------
-    >>> ids = np.array([1017.0, 1004.0, 1011.0, 1023.0])
-    >>> [is_identifier(name, ids) for name in ("CustomerID", "customer_id", "paid", "Unnamed: 0")]
-    [True, True, False, True]
-    >>> is_identifier("day", np.arange(100.0)), is_identifier("id", ids + 0.5)
-    (True, False)
-    """
+    """Whether the numbers of a column are names: they are whole and nearly all different, and it is called so."""
     values = values[~np.isnan(values)]
     if not values.size or (values != np.floor(values)).any():
         return False
@@ -185,30 +176,10 @@ def plan_columns(
     asked: Collection[str] = (),
     standardize: bool | None = None,
 ) -> TablePlan:
-    """Decide what becomes of each column.
+    """Decide what becomes of each column; `asked` are features because someone said so, identifiers or not.
 
-    Parameters
-    ----------
-    columns : Columns
-        The table.
-    categorical : collection of str
-        Columns of text to take as categories, however many values they have.
-    asked : collection of str
-        Columns that are features because someone said so, though they may be identifiers.
-    standardize : bool, optional
-        Whether numbers get mean 0 and variance 1; default: if their spreads differ by more than a factor of 100, or
-        if there are categories or dates as well, which have no unit in common with them.
-
-    Returns
-    -------
-    TablePlan
-
-    Examples
-    --------
-    >>> plans = np.array(["gold", "free", "free", "gold"], dtype=object)
-    >>> plan = plan_columns(Columns(np.array([[41.0], [23.0], [35.0], [29.0]]), ("age",), {"plan": plans}))
-    >>> [(column.name, column.kind.value) for column in plan.columns], plan.scaled
-    ([('age', 'number'), ('plan', 'category')], True)
+    By default numbers get mean 0 and variance 1 if their spreads differ by more than a factor of 100, or if there are
+    categories or dates as well, which have no unit in common with them.
     """
     planner = _Planner(columns, frozenset(categorical), frozenset(asked))
     chosen = planner.decide()
@@ -290,15 +261,7 @@ def _dominance_notes(spreads: dict[str, float]) -> Iterator[str]:
 
 
 def plan_places(columns: Columns, names: Sequence[str]) -> TablePlan:
-    """Plan to cluster by places alone, in kilometres; refuse what are no degrees.
-
-    Parameters
-    ----------
-    columns : Columns
-        The table.
-    names : sequence of str
-        The columns of latitude and longitude, in this order.
-    """
+    """Plan to cluster by places alone, from columns of latitude and longitude; refuse what are no degrees."""
     for name, most in zip(names, (90.0, 360.0), strict=True):
         if name in columns.texts:
             raise FileError(f"column {name!r} holds no numbers; --geo takes latitude and longitude in degrees")

@@ -28,17 +28,7 @@ class Preparation:
 
 
 def prepare(columns: Columns, plan: TablePlan) -> Preparation:
-    """Carry out a plan.
-
-    Examples
-    --------
-    >>> from konstrain.tables.plan import plan_columns
-    >>> plans = np.array(["gold", "free", "free", "gold"], dtype=object)
-    >>> columns = Columns(np.array([[2.0], [0.0], [0.0], [2.0]]), ("visits",), {"plan": plans})
-    >>> done = prepare(columns, plan_columns(columns))
-    >>> done.features, done.X.tolist()[:2]
-    (('visits', 'plan=free', 'plan=gold'), [[1.0, 0.0, 1.0], [-1.0, 1.0, 0.0]])
-    """
+    """Carry out a plan."""
     if plan.names == plan.of_kind(Kind.NUMBER):
         chosen = columns.X
         if plan.names != list(columns.numbers):

@@ -43,16 +43,8 @@ class Trait:
 class ClusterProfile:
     """One cluster in the units of the table.
 
-    Parameters
-    ----------
-    cluster, n_rows : int
-        Its number, and how many rows it has.
-    center : tuple of Trait
-        One for each column: the mean, the mean day, or the commonest value of text and its share.
-    traits : tuple of Trait
-        What sets it apart most from all rows, largest difference first.
-    typical : int or None
-        The row nearest to its center; None where it has no rows.
+    `center` has one trait per column: the mean, the mean day, or the commonest value of text and its share; `traits`
+    are what sets it apart most from all rows, and `typical` is the row nearest to its center, None without rows.
     """
 
     cluster: int
@@ -109,13 +101,7 @@ class _Features:
 
 
 def number_text(value: float) -> str:
-    """A number as people read it: four digits that count, thousands apart.
-
-    Examples
-    --------
-    >>> [number_text(value) for value in (120103.4, 41.5, 0.01234, 1234.56)]
-    ['120,103', '41.5', '0.01234', '1,235']
-    """
+    """A number as people read it: four digits that count, thousands apart."""
     return f"{value:,.0f}" if 1_000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
@@ -126,30 +112,7 @@ def profile_clusters(
     n_clusters: int,
     distances: NDArray[np.float64],
 ) -> tuple[ClusterProfile, ...]:
-    """Describe each cluster.
-
-    Parameters
-    ----------
-    columns : Columns
-        The table, in its own units.
-    plan : TablePlan
-        The columns it was clustered by.
-    labels : ndarray of shape (n_samples,)
-        Cluster of each row.
-    n_clusters : int
-        Number of clusters.
-    distances : ndarray of shape (n_samples,)
-        Distance of each row to the center of its cluster.
-
-    Examples
-    --------
-    >>> from konstrain.tables.plan import plan_columns
-    >>> columns = Columns(np.array([[20.0], [22.0], [60.0]]), ("age",), {})
-    >>> plan, labels = plan_columns(columns), np.array([0, 0, 1])
-    >>> young, old = profile_clusters(columns, plan, labels, 2, np.array([1.0, 1.0, 0.0]))
-    >>> young.traits[0].text, round(young.traits[0].difference, 2), old.typical
-    ('21', -0.71, 2)
-    """
+    """Describe each cluster; `distances` are those of the rows to the centers of their clusters."""
     members = [np.flatnonzero(labels == cluster) for cluster in range(n_clusters)]
     filled = [cluster for cluster in range(n_clusters) if members[cluster].size]
     # By cluster, column and value: values of text are traits of one column.

@@ -13,10 +13,7 @@ from konstrain.scaling import column_blocks, scales_of
 
 
 class OneScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Mean 0 and variance 1 for each column; one that is the same everywhere becomes 0.
-
-    What `StandardScaler` does, but for columns whose squares no double holds, and constants: these are 0 exactly.
-    """
+    """Mean 0 and variance 1 for each column, also where no double holds the squares; constants become 0 exactly."""
 
     def fit(self, X: Any, y: Any = None) -> "OneScale":
         """Find unit, mean and spread of each column."""
@@ -46,15 +43,7 @@ _SHORTEST: Final = 8
 
 
 def find_format(values: Iterable[str]) -> str | None:
-    """Return the first way of writing days that fits every value, or None.
-
-    Examples
-    --------
-    >>> find_format(["03/04/2024", "12/31/2023"]), find_format(["2024-01-31", "2024-02-01 10:30"])
-    ('%m/%d/%Y', 'iso')
-    >>> find_format(["yesterday"]) is None, find_format(["20240131"]) is None
-    (True, True)
-    """
+    """Return the first way of writing days that fits every value, or None."""
     distinct = list(dict.fromkeys(values))
     if not distinct:
         return None
@@ -75,24 +64,12 @@ def days_of(value: str, way: str) -> float | None:
 
 
 def day_of(days: float) -> str:
-    """Return the day that a number of days from 1970 on is.
-
-    Examples
-    --------
-    >>> day_of(19_753.4)
-    '2024-01-31'
-    """
+    """Return the day that a number of days from 1970 on is."""
     return str(np.datetime64("1970-01-01") + np.timedelta64(int(np.floor(days)), "D"))
 
 
 class Days(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Columns of dates as numbers of days; what is no date is NaN.
-
-    Parameters
-    ----------
-    formats : sequence of str
-        The way of writing of each column, as `find_format` returns it.
-    """
+    """Columns of dates as numbers of days; what is no date is NaN. `formats` has the `find_format` of each."""
 
     def __init__(self, formats: Sequence[str] = ()) -> None:
         self.formats = formats

@@ -262,7 +262,7 @@ bool CliqueRelaxation::forbidAllBut(const Potts& potts, std::size_t open, std::s
 // Giving a colour to a node takes it away from its neighbours. In the relaxation all other terms of the bound
 // stay, so it rises by the node's own regret plus, for every neighbour whose cheapest colour this is, the
 // distance to its second choice. Each neighbour adds to one colour only, so no rise is counted twice.
-std::vector<double> CliqueRelaxation::lookAhead(const Potts& potts) const {
+std::vector<double> CliqueRelaxation::risesOfColours(const Potts& potts) const {
     std::vector<double> rise(reduced_.size());
     const std::vector<std::int32_t> position = positions(potts);
     for (std::size_t open = 0; open != nodes_.size(); ++open) {
@@ -286,7 +286,7 @@ std::vector<double> CliqueRelaxation::lookAhead(const Potts& potts) const {
 }
 
 bool CliqueRelaxation::forbidAbove(const Potts& potts, double cutoff) {
-    const std::vector<double> rise = lookAhead(potts);
+    const std::vector<double> rise = risesOfColours(potts);
     for (std::size_t open = 0; open != nodes_.size(); ++open)
         for (std::size_t colour = 0; colour != nColours_; ++colour)
             if (rise[open * nColours_ + colour] >= cutoff - bound_ && !forbid(open, colour))

@@ -38,7 +38,7 @@ public:
     void raise(int steps, double stepLength, double memory, double target, TimePoint end);
 
     // For each open node and colour, row-major: by how much the bound rises, at least, if the node takes it.
-    std::vector<double> lookAhead(const Potts& potts) const;
+    std::vector<double> risesOfColours(const Potts& potts) const;
 
     // Forbids colours, and all that follows from nodes with one colour left. False when a node has none left.
     bool forbidAllBut(const Potts& potts, std::size_t open, std::size_t colour);

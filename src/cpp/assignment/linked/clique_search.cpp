@@ -112,7 +112,7 @@ void CliqueSearch::branch(CliqueRelaxation& relaxation) {
         offer(relaxation.colours());
         return;
     }
-    const std::vector<double> rises = relaxation.lookAhead(potts_);
+    const std::vector<double> rises = relaxation.risesOfColours(potts_);
     const auto rise = std::span(rises).subspan(*open * potts_.nColours(), potts_.nColours());
     std::vector<std::size_t> order;
     for (std::size_t colour = 0; colour != rise.size(); ++colour)

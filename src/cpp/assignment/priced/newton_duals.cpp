@@ -247,10 +247,10 @@ void NewtonDuals::measureRow(std::size_t row, Shares& shares) {
     }
 }
 
-// Active-set step of a projected Newton method (Bertsekas 1982): a dual whose rule lies strictly between its
-// bounds goes to zero, the others solve the Newton equations. The Hessian over amounts is mapped to rules by
-// their weights on both sides; O((k r)^3) for k clusters and r rules, which are few.
-// The Newton step from here; false when the sums are as the duals want them.
+// Sets `direction_` to the Newton step from here; false when the sums are as the duals want them.
+// It is the active-set step of a projected Newton method (Bertsekas 1982): a dual whose rule lies strictly
+// between its bounds goes to zero, the others solve the Newton equations. The Hessian over amounts is mapped
+// to rules by their weights on both sides; O((k r)^3) for k clusters and r rules, which are few.
 bool NewtonDuals::direct(std::span<const double> duals, const Shares& shares) {
     const std::size_t nRules = problem_.nRules();
     const std::size_t nAmounts = problem_.nAmounts;

@@ -62,7 +62,7 @@ public:
         : CostSource(costs.size() / nClusters, nClusters), costs_(costs) {}
 
     const double* read(std::span<const std::int32_t> rows, std::size_t /*worker*/, double* buffer) override {
-        if (areNeighbours(rows) && hasRoomAfter(rows.back()))
+        if (areNeighbours(rows) && mayBeOverread(rows.back()))
             return costsOf(rows.front());
         for (std::size_t n = 0; n != rows.size(); ++n)
             std::copy_n(costsOf(rows[n]), nClusters(), buffer + n * nClusters());
@@ -76,8 +76,8 @@ private:
                 return false;
         return true;
     }
-    // For kernels that read in full vectors.
-    bool hasRoomAfter(std::int32_t row) const {
+    // Whether a full vector may be read past the end of a row, as kernels do.
+    bool mayBeOverread(std::int32_t row) const {
         return (static_cast<std::size_t>(row) + 1) * nClusters() + laneCount <= costs_.size();
     }
     const double* costsOf(std::int32_t row) const {

@@ -62,7 +62,7 @@ FlowSearch::FlowSearch(ClusterGraph& graph, std::span<const double> duals,
         if (excess_[node] < 0)
             shortages_.push_back(node);
     closed_.reserve(sizes.size() + 1);
-    lookUp_.reserve(sizes.size());
+    refilled_.reserve(sizes.size());
 }
 
 FlowSearch::Status FlowSearch::run(TimePoint deadline) {
@@ -128,7 +128,7 @@ void FlowSearch::findShortages() {
         }
         if (from != sink()) {
             graph_.build(from);
-            lookUpUsefulArcs(from);
+            refillUsefulArcs(from);
         }
         node = relax(search, graph_.weights(from), node);
     }
@@ -136,7 +136,7 @@ void FlowSearch::findShortages() {
 
 // An arc without a known row carries a lower bound of its weight. Only where even that bound would shorten
 // the distance of its end does the true weight matter: A* with lazy evaluation of arcs.
-void FlowSearch::lookUpUsefulArcs(std::size_t from) {
+void FlowSearch::refillUsefulArcs(std::size_t from) {
     const std::span<const std::int32_t> targets = graph_.boundedTargets(from);
     if (targets.empty())
         return;
@@ -144,12 +144,12 @@ void FlowSearch::lookUpUsefulArcs(std::size_t from) {
     const auto reach = [&](std::size_t to) {
         return distance_[from] + std::max(0.0, weights[to] + duals_[to] - duals_[from]);
     };
-    lookUp_.clear();
+    refilled_.clear();
     for (const std::int32_t to : targets)
         if (reach(static_cast<std::size_t>(to)) < distance_[static_cast<std::size_t>(to)])
-            lookUp_.push_back(to);
-    if (!lookUp_.empty())
-        graph_.refill(from, lookUp_);
+            refilled_.push_back(to);
+    if (!refilled_.empty())
+        graph_.refill(from, refilled_);
 }
 
 // For nodes closed at distance d(v) <= D, adding D - d(v) to their duals makes arcs on shortest paths tight

@@ -44,7 +44,7 @@ private:
     std::size_t sink() const { return graph_.nClusters(); }
     // Closes nodes in order of their distance from the nearest excess until enough shortages are closed.
     void findShortages();
-    void lookUpUsefulArcs(std::size_t from);
+    void refillUsefulArcs(std::size_t from);
     // Keeps reduced costs from going negative and makes those of all paths up to `last` zero.
     void raiseDuals(std::size_t last);
     // False when an arc of the path has no known row and `refill` cannot find one, or was part of an earlier
@@ -66,7 +66,7 @@ private:
     std::vector<std::size_t> closed_;
     std::vector<std::size_t> found_;   // shortages among the closed nodes
     std::vector<std::uint8_t> onPath_; // per node, in this step
-    std::vector<std::int32_t> lookUp_; // scratch
+    std::vector<std::int32_t> refilled_; // scratch
 };
 
 // What each cluster passes on to the sink at the start: the bound its dual pushes it to.

@@ -65,7 +65,7 @@ PricedSums priceTail(RowsView rows, const double* offsets, std::vector<double>& 
 
 // Kernels read rows in full vectors, past their ends: the next row's values meet an infinite offset and never
 // win. Rows that may be read by full chunks: all but those whose last chunk would leave the matrix.
-std::size_t rowsWithRoom(std::size_t nRows, std::size_t nColumns) {
+std::size_t rowsToReadInFull(std::size_t nRows, std::size_t nColumns) {
     const std::size_t overhang = paddedToLanes(nColumns) - nColumns;
     const std::size_t reserved = (overhang + nColumns - 1) / nColumns;
     return nRows > reserved ? (nRows - reserved) / 8 * 8 : 0;
@@ -83,7 +83,7 @@ PricedSums RowPricer::dual(std::span<const double> costs, std::span<std::int32_t
                            std::span<float> gaps, std::span<std::int64_t> sizes) {
     assert(nColumns_ > 0 && costs.size() == labels.size() * nColumns_ && sizes.size() == nColumns_);
     assert(gaps.empty() || gaps.size() == labels.size());
-    const std::size_t nFull = rowsWithRoom(labels.size(), nColumns_);
+    const std::size_t nFull = rowsToReadInFull(labels.size(), nColumns_);
     float* gap = gaps.empty() ? nullptr : gaps.data();
     PricedSums sums = priceFullSteps({costs.data(), nFull, nColumns_, nColumns_}, offsets_.data(),
                                      {labels.data(), gap, sizes.data()});

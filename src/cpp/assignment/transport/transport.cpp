@@ -221,12 +221,12 @@ FlowSearch::Status Level::balance(const CoreRows& core, std::span<double> duals)
     return status;
 }
 
+// Takes over the labels of the reduced problem and proves their cost without another pass over the rows
+// outside: those keep their label as long as no two duals moved apart by more than its margin.
 // The bound at duals p is the sum over rows of min_j (cost + p_j), less what the size bounds take off. For
 // rows of the reduced problem it is computed. A row outside with label a preferred a at the old duals by more
 // than the margin m; its reduced cost elsewhere fell by at most rise_a - min_j rise_j against that of a. So
 // its minimum is at least cost_a + p_a - max(0, rise_a - min_j rise_j - m), which is summed up per cluster.
-// Takes over the labels of the reduced problem and proves their cost without another pass over the rows
-// outside: those keep their label as long as no two duals moved apart by more than its margin.
 TransportResult Level::accept(const CoreRows& core, std::span<const std::int32_t> coreLabels,
                               std::span<const double> before, std::span<const double> duals) {
     const std::span<const double> costs = core.isEverything ? costs_ : std::span<const double>(core.costs);

@@ -298,22 +298,16 @@ class SdpBound:
         factor = self._spectral.factor(work, model.direction)
         # W = F F' into the lower triangle; the kernel adds uu'.
         blas.dsyrk(1.0, factor, beta=0.0, c=state.Y.T, lower=0, overwrite_c=1)
-        self._step = _core.sdp_project(
-            *self._cuts.rows,
-            model.forbidden,
-            model.low,
-            model.high,
-            model.cost,
-            model.direction,
-            1,  # sweep over the cuts: 3 or 10 lead to the same number of iterations
-            state.Y,
-            state.Z,
-            state.U,
-            self._cuts.mu,
-            work,
+        # One sweep over the cuts: 3 or 10 lead to the same number of iterations.
+        self._step = self._polyhedron.project(
+            model.cost, model.direction, 1, state.Y, state.Z, state.U, self._cuts.mu, work
         )
         self._n_iterations += 1
         return self._step
+
+    @property
+    def _polyhedron(self) -> _core.SdpPolyhedron:
+        return self._cuts.polyhedron(self.model, self.model.low, self.model.high)
 
     def _adapt_rho(self, step: Any) -> None:
         """Balance relative residuals [3]_: rho follows the root of their ratio once that leaves `rho_step`.
@@ -354,17 +348,7 @@ class SdpBound:
         """Return the bound of the current multipliers; see the head of this file."""
         model, state = self.model, self._state
         M = np.zeros_like(state.U)
-        norm, limits, limits_size = _core.sdp_dual_matrix(
-            *self._cuts.rows,
-            model.forbidden,
-            model.low,
-            model.high,
-            model.cost,
-            state.U,
-            self._cuts.mu,
-            state.rho,
-            M,
-        )
+        norm, limits, limits_size = self._polyhedron.dual_matrix(model.cost, state.U, self._cuts.mu, state.rho, M)
         count = model.n_clusters - 1
         value = deflate(M, model.direction, 2.0 * norm) + smallest_sum(M, count) + float(limits)
         guard = SDP_ROUNDING * model.n_blocks * float(count * norm + limits_size)

@@ -101,6 +101,10 @@ class Cuts:
         """Return these cuts for another model of the same blocks."""
         return Cuts.make(model, self.stars, self.parts, self.prices)
 
+    def polyhedron(self, model: SdpModel, low: NDArray[np.float64], high: NDArray[np.float64]) -> _core.SdpPolyhedron:
+        """Return the set that the kernels project on; `low` and `high` bound the diagonal."""
+        return _core.SdpPolyhedron(*self.rows, model.forbidden, low, high)
+
     def _by_kind(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Values of stars, values of parts."""
         return np.split(values, [len(self.stars)])

@@ -124,20 +124,9 @@ class _SameSize:
         return np.array([apart**2, size**2, moved**2, lower_norm(self.U) ** 2, objective])
 
     def _sweep(self, model: SdpModel, n_sweeps: int, Z: Any, U: Any, work: Any) -> Any:
-        return _core.sdp_project(
-            *self.cuts.rows,
-            model.forbidden,
-            np.zeros(model.n_blocks),
-            self.high,
-            model.cost,
-            np.zeros(model.n_blocks),
-            n_sweeps,
-            self.Y,
-            Z,
-            U,
-            self.cuts.mu,
-            work,
-        )
+        nothing = np.zeros(model.n_blocks)
+        polyhedron = self.cuts.polyhedron(model, nothing, self.high)
+        return polyhedron.project(model.cost, nothing, n_sweeps, self.Y, Z, U, self.cuts.mu, work)
 
     def step_of_equations(self, inside: NDArray[np.float64], root: NDArray[np.float64]) -> NDArray[np.float64]:
         """Step in p from a matrix that misses Y r = s diag(Y) / r: exact if nothing were clipped, else too short."""
@@ -151,17 +140,8 @@ class _SameSize:
     def bound(self, model: SdpModel, rho: float, E: NDArray[np.float64]) -> tuple[float, float]:
         """Least that this matrix can cost by the multipliers at hand, and what rounding may have added."""
         M = np.zeros_like(self.U)
-        _, limits, limits_size = _core.sdp_dual_matrix(
-            *self.cuts.rows,
-            model.forbidden,
-            np.zeros(model.n_blocks),
-            self.high,
-            model.cost,
-            self.U - E,
-            self.cuts.mu,
-            rho,
-            M,
-        )
+        polyhedron = self.cuts.polyhedron(model, np.zeros(model.n_blocks), self.high)
+        _, limits, limits_size = polyhedron.dual_matrix(model.cost, self.U - E, self.cuts.mu, rho, M)
         M += rho * E
         size = self.count * lower_norm(M) + rho * lower_norm(E) + float(limits_size)
         return smallest_sum(M, self.count) + float(limits), size
