@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __version__ = version("konstrain")
 
-# Where each public name lives. Modules load when a name of theirs is first asked for: numpy, scipy and scikit-learn
+# Where each public name lives. Modules load when a name of theirs is first used: numpy, scipy and scikit-learn
 # take seconds, and `konstrain --help` needs none of them.
 _HOME_OF = {
     name: f"konstrain.{module}"
@@ -130,7 +130,7 @@ if not TYPE_CHECKING:
 
 
 def _submodule(name: str) -> Any:
-    """Return `konstrain.name`, so that ``import konstrain`` is enough to say ``konstrain.exact``."""
+    """Return `konstrain.name`, so that ``import konstrain`` is enough for ``konstrain.exact``."""
     full = f"{__name__}.{name}"
     try:
         return import_module(full)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 CELLS = 1 << 20
 # Numbers of one array that is kept, 64 MB, so that several fit into a worker of 1 GB.
 KEPT_NUMBERS = 8 * CELLS
-# Numbers beyond which an array that users may ask for without knowing is refused: half a gigabyte or a few; larger:
+# Numbers beyond which an array that a user may request unknowingly is refused: half a gigabyte or a few; larger:
 # larger problems, and more machines that run out of memory.
 MOST_NUMBERS = 50_000_000
 # Rows that suffice to estimate what holds for all of them; larger: surer estimates, in quadratic time and memory.
 SAMPLE_ROWS = 2_000
-# Rows among which what is looked for in all of them is searched first; larger: better answers, later.
+# Rows of a sample in which a search over all rows begins; larger: better results, later.
 SEARCHED_ROWS = 20_000
 
 

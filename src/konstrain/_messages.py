@@ -1,4 +1,4 @@
-"""Parts of messages to users: arguments and rows by the names the user knows, counted nouns, lists.
+"""Parts of messages to users: arguments and rows by the names of the user, counted nouns, lists.
 
 Messages call arguments and rows as Python does: `size_min`, row 3. The command line has options and ids instead: it
 sets its `Terms`, and messages made meanwhile use them.
@@ -79,9 +79,9 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def enumerated(words: Sequence[str]) -> str:
-    """Return words as a list in a sentence: "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+def enumerated(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence: "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def as_typed(*names: str) -> str:

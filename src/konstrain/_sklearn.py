@@ -15,10 +15,10 @@ _FOLDS = "sklearn.model_selection._validation"
 
 
 def is_argument_of_fold(value: Any, n_samples: int) -> bool:
-    """Whether cross-validation hands this object to a fit of some rows, numbered otherwise than in the whole.
+    """Whether cross-validation passes this object to a fit of some rows, numbered otherwise than in the whole.
 
     scikit-learn splits arguments that have a value per row and passes on all others as they are; only the calling
-    frame tells which rows a fit has got.
+    frame shows which rows a fit has.
     """
     frame: FrameType | None = sys._getframe()
     while frame is not None:

@@ -25,10 +25,10 @@ SHARE_SUM = 1e-12
 SINGLE_GUARD = 1e-6
 
 # HiGHS' own feasibility and integrality tolerance in models scaled to unit costs; its default of 1e-6 would let a
-# "proved" answer be off in the seventh digit.
+# "proved" result be off in the seventh digit.
 HIGHS_FEASIBILITY = 1e-9
 
-# What is left of a sum after more than this share of it was taken off is computed anew: a digit is lost by then.
+# A difference after which less than this complement of a sum remains is computed anew: it has lost a digit.
 MOST_CANCELLED = 0.9
 
 # Two runs whose objectives differ by less, relatively, found the same clustering: sums taken in another order differ
@@ -91,3 +91,8 @@ SYMMETRIC = 1e-8
 # Directions of less variance, as a share of the largest, count as if they had this much: a metric has the inverse.
 # Anything from 1e-12 to 1e-2 gave metrics of the same quality on seven data sets.
 LEAST_VARIANCE = 1e-4
+
+# Columns that an interior-point solution of the master uses less than this are rounding.
+LEAST_USE = 1e-4
+# Pairs of blocks that the master puts together, or apart, by less than this are no pairs to branch on.
+LEAST_FRACTION = 0.01

@@ -3,7 +3,7 @@
 import sys
 import warnings
 
-# Packages whose frames are passed over: ours, and those that stand between a call and our code.
+# Packages whose frames are passed over: ours, and those between a call and our code.
 PASSED_OVER = ("konstrain", "sklearn", "joblib")
 
 

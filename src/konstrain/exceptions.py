@@ -4,7 +4,7 @@ from typing import Any
 
 
 class InfeasibleError(ValueError):
-    """No clustering satisfies the constraints; says which of them clash.
+    """No clustering satisfies the constraints; names those that clash.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ def _rebuild_infeasible(message: str, reason: str, witness: Any) -> InfeasibleEr
 
 
 class UndecidedError(RuntimeError):
-    """The time limit ended before any feasible answer was found or infeasibility was proved.
+    """The time limit ended before any feasible labels were found or infeasibility was proved.
 
-    Raise the time limit, or relax sizes or links, and ask again.
+    Raise the time limit, or relax sizes or links, and try again.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class UndecidedError(RuntimeError):
 
 
 class DeadEndError(RuntimeError):
-    """A greedy method found no cluster left for some rows; whether a clustering exists is another question.
+    """A greedy method found no cluster left for some rows; a clustering may exist nonetheless.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def _rebuild_dead_end(message: str, rows: list[int], occupied_by: list[int]) -> 
 
 
 class NotProvenWarning(UserWarning):
-    """An answer is feasible, but its optimality was not proved within the time limit.
+    """Labels are feasible, but their optimality was not proved within the time limit.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class NotProvenWarning(UserWarning):
 
 
 class FileError(ValueError):
-    """A file cannot be read or written as asked; names the file, the line and the value.
+    """A file cannot be read or written; names the file, the line and the value.
 
     Examples
     --------

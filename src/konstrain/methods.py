@@ -33,7 +33,7 @@ class Method:
 
     @property
     def estimator(self) -> type:
-        """The class, imported when asked for."""
+        """The class, imported when first used."""
         module, _, name = self.path.partition(":")
         found: type = getattr(import_module(module), name)
         return found
@@ -247,5 +247,5 @@ def get_method(name: str) -> Method:
     try:
         return METHODS[name]
     except KeyError:
-        words = f"there is no method {name!r}; there are: {', '.join(METHODS)}{did_you_mean(name, METHODS)}"
-        raise ValueError(words) from None
+        message = f"there is no method {name!r}; there are: {', '.join(METHODS)}{did_you_mean(name, METHODS)}"
+        raise ValueError(message) from None

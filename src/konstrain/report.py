@@ -1,4 +1,4 @@
-"""What a person wants to know about a clustering: sizes, cost, what is broken, what the constraints cost."""
+"""Report of a clustering: sizes, cost, broken links, prices of the constraints."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -67,7 +67,7 @@ class BindingSize:
 
 @dataclass(frozen=True)
 class HeldRule:
-    """What clusters hold of a resource, or which share a group has in each, beside the bounds; None: no bound."""
+    """What clusters hold of a resource, or which share a group has in each, with the bounds; None: no bound."""
 
     about: str
     values: tuple[float, ...]
@@ -94,7 +94,7 @@ class BindingRule:
 class BindingLink:
     """A link that costs something: `price` is what keeping it adds to the cost, centers unchanged.
 
-    `broken` tells that the clustering does not keep it.
+    `broken`: the clustering does not keep it.
     """
 
     kind: str
@@ -116,10 +116,10 @@ class Moves:
     causes: dict[str, int]
 
     def __str__(self) -> str:
-        words = f"{counted(self.n_moved, 'row')} moved" if self.n_moved else "no row moved"
+        moved = f"{counted(self.n_moved, 'row')} moved" if self.n_moved else "no row moved"
         causes = ", ".join(f"{n} {cause}" for cause, n in self.causes.items())
         new = f"; {counted(self.n_new, 'row')} {'is' if self.n_new == 1 else 'are'} new" if self.n_new else ""
-        return f"{words}{f': {causes}' if causes else ''}{new}"
+        return f"{moved}{f': {causes}' if causes else ''}{new}"
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Report:
     unpriced_links : int
         Links that may cost something and were not priced, to bound the work.
     lower_bound, gap : float or None
-        No clustering under the constraints costs less than this, and the relative distance to it; None: not asked.
+        No clustering under the constraints costs less than this, and the relative distance to it; None: not computed.
     counts : {"row", "unit of demand"}
         What sizes count.
     held : tuple of HeldRule
@@ -196,7 +196,7 @@ class Report:
         return asdict(self)
 
     def to_text(self, name_of: Any = str) -> str:
-        """Return the page a person reads; `name_of` says what a row is called."""
+        """Return the page a person reads; `name_of` returns the name of a row."""
         return "\n".join(self._lines(name_of))
 
     def __str__(self) -> str:
@@ -258,7 +258,7 @@ class Report:
 
     def _link_line(self) -> str:
         broken = self.violations
-        words = [
+        counts = [
             f"{counted(count, kind)} ({f'{n_broken} broken' if n_broken else 'all kept'})"
             for kind, count, n_broken in (
                 ("must-link", self.n_must_link, broken.must_link),
@@ -266,7 +266,7 @@ class Report:
             )
             if count
         ]
-        return ", ".join(words) + ("; the most expensive:" if self.binding_links else "")
+        return ", ".join(counts) + ("; the most expensive:" if self.binding_links else "")
 
 
 @takes_constraints("groups", "diameter_max", "separation_min")
@@ -278,7 +278,7 @@ def describe(
     lower_bound: float | None = None,
     previous: Any = None,
     time_limit: float = 5.0,
-    **asked: Unpack[ConstraintKeywords],
+    **arguments: Unpack[ConstraintKeywords],
 ) -> Report:
     """Describe a clustering: its cost, its sizes, what it breaks, and what the constraints that bind cost.
 
@@ -294,9 +294,9 @@ def describe(
     n_clusters : int, optional
         Number of clusters; default: the largest label and one more.
     lower_bound : float, optional
-        A proved bound, as from `lower_bound` or `ExactKMeans`, to tell the gap.
+        A proved bound, as from `lower_bound` or `ExactKMeans`, for the gap.
     previous : array-like of shape (n_samples,), optional
-        Cluster of each row in an earlier clustering, -1 for new rows, to tell which rows moved and what for.
+        Cluster of each row in an earlier clustering, -1 for new rows, to report which rows moved and what for.
     time_limit : float, default=5.0
         Seconds for the prices; those not known by then are left out.
 
@@ -318,8 +318,10 @@ def describe(
     X = usable_rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X"))
     labels = _checked_labels(labels, X.shape[0], n_clusters)
     k = int(labels.max()) + 1 if n_clusters is None else int(n_clusters)
-    constraints = ConstraintArguments(nonempty=False, **asked)
-    graph = None if asked.get("connectivity") is None else read_connectivity(asked["connectivity"], X.shape[0])
+    constraints = ConstraintArguments(nonempty=False, **arguments)
+    graph = (
+        None if arguments.get("connectivity") is None else read_connectivity(arguments["connectivity"], X.shape[0])
+    )
     if graph is not None and constraints.join_components:
         graph = join_components(graph, X)
     # Prices are of assignments, which leave the graph out.
@@ -355,7 +357,7 @@ def describe(
 
 
 def price_note(bound: BindingSize | BindingRule, unit: str) -> str:
-    """Say what is saved where a bound gives way by a unit."""
+    """Return a message with the saving where a bound gives way by a unit."""
     change = f"{unit} {'less' if bound.side == 'min' else 'more'}"
     return f"held by its {bound.side}: {change} would save up to {bound.price:.4g}"
 
@@ -367,7 +369,7 @@ def pieces_message(n_pieces: Sequence[int]) -> str:
 
 
 def bound_message(lower_bound: float, gap: float) -> str:
-    """Say what is proved about the best clustering that exists."""
+    """Return a message with the proved bound."""
     if lower_bound == -np.inf:
         return "no lower bound was found in time: how far from the best possible is not known"
     return f"no clustering under these constraints is below {lower_bound:.6g}: gap {gap:.2g}"
@@ -382,16 +384,18 @@ class _Prices:
         labels: NDArray[np.int32],
         n_clusters: int,
         centers: NDArray[np.float64],
-        asked: ConstraintArguments,
+        arguments: ConstraintArguments,
         budget: Budget,
     ) -> None:
         self._X, self._labels, self._k, self._centers = X, labels, n_clusters, centers
-        # Soft links have a price by definition; what is asked here is what the hard ones cost.
-        hard: dict[str, Any] = {kind: read_links(kind, links, X.shape[0]).hard for kind, links in asked.links.items()}
-        self._asked = replace(asked, **hard)
+        # Soft links have a price by definition; here it is that of hard ones.
+        hard: dict[str, Any] = {
+            kind: read_links(kind, links, X.shape[0]).hard for kind, links in arguments.links.items()
+        }
+        self._arguments = replace(arguments, **hard)
         self._budget = budget
-        self._problem = Problem.of(X, n_clusters, self._asked)
-        self._answer = self._assign(self._problem)
+        self._problem = Problem.of(X, n_clusters, self._arguments)
+        self._assignment = self._assign(self._problem)
 
     def _assign(self, problem: Problem) -> Assignment | None:
         """Solve the assignment at the centers; None when time does not suffice."""
@@ -401,22 +405,27 @@ class _Prices:
         has_rules = problem.resources is not None
         budget = self._budget.part(1.0, work=0.0) if has_rules else self._budget
         try:
-            answer = assign_by(problem.assignment_problem(costs), budget=budget)
+            assignment = assign_by(problem.assignment_problem(costs), budget=budget)
         except UndecidedError:
             return None
         # Prices of rules are read from the bound, which a small gap hardly moves.
-        return answer if answer.proven or (has_rules and answer.gap <= PARAMS.small_gap) else None
+        return assignment if assignment.proven or (has_rules and assignment.gap <= PARAMS.small_gap) else None
 
     def rules(self) -> list[BindingRule]:
         """Bounds on resources and shares that hold a cluster back, the most expensive first."""
-        problem, answer = self._problem, self._answer
-        if problem.resources is None or answer is None or answer.prices is None or answer.prices.ndim != 2:
+        problem, assignment = self._problem, self._assignment
+        if (
+            problem.resources is None
+            or assignment is None
+            or assignment.prices is None
+            or assignment.prices.ndim != 2
+        ):
             return []
-        rows = np.bincount(problem.expand(answer.labels), minlength=self._k)
+        rows = np.bincount(problem.expand(assignment.labels), minlength=self._k)
         largest = np.abs(problem.resources.added).max(axis=0)
         found = []
         for r, name in enumerate(problem.rule_names):
-            for j, price in enumerate(answer.prices[:, r].tolist()):
+            for j, price in enumerate(assignment.prices[:, r].tolist()):
                 if self._is_rounding(price, largest[r]):
                     continue
                 side = "max" if price > 0 else "min"
@@ -429,11 +438,11 @@ class _Prices:
 
     def sizes(self, sizes: NDArray[np.float64]) -> list[BindingSize]:
         """Bounds that hold a cluster back, the most expensive first."""
-        if self._answer is None or self._answer.prices is None or self._problem.resources is not None:
+        if self._assignment is None or self._assignment.prices is None or self._problem.resources is not None:
             return []
         found = []
         largest = float(self._problem.demand.max())
-        for j, price in enumerate(self._answer.prices.tolist()):
+        for j, price in enumerate(self._assignment.prices.tolist()):
             # A cluster that would take more rows has a positive price, one that must be fed a negative one.
             bounds, side = (self._problem.size_max, "max") if price > 0 else (self._problem.size_min, "min")
             if bounds is None or self._is_rounding(price, largest):
@@ -445,15 +454,15 @@ class _Prices:
 
     def _is_rounding(self, dual: float, largest: float) -> bool:
         """Return whether a dual is no price; `largest` is the largest amount of a block under its bound."""
-        assert self._answer is not None
-        return abs(dual) * largest <= DUAL_ROUNDING * abs(self._answer.cost) / self._problem.n_blocks
+        assert self._assignment is not None
+        return abs(dual) * largest <= DUAL_ROUNDING * abs(self._assignment.cost) / self._problem.n_blocks
 
     def links(self) -> tuple[list[BindingLink], int]:
         """The most expensive links, and how many that may cost something were not priced."""
         if self._problem.resources is not None:
             # What a link costs is less than what the gaps of two assignments may differ by.
-            return [], len(self._asked.must_link) + len(self._asked.cannot_link)
-        candidates = self._candidates() if self._answer is not None else []
+            return [], len(self._arguments.must_link) + len(self._arguments.cannot_link)
+        candidates = self._candidates() if self._assignment is not None else []
         # One assignment takes too long to repeat it.
         if self._problem.n_blocks * self._k > KEPT_NUMBERS:
             return [], len(candidates)
@@ -463,8 +472,8 @@ class _Prices:
             if saving is None:
                 break
             n_done += 1
-            if saving > PRICE_ROUNDING * self._total(self._problem, self._answer):
-                first, second = getattr(self._asked, kind)[at].tolist()
+            if saving > PRICE_ROUNDING * self._total(self._problem, self._assignment):
+                first, second = getattr(self._arguments, kind)[at].tolist()
                 together = self._labels[first] == self._labels[second]
                 found.append(BindingLink(kind, (first, second), saving, bool(together != (kind == "must_link"))))
         found.sort(key=lambda link: -link.price)
@@ -476,16 +485,16 @@ class _Prices:
         A link whose own rows are content may still push others away: rows linked with them, or, where sizes bind in
         a way that prices do not cover, any rows.
         """
-        assert self._answer is not None
-        labels = self._problem.expand(self._answer.labels)
-        prices = np.zeros(self._k) if self._answer.prices is None else self._answer.prices
+        assert self._assignment is not None
+        labels = self._problem.expand(self._assignment.labels)
+        prices = np.zeros(self._k) if self._assignment.prices is None else self._assignment.prices
         regret = self._regret(labels, prices)
-        anywhere = self._sizes_cost_more_than_prices_tell(prices)
+        anywhere = self._has_gap_at(prices)
         part = self._linked_parts()
         discontent = np.bincount(part, regret) > 0
         ranked = []
         for kind in ("must_link", "cannot_link"):
-            pairs = getattr(self._asked, kind)
+            pairs = getattr(self._arguments, kind)
             wish = regret[pairs[:, 0]] + regret[pairs[:, 1]]
             costs = anywhere | discontent[part[pairs[:, 0]]]
             ranked += [(-wish[at], kind, int(at)) for at in np.flatnonzero(costs)]
@@ -493,36 +502,36 @@ class _Prices:
 
     def _linked_parts(self) -> NDArray[np.int32]:
         """Number of the connected part, over all links, that each row is in."""
-        pairs = np.concatenate([self._asked.must_link, self._asked.cannot_link])
+        pairs = np.concatenate([self._arguments.must_link, self._arguments.cannot_link])
         n = self._labels.size
         part: NDArray[np.int32] = connected_components(
             csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False
         )[1]
         return part
 
-    def _sizes_cost_more_than_prices_tell(self, prices: NDArray[np.float64]) -> bool:
-        """Whether the relaxation at these prices is below the answer: blocks are whole, and links restrict them.
+    def _has_gap_at(self, prices: NDArray[np.float64]) -> bool:
+        """Whether the relaxation at these duals is below the assignment: blocks are whole, and links restrict them.
 
         Where it is not, a part whose rows are all content pays nothing for its links: without one of them the
         relaxation, and with it the cost, stay what they are.
         """
-        assert self._answer is not None
+        assert self._assignment is not None
         if self._problem.size_min is None and self._problem.size_max is None:
             return False
         costs = distances.block_costs(self._problem.mean, self._problem.weight, self._centers)
-        question = self._problem.assignment_problem(costs)
+        step = self._problem.assignment_problem(costs)
         try:
-            bound = bound_at(question, prices, self._budget)
+            bound = bound_at(step, prices, self._budget)
         except UndecidedError:
             return True
-        return not question.closes_gap(self._answer.cost, bound)
+        return not step.closes_gap(self._assignment.cost, bound)
 
     def _regret(self, labels: NDArray[np.int32], prices: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What each row costs more than in the cluster it would choose, at the prices of the sizes."""
-        linked = np.unique(np.concatenate([self._asked.must_link.ravel(), self._asked.cannot_link.ravel()]))
+        """Return the reduced cost of each row in its cluster above its least one, at the duals of the sizes."""
+        linked = np.unique(np.concatenate([self._arguments.must_link.ravel(), self._arguments.cannot_link.ravel()]))
         regret = np.zeros(labels.size)
         if linked.size:
-            given = {name: getattr(self._asked, name) for name in ("sample_weight", "demand")}
+            given = {name: getattr(self._arguments, name) for name in ("sample_weight", "demand")}
             given = {name: np.asarray(value)[linked] for name, value in given.items() if value is not None}
             rows = Problem.build(self._X[linked], self._k, **given, nonempty=False)
             costs = distances.block_costs(rows.mean, rows.weight, self._centers) + rows.demand[:, None] * prices
@@ -530,27 +539,27 @@ class _Prices:
         return regret
 
     def _saving(self, kind: str, at: int) -> float | None:
-        """What the cost falls without one link; None when time does not suffice to know."""
-        pairs = getattr(self._asked, kind)
+        """Return by how much the cost falls without one link; None when time does not suffice."""
+        pairs = getattr(self._arguments, kind)
         # The same link may be given twice, in either order.
         same = (np.sort(pairs, axis=1) == np.sort(pairs[at])).all(axis=1)
-        problem = Problem.of(self._X, self._k, replace(self._asked, **{kind: pairs[~same]}))
-        answer = self._assign(problem)
-        if answer is None:
+        problem = Problem.of(self._X, self._k, replace(self._arguments, **{kind: pairs[~same]}))
+        assignment = self._assign(problem)
+        if assignment is None:
             return None
-        return self._total(self._problem, self._answer) - self._total(problem, answer)
+        return self._total(self._problem, self._assignment) - self._total(problem, assignment)
 
     @staticmethod
-    def _total(problem: Problem, answer: Assignment | None) -> float:
-        assert answer is not None
+    def _total(problem: Problem, assignment: Assignment | None) -> float:
+        assert assignment is not None
         assert problem.scatter is not None
-        return answer.cost + float(problem.scatter.sum())
+        return assignment.cost + float(problem.scatter.sum())
 
 
 def _moves(
     plain: Problem, links: dict[str, Links], graph: LinkGraph | None, labels: NDArray[np.int32], previous: Any
 ) -> Moves:
-    """Tell what each move is for."""
+    """Yield what each move is for."""
     before = read_previous(previous, labels.size, plain.n_clusters)
     is_new = before < 0
     now = np.where(is_new, labels, before)
@@ -591,7 +600,7 @@ def _moves_for_bounds(
             load[labels[row]] += rules.added[row]
             moving.remove(row)
             found = True
-            yield row, _bound_words(names[rule], side, cluster)
+            yield row, _bound_message(names[rule], side, cluster)
 
 
 def _missed_bound(
@@ -613,7 +622,7 @@ def _missed_bound(
     return None
 
 
-def _bound_words(name: RuleName, side: str, cluster: int) -> str:
+def _bound_message(name: RuleName, side: str, cluster: int) -> str:
     if name.share is not None:
         return f"{term(f'share_{name.side}')} of cluster {cluster}"
     return f"{term(f'size_{side}')} of {f'{name.about} in ' if name.about else ''}cluster {cluster}"
@@ -654,7 +663,7 @@ def _held(plain: Problem, labels: NDArray[np.int32]) -> Iterator[HeldRule]:
         for v in range(len(attribute.values)):
             low, high = (np.full(plain.n_clusters, bound[v]) for bound in (attribute.low, attribute.high))
             yield HeldRule(
-                f"{SHARE}{attribute.words(v)}",
+                f"{SHARE}{attribute.shown(v)}",
                 tuple(shares[:, v].tolist()),
                 tuple(low.tolist()) if attribute.low[v] > 0 else None,
                 tuple(high.tolist()) if attribute.high[v] < 1 else None,

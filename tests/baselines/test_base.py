@@ -55,7 +55,7 @@ def test_partial_labels_become_links_and_complete_ones_do_not():
 
 
 def test_confidences_are_refused_by_name():
-    with pytest.raises(ValueError, match=r"must_link gives \(0, 1\) a confidence, and Nearest knows none"):
+    with pytest.raises(ValueError, match=r"must_link gives \(0, 1\) a confidence, and Nearest takes none"):
         Nearest().fit(X, must_link=[(0, 1, 0.5)])
 
 

@@ -128,7 +128,9 @@ def test_impossible_resources_are_explained():
     for size_max, words in (([30.0, 4.0], "resource 1 adds up to 8"), ([8.0, 9.0], "resource 0 adds up to 16")):
         with pytest.raises(InfeasibleError, match=words):
             Problem.build(10, 2, demand=demand, size_max=np.tile(size_max, (2, 1)))
-    with pytest.raises(InfeasibleError, match="the block of rows 8, 9 holds 17 of resource 0"):
+    with pytest.raises(
+        InfeasibleError, match=r"the block of rows 8, 9 \(tied by must-links\) holds 17 of resource 0"
+    ):
         Problem.build(10, 3, demand=demand, size_max=np.tile([16.0, 9.0], (3, 1)), must_link=[(8, 9)])
 
 

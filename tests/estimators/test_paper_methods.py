@@ -74,7 +74,7 @@ def test_weight_two_is_a_repeated_row(method, iris):
 def test_confidences_are_refused(method, iris):
     X, _ = iris
     with pytest.raises(
-        ValueError, match=rf"cannot_link gives \(0, 1\) a confidence, and {method.__name__} knows none"
+        ValueError, match=rf"cannot_link gives \(0, 1\) a confidence, and {method.__name__} takes none"
     ):
         method(3).fit(X, cannot_link=[(0, 1, 0.5)])
 

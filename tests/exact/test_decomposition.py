@@ -398,7 +398,7 @@ def test_upper_bounds_on_sizes_enter_where_a_part_can_reach_them():
         ({"part_size": 3}, "part_size must be 'auto' or a number of blocks above n_clusters=3, got 3"),
         ({"part_size": "large"}, "part_size must be 'auto' or a number"),
         ({"part_size": 50, "bound": "auto"}, "part_size, client and resume are for bound='parts'; 'auto' takes"),
-        ({"part_size": 50, "bound": "sdp"}, "for bound='parts'; bound='sdp' was asked for"),
+        ({"part_size": 50, "bound": "sdp"}, "for bound='parts'; this is bound='sdp'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, words):

@@ -261,7 +261,7 @@ class TestLimits:
 
 class TestRefusals:
     def test_soft_links_are_refused(self):
-        with pytest.raises(ValueError, match="ExactKMeans knows none"):
+        with pytest.raises(ValueError, match="ExactKMeans takes none"):
             ExactKMeans(3).fit(IRIS, must_link=[(0, 1, 0.5)])
 
     def test_rows_without_weight_are_refused(self):

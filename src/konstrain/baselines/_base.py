@@ -1,7 +1,7 @@
-"""What methods that label rows share: they may break links, so broken links are part of the answer.
+"""Base of methods that label rows and may break links, which are counted in the result.
 
-A method derives from `BaseRowClusterer`, or from `BaseCenterClusterer` when it has centers, and says in `_make_run`
-how a run goes. Validation, restarts, counting and fitted attributes are here.
+A method derives from `BaseRowClusterer`, or from `BaseCenterClusterer` when it has centers, and makes a run in
+`_make_run`. Validation, restarts, counting and fitted attributes are here.
 """
 
 from abc import abstractmethod
@@ -79,7 +79,7 @@ class LinkedRows:
         return Problem.build(self.X, self.n_clusters, nonempty=False)
 
     def unlabelled(self) -> NDArray[np.int32]:
-        """Return labels that say of no row where it is."""
+        """Return labels without a cluster for any row."""
         return np.full(self.n_samples, -1, dtype=np.int32)
 
     def points(self, which: Any) -> NDArray[np.float64]:
@@ -119,7 +119,7 @@ class RowClustering:
     converged: bool  # Whether the run ended by itself and not at `max_iter`.
     # (n_clusters, n_features): centers that belong to the labels, in methods that have any.
     centers: NDArray[np.float64] | None = None
-    n_failures: int = 0  # Links that a method meant to keep had to break; fewer is better, whatever the objective.
+    n_failures: int = 0  # Links that a method meant to keep had to break; fewer is better, before the objective.
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -129,7 +129,7 @@ class RowClustering:
 
 @estimator
 class BaseRowClusterer(BaseClusterer):
-    """Base of the methods that label rows; a subclass says how a run goes in `_make_run`.
+    """Base of the methods that label rows; a subclass makes a run in `_make_run`.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class BaseRowClusterer(BaseClusterer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None) -> Self:
-        """Cluster the rows of X; links may end broken, and `violations_` says how many.
+        """Cluster the rows of X; links may end broken, `violations_` counts them.
 
         Parameters
         ----------
@@ -185,18 +185,18 @@ class BaseRowClusterer(BaseClusterer):
         self._keep(rows, min(map(self._make_run(rows), seeds), key=lambda run: run.rank))
         return self
 
-    def _read(self, X: Any, asked: ConstraintArguments) -> LinkedRows:
+    def _read(self, X: Any, arguments: ConstraintArguments) -> LinkedRows:
         n_samples = X.shape[0]
         if not self._takes_confidences:
-            refuse_confidences(type(self).__name__, n_samples, **asked.links)
-        labels = partial_labels_of(asked.labels, n_samples)
+            refuse_confidences(type(self).__name__, n_samples, **arguments.links)
+        labels = partial_labels_of(arguments.labels, n_samples)
         # Without labels every row is unknown, and unknown rows imply no links.
         same, different = pairs_from_labels(np.full(n_samples, -1) if labels is None else labels)
         return LinkedRows(
             X,
             self.n_clusters,
-            must=WeightedPairs.read("must_link", asked.must_link, n_samples, same),
-            cannot=WeightedPairs.read("cannot_link", asked.cannot_link, n_samples, different),
+            must=WeightedPairs.read("must_link", arguments.must_link, n_samples, same),
+            cannot=WeightedPairs.read("cannot_link", arguments.cannot_link, n_samples, different),
             n_threads=default_threads(),
         )
 

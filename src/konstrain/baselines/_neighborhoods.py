@@ -19,7 +19,7 @@ from konstrain.estimators._conventions import estimator
 from konstrain.kmeans import distances
 from konstrain.links import LinkGraph
 
-# As documented: share of a neighborhood whose mean starts a further run; the mean of all its rows is always the same.
+# As documented: share of a neighborhood whose mean starts a further run; with 1 all runs would be the same.
 RESTART_SHARE: Final = 0.75
 
 # Centers, and the label of each row, -1 where it is not known yet.

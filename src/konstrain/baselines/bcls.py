@@ -54,7 +54,7 @@ class BCLS(BaseRowClusterer):
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Rows in each cluster.
     n_violations_, violations_
-        0: the method knows no links.
+        0: the method takes no links.
 
     Notes
     -----

@@ -18,7 +18,7 @@ from konstrain.estimators._conventions import estimator
 
 @estimator
 class CKSC(BaseGraphClusterer):
-    """Constrained clustering by spectral kernel learning: a smooth kernel that agrees with the links.
+    """Constrained clustering by spectral kernel learning: a smooth kernel that is consistent with the links.
 
     The kernel is ``K = sum_l beta_l v_l v_l'`` over the smoothest eigenvectors ``v_l`` of the graph's normalised
     Laplacian, with ``beta_1 >= ... >= beta_m >= 0``: smoother directions count at least as much. The weights minimise

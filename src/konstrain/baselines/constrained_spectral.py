@@ -35,7 +35,7 @@ class ConstrainedSpectral(BaseGraphClusterer):
     standardize : bool, default=False
         Give features mean 0 and variance 1 before "rbf", as the authors' program does.
     threshold : float or None, default=None
-        What a cut's ``v' Q v / v' v`` must exceed; None: as `variant` says.
+        What a cut's ``v' Q v / v' v`` must exceed; None: that of `variant`.
     variant : {"program", "paper"}, default="program"
         The authors' published program and their paper differ, see Notes.
     random_state : int, RandomState instance or None, default=None
@@ -64,7 +64,7 @@ class ConstrainedSpectral(BaseGraphClusterer):
 
     What both leave open: k-means starts from random rows; without links, or when no cut exceeds the threshold (few
     must-links alone hold best with all rows on one side), the cheapest cuts of the plain Laplacian are taken; a row
-    without neighbours stands at the origin of the embedding; with fewer cuts than k - 1, k-means runs on those there
+    without neighbours is at the origin of the embedding; with fewer cuts than k - 1, k-means runs on those there
     are. Repeated links count once. Confidences of links become entries of `Q`.
 
     The eigenproblem is indefinite; we split off the null space of `L`, which leaves a symmetric one, so that all cuts

@@ -14,7 +14,7 @@ from konstrain.kmeans import distances
 
 @estimator
 class BaseQuantizer(BaseCenterClusterer):
-    """Base of CVQE and LCVQE: a subclass resolves links, says what broken ones cost, and how they pull centers.
+    """Base of CVQE and LCVQE: a subclass resolves links, their penalties and their pull on centers.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class CVQE(BaseQuantizer):
 
 @estimator
 class LCVQE(BaseQuantizer):
-    """LCVQE: CVQE made linear in the number of clusters, with penalties that know the rows.
+    """LCVQE: CVQE made linear in the number of clusters, with penalties by the distances of rows.
 
     A broken must-link stays, or one row joins the other; a broken cannot-link stays, or one row goes to its next
     nearest center: whatever costs least. A must-link that stays broken costs a quarter of the squared distances of

@@ -83,12 +83,12 @@ class GreedyClustering(RowClustering):
 
 @estimator
 class BaseGreedyClusterer(BaseCenterClusterer):
-    """Base of the greedy methods; a subclass says what a block costs, and in which order blocks come.
+    """Base of the greedy methods; a subclass defines the costs and the order of blocks.
 
     Parameters
     ----------
     on_failure : {"raise", "continue"}, default="raise"
-        What happens when no cluster is left for a block: an error that says what is in the way (when it
+        What happens when no cluster is left for a block: an error that names what is in the way (when it
         happens in all runs), or it goes to its nearest center, and the links that break are counted.
     best_by : {"links", "clusters"}, default="links"
         Which of several runs is kept: the one with the fewest broken links, or with the most clusters whose rows

@@ -85,7 +85,7 @@ class PenaltyLoop:
             n_iter += 1
             before, labels = labels, labels.copy()
             self.assign(centers, labels, rng)
-            # The first labels may come from elsewhere than the first centers, so that they rest says nothing yet.
+            # The first labels may not be those of the first centers, so equal labels prove nothing yet.
             converged = n_iter > 1 and np.array_equal(labels, before)
             centers = self.rows.means(labels, centers)
         return RowClustering(labels, self.objective(labels, centers), n_iter, converged, centers)

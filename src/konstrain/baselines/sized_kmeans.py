@@ -23,7 +23,7 @@ class BaseSizedKMeans(BaseConstrainedKMeans):
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Rows in each cluster.
     n_violations_, violations_
-        0: the method knows no links.
+        0: the method takes no links.
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -1,4 +1,4 @@
-"""What users ask of clusters: as they write it (`ConstraintArguments`), then read and checked (`Constraints`)."""
+"""Constraints as users write them (`ConstraintArguments`), then read and checked (`Constraints`)."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -15,8 +15,8 @@ from konstrain.constraints.connectivity import join_components, read_connectivit
 from konstrain.constraints.inputs import (
     Membership,
     Resources,
-    SizesAsked,
-    is_in_words,
+    SizeArguments,
+    needs_totals,
     plain,
     read_amounts,
     read_limit,
@@ -44,7 +44,7 @@ SHARES = ("category", "share_min", "share_max", "share_tolerance")
 
 
 class ConstraintKeywords(TypedDict, total=False):
-    """Constraints as keyword arguments, for type checkers: ``**asked: Unpack[ConstraintKeywords]``."""
+    """Constraints as keyword arguments, for type checkers: ``**arguments: Unpack[ConstraintKeywords]``."""
 
     must_link: Any
     cannot_link: Any
@@ -66,7 +66,7 @@ class ConstraintKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConstraintArguments:
-    """Constraints as users write them, nothing checked yet. None: not asked.
+    """Constraints as users write them, nothing checked yet. None: no such constraint.
 
     Estimators, `check`, `certify`, `predict`, Dask and the command line hand this one object on. Links that can be
     iterated over only once become lists.
@@ -119,8 +119,8 @@ class ConstraintArguments:
 
     Examples
     --------
-    >>> asked = ConstraintArguments(must_link=iter([(0, 1)]), size_max=3)
-    >>> asked.given(), asked.links
+    >>> arguments = ConstraintArguments(must_link=iter([(0, 1)]), size_max=3)
+    >>> arguments.given(), arguments.links
     ({'must_link': [(0, 1)], 'size_max': 3}, {'must_link': [(0, 1)], 'cannot_link': None})
     """
 
@@ -155,9 +155,9 @@ class ConstraintArguments:
         return {"must_link": self.must_link, "cannot_link": self.cannot_link}
 
     @property
-    def sizes(self) -> SizesAsked:
+    def sizes(self) -> SizeArguments:
         """Bounds on what clusters hold, given or not."""
-        return SizesAsked(self.size_min, self.size_max, self.size_tolerance)
+        return SizeArguments(self.size_min, self.size_max, self.size_tolerance)
 
     @property
     def shares(self) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class ConstraintArguments:
                     given = sizes if sizes is getattr(self, name) else sizes[0]
                     self = replace(self, **{name: without_percents(name, given, amounts.sum(axis=0))})
             return replace(self, demand=_single_column(self.demand))
-        if self.size_tolerance is None and not any(map(is_in_words, (self.size_min, self.size_max))):
+        if self.size_tolerance is None and not any(map(needs_totals, (self.size_min, self.size_max))):
             return self
         read = Constraints.read(
             n_samples, n_clusters, replace(ConstraintArguments(demand=self.demand), **vars(self.sizes))
@@ -191,24 +191,24 @@ class ConstraintArguments:
         return replace(self, size_min=low, size_max=high, size_tolerance=None)
 
     def refuse_shares(self) -> None:
-        """Raise when shares are bounded, for want of groups."""
+        """Raise when shares are bounded: there are no groups."""
         for name, value in self.shares.items():
             if value is not None:
                 raise ValueError(f"{term(name)} is about groups of rows: give category, one value per row")
 
     def given(self) -> dict[str, Any]:
-        """Return what is asked for, by name."""
+        """Return the constraints that are given, by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {field.name: values[field.name] for field in fields(self) if values[field.name] is not field.default}
 
     def plain(self) -> dict[str, Any]:
-        """Return what is asked for with arrays in place of frames: what a fitted model keeps."""
+        """Return the constraints that are given, with arrays in place of frames: what a fitted model keeps."""
         values = {name: plain(value) for name, value in self.given().items()}
         return values if self.category is None else {**values, "category": plain_category(self.category)}
 
 
 def takes_constraints(*without: str) -> Callable[[Function], Function]:
-    """Name constraints in the signature and the docstring of a function with ``**asked: Unpack[ConstraintKeywords]``.
+    """Name constraints in the signature and docstring of a function of ``**arguments: Unpack[ConstraintKeywords]``.
 
     The constraints in `without`, and names that are no constraints, are refused.
     """
@@ -241,7 +241,7 @@ def _default(name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class PairSource:
-    """Hard pairs that came in by one door: the argument's name, and its value where that is one number."""
+    """Hard pairs of one argument: its name, and its value where that is one number."""
 
     name: str
     pairs: NDArray[np.int32]
@@ -276,34 +276,38 @@ class Constraints:
     previous: NDArray[np.int32] | None = None
 
     @classmethod
-    def read(cls, X_or_n: Any, n_clusters: Any, asked: ConstraintArguments) -> Self:
+    def read(cls, X_or_n: Any, n_clusters: Any, arguments: ConstraintArguments) -> Self:
         """Check every argument; what is wrong with one is a ValueError that names the row and the value."""
         k = read_n_clusters(n_clusters)
         n, X = read_rows(X_or_n)
-        must = read_links("must_link", asked.must_link, n)
-        cannot = read_links("cannot_link", asked.cannot_link, n)
-        group_of = read_membership("groups", asked.groups, n)
-        label_of = read_membership("labels", asked.labels, n)
-        amounts = read_resources(asked.demand, asked.sizes, n, k)
+        must = read_links("must_link", arguments.must_link, n)
+        cannot = read_links("cannot_link", arguments.cannot_link, n)
+        group_of = read_membership("groups", arguments.groups, n)
+        label_of = read_membership("labels", arguments.labels, n)
+        amounts = read_resources(arguments.demand, arguments.sizes, n, k)
         low, high, demands = None, None, None
         if amounts is None:
-            demands = read_amounts("demand", _single_column(asked.demand), n)
+            demands = read_amounts("demand", _single_column(arguments.demand), n)
             total = float(n if demands is None else demands.sum())
-            low, high = read_sizes(asked.sizes.by_cluster(asked.demand, k), k, total, counts_rows=demands is None)
-        if asked.category is None:
-            asked.refuse_shares()
-        attributes = () if asked.category is None else read_shares(asked.category, **asked.shares, n_samples=n)
-        weights = read_amounts("sample_weight", asked.sample_weight, n)
+            low, high = read_sizes(
+                arguments.sizes.by_cluster(arguments.demand, k), k, total, counts_rows=demands is None
+            )
+        if arguments.category is None:
+            arguments.refuse_shares()
+        attributes = (
+            () if arguments.category is None else read_shares(arguments.category, **arguments.shares, n_samples=n)
+        )
+        weights = read_amounts("sample_weight", arguments.sample_weight, n)
         refuse_too_heavy(X, weights)
-        diameter = read_limit("diameter_max", asked.diameter_max)
-        separation = read_limit("separation_min", asked.separation_min)
+        diameter = read_limit("diameter_max", arguments.diameter_max)
+        separation = read_limit("separation_min", arguments.separation_min)
         if X is None and (diameter is not None or separation is not None):
             name = "diameter_max" if diameter is not None else "separation_min"
             raise ValueError(f"{name} needs the rows themselves: give X instead of their number {n}")
-        connectivity = None if asked.connectivity is None else read_connectivity(asked.connectivity, n)
-        if connectivity is not None and asked.join_components:
+        connectivity = None if arguments.connectivity is None else read_connectivity(arguments.connectivity, n)
+        if connectivity is not None and arguments.join_components:
             connectivity = join_components(connectivity, X)
-        # All arguments are fine; only now the work of measuring distances begins.
+        # Only after all checks: measuring distances takes long.
         return cls(
             n_samples=n,
             n_clusters=k,
@@ -322,11 +326,11 @@ class Constraints:
             size_max=high,
             demand=demands,
             sample_weight=weights,
-            nonempty=bool(asked.nonempty),
+            nonempty=bool(arguments.nonempty),
             amounts=amounts,
             attributes=attributes,
             connectivity=connectivity,
-            previous=None if asked.previous is None else read_previous(asked.previous, n, k),
+            previous=None if arguments.previous is None else read_previous(arguments.previous, n, k),
         )
 
     @property

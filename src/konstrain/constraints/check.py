@@ -69,7 +69,7 @@ class CheckResult:
     n_components : int or None
         Number of components of the graph of `connectivity`; None without one.
     resources, shares : tuple of str
-        What each cluster may hold of each resource, and which share of each group; in words.
+        What each cluster may hold of each resource, and which share of each group, as messages.
 
     Examples
     --------
@@ -109,7 +109,8 @@ class CheckResult:
             lines.append(f"- and {self.n_omitted} more")
         lines += [f"- undecided: {message}" for message in self.undecided]
         largest = counted(self.largest_block.size, "row")
-        lines.append(f"blocks: {self.n_blocks}, the largest of {largest}{self._largest_words()}")
+        rows = f" ({listed_rows(self.largest_block)})" if self.largest_block.size > 1 else ""
+        lines.append(f"blocks: {self.n_blocks}, the largest of {largest}{rows}")
         implied = f"{counted(self.n_must_links, 'must-link')}, {counted(self.n_cannot_links, 'cannot-link')}"
         lines.append(f"implied: {implied} between rows")
         if self.n_cannot_links:
@@ -117,9 +118,9 @@ class CheckResult:
                 f"conflicts: {counted(self.n_conflict_components, 'component')}, the largest of "
                 f"{self.largest_conflict_component} blocks; at least {self.min_clusters} clusters needed"
             )
-        # Bounds that cross say only what a finding has said better.
+        # Bounds that cross are a finding already.
         if (self.size_min <= self.size_max).all() and not self.resources:
-            lines.append(f"cluster sizes: {_range_words(self.size_min)} to {_range_words(self.size_max)}")
+            lines.append(f"cluster sizes: {_range(self.size_min)} to {_range(self.size_max)}")
         lines += [*self.resources, *self.shares]
         if self.n_components is not None:
             lines.append(f"graph of {term('connectivity')}: {counted(self.n_components, 'component')}")
@@ -130,9 +131,6 @@ class CheckResult:
             )
         return "\n".join(lines)
 
-    def _largest_words(self) -> str:
-        return f" ({listed_rows(self.largest_block)})" if self.largest_block.size > 1 else ""
-
 
 @takes_constraints()
 def check(
@@ -142,7 +140,7 @@ def check(
     labels: Any = None,
     nonempty: bool = True,
     time_limit: float | None = 5.0,
-    **asked: Unpack[ConstraintKeywords],
+    **arguments: Unpack[ConstraintKeywords],
 ) -> CheckResult:
     """Return whether constraints can be satisfied, every reason why not, and what they imply.
 
@@ -153,7 +151,7 @@ def check(
     n_clusters : int
         Number of clusters.
     time_limit : float or None, default=5.0
-        Seconds for the questions that are hard in general; what is open then stays undecided.
+        Seconds for the problems that are hard in general; what is open then stays undecided.
 
     Returns
     -------
@@ -178,7 +176,9 @@ def check(
     cluster sizes: 2 to 2
     """
     budget = Budget(read_time_limit(time_limit))
-    constraints = Constraints.read(X_or_n, n_clusters, ConstraintArguments(labels=labels, nonempty=nonempty, **asked))
+    constraints = Constraints.read(
+        X_or_n, n_clusters, ConstraintArguments(labels=labels, nonempty=nonempty, **arguments)
+    )
     blocks = Blocks.merge(constraints)
     conflicts = Conflicts.find(constraints, blocks, cap=MAX_FINDINGS)
     findings, coloring = find_clashes(constraints, blocks, conflicts, budget, cap=MAX_FINDINGS)
@@ -253,24 +253,24 @@ def _implied(constraints: Constraints, blocks: Blocks, graph: LinkGraph, budget:
         "n_components": None
         if constraints.connectivity is None
         else int(components_of(constraints.connectivity).max()) + 1,
-        "resources": _resource_words(constraints),
-        "shares": _share_words(constraints),
+        "resources": _resource_lines(constraints),
+        "shares": _share_lines(constraints),
     }
 
 
-def _resource_words(constraints: Constraints) -> tuple[str, ...]:
+def _resource_lines(constraints: Constraints) -> tuple[str, ...]:
     held = constraints.amounts
     if held is None:
         return ()
     return tuple(
-        f"{name} per cluster: {_range_words(np.maximum(held.low[:, r], 0.0))} to {_range_words(held.high[:, r])}"
+        f"{name} per cluster: {_range(np.maximum(held.low[:, r], 0.0))} to {_range(held.high[:, r])}"
         for r, name in enumerate(held.names)
     )
 
 
-def _share_words(constraints: Constraints) -> tuple[str, ...]:
+def _share_lines(constraints: Constraints) -> tuple[str, ...]:
     return tuple(
-        f"share of {attribute.words(v)} per cluster: {attribute.low[v]:.4g} to {attribute.high[v]:.4g} "
+        f"share of {attribute.shown(v)} per cluster: {attribute.low[v]:.4g} to {attribute.high[v]:.4g} "
         f"({attribute.shares[v]:.4g} of all rows)"
         for attribute in constraints.attributes
         if attribute.is_bounded
@@ -278,7 +278,7 @@ def _share_words(constraints: Constraints) -> tuple[str, ...]:
     )
 
 
-def _range_words(sizes: NDArray[np.float64]) -> str:
+def _range(sizes: NDArray[np.float64]) -> str:
     low, high = float(sizes.min()), float(sizes.max())
     return f"{low:g}" if low == high else f"{low:g}..{high:g}"
 
@@ -311,7 +311,7 @@ def fit_together(constraints: Constraints, blocks: Blocks, graph: LinkGraph, bud
 
 
 def _fit_simply(constraints: Constraints, blocks: Blocks, graph: LinkGraph) -> bool:
-    """Whether a quick attempt already shows that sizes are possible; False means not known."""
+    """Return whether a quick attempt shows that sizes are possible; False: not known."""
     demand = blocks.total(constraints.demand)
     low, high = whole_sizes(constraints, demand)
     low_free = low is None or not bool((low > 0).any())
@@ -350,8 +350,8 @@ def _pack(
         allowed[taken[taken >= 0]] = False
         if not allowed.any():
             return False
-        wish = np.where(missing > 0, missing + high.max() + 1.0, remaining)
-        j = int(np.argmax(np.where(allowed, wish, -np.inf)))
+        urgency = np.where(missing > 0, missing + high.max() + 1.0, remaining)
+        j = int(np.argmax(np.where(allowed, urgency, -np.inf)))
         label[block] = j
         remaining[j] -= demand[block]
         missing[j] -= demand[block]

@@ -129,7 +129,7 @@ class SoftLinks:
 
     @classmethod
     def find(cls, constraints: Constraints, blocks: Blocks, conflicts: LinkGraph) -> Self:
-        """Map soft links to blocks, net opposite ones out, and set apart those that hard links keep or break."""
+        """Map soft links to blocks, net opposite ones out, and count those that hard links keep or break."""
         (must, must_price), (cannot, cannot_price) = constraints.soft_must, constraints.soft_cannot
         u, v = (blocks.block_of[np.concatenate([must[:, side], cannot[:, side]])] for side in (0, 1))
         price = np.concatenate([must_price, cannot_price])

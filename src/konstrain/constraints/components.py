@@ -32,8 +32,8 @@ def component_findings(constraints: Constraints, blocks: Blocks, budget: Budget)
         yield from _whole_clusters(constraints, blocks, component, n_components)
 
 
-def _words(component: NDArray[np.int32], held: NDArray[np.float64], what: str) -> str:
-    """Return the components with what they hold and a way to find them."""
+def _components_message(component: NDArray[np.int32], held: NDArray[np.float64], what: str) -> str:
+    """Return the start of a message: the components, what they hold, and a row of each."""
     first = np.unique(component, return_index=True)[1]
     amounts = listed((f"{amount:.10g}" for amount in held), ", ")
     return (
@@ -62,7 +62,7 @@ def _too_many(constraints: Constraints, component: NDArray[np.int32], n_componen
     alone = np.flatnonzero((held == 1)[component])
     lonely = f" (without neighbours: {listed_rows(alone)})" if alone.size else ""
     message = (
-        f"{_words(component, held, 'rows')}, but {term('n_clusters', constraints.n_clusters)}{lonely}; "
+        f"{_components_message(component, held, 'rows')}, but {term('n_clusters', constraints.n_clusters)}{lonely}; "
         f"{_way_out()}, or ask for at least {n_components} clusters."
     )
     yield Finding("components", message, _witness(component, held, None))
@@ -90,8 +90,8 @@ def _shares(constraints: Constraints, component: NDArray[np.int32], n_components
             low, high = attribute.low[v] * (1 - TOTAL_RELATIVE), attribute.high[v] * (1 + TOTAL_RELATIVE)
             for which in np.flatnonzero((share < low) | (share > high))[:1]:
                 message = (
-                    f"{_words(component, held, 'rows')}: {share[which]:.3g} of the rows of component "
-                    f"{which + 1} are {attribute.words(v)}, and the share of these in every cluster is to be "
+                    f"{_components_message(component, held, 'rows')}: {share[which]:.3g} of the rows of component "
+                    f"{which + 1} are {attribute.shown(v)}, and the share of these in every cluster is to be "
                     f"between {attribute.low[v]:.3g} and {attribute.high[v]:.3g}; {_way_out()}, or relax the shares."
                 )
                 yield Finding("components", message, _witness(component, held, int(which)))
@@ -107,15 +107,15 @@ def _whole_clusters(
         held = np.bincount(component, amounts, n_components).astype(np.float64)
         fewest, most = _numbers_of_clusters(held, low, high)
         most = np.minimum(most, n_blocks)
-        words = _words(component, held, what)
+        graph = _components_message(component, held, what)
         for which in np.flatnonzero(most < 1)[:1]:
             least = f"{term('size_min')} {low.min():.10g}"
-            message = f"{words}: component {which + 1} is below the least {least}; {_way_out()}."
+            message = f"{graph}: component {which + 1} is below the least {least}; {_way_out()}."
             yield Finding("components", message, _witness(component, held, int(which)))
             return
         for which in np.flatnonzero(fewest > most)[:1]:
             message = (
-                f"{words}: component {which + 1} needs at least {fewest[which]} clusters of {term('size_max')} "
+                f"{graph}: component {which + 1} needs at least {fewest[which]} clusters of {term('size_max')} "
                 f"{high.max():.10g} and fills at most {most[which]} of {term('size_min')} {low.min():.10g}; "
                 f"{_way_out()}, or widen the bounds."
             )
@@ -124,7 +124,7 @@ def _whole_clusters(
         if not fewest.sum() <= k <= most.sum():
             needed = f"need at least {fewest.sum()} clusters" if fewest.sum() > k else f"fill at most {most.sum()}"
             message = (
-                f"{words}: together they {needed}, but {term('n_clusters', k)}; {_way_out()}, or widen the bounds."
+                f"{graph}: together they {needed}, but {term('n_clusters', k)}; {_way_out()}, or widen the bounds."
             )
             yield Finding("components", message, _witness(component, held, None))
             return

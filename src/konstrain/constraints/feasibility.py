@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ def find_clashes(
 ) -> tuple[list[Finding], ColoringVerdict]:
     """Return at most `cap` findings of each kind (contradictions, sizes, resources, shares, components, colouring).
 
-    With ``cap=1`` the search ends with the first finding: that is all an error can say.
+    With ``cap=1`` the search ends with the first finding: an error has no more than one.
     """
     found: list[Finding] = []
     if conflicts.broken:
@@ -79,7 +80,7 @@ def _reason(constraints: Constraints) -> str:
     return "sizes" if constraints.demand is None else "demand"
 
 
-def _total_words(constraints: Constraints) -> str:
+def _total_message(constraints: Constraints) -> str:
     if constraints.demand is None:
         return f"there are {constraints.n_samples} rows"
     return f"the demands add up to {constraints.total_demand:g}"
@@ -104,37 +105,39 @@ def _empty_clusters(constraints: Constraints, blocks: Blocks) -> Iterator[Findin
 
 
 def sum_findings(constraints: Constraints, demand: NDArray[np.float64]) -> Iterator[Finding]:
-    """Yield what the sums of the bounds say; of the demands only the least and whether all are whole matters here."""
+    """Yield bounds whose sums do not fit; only the least demand and whether all are whole numbers matter."""
     total = constraints.total_demand
     slack = constraints.demand_rounding * total
     low, high = whole_sizes(constraints, demand)
     if low is not None and low.sum() > total + slack:
-        message = (
-            f"{term('size_min')} adds up to {low.sum():g} over {low.size} clusters, but "
-            f"{_total_words(constraints)}; lower "
-            f"{term('size_min')} or ask for fewer clusters."
-        )
-        yield Finding(_reason(constraints), message, SizeSums(float(low.sum()), total))
+        yield _sum_finding(_reason(constraints), "size_min", low, total, _total_message(constraints))
     least = np.zeros(constraints.n_clusters) if low is None else low
     # Without a size_min there is nothing to lower: more clusters than blocks are a finding of `_empty_clusters`.
     if constraints.nonempty and least.any() and least.sum() <= total + slack < np.maximum(least, demand.min()).sum():
         needed = float(np.maximum(least, demand.min()).sum())
         message = (
-            f"{term('size_min')} adds up to {least.sum():g} and leaves too little for clusters that must not "
-            "be empty: "
-            f"{needed:g} are needed, but {_total_words(constraints)}; lower {term('size_min')} or ask for "
+            f"{term('size_min')} adds up to {least.sum():g} and leaves too little for clusters that must not be "
+            f"empty: {needed:g} are needed, but {_total_message(constraints)}; lower {term('size_min')} or ask for "
             "fewer clusters."
         )
         yield Finding("non-empty", message, SizeSums(needed, total))
     # No larger than the total: sums of large bounds overflow.
     high = None if high is None else np.minimum(high, total)
     if high is not None and high.sum() < total - slack:
-        message = (
-            f"{term('size_max')} adds up to {high.sum():g} over {high.size} clusters, but "
-            f"{_total_words(constraints)}; raise "
-            f"{term('size_max')} or ask for more clusters."
-        )
-        yield Finding(_reason(constraints), message, SizeSums(total, float(high.sum())))
+        yield _sum_finding(_reason(constraints), "size_max", high, total, _total_message(constraints))
+
+
+def _sum_finding(
+    reason: str, name: str, bounds: NDArray[np.float64], total: float, have: str, of: str = ""
+) -> Finding:
+    """Return that the bounds of all clusters add up to more, or less, than the total that the rows have."""
+    change, number = ("lower", "fewer") if name == "size_min" else ("raise", "more")
+    message = (
+        f"{term(name)}{of} adds up to {bounds.sum():g} over {bounds.size} clusters, but {have}; {change} "
+        f"{term(name)} or ask for {number} clusters."
+    )
+    available, needed = sorted((float(bounds.sum()), total))
+    return Finding(reason, message, SizeSums(needed, available))
 
 
 def _clusters_without_a_block(constraints: Constraints, demand: NDArray[np.float64]) -> Iterator[Finding]:
@@ -153,7 +156,7 @@ def _clusters_without_a_block(constraints: Constraints, demand: NDArray[np.float
 
 
 def _large_blocks(constraints: Constraints, blocks: Blocks, demand: NDArray[np.float64]) -> Iterator[Finding]:
-    """Blocks above half the largest size_max never share a cluster: match them with clusters, largest first."""
+    """Match blocks above half the largest size_max, no two of which share a cluster, with clusters, largest first."""
     _, high = whole_sizes(constraints, demand)
     if high is None:
         return
@@ -165,13 +168,7 @@ def _large_blocks(constraints: Constraints, blocks: Blocks, demand: NDArray[np.f
     for block in too_large[:1]:
         rows = blocks.rows_of(int(block))
         counts = f"counts {demand[block]:g}" if constraints.demand is not None else f"has {rows.size} rows"
-        tied = " (tied by must-links)" if rows.size > 1 else ""
-        message = (
-            f"the block of rows {listed_rows(rows)}{tied} {counts}, more than the largest {term('size_max')} "
-            f"{limits[0]:g}; "
-            f"raise {term('size_max')} or split the block."
-        )
-        yield Finding(_reason(constraints), message, SizeSums(float(demand[block]), float(limits[0]), _rows(rows)))
+        yield block_finding(_reason(constraints), rows, float(demand[block]), float(limits[0]), counts)
     order = order[too_large.size :]
     fits = np.zeros(order.size, dtype=bool)
     count = min(order.size, limits.size)
@@ -183,14 +180,20 @@ def _large_blocks(constraints: Constraints, blocks: Blocks, demand: NDArray[np.f
         message = (
             f"{last + 1} blocks (of rows {listed_rows(blocks.first_rows[group])}) count at least {least:g} each, so "
             f"no two of them share a cluster of {term('size_max')} {limits[0]:g}, but only {enough} clusters can "
-            "hold one; raise "
-            f"{term('size_max')} or ask for more clusters."
+            f"hold one; raise {term('size_max')} or ask for more clusters."
         )
-        yield Finding(_reason(constraints), message, SizeSums(last + 1, enough, _rows(blocks.first_rows[group])))
+        first_rows = tuple(blocks.first_rows[group].tolist())
+        yield Finding(_reason(constraints), message, SizeSums(last + 1, enough, first_rows))
 
 
-def _rows(rows: NDArray[np.int32]) -> tuple[int, ...]:
-    return tuple(rows.tolist())
+def block_finding(reason: str, rows: NDArray[Any], amount: float, most: float, holds: str) -> Finding:
+    """Return that the rows of one block hold more than any cluster may."""
+    tied = " (tied by must-links)" if rows.size > 1 else ""
+    message = (
+        f"the block of rows {listed_rows(rows)}{tied} {holds}, more than the largest {term('size_max')} {most:g}; "
+        f"raise {term('size_max')} or split the block."
+    )
+    return Finding(reason, message, SizeSums(amount, most, tuple(rows.tolist())))
 
 
 def resource_findings(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
@@ -205,7 +208,7 @@ def _overall_shares(attribute: Attribute) -> Iterator[Finding]:
     counts, shares = attribute.counts, attribute.shares
     n = int(counts.sum())
     for v in range(len(attribute.values)):
-        fact = f"{counts[v]} of {n} rows are {attribute.words(v)} ({shares[v]:.3g} of them)"
+        fact = f"{counts[v]} of {n} rows are {attribute.shown(v)} ({shares[v]:.3g} of them)"
         if shares[v] < attribute.low[v] * (1.0 - TOTAL_RELATIVE):
             message = (
                 f"{fact}: clusters that each hold a share of at least {attribute.low[v]:.4g} cannot hold all rows; "
@@ -221,7 +224,7 @@ def _overall_shares(attribute: Attribute) -> Iterator[Finding]:
 
 
 def _too_few_of_a_group(constraints: Constraints, attribute: Attribute) -> Iterator[Finding]:
-    """Clusters need whole rows: each a number of the group that follows from how small clusters may be."""
+    """Yield groups of too few rows: each cluster needs a whole number, which follows from its least size."""
     n, k = constraints.n_samples, constraints.n_clusters
     least = np.full(k, 1.0 if constraints.nonempty else 0.0)
     if constraints.size_min is not None and constraints.demand is None:
@@ -229,8 +232,8 @@ def _too_few_of_a_group(constraints: Constraints, attribute: Attribute) -> Itera
     smallest = int(least.min())
     for v in range(len(attribute.values)):
         for share, having, words in (
-            (float(attribute.low[v]), int(attribute.counts[v]), f"are {attribute.words(v)}"),
-            (1.0 - float(attribute.high[v]), n - int(attribute.counts[v]), f"are not {attribute.words(v)}"),
+            (float(attribute.low[v]), int(attribute.counts[v]), f"are {attribute.shown(v)}"),
+            (1.0 - float(attribute.high[v]), n - int(attribute.counts[v]), f"are not {attribute.shown(v)}"),
         ):
             needed = sum(math.ceil(share * size * (1.0 - TOTAL_RELATIVE)) for size in least)
             if needed > having >= share * n * (1.0 - TOTAL_RELATIVE):
@@ -243,21 +246,13 @@ def _too_few_of_a_group(constraints: Constraints, attribute: Attribute) -> Itera
 
 
 def sums_of_resource(held: Resources, resource: int, total: float) -> Iterator[Finding]:
-    """Yield what the bounds of all clusters add up to, where that does not fit what all rows hold."""
-    name, n_clusters = held.names[resource], held.low.shape[0]
-    least, most = float(np.maximum(held.low[:, resource], 0.0).sum()), float(held.high[:, resource].sum())
-    if least > total * (1.0 + TOTAL_RELATIVE):
-        message = (
-            f"{term('size_min')} of {name} adds up to {least:g} over {n_clusters} clusters, but all rows hold "
-            f"{total:g}; lower it or ask for fewer clusters."
-        )
-        yield Finding("resources", message, SizeSums(least, total))
-    if most < total * (1.0 - TOTAL_RELATIVE):
-        message = (
-            f"{term('size_max')} of {name} adds up to {most:g} over {n_clusters} clusters, but all rows hold "
-            f"{total:g}; raise it or ask for more clusters."
-        )
-        yield Finding("resources", message, SizeSums(total, most))
+    """Yield which bounds of a resource, added up over all clusters, do not fit what all rows hold."""
+    have, of = f"all rows hold {total:g}", f" of {held.names[resource]}"
+    least, most = np.maximum(held.low[:, resource], 0.0), held.high[:, resource]
+    if least.sum() > total * (1.0 + TOTAL_RELATIVE):
+        yield _sum_finding("resources", "size_min", least, total, have, of)
+    if most.sum() < total * (1.0 - TOTAL_RELATIVE):
+        yield _sum_finding("resources", "size_max", most, total, have, of)
 
 
 def _amounts(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
@@ -269,12 +264,8 @@ def _amounts(constraints: Constraints, blocks: Blocks) -> Iterator[Finding]:
         amount, most = blocks.total(held.values[:, r]), float(held.high[:, r].max())
         block = int(amount.argmax())
         if amount[block] > most * (1.0 + TOTAL_RELATIVE):
-            rows = blocks.rows_of(block)
-            message = (
-                f"the block of rows {listed_rows(rows)} holds {amount[block]:g} of {name}, more than the largest "
-                f"{term('size_max')} {most:g}; raise it or split the block."
-            )
-            yield Finding("resources", message, SizeSums(float(amount[block]), most, tuple(rows.tolist())))
+            holds = f"holds {amount[block]:g} of {name}"
+            yield block_finding("resources", blocks.rows_of(block), float(amount[block]), most, holds)
 
 
 def match_sizes(

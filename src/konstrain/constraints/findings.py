@@ -56,7 +56,7 @@ class UncolorableRows:
     rows : tuple of ints
         The first row of each block involved.
     pairs : tuple of (int, int, str)
-        The cannot-links among these blocks, each with what asks for it, such as ``"cannot_link"``.
+        The cannot-links among these blocks, each with its source, such as ``"cannot_link"``.
     n_clusters : int
         The number of clusters that is too small.
     is_clique : bool
@@ -89,7 +89,7 @@ class SizeSums:
     Parameters
     ----------
     needed, available : float
-        What the constraints ask for and what there is; needed is the larger one.
+        The sum that the constraints need and the one there is; needed is the larger one.
     rows : tuple of ints
         The rows this is about, where it is about some of them: a block that fits nowhere, or the first rows of
         blocks that cannot share clusters.
@@ -138,7 +138,7 @@ class Finding:
     Parameters
     ----------
     reason : str
-        The same words as `InfeasibleError.reason`.
+        As in `InfeasibleError.reason`.
     message : str
         What clashes, with rows and values, and the way out.
     witness : MustLinkPath, UncolorableRows, SizeSums, GraphComponents or None
@@ -159,7 +159,7 @@ class Finding:
     witness: Any
 
     def error(self) -> InfeasibleError:
-        """Make the error that says this."""
+        """Return the finding as an error."""
         return InfeasibleError(self.message, reason=self.reason, witness=self.witness)
 
 
@@ -168,32 +168,32 @@ _SHOWN: Final = 12
 
 
 def contradiction(constraints: Constraints, path: MustLinkPath) -> Finding:
-    """Say that two rows must be both apart and together."""
+    """Return that two rows must be both apart and together."""
     chain = listed(map(row_term, path.rows), "-")
     if path.source == "cannot_link" and all(hop.source == "must_link" for hop in path.hops):
         message = (
-            f"{_pair_words(constraints, path.source, *path.pair)} contradicts {term('must_link')} path {chain}; "
+            f"{_pair_message(constraints, path.source, *path.pair)} contradicts {term('must_link')} path {chain}; "
             "remove one of these pairs."
         )
     else:
-        steps = listed((_hop_words(constraints, hop) for hop in path.hops), "; ")
+        steps = listed((_hop_message(constraints, hop) for hop in path.hops), "; ")
         message = (
-            f"{_apart_words(constraints, path)}, which contradicts the path {chain} of rows that must be together "
+            f"{_apart_message(constraints, path)}, which contradicts the path {chain} of rows that must be together "
             f"({steps}); remove one of these."
         )
     return Finding("contradiction", message, path)
 
 
-def _apart_words(constraints: Constraints, path: MustLinkPath) -> str:
+def _apart_message(constraints: Constraints, path: MustLinkPath) -> str:
     a, b = path.pair
     if path.source == "labels" and constraints.labels is not None:
         codes, names = constraints.labels.codes, constraints.labels.names
         different = f"different labels {names[codes[a]]!r} and {names[codes[b]]!r}"
         return f"rows {row_term(a)} and {row_term(b)} have {different}"
-    return _pair_words(constraints, path.source, a, b)
+    return _pair_message(constraints, path.source, a, b)
 
 
-def _pair_words(constraints: Constraints, source: str, first: int, second: int) -> str:
+def _pair_message(constraints: Constraints, source: str, first: int, second: int) -> str:
     a, b = row_term(first), row_term(second)
     if source in ("diameter_max", "separation_min"):
         value = next(s.value for s in (*constraints.must, *constraints.cannot) if s.name == source)
@@ -206,21 +206,21 @@ def _pair_words(constraints: Constraints, source: str, first: int, second: int) 
     return f"{term(source)} ({a}, {b})"
 
 
-def _hop_words(constraints: Constraints, hop: Hop) -> str:
+def _hop_message(constraints: Constraints, hop: Hop) -> str:
     a, b = map(row_term, hop.rows)
     if hop.source == "groups":
         return f"rows {a} and {b} are both in group {hop.name!r}"
     if hop.source == "labels":
         return f"rows {a} and {b} both have label {hop.name!r}"
-    return _pair_words(constraints, hop.source, *hop.rows)
+    return _pair_message(constraints, hop.source, *hop.rows)
 
 
 def too_few_clusters(constraints: Constraints, witness: UncolorableRows) -> Finding:
-    """Say that conflicts need more clusters than there are."""
+    """Return that conflicts need more clusters than there are."""
     rows, k = listed_rows(witness.rows), witness.n_clusters
     first = set(witness.rows)
     whose = "rows" if all(a in first and b in first for a, b, _ in witness.pairs) else "the blocks of rows"
-    reasons = listed((_pair_words(constraints, source, a, b) for a, b, source in witness.pairs), ", ")
+    reasons = listed((_pair_message(constraints, source, a, b) for a, b, source in witness.pairs), ", ")
     if witness.is_clique:
         message = (
             f"{whose} {rows} must all be in different clusters, but {term('n_clusters', k)} ({reasons}); raise "
@@ -237,7 +237,7 @@ def too_few_clusters(constraints: Constraints, witness: UncolorableRows) -> Find
 
 
 def combination(constraints: Constraints) -> Finding:
-    """Say that sizes, resources, shares, blocks and conflicts are possible one by one but not together."""
+    """Return that sizes, resources, shares, blocks and conflicts are possible one by one but not together."""
     has_sizes = constraints.size_min is not None or constraints.size_max is not None
     has_shares = any(attribute.is_bounded for attribute in constraints.attributes)
     kinds = ["all sizes"] * has_sizes + ["all resources"] * (constraints.amounts is not None)
@@ -255,8 +255,8 @@ def combination(constraints: Constraints) -> Finding:
     return Finding("combination", message, None)
 
 
-def _and(words: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]])) if words else "the blocks whole"
+def _and(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "the blocks whole"
 
 
 def listed_rows(rows: Iterable[int]) -> str:

@@ -1,4 +1,4 @@
-"""Reading what a user gives: everything is checked here, before any work, and refused by name and value."""
+"""Reading of arguments: all are checked here, before any work; errors name the argument and the value."""
 
 import math
 import numbers
@@ -248,7 +248,7 @@ def read_membership(name: str, value: Any, n_samples: int) -> Membership | None:
 
 
 def membership_values(value: Any) -> NDArray[Any]:
-    """Return groups or labels as an array in which every mark of a missing value is still to be seen."""
+    """Return groups or labels as an array that keeps every mark of a missing value."""
     if isinstance(value, np.ma.MaskedArray):
         # As objects: there is no number that could not be a label.
         values = _objects(value.data)
@@ -291,7 +291,7 @@ def _is_missing(value: Any) -> bool:
 def _is_nan(value: Any) -> bool:
     """Whether this is NaN or another library's mark for a missing value."""
     try:
-        # NaN is the one number that differs from itself; pandas' NA refuses to say.
+        # NaN is the one number that differs from itself; pandas' NA has no truth value.
         return bool(value != value)
     except TypeError:
         return True
@@ -340,23 +340,23 @@ class Resources:
 
 
 @dataclass(frozen=True)
-class SizesAsked:
+class SizeArguments:
     """Bounds on what clusters hold, as users write them."""
 
     size_min: Any = None
     size_max: Any = None
     size_tolerance: Any = None
 
-    def by_cluster(self, demand: Any, n_clusters: int) -> "SizesAsked":
+    def by_cluster(self, demand: Any, n_clusters: int) -> "SizeArguments":
         """Return bounds by resource with an entry for each cluster: of several resources a row, of one a number."""
         if np.ndim(demand) != 2:
             return self
         names = resource_names(demand, np.shape(demand)[1])
         sizes = {name: by_resource(name, value, names, n_clusters) for name, value in vars(self).items()}
-        return SizesAsked(**sizes)
+        return SizeArguments(**sizes)
 
 
-def read_resources(demand: Any, asked: SizesAsked, n_samples: int, n_clusters: int) -> Resources | None:
+def read_resources(demand: Any, arguments: SizeArguments, n_samples: int, n_clusters: int) -> Resources | None:
     """Return demands of several resources with their bounds; None when there is but one resource."""
     if demand is None or len(np.shape(demand)) != 2 or np.shape(demand)[1] < 2:
         return None
@@ -369,7 +369,7 @@ def read_resources(demand: Any, asked: SizesAsked, n_samples: int, n_clusters: i
         raise ValueError(f"demand[{row}, {column}] is {values[row, column]}; it must be finite and not negative")
     _refuse_infinite_sums("demand", values)
     names = resource_names(demand, values.shape[1])
-    return Resources(values, *read_resource_bounds(asked, n_clusters, names, values.sum(axis=0)), names)
+    return Resources(values, *read_resource_bounds(arguments, n_clusters, names, values.sum(axis=0)), names)
 
 
 def resource_names(demand: Any, n_resources: int) -> tuple[str, ...]:
@@ -381,14 +381,14 @@ def resource_names(demand: Any, n_resources: int) -> tuple[str, ...]:
 
 
 def read_resource_bounds(
-    asked: SizesAsked, n_clusters: int, names: tuple[str, ...], totals: NDArray[np.float64]
+    arguments: SizeArguments, n_clusters: int, names: tuple[str, ...], totals: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return bounds of several resources, shape (n_clusters, n_resources), infinite where nothing is asked."""
-    size_min = without_percents("size_min", by_resource("size_min", asked.size_min, names, n_clusters), totals)
-    size_max = without_percents("size_max", by_resource("size_max", asked.size_max, names, n_clusters), totals)
+    """Return bounds of several resources, shape (n_clusters, n_resources), infinite where there is no bound."""
+    size_min = without_percents("size_min", by_resource("size_min", arguments.size_min, names, n_clusters), totals)
+    size_max = without_percents("size_max", by_resource("size_max", arguments.size_max, names, n_clusters), totals)
     low = _resource_bounds("size_min", size_min, n_clusters, len(names), -np.inf)
     high = _resource_bounds("size_max", size_max, n_clusters, len(names), np.inf)
-    tolerance = read_tolerance("size_tolerance", asked.size_tolerance)
+    tolerance = read_tolerance("size_tolerance", arguments.size_tolerance)
     if tolerance is not None:
         low = np.maximum(low, (1.0 - tolerance) * totals / n_clusters)
         high = np.minimum(high, (1.0 + tolerance) * totals / n_clusters)
@@ -426,7 +426,7 @@ def _resource_bounds(name: str, value: Any, n_clusters: int, n_resources: int, d
             f"{term(name)}{np.argwhere(np.isinf(bounds))[0].tolist()} is inf; no cluster can be that large"
         )
     bounds = np.broadcast_to(bounds, shape).copy()
-    # A resource is never negative, so that a least sum of zero asks nothing.
+    # A resource is never negative, so a least sum of zero bounds nothing.
     return np.where(bounds > 0, bounds, default) if name == "size_min" else bounds
 
 
@@ -438,21 +438,21 @@ def read_n_clusters(value: Any) -> int:
 
 
 def read_sizes(
-    asked: SizesAsked, n_clusters: int, total: float, *, counts_rows: bool
+    arguments: SizeArguments, n_clusters: int, total: float, *, counts_rows: bool
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """Return lower and upper sizes per cluster, None where there are no bounds; `total` is what all rows count.
 
     Sizes within a tolerance include those that differ by one row at most where each row counts 1 (`counts_rows`).
     """
-    low = _sizes("size_min", without_percents("size_min", asked.size_min, total), n_clusters)
-    high = _sizes("size_max", without_percents("size_max", asked.size_max, total), n_clusters)
+    low = _sizes("size_min", without_percents("size_min", arguments.size_min, total), n_clusters)
+    high = _sizes("size_max", without_percents("size_max", arguments.size_max, total), n_clusters)
     for name, sizes in (("size_min", low), ("size_max", high)):
         small = np.zeros(0) if sizes is None or not counts_rows else sizes[(sizes > 0.0) & (sizes < 1.0)]
-        for size in () if is_in_words(getattr(asked, name)) else small[:1]:
+        for size in () if needs_totals(getattr(arguments, name)) else small[:1]:
             share = f"{100.0 * size:g}%"
-            words = f"{term(name)} is {size:g}, and a size counts rows; for {share} of all rows give {share!r}"
-            warn_caller(words, UserWarning)
-    tolerance = read_tolerance("size_tolerance", asked.size_tolerance)
+            message = f"{term(name)} is {size:g}, and a size counts rows; for {share} of all rows give {share!r}"
+            warn_caller(message, UserWarning)
+    tolerance = read_tolerance("size_tolerance", arguments.size_tolerance)
     if tolerance is not None:
         equal = total / n_clusters
         least, most = (1.0 - tolerance) * equal, (1.0 + tolerance) * equal
@@ -507,7 +507,7 @@ def without_percents(name: str, value: Any, total: float | NDArray[np.float64]) 
     """Return sizes with every "12%" replaced by that share of what all rows count."""
     if isinstance(value, Mapping):
         raise ValueError(f"{term(name)} is by resource, and demand is no table of several; give one number")
-    if not is_in_words(value):
+    if not needs_totals(value):
         return value
     given = np.array(value, dtype=object)
     if np.shape(total) and given.shape[-1:] not in ((), np.shape(total)):
@@ -520,11 +520,11 @@ def without_percents(name: str, value: Any, total: float | NDArray[np.float64]) 
     return np.array(sizes, dtype=np.float64).reshape(texts.shape).tolist()
 
 
-def is_in_words(value: Any) -> bool:
+def needs_totals(value: Any) -> bool:
     """Return whether a size is by the names of resources, or has a percentage in it."""
     value = value.tolist() if isinstance(value, np.ndarray) else value
     if isinstance(value, list | tuple):
-        return any(map(is_in_words, value))
+        return any(map(needs_totals, value))
     return isinstance(value, str | Mapping)
 
 
@@ -567,7 +567,7 @@ def refuse_lazy(name: str, value: Any) -> None:
 
 
 def refuse_hidden(name: str, value: Any) -> None:
-    """Raise if values are not to be read as they are: masked ones, or those of a frame that holds none yet."""
+    """Raise for masked values, and for a frame that holds no values yet."""
     refuse_lazy(name, value)
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         at = np.argwhere(np.ma.getmaskarray(value))[0].tolist()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import scipy  # which imports its `spatial` when it is first asked for: few problems have distance limits
+import scipy  # which imports its `spatial` when it is first used: few problems have distance limits
 from numpy.typing import NDArray
 
 from konstrain._memory import CELLS, MOST_NUMBERS, chunks

@@ -130,7 +130,7 @@ class Problem:
         labels: Any = None,
         nonempty: bool = True,
         time_limit: float | None = 1.0,
-        **asked: Unpack[ConstraintKeywords],
+        **arguments: Unpack[ConstraintKeywords],
     ) -> Self:
         """Check the constraints, merge them, and raise if no clustering can satisfy them.
 
@@ -156,14 +156,19 @@ class Problem:
             When no clustering satisfies the constraints; `reason` and `witness` say why.
         """
         return cls.of(
-            X_or_n, n_clusters, ConstraintArguments(labels=labels, nonempty=nonempty, **asked), time_limit=time_limit
+            X_or_n,
+            n_clusters,
+            ConstraintArguments(labels=labels, nonempty=nonempty, **arguments),
+            time_limit=time_limit,
         )
 
     @classmethod
-    def of(cls, X_or_n: Any, n_clusters: int, asked: ConstraintArguments, *, time_limit: float | None = 1.0) -> Self:
+    def of(
+        cls, X_or_n: Any, n_clusters: int, arguments: ConstraintArguments, *, time_limit: float | None = 1.0
+    ) -> Self:
         """Build the problem from the constraints in one object; see `build`."""
         seconds = read_time_limit(time_limit)
-        constraints = Constraints.read(X_or_n, n_clusters, asked)
+        constraints = Constraints.read(X_or_n, n_clusters, arguments)
         blocks = Blocks.merge(constraints)
         conflicts = Conflicts.find(constraints, blocks, cap=1)
         found, coloring = find_clashes(constraints, blocks, conflicts, Budget(seconds), cap=1)
@@ -233,12 +238,12 @@ class Problem:
 
     @cached_property
     def has_soft_links(self) -> bool:
-        """Whether some link may be broken at a price, or is broken by every clustering."""
+        """Whether some link may be broken at a cost, or is broken by every clustering."""
         return self.constant_penalty > 0 or (self.links is not None and not self.links.is_hard)
 
     @cached_property
     def is_free(self) -> bool:
-        """Whether every block may go where it likes, but for clusters that must not be empty."""
+        """Whether no constraint holds, except that clusters must not be empty."""
         return self.links is None and not self.has_bounds and self.homes is None
 
     @cached_property
@@ -261,10 +266,7 @@ class Problem:
         return self.blocks.rows_of(block)
 
     def links_at(self, violation_cost: float | None) -> LinkGraph | None:
-        """Return all links with soft ones priced at this cost per unit of confidence; None when there are none.
-
-        Without a price only the hard ones count.
-        """
+        """Return all links, soft ones at this cost per unit of confidence; without a cost the hard ones alone."""
         if violation_cost is None:
             return self.conflicts
         if not (np.isfinite(violation_cost) and violation_cost >= 0):
@@ -275,7 +277,7 @@ class Problem:
             return self.conflicts
         if violation_cost not in self._scaled:
             assert self.links.weights is not None
-            # One entry: a k-means loop asks for the same price in every iteration.
+            # One entry: a k-means loop needs the same one in every iteration.
             self._scaled.clear()
             scaled = self.links.weights * violation_cost
             self._scaled[violation_cost] = LinkGraph(self.links.indptr, self.links.indices, scaled)
@@ -284,7 +286,7 @@ class Problem:
     def assignment_problem(
         self, costs: NDArray[np.float64], violation_cost: float | None = None
     ) -> AssignmentProblem:
-        """Ask which block goes to which cluster at these costs.
+        """Return the assignment problem at these costs.
 
         Parameters
         ----------
@@ -323,7 +325,7 @@ class Problem:
 
     @cached_property
     def widened_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Bounds as sizes are compared with them, 0 and infinity where nothing was asked.
+        """Bounds as sizes are compared with them, 0 and infinity where there is no bound.
 
         Each gives way by what adding up the demands of all rows may round, at its own magnitude.
         """
@@ -333,7 +335,7 @@ class Problem:
 
     @cached_property
     def _assigned_sizes(self) -> tuple[NDArray[np.float64] | None, ...]:
-        """Demand of blocks and bounds on it as assignments get them: in a unit in which prices stay finite."""
+        """Demand of blocks and bounds on it as assignments get them: in a unit in which duals stay finite."""
         given = (None if self.has_unit_demand else self.demand, *self._block_bounds)
         exponent = unit_exponent(self.demand)
         if exponent == 0:
@@ -433,7 +435,7 @@ def _sparse_means(
 
 
 def rules_of(constraints: Constraints, blocks: Blocks) -> tuple[Rules | None, tuple[RuleName, ...]]:
-    """Return the rules over blocks with their names; None where nothing of the kind is asked."""
+    """Return the rules over blocks with their names; None where there are no such bounds."""
     held = constraints.amounts
     table = RuleTable.of(constraints.n_clusters, held, constraints.attributes)
     if table is None:

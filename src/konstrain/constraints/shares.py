@@ -24,7 +24,7 @@ class Attribute:
     name: str  # The column's name; ``"category"`` for a plain list of values.
     values: list[Any]  # The values that occur, in order.
     codes: NDArray[np.int32]  # (n_samples,): which of them each row has.
-    # `low` and `high`: (n_values,): least and largest share, 0 and 1 where nothing is asked.
+    # `low` and `high`: (n_values,): least and largest share, 0 and 1 where there is no bound.
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class Attribute:
         """Whether any share is bounded."""
         return bool((self.low > 0).any() or (self.high < 1).any())
 
-    def words(self, value: int) -> str:
+    def shown(self, value: int) -> str:
         """Name a value for a message: alone where the attribute has no name of its own."""
         return str(self.values[value]) if self.name == "category" else f"{self.name}={self.values[value]}"
 
@@ -97,7 +97,7 @@ def _by_group(attributes: tuple[Attribute, ...], shares: list[NDArray[np.float64
 def read_shares(
     category: Any, share_min: Any, share_max: Any, share_tolerance: Any, n_samples: int
 ) -> tuple[Attribute, ...]:
-    """Return the attributes with the shares asked for; one line says what is wrong with any of it."""
+    """Return the attributes with their bounds; raise a ValueError of one line for what is malformed."""
     attributes = tuple(_attribute(name, column, n_samples) for name, column in columns_of(category))
     return bounded(attributes, share_min, share_max, share_tolerance)
 
@@ -105,7 +105,7 @@ def read_shares(
 def bounded(
     attributes: tuple[Attribute, ...], share_min: Any, share_max: Any, share_tolerance: Any
 ) -> tuple[Attribute, ...]:
-    """Return attributes with the shares asked of them."""
+    """Return attributes with the bounds on their shares."""
     low = _bounds("share_min", share_min, attributes, 0.0)
     high = _bounds("share_max", share_max, attributes, 1.0)
     tolerance = _tolerance(share_tolerance)
@@ -178,7 +178,7 @@ def first_missing(values: NDArray[Any]) -> int | None:
 def _differs_from_itself(value: Any) -> bool:
     try:
         return bool(value != value)
-    except TypeError:  # pandas' NA refuses to say
+    except TypeError:  # pandas' NA has no truth value
         return True
 
 
@@ -243,7 +243,7 @@ def _refuse_crossed(attribute: Attribute) -> None:
         at = int(crossed[0])
         low, high = attribute.low[at], attribute.high[at]
         raise ValueError(
-            f"the least share {low:g} of {attribute.words(at)} is larger than its largest share {high:g}"
+            f"the least share {low:g} of {attribute.shown(at)} is larger than its largest share {high:g}"
         )
     least, most = math.fsum(attribute.low), math.fsum(attribute.high)
     if least > 1.0 + SHARE_SUM:
@@ -254,7 +254,7 @@ def _refuse_crossed(attribute: Attribute) -> None:
 
 @dataclass(frozen=True)
 class RuleName:
-    """What a rule is about, in words: ``"share of F"`` or ``"revenue"``, and which share it bounds."""
+    """What a rule bounds, as messages name it: ``"share of F"`` or ``"revenue"``, and which share."""
 
     about: str
     share: float | None = None
@@ -275,7 +275,7 @@ class RuleTable:
 
     @classmethod
     def of(cls, n_clusters: int, amounts: Resources | None, attributes: tuple[Attribute, ...]) -> "RuleTable | None":
-        """Write down the rules; None where nothing of the kind is asked."""
+        """Return the rules; None where there are no such bounds."""
         n_columns = 0 if amounts is None else len(amounts.names)
         rules: list[tuple[dict[int, float], NDArray[np.float64], NDArray[np.float64]]] = []
         names: list[RuleName] = []
@@ -289,7 +289,7 @@ class RuleTable:
                 weights = {n_columns + v: (v == value) - share for v in values}
                 low, high = (0.0, np.inf) if side == "min" else (-np.inf, 0.0)
                 rules.append((weights, np.full(n_clusters, low), np.full(n_clusters, high)))
-                names.append(RuleName(f"share of {attribute.words(value)}", share, side))
+                names.append(RuleName(f"share of {attribute.shown(value)}", share, side))
             n_columns += len(values)
         if not rules:
             return None
@@ -308,11 +308,11 @@ def bounded_attributes(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ..
 
 
 def _share_rules(attribute: Attribute) -> Iterator[tuple[int, float, str]]:
-    """Value, share and side of each bound that could rule anything out."""
+    """Yield value, share and side of each bound that could rule anything out."""
     low, high = attribute.low, attribute.high
     values = range(len(attribute.values))
     if len(attribute.values) == 2:
-        # What one of two groups must have at least, the other has at most: rules about one of them say it all.
+        # Of two groups the least share of one is the largest of the other: rules about one of them suffice.
         low = np.maximum(low, 1.0 - high[::-1])
         high = np.minimum(high, 1.0 - attribute.low[::-1])
         values = range(1)

@@ -1,4 +1,4 @@
-"""The cluster that holds the rows: its client, passes over all partitions, and messages for what can go wrong."""
+"""The cluster that holds the rows: its client, passes over all partitions, and readable errors."""
 
 import logging
 import math
@@ -23,10 +23,10 @@ from konstrain.exceptions import UndecidedError
 from konstrain.kmeans.distances import default_threads
 from konstrain.stop import UNLIMITED, Budget
 
-# What workers of our own cluster do first: neither they nor their event loops write to the screen.
+# First command of workers of our own cluster: neither they nor their event loops write to the screen.
 QUIET = "import logging; logging.disable()"
-# Settings of our own cluster: how long it may be without any worker (processes that died come back within seconds, or
-# never), and no samples of what workers do, which nobody reads.
+# Settings of our own cluster: how long it may be without any worker (ended processes restart within seconds, or
+# never), and no profiles of workers, which nobody reads.
 OWN_SETTINGS: Final = {
     "distributed.scheduler.no-workers-timeout": "5 minutes",
     "distributed.worker.profile.enabled": False,
@@ -50,8 +50,8 @@ def client_for(given: Any) -> Iterator[Any]:
     if client is not None:
         yield client
         return
-    # On loopback and without a page: nobody else gets to see the rows. `readable_faults` reports what goes wrong; a
-    # heartbeat that is under way when its worker closes is nothing wrong, and yet a traceback in the log.
+    # On loopback and without a page: nobody else can read the rows. `readable_faults` reports errors; logs are off,
+    # since a heartbeat during the end of its worker logs a harmless traceback.
     first = dask.config.get("distributed.worker.preload")
     with (
         dask.config.set(OWN_SETTINGS),
@@ -70,7 +70,7 @@ def client_for(given: Any) -> Iterator[Any]:
 
 @contextmanager
 def readable_faults(client: Any, partition_of: Callable[[Any], int | None] = lambda key: None) -> Iterator[None]:
-    """Raise errors of one line when the cluster fails; `partition_of` returns the partition that a task is about."""
+    """Raise errors of one line when the cluster fails; `partition_of` returns the partition of a task."""
     try:
         yield
     except distributed.KilledWorker as error:
@@ -107,7 +107,7 @@ class Partitions:
     def __init__(self, client: Any, source: RowSource) -> None:
         self._client = client
         self.source = source
-        # Held on to: as long as these are, workers keep the rows, and make them again where one is lost.
+        # As long as these futures exist, workers keep the rows, and read them again where a worker ends.
         self._rows = client.compute(source.partitions(), optimize_graph=False)
         self._running: list[Any] = []
         with readable_faults(self._client, self._partition_of):
@@ -125,7 +125,7 @@ class Partitions:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        # What still refers to this object must not keep the workers' memory.
+        # References to this object must not keep the workers' memory.
         self._rows, self._running = [], []
 
     @property
@@ -144,7 +144,7 @@ class Partitions:
         by_partition = self._by_partition(numbers)
         self.places = [replace(place, tied=by_partition[place.number][1]) for place in self.places]
 
-    def ask(
+    def run(
         self,
         function: Callable[..., Any],
         given: Any,
@@ -154,11 +154,11 @@ class Partitions:
     ) -> Any:
         """Run a function over every partition, and return its results joined, in the order of the partitions.
 
-        `function` takes what is given, rows, and a `Place`.
+        `function` takes `given`, rows, and a `Place`.
         """
         with readable_faults(self._client, self._partition_of):
             results = self._running = self._client.map(partial(function, given), self._rows, self.places, pure=False)
-            # Workers join as many as are joined here in the end.
+            # In two stages of equal size: groups on the workers, then the groups here.
             size = math.isqrt(len(results))
             if size > 1:
                 groups = [results[i : i + size] for i in range(0, len(results), size)]
@@ -177,7 +177,7 @@ class Partitions:
             )
 
     def partial_labels(self) -> PartialLabels:
-        """Fetch the partial labels; none where every row has one, for complete labels are no constraints."""
+        """Fetch the partial labels; none where every row has one, since complete labels are no constraints."""
         if self.source.labels is None:
             return PartialLabels.none()
         find = dask.delayed(find_labels, pure=False)
@@ -206,7 +206,7 @@ class Partitions:
         return results
 
     def _partition_of(self, key: Any) -> int | None:
-        """Return the number of the partition that a task is about, as far as its key shows."""
+        """Return the number of the partition of a task, where its key contains it."""
         for futures in (self._rows, self._running):
             keys = [future.key for future in futures]
             if key in keys:

@@ -28,8 +28,7 @@ from konstrain.dask.problem import RemoteProblem, build_problem, overview_of
 from konstrain.dask.rows import RowSource, is_collection, is_lazy, lazy_labels
 from konstrain.dask.start import Sample, first_centers
 from konstrain.dask.steps import RemoteLabels, RemoteSteps
-from konstrain.estimators._conventions import estimator, warn_not_converged
-from konstrain.exceptions import NotProvenWarning
+from konstrain.estimators._conventions import estimator, warn_not_proved, warn_of_limits
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.last_step import proof_budget, prove_last_step
 from konstrain.kmeans.loop import Loop
@@ -83,7 +82,7 @@ class DaskConstrainedKMeans(estimators.ConstrainedKMeans):
     Attributes
     ----------
     labels_ : dask array of int32, shape (n_samples,)
-        Cluster of each row, cut like X; computed from X when it is asked for.
+        Cluster of each row, cut like X; computed from X when it is needed.
 
     References
     ----------
@@ -157,10 +156,10 @@ class DaskConstrainedKMeans(estimators.ConstrainedKMeans):
         source = RowSource.of(X, sample_weight, demand, labels, category)
         with client_for(self.client) as client, Partitions(client, with_groups(client, source)) as partitions:
             overview = overview_of(partitions, self.n_clusters)
-            asked = ConstraintArguments(
+            arguments = ConstraintArguments(
                 must_link=must_link, cannot_link=cannot_link, **self._bounds(overview.n_samples)
             )
-            problem = build_problem(partitions, overview, self.n_clusters, asked)
+            problem = build_problem(partitions, overview, self.n_clusters, arguments)
             steps, best = self._run(partitions, problem, budget)
             self._keep_remote(partitions, problem, steps, best)
         return self
@@ -195,7 +194,7 @@ class DaskConstrainedKMeans(estimators.ConstrainedKMeans):
             return None
         if self.violation_cost != "auto":
             return float(self.violation_cost)
-        total: float = partitions.ask(passes.costs_everywhere, centers, join=sum)
+        total: float = partitions.run(passes.costs_everywhere, centers, join=sum)
         return total / (problem.n_samples * problem.n_clusters)
 
     def _reporter(self, steps: RemoteSteps, budget: Budget) -> Callable[[RemoteLabels], None]:
@@ -243,17 +242,10 @@ class DaskConstrainedKMeans(estimators.ConstrainedKMeans):
                 tied.problem.expand(labels.tied), must_link=tied.must_link, cannot_link=tied.cannot_link
             )
         )
-        if not best.converged and best.n_iter >= self.max_iter:
-            warn_not_converged(self.max_iter)
-        if not best.proven:
-            warn_caller(
-                "an assignment step was cut short: labels are feasible, but the step was not proved optimal; "
-                f"{'raise' if self.time_limit is not None else 'give a'} time_limit",
-                NotProvenWarning,
-            )
+        warn_of_limits(self, best)
 
     @takes_constraints("groups", "sample_weight", "diameter_max", "separation_min", *CONNECTIVITY)
-    def predict(self, X: Any, *, add_duals: bool = False, **asked: Unpack[ConstraintKeywords]) -> Any:
+    def predict(self, X: Any, *, add_duals: bool = False, **arguments: Unpack[ConstraintKeywords]) -> Any:
         """Assign new rows to the fitted centers.
 
         Parameters
@@ -270,8 +262,8 @@ class DaskConstrainedKMeans(estimators.ConstrainedKMeans):
             before this returns.
         """
         if add_duals or not is_collection(X):
-            return super().predict(X, add_duals=add_duals, **asked)
-        constraints = ConstraintArguments(**asked)
+            return super().predict(X, add_duals=add_duals, **arguments)
+        constraints = ConstraintArguments(**arguments)
         check_is_fitted(self)
         source = RowSource.of(X, None, constraints.demand, category=constraints.category)
         self._refuse_other_features(source)
@@ -282,12 +274,7 @@ class DaskConstrainedKMeans(estimators.ConstrainedKMeans):
             constraints = replace(constraints, nonempty=False)
             problem = build_problem(partitions, overview_of(partitions, 1), self.n_clusters, constraints)
             solution = self._assigned(partitions, problem, centers)
-            if not solution.proven:
-                warn_caller(
-                    "the assignment of the new rows was not proved optimal: labels are feasible, and cost at most "
-                    f"{solution.gap:.2g} of their cost too much; raise time_limit",
-                    NotProvenWarning,
-                )
+            warn_not_proved(solution)
             return _labels_of(partitions, cast("RemoteLabels", solution.labels))
 
     def _assigned(self, partitions: Partitions, problem: RemoteProblem, centers: Reals) -> Assignment:
@@ -337,7 +324,7 @@ class DaskConstrainedKMeans(estimators.ConstrainedKMeans):
         self._refuse_other_features(source)
         centers = self._measured_centers()
         with client_for(self.client) as client, Partitions(client, source) as partitions:
-            return -float(partitions.ask(passes.sum_up, Scan.nearest(centers)).cost)
+            return -float(partitions.run(passes.sum_up, Scan.nearest(centers)).cost)
 
     def certify(self, X: Any, **options: Any) -> Any:
         """Proofs need the rows in memory: see `konstrain.certify`."""
@@ -375,7 +362,7 @@ class DaskConstrainedKMeans(estimators.ConstrainedKMeans):
 
 
 def _labels_of(partitions: Partitions, labels: RemoteLabels) -> da.Array:
-    """Labels of all rows, computed from the collection itself when they are asked for."""
+    """Labels of all rows, computed from the collection itself when they are needed."""
     shared = dask.delayed(labels.labelling, pure=False, traverse=False)
     make = dask.delayed(passes.labels_of, pure=False)
     firsts = partitions.first_rows

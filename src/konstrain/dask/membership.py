@@ -1,6 +1,6 @@
-"""Groups and partial labels of rows that are elsewhere: workers list and mark them."""
+"""Groups and partial labels of rows on a cluster: workers list and mark them."""
 
-# Not in `passes.py`: what reads groups and labels takes 100 MB of a worker's memory, and few fits have any.
+# Not in `passes.py`: the modules that read groups and labels take 100 MB of a worker's memory, and few fits have any.
 
 from dataclasses import dataclass
 from typing import Any

@@ -135,8 +135,8 @@ class Folder:
 
     def rows_called(self, client: Any, names: Sequence[str]) -> dict[str, int]:
         """Return the numbers of the rows of these names, no two of which share one; the workers search them."""
-        asked = {"column": self.choice.id, "names": tuple(names), "pure": False}
-        return {name: row for here in self._of_pieces(client, _find, **asked) for name, row in here}
+        arguments = {"column": self.choice.id, "names": tuple(names), "pure": False}
+        return {name: row for here in self._of_pieces(client, _find, **arguments) for name, row in here}
 
     def refuse_bad_ids(self, client: Any) -> None:
         """Raise if a row has no id, or two rows share one; the workers send a number for each, some at a time."""
@@ -432,9 +432,9 @@ def write_labels(
     making: Path,
 ) -> int:
     """Let workers write the labels of all rows, a file per partition; returns how many rows these are."""
-    asked = _Writing(labelling, groups, np.ascontiguousarray(centers, dtype=np.float64), folder, making.resolve())
+    arguments = _Writing(labelling, groups, np.ascontiguousarray(centers, dtype=np.float64), folder, making.resolve())
     numbers = range(len(folder.pieces))
-    return int(sum(client.gather(client.map(asked.write, numbers, list(firsts), pure=False))))
+    return int(sum(client.gather(client.map(arguments.write, numbers, list(firsts), pure=False))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What workers run: one partition of the rows in, something small out. Nothing here depends on Dask."""
+"""Functions of workers: one partition of the rows in, a small result out. Nothing here depends on Dask."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +31,7 @@ class PartitionRows:
         return len(self.values)
 
     def __sizeof__(self) -> int:
-        # Dask decides by this what to move to disk.
+        # Dask moves partitions to disk by their sizes.
         arrays = (self.values, self.weight, self.demand, self.held)
         return object.__sizeof__(self) + sum(array.nbytes for array in arrays if array is not None)
 
@@ -72,11 +72,10 @@ class PartitionRows:
 
 @dataclass(frozen=True, eq=False)
 class RuleTerms:
-    """The terms of the rules, without rows and bounds: all that a worker needs of `konstrain.assignment.Rules`."""
+    """The part of `konstrain.assignment.Rules` that workers need: terms without rows and bounds."""
 
     weights: Reals  # (n_rules, n_amounts): weights of a row's amounts (`PartitionRows.amounts`) in each bounded sum.
-    # (n_rules,): what a row adds to each of them on average: in these units gaps of rows and changes of duals are
-    # compared.
+    # (n_rules,): what a row adds to each on average, the unit of gaps of rows and of changes of duals.
     units: Reals
 
     def of(self, rows: PartitionRows, part: slice = slice(None)) -> Reals:
@@ -90,14 +89,14 @@ class RuleTerms:
         return most
 
     def span(self, moved: Reals) -> float:
-        """Return by how much a change of duals sets two clusters apart at most, per unit that a row adds."""
+        """Return by how much a change of duals moves two clusters apart at most, per unit that a row adds."""
         by_unit = moved * self.units
         return max(float(np.abs(by_unit - one).sum(axis=1).max()) for one in by_unit)
 
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """What a pass over all rows computes; the same for every partition."""
+    """Arguments of a pass over all rows, the same for every partition."""
 
     centers: Reals  # (n_clusters, n_features): centers of the clusters.
     duals: Reals  # (n_clusters, n_rules): dual of each rule in each cluster.
@@ -202,7 +201,7 @@ def amounts_in(
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What a pass returns of a partition, or of several: small, however many rows they hold."""
+    """Result of a pass over one or several partitions, small for any number of rows."""
 
     totals: Totals  # What clusters hold.
     cost: float  # Weighted squared distances of all rows to the centers of their clusters.
@@ -258,7 +257,7 @@ def reduced_labels(
 
 
 def sum_up(scan: Scan, rows: PartitionRows, place: Place) -> Sums:
-    """Put each row into its cheapest cluster and add up what the clusters hold; tied rows are left out."""
+    """Assign each row at least reduced cost and add up the clusters, without the tied rows."""
     labels, gaps = reduced_labels(rows, scan.centers, scan.duals, scan.rules)
     tied = place.tied
     gaps[tied] = np.inf
@@ -304,7 +303,7 @@ def _scrambled(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """Labels of all rows in few numbers: the cheapest cluster at these duals, but for some rows."""
+    """Labels of all rows in compressed form: the least reduced cost at these duals, except for listed rows."""
 
     # As in `Scan`.
     centers: Reals
@@ -443,7 +442,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True, eq=False)
 class PartitionSummary:
-    """What is known of a partition after a first pass."""
+    """Summary of a partition after a first pass."""
 
     n_rows: int
     mean: Reals
@@ -456,7 +455,7 @@ class PartitionSummary:
 
 
 def summarize(rows: PartitionRows) -> PartitionSummary:
-    """Summarize a partition: how many rows, how they vary, and whether all are numbers."""
+    """Return number, mean and spread of the rows of a partition, and the first value that is no number."""
     values = rows.values
     n_rows, n_features = values.shape
     mean, spread, largest, bad = np.zeros(n_features), np.zeros(n_features), 0.0, None

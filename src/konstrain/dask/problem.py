@@ -1,4 +1,4 @@
-"""The problem of a fit whose rows are elsewhere: bounds are checked by sums, rows with links are gathered."""
+"""The problem of a fit to rows on a cluster: bounds are checked by sums, rows with links are gathered."""
 
 import math
 import sys
@@ -10,20 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from konstrain._messages import term
-from konstrain._tolerances import DEMAND_RELATIVE, DEMAND_TERMS
+from konstrain._tolerances import DEMAND_RELATIVE, DEMAND_TERMS, TOTAL_RELATIVE
 from konstrain.assignment.rules import Rules, widened_rules
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments, Constraints
 from konstrain.constraints.closure import Blocks
-from konstrain.constraints.feasibility import resource_findings, sum_findings, sums_of_resource
-from konstrain.constraints.findings import (
-    MustLinkPath,
-    SizeSums,
-    UncolorableRows,
-    contradiction,
-    listed_rows,
-    too_few_clusters,
-)
+from konstrain.constraints.feasibility import block_finding, resource_findings, sum_findings, sums_of_resource
+from konstrain.constraints.findings import MustLinkPath, UncolorableRows, contradiction, too_few_clusters
 from konstrain.constraints.inputs import Links, Resources, read_links, read_resource_bounds, read_sizes
 from konstrain.constraints.shares import Attribute, RuleTable, bounded, bounded_attributes
 from konstrain.dask import passes
@@ -53,7 +46,7 @@ class Tied:
 
 @dataclass(frozen=True, eq=False)
 class Overview:
-    """What is known of all rows together after a first pass over each partition."""
+    """Summary of all rows after a first pass over each partition."""
 
     n_samples: int
     mean: Reals
@@ -94,7 +87,7 @@ class Overview:
 
     @property
     def rounding(self) -> float:
-        """By how much sums of amounts may miss a bound, as a share of it; as `rounding.demand_rounding` has it."""
+        """Share of a bound by which sums of amounts may miss it, as in `rounding.demand_rounding`."""
         columns = (*self.held, self.demand)
         is_whole = all(column.are_whole for column in columns) and sum(c.total for c in columns) <= LARGEST_EXACT
         return DEMAND_RELATIVE * (DEMAND_TERMS if is_whole else max(DEMAND_TERMS, self.n_samples))
@@ -102,7 +95,7 @@ class Overview:
 
 @dataclass(frozen=True, eq=False)
 class RemoteRules:
-    """Rules over rows that are elsewhere."""
+    """Rules over rows on a cluster."""
 
     rules: Rules  # Weights of the amounts, and bounds as sums are compared with them; no blocks.
     units: Reals  # (n_rules,): what a row adds to each rule on average.
@@ -140,10 +133,10 @@ class RemoteRules:
 
 @dataclass(frozen=True, eq=False)
 class RemoteProblem:
-    """What a k-means loop reads of a `Problem`, for rows that are elsewhere.
+    """The part of a `Problem` that a k-means loop reads, for rows on a cluster.
 
-    `rules` holds whatever bounds sums per cluster, and `filled` the same with clusters that must not be empty; the
-    bounds on resources and the attributes are kept as they were given, without rows.
+    `rules` are all bounds on sums per cluster, `filled` the same with clusters that must not be empty; bounds on
+    resources and attributes are kept as given, without rows.
     """
 
     overview: Overview
@@ -221,7 +214,7 @@ class RemoteProblem:
 
 
 def overview_of(partitions: Partitions, n_clusters: int) -> Overview:
-    """Return what is known of all rows; raises, with partition and column, where one is no number."""
+    """Return the summary of all rows; raise, with partition and column, where a value is no number."""
     _refuse_bad(partitions)
     _refuse_too_large(partitions)
     overview = Overview.of(partitions.summaries)
@@ -265,55 +258,55 @@ def _refuse_too_large(partitions: Partitions) -> None:
 
 
 def build_problem(
-    partitions: Partitions, overview: Overview, n_clusters: int, asked: ConstraintArguments
+    partitions: Partitions, overview: Overview, n_clusters: int, arguments: ConstraintArguments
 ) -> RemoteProblem:
     """Check the constraints, gather the rows with links, and raise if no clustering can satisfy them."""
     n, source = overview.n_samples, partitions.source
-    must = read_links("must_link", asked.must_link, n)
-    cannot = read_links("cannot_link", asked.cannot_link, n)
+    must = read_links("must_link", arguments.must_link, n)
+    cannot = read_links("cannot_link", arguments.cannot_link, n)
     low, high = None, None
     if not source.resources:
         demand = overview.demand
         counts_rows = demand.are_equal and demand.first == 1.0
-        low, high = read_sizes(asked.sizes, n_clusters, demand.total, counts_rows=counts_rows)
-    amounts, attributes = _read_amounts(overview, source, n_clusters, asked), _read_attributes(source, asked)
+        low, high = read_sizes(arguments.sizes, n_clusters, demand.total, counts_rows=counts_rows)
+    amounts, attributes = _read_amounts(overview, source, n_clusters, arguments), _read_attributes(source, arguments)
     _refuse_sums(
         overview,
         n_clusters,
-        ConstraintArguments(size_min=low, size_max=high, nonempty=asked.nonempty),
+        ConstraintArguments(size_min=low, size_max=high, nonempty=arguments.nonempty),
         amounts,
         attributes,
     )
     table = RuleTable.of(n_clusters, amounts, attributes)
     idle = _NO_ROWS
     if overview.weight.n_zero and not (low is None and high is None and table is None):
-        # Under bounds these could be anywhere at no cost, so no duals place them: the client does, by numbers.
-        idle = partitions.ask(passes.without_weight, None, join=np.concatenate)
+        # Under bounds these cost nothing anywhere, so duals cannot place them: the client does.
+        idle = partitions.run(passes.without_weight, None, join=np.concatenate)
     tied = _gather(partitions, n_clusters, must, cannot, idle)
     if tied is not None:
         partitions.set_tied(tied.numbers)
         _refuse_large_blocks(tied, high)
-    problem = RemoteProblem(overview, n_clusters, low, high, tied, asked.nonempty, amounts, attributes)
+    problem = RemoteProblem(overview, n_clusters, low, high, tied, arguments.nonempty, amounts, attributes)
     return _with_rules(partitions, problem, table)
 
 
 def _read_amounts(
-    overview: Overview, source: RowSource, n_clusters: int, asked: ConstraintArguments
+    overview: Overview, source: RowSource, n_clusters: int, arguments: ConstraintArguments
 ) -> Resources | None:
     """Read the bounds on several resources."""
     if not source.resources:
         return None
     totals = np.array([column.total for column in overview.held])
-    bounds = read_resource_bounds(asked.sizes, n_clusters, source.resources, totals)
+    bounds = read_resource_bounds(arguments.sizes, n_clusters, source.resources, totals)
     return Resources(np.zeros((0, totals.size)), *bounds, source.resources)
 
 
-def _read_attributes(source: RowSource, asked: ConstraintArguments) -> tuple[Attribute, ...]:
+def _read_attributes(source: RowSource, arguments: ConstraintArguments) -> tuple[Attribute, ...]:
     """Read the bounds on shares of groups."""
     if source.category is None:
-        asked.refuse_shares()
+        arguments.refuse_shares()
         return ()
-    return bounded(tuple(group.attribute for group in source.groups), **asked.shares)
+    return bounded(tuple(group.attribute for group in source.groups), **arguments.shares)
 
 
 def _refuse_sums(
@@ -347,12 +340,8 @@ def _refuse_resources(overview: Overview, amounts: Resources) -> None:
         for finding in sums_of_resource(amounts, r, column.total):
             raise finding.error()
         if column.largest > capacity:
-            raise InfeasibleError(
-                f"row {column.where} holds {column.largest:g} of {name}, more than the largest "
-                f"{term('size_max')} {capacity:g}; raise it or leave the row out",
-                reason="resources",
-                witness=SizeSums(column.largest, capacity, (column.where,)),
-            )
+            holds, row = f"holds {column.largest:g} of {name}", np.array([column.where])
+            raise block_finding("resources", row, column.largest, capacity, holds).error()
 
 
 def _gather(
@@ -369,7 +358,7 @@ def _gather(
     labels[np.searchsorted(numbers, known.numbers)] = known.labels
     try:
         problem = Problem.build(
-            # They are few: means of blocks can be as exact as those of clusters.
+            # In double precision: they are few.
             rows.values.astype(np.float64),
             n_clusters,
             sample_weight=rows.weight,
@@ -418,14 +407,9 @@ def _refuse_large_blocks(tied: Tied, high: Reals | None) -> None:
         return
     block = int(tied.problem.demand.argmax())
     holds, capacity = float(tied.problem.demand[block]), float(high.max())
-    if holds > capacity * (1 + 1e-9):
+    if holds > capacity * (1 + TOTAL_RELATIVE):
         rows = tied.numbers[tied.problem.rows_of(block)]
-        raise InfeasibleError(
-            f"the block of rows {listed_rows(rows)} (tied by must-links) counts {holds:g}, more than the largest "
-            f"{term('size_max')} {capacity:g}; raise {term('size_max')} or split the block.",
-            reason="sizes",
-            witness=SizeSums(holds, capacity, tuple(rows.tolist())),
-        )
+        raise block_finding("sizes", rows, holds, capacity, f"counts {holds:g}").error()
 
 
 def _with_rules(partitions: Partitions, problem: RemoteProblem, table: RuleTable | None) -> RemoteProblem:
@@ -444,12 +428,12 @@ def _with_rules(partitions: Partitions, problem: RemoteProblem, table: RuleTable
         # A least size of zero bounds nothing.
         low, high = np.column_stack([low, np.where(least > 0, least, -np.inf)]), np.column_stack([high, most])
     if table is None:
-        # A cluster with any demand is not empty.
+        # A cluster with demand is not empty.
         filling = min(problem.overview.demand.least, high.min()) if problem.nonempty else -np.inf
         rules = _remote_rules(problem.overview, weights, np.maximum(low, filling), high, is_size=True)
         return replace(problem, rules=rules if has_sizes else None, filled=rules)
     rules = _remote_rules(problem.overview, weights, low, high)
-    rules = replace(rules, least=partitions.ask(passes.least_scale, rules.terms, join=min))
+    rules = replace(rules, least=partitions.run(passes.least_scale, rules.terms, join=min))
     low, high = np.column_stack([low, np.ones(k)]), np.column_stack([high, np.full(k, np.inf)])
     filled = _remote_rules(problem.overview, np.vstack([weights, count]), low, high)
     return replace(problem, rules=rules, filled=filled if problem.nonempty else None)
@@ -469,7 +453,7 @@ def _columns(problem: RemoteProblem) -> list[int]:
 def _remote_rules(
     overview: Overview, weights: Reals, low: Reals, high: Reals, *, is_size: bool = False
 ) -> RemoteRules:
-    """Return rules of which a row adds at least its demand, or at least the 1 that it counts."""
+    """Return rules to which a row adds at least its demand, or 1."""
     units = np.abs(weights) @ overview.totals / overview.n_samples
     units = np.where(units > 0, units, 1.0)
     wide = widened_rules(weights, low, high, overview.totals, overview.rounding)

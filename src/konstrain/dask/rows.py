@@ -1,4 +1,4 @@
-"""From Dask collections to partitions of plain rows: what is accepted, and what to call where it is not."""
+"""From Dask collections to partitions of plain rows; messages name the call that makes others acceptable."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RowSource:
-    """Rows as they were given: one lazy partition each, not read yet."""
+    """Rows as given: lazy partitions, not read yet."""
 
     # Of each partition the lazy block of rows, and what makes up its weights and demands.
     pieces: list[tuple[Any, Any, Any]]
@@ -101,7 +101,7 @@ def make_rows(
 
 
 def is_collection(X: Any) -> bool:
-    """Whether this is something of Dask's."""
+    """Whether this is a Dask array or dataframe."""
     return isinstance(X, da.Array) or _is_frame(X)
 
 
@@ -135,7 +135,7 @@ def _parts_of_frame(name: str, given: Any) -> list[Delayed]:
 
 def _under_own_names(parts: list[Delayed]) -> list[Delayed]:
     """Return the same parts of a graph of which every entry has its own name."""
-    # With `from_delayed(verify_meta=False)` Dask's entries go by the name of what they stand for, under which its
+    # With `from_delayed(verify_meta=False)` Dask's entries have the names of their targets, under which its
     # optimisation of arrays does not find them.
     graph = dict(parts[0].dask)
     strange = {key: node for key, node in graph.items() if hasattr(node, "target") and node.key != key}
@@ -172,7 +172,7 @@ def _is_numeric(kind: Any) -> bool:
 
 
 def is_lazy(given: Any) -> bool:
-    """Whether this is one of Dask's collections, of whatever kind."""
+    """Whether this is one of Dask's collections."""
     return hasattr(given, "to_delayed")
 
 

@@ -113,7 +113,7 @@ def scalable_centers(partitions: Partitions, problem: RemoteProblem, seed: int) 
         if not cost > 0:
             break
         draw = passes.Draw(candidates, problem.n_clusters / cost, int(rng.integers(2**62)))
-        drawn: Reals = partitions.ask(passes.draw_candidates, draw, join=np.concatenate)
+        drawn: Reals = partitions.run(passes.draw_candidates, draw, join=np.concatenate)
         candidates = np.concatenate([candidates, drawn])
     if len(candidates) < problem.n_clusters:
         # Too many rows are alike to draw enough: the rest are any rows.
@@ -128,7 +128,7 @@ def scalable_centers(partitions: Partitions, problem: RemoteProblem, seed: int) 
 
 def _added_up(partitions: Partitions, centers: Reals) -> Sums:
     """Return what all rows add up to, each at its nearest center."""
-    found: Sums = partitions.ask(passes.sum_up, Scan.nearest(centers))
+    found: Sums = partitions.run(passes.sum_up, Scan.nearest(centers))
     return found
 
 

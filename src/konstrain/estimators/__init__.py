@@ -22,7 +22,7 @@ __all__ = [
     "MatchingKMeans",
 ]
 
-# Where each lives, loaded when it is asked for: ExactKMeans brings a solver that no other estimator needs.
+# Modules load when first used: ExactKMeans brings a solver that no other estimator needs.
 _HOME_OF = {
     "BCKMeans": "bc_kmeans",
     "BLPKMeans": "blp_kmeans",

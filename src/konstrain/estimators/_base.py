@@ -1,4 +1,4 @@
-"""What all k-means estimators share: parameters, validation, restarts, fitted attributes and predict."""
+"""Base of the k-means estimators: parameters, validation, restarts, fitted attributes and predict."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from konstrain._memory import chunks
-from konstrain._messages import Advised, term
+from konstrain._messages import term
 from konstrain._sklearn import HasMethods, Interval, StrOptions, fit_context
-from konstrain._warnings import warn_caller
 from konstrain.assignment import assign_by
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import CONNECTIVITY, ConstraintArguments, ConstraintKeywords, takes_constraints
@@ -26,11 +25,11 @@ from konstrain.estimators._conventions import (
     refuse_too_few_rows,
     start_of,
     validated_rows,
-    warn_not_converged,
+    warn_not_proved,
     warn_of_few_distinct_rows,
+    warn_of_limits,
     warn_of_one_start,
 )
-from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.last_step import proof_budget, prove_last_step
@@ -54,7 +53,7 @@ SIZE_PARAMETERS: dict[str, list[Any]] = {
 
 
 class FittedKMeans(CentersMixin, BaseClusterer):
-    """What every fitted k-means estimator has.
+    """Attributes of every fitted k-means estimator.
 
     Attributes
     ----------
@@ -77,7 +76,7 @@ class FittedKMeans(CentersMixin, BaseClusterer):
 
 @estimator
 class BaseConstrainedKMeans(FittedKMeans):
-    """Base of the k-means estimators; a subclass says how one run goes in `_make_run`.
+    """Base of the k-means estimators; a subclass makes a run in `_make_run`.
 
     Parameters
     ----------
@@ -125,7 +124,7 @@ class BaseConstrainedKMeans(FittedKMeans):
         "random_state": ["random_state"],
     }
 
-    # Whether links may carry a confidence, and then break at a price.
+    # Whether links may carry a confidence, and then break at a cost.
     _takes_confidences: ClassVar[bool] = True
     # Whether demand may be of several resources.
     _takes_resources: ClassVar[bool] = False
@@ -165,21 +164,23 @@ class BaseConstrainedKMeans(FittedKMeans):
         self
             The fitted estimator.
         """
-        asked = ConstraintArguments(
+        arguments = ConstraintArguments(
             labels=y, sample_weight=sample_weight, must_link=must_link, cannot_link=cannot_link, demand=demand
         )
-        self._fit(X, asked)
+        self._fit(X, arguments)
         return self
 
-    def _fit(self, X: Any, asked: ConstraintArguments) -> ConstraintArguments:
+    def _fit(self, X: Any, arguments: ConstraintArguments) -> ConstraintArguments:
         """Fit under the arguments of `fit` and the bounds among the parameters; return both together."""
         X = validated_rows(self, X)
         budget = Budget(self.time_limit)
-        self._refuse_untaken(asked, X.shape[0])
-        asked = replace(asked, labels=partial_labels_of(asked.labels, X.shape[0]), **self._bounds(X.shape[0]))
-        self._learn_metric(X, asked, budget)
+        self._refuse_untaken(arguments, X.shape[0])
+        arguments = replace(
+            arguments, labels=partial_labels_of(arguments.labels, X.shape[0]), **self._bounds(X.shape[0])
+        )
+        self._learn_metric(X, arguments, budget)
         rows = self._measured(X)
-        problem = self._build_problem(rows, asked)
+        problem = self._build_problem(rows, arguments)
         best = self._search(rows, problem, budget)
         # Contiguous clusters may need rows without weight where they are.
         if problem.connectivity is None:
@@ -187,21 +188,21 @@ class BaseConstrainedKMeans(FittedKMeans):
         self._keep(rows, problem, best)
         if rows is not X:
             self._keep_centers_of(X, problem)
-        self._report(count_violations(self.labels_, **asked.links))
+        self._report(count_violations(self.labels_, **arguments.links))
         warn_of_few_distinct_rows(rows, self.n_clusters)
-        return asked
+        return arguments
 
-    def _refuse_untaken(self, asked: ConstraintArguments, n_samples: int) -> None:
+    def _refuse_untaken(self, arguments: ConstraintArguments, n_samples: int) -> None:
         """Raise for confidences or several resources where the method takes none."""
-        shape = np.shape(asked.demand)
+        shape = np.shape(arguments.demand)
         if not self._takes_resources and len(shape) == 2 and shape[1] > 1:
             raise ValueError(
                 f"demand has {shape[1]} resources, {type(self).__name__} takes one; use ConstrainedKMeans"
             )
         if not self._takes_confidences:
-            refuse_confidences(type(self).__name__, n_samples, **asked.links)
+            refuse_confidences(type(self).__name__, n_samples, **arguments.links)
 
-    def _learn_metric(self, X: Any, asked: ConstraintArguments, budget: Budget) -> None:
+    def _learn_metric(self, X: Any, arguments: ConstraintArguments, budget: Budget) -> None:
         """Learn how distances are measured; Euclidean ones unless an estimator overrides this."""
 
     def _keep_centers_of(self, X: Any, problem: Problem) -> None:
@@ -215,9 +216,9 @@ class BaseConstrainedKMeans(FittedKMeans):
         self.violations_ = violations
         self.n_violations_ = violations.total
 
-    def _build_problem(self, X: Any, asked: ConstraintArguments) -> Problem:
+    def _build_problem(self, X: Any, arguments: ConstraintArguments) -> Problem:
         refuse_too_few_rows(X, self.n_clusters)
-        problem = Problem.of(X, self.n_clusters, asked)
+        problem = Problem.of(X, self.n_clusters, arguments)
         if not problem.weight.any():
             raise ValueError(f"{term('sample_weight')} is zero for every row; at least one row must count")
         return problem
@@ -233,13 +234,7 @@ class BaseConstrainedKMeans(FittedKMeans):
             warn_of_one_start(self)
         seeds = draw_seeds(check_random_state(self.random_state), self._n_runs(problem, start))
         run = self._make_run(X, problem, start, budget, seeds[0])
-        restarts = Restarts(
-            run,
-            budget,
-            n_jobs=self.n_jobs,
-            verbose=int(self.verbose),
-            callback=self.callback,
-        )
+        restarts = Restarts(run, budget, n_jobs=self.n_jobs, verbose=int(self.verbose), callback=self.callback)
         return prove_last_step(run.loop, self._after_loop(run.loop, restarts.best(seeds), seeds[0]))
 
     def _after_loop(self, loop: Loop, best: Clustering, seed: int) -> Clustering:
@@ -248,7 +243,7 @@ class BaseConstrainedKMeans(FittedKMeans):
 
     @abstractmethod
     def _make_run(self, X: Any, problem: Problem, start: Start, budget: Budget, first_seed: int) -> Run:
-        """Return how one run goes: its loop, its steps, what follows."""
+        """Return a run: its loop, its steps, and where it starts."""
 
     def _n_runs(self, problem: Problem, start: Start) -> int:
         """Number of runs of the loop."""
@@ -264,20 +259,8 @@ class BaseConstrainedKMeans(FittedKMeans):
         self.n_iter_ = best.n_iter
         self.cluster_sizes_ = held_by(problem, best.block_labels)
         self._n_features_out = self.cluster_centers_.shape[0]
-        if not best.converged and best.n_iter >= self.max_iter:
-            warn_not_converged(self.max_iter)
         self.step_gap_ = 0.0 if best.proven else best.step_gap
-        if best.proven is False:
-            limit = "time limit" if self.time_limit is not None else "limit on work"
-            gap = "" if best.step_gap is None else f" (at most {best.step_gap:.2g} of its cost could be saved)"
-            warn_caller(
-                Advised(
-                    f"an assignment step was cut short by the {limit}: labels are feasible, but the step was not "
-                    f"proved optimal{gap}",
-                    f"{'raise' if self.time_limit is not None else 'give a'} {term('time_limit')}",
-                ),
-                NotProvenWarning,
-            )
+        warn_of_limits(self, best)
 
     def _means_of_rows(self, X: Any, problem: Problem, best: Clustering) -> tuple[NDArray[np.float64], float]:
         """Centers and inertia of the labels, in double precision."""
@@ -295,7 +278,9 @@ class BaseConstrainedKMeans(FittedKMeans):
         return labels
 
     @takes_constraints("groups", "sample_weight", "diameter_max", "separation_min", *CONNECTIVITY)
-    def predict(self, X: Any, *, add_duals: bool = False, **asked: Unpack[ConstraintKeywords]) -> NDArray[np.int32]:
+    def predict(
+        self, X: Any, *, add_duals: bool = False, **arguments: Unpack[ConstraintKeywords]
+    ) -> NDArray[np.int32]:
         """Assign new rows to the fitted centers.
 
         With no constraint on the new rows each goes to its nearest center; with any, the assignment of all rows
@@ -315,19 +300,19 @@ class BaseConstrainedKMeans(FittedKMeans):
         labels : ndarray of int32, shape (n_samples,)
             Cluster of each row.
         """
-        constraints = ConstraintArguments(**asked)
+        constraints = ConstraintArguments(**arguments)
         if add_duals:
             return self._predict_by_duals(X, constraints)
         return self._predict(X, constraints)
 
-    def _predict_by_duals(self, X: Any, asked: ConstraintArguments) -> NDArray[np.int32]:
+    def _predict_by_duals(self, X: Any, arguments: ConstraintArguments) -> NDArray[np.int32]:
         duals = getattr(self, "duals_", None)
         if duals is None:
             raise ValueError(
                 "add_duals=True needs a fit under size bounds alone, with rows that all count the same; this one has "
                 "no duals_"
             )
-        if asked.given():
+        if arguments.given():
             raise ValueError(
                 "add_duals=True assigns each row by itself; leave it out to keep constraints on new rows"
             )
@@ -337,28 +322,23 @@ class BaseConstrainedKMeans(FittedKMeans):
             labels[at] = (distances.block_costs(X[at], None, centers, n_threads=default_threads()) + duals).argmin(1)
         return labels
 
-    def _predict(self, X: Any, asked: ConstraintArguments) -> NDArray[np.int32]:
+    def _predict(self, X: Any, arguments: ConstraintArguments) -> NDArray[np.int32]:
         X, centers = self._validate_new(X), self._measured_centers()
-        if not asked.given():
+        if not arguments.given():
             return distances.nearest_pass(X, None, centers, n_threads=default_threads())[0]
-        problem = Problem.of(X, len(centers), replace(asked, nonempty=False))
+        problem = Problem.of(X, len(centers), replace(arguments, nonempty=False))
         costs = distances.block_costs(problem.mean, problem.weight, centers, n_threads=default_threads())
-        price = self._price_of_new_links(costs) if problem.has_soft_links else None
-        if price is not None and problem.links is not None:
-            price = problem.links.enough(price, float((costs.max(axis=1) - costs.min(axis=1)).sum()))
+        penalty = self._cost_of_new_links(costs) if problem.has_soft_links else None
+        if penalty is not None and problem.links is not None:
+            penalty = problem.links.enough(penalty, float((costs.max(axis=1) - costs.min(axis=1)).sum()))
         budget = proof_budget(problem, Budget(self.time_limit))
-        solution = assign_by(problem.assignment_problem(costs, price), budget=budget)
-        if not solution.proven:
-            warn_caller(
-                "the time limit ended the assignment of the new rows before it was proved optimal: labels are "
-                f"feasible, and cost at most {solution.gap:.2g} of their cost too much; raise {term('time_limit')}",
-                NotProvenWarning,
-            )
+        solution = assign_by(problem.assignment_problem(costs, penalty), budget=budget)
+        warn_not_proved(solution)
         labels: NDArray[np.int32] = problem.expand(solution.labels)
         return labels
 
-    def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
-        """What breaking a soft link of confidence 1 costs in `predict`: the mean of all costs."""
+    def _cost_of_new_links(self, costs: NDArray[np.float64]) -> float:
+        """Return the cost of a broken soft link of confidence 1 in `predict`: the mean of all costs."""
         return float(costs.mean())
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn's conventions, met once for all estimators: what is accepted, seeds, warnings, what centers give."""
+"""scikit-learn's conventions for all estimators: validation, seeds, warnings, `transform` and `score`."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -12,8 +12,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from konstrain._documentation import complete_class
-from konstrain._messages import has_term, term
+from konstrain._messages import Advised, has_term, term
 from konstrain._warnings import warn_caller
+from konstrain.assignment import Assignment
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments
 from konstrain.constraints.inputs import (
@@ -24,14 +25,16 @@ from konstrain.constraints.inputs import (
     refuse_hidden,
     usable_rows,
 )
+from konstrain.exceptions import NotProvenWarning
 from konstrain.kmeans import distances
 from konstrain.kmeans.distances import default_threads
+from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.start import Start
 from konstrain.metrics import Violations
 
 Estimator = TypeVar("Estimator")
 
-# What scikit-learn's validation lets through: dense C order in either precision, or compressed rows.
+# Rows that scikit-learn's validation accepts: dense C order in either precision, or compressed rows.
 ACCEPTED: dict[str, Any] = {
     "accept_sparse": "csr",
     "accept_large_sparse": True,
@@ -52,7 +55,7 @@ def estimator(cls: type[Estimator]) -> type[Estimator]:
 
 
 class BaseClusterer(ClusterMixin, BaseEstimator):
-    """What every fitted clusterer has.
+    """Attributes of every fitted clusterer.
 
     Attributes
     ----------
@@ -87,9 +90,9 @@ class BaseClusterer(ClusterMixin, BaseEstimator):
 
 
 class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """What an estimator with `cluster_centers_` can do once fitted: `transform` and `score`."""
+    """`transform` and `score` of an estimator with `cluster_centers_`."""
 
-    # What scikit-learn's validation lets through, new rows included.
+    # Rows that scikit-learn's validation accepts, new ones included.
     _accepted: ClassVar[dict[str, Any]] = ACCEPTED
 
     cluster_centers_: NDArray[Any]
@@ -183,7 +186,7 @@ def _checked_draw(rule: Any, X: Any, n_clusters: int, *, random_state: Any) -> N
 def _checked_centers(centers: Any, n_clusters: int, X: Any) -> NDArray[np.float64]:
     n_rows, n_features = X.shape
     checked: NDArray[np.float64] = check_array(centers, dtype=np.float64, order="C", copy=True, input_name="init")
-    # The words of scikit-learn's KMeans, which those who pass centers know.
+    # The messages of scikit-learn's KMeans.
     if checked.shape[0] != n_clusters:
         raise ValueError(
             f"The shape of the initial centers {checked.shape} does not match the number of clusters {n_clusters}."
@@ -204,7 +207,7 @@ def _checked_centers(centers: Any, n_clusters: int, X: Any) -> NDArray[np.float6
 
 
 def warn_of_one_start(estimator: Any) -> None:
-    """Warn, in scikit-learn's words, that given centers are one start, however many were asked for."""
+    """Warn, with scikit-learn's message, that given centers are one start, whatever `n_init` is."""
     if estimator.n_init != "auto" and estimator.n_init != 1:
         warn_caller(
             "Explicit initial center position passed: performing only one init in "
@@ -214,16 +217,16 @@ def warn_of_one_start(estimator: Any) -> None:
 
 
 def warn_of_few_distinct_rows(X: Any, n_clusters: int) -> None:
-    """Warn, in scikit-learn's words, that there are fewer distinct rows than clusters."""
-    # As many rows as there are clusters mostly differ already: more are looked at only while they do not.
-    n_looked, n_distinct = n_clusters, 0
+    """Warn, with scikit-learn's message, that there are fewer distinct rows than clusters."""
+    # The first `n_clusters` rows mostly differ already: more are compared only while they do not.
+    n_compared, n_distinct = n_clusters, 0
     while n_distinct < n_clusters:
-        rows = X[:n_looked]
+        rows = X[:n_compared]
         # By bytes: `np.unique` sorts rows of many features slowly. The sum makes -0 and 0 the same.
         n_distinct = len({row.tobytes() for row in (rows.toarray() if hasattr(rows, "toarray") else rows) + 0.0})
-        if n_looked >= X.shape[0]:
+        if n_compared >= X.shape[0]:
             break
-        n_looked = min(4 * n_looked, X.shape[0])
+        n_compared = min(4 * n_compared, X.shape[0])
     if n_distinct < n_clusters:
         warn_caller(
             f"Number of distinct clusters ({n_distinct}) found smaller than {term('n_clusters')} "
@@ -248,13 +251,37 @@ def warn_not_converged(max_iter: int) -> None:
     )
 
 
+def warn_of_limits(estimator: Any, best: Clustering) -> None:
+    """Warn where a limit ended the best run before it converged, or its last step before that was proved."""
+    if not best.converged and best.n_iter >= estimator.max_iter:
+        warn_not_converged(estimator.max_iter)
+    if best.proven is False:
+        is_timed = estimator.time_limit is not None
+        gap = "" if best.step_gap is None else f" (at most {best.step_gap:.2g} of its cost could be saved)"
+        message = (
+            f"an assignment step was cut short by the {'time limit' if is_timed else 'limit on work'}: labels are "
+            f"feasible, but the step was not proved optimal{gap}"
+        )
+        warn_caller(Advised(message, f"{'raise' if is_timed else 'give a'} {term('time_limit')}"), NotProvenWarning)
+
+
+def warn_not_proved(solution: Assignment) -> None:
+    """Warn where a limit ended the assignment of new rows before it was proved."""
+    if not solution.proven:
+        warn_caller(
+            "a limit ended the assignment of the new rows before it was proved optimal: labels are feasible, and "
+            f"cost at most {solution.gap:.2g} of their cost too much; raise {term('time_limit')}",
+            NotProvenWarning,
+        )
+
+
 def refuse_confidences(method: str, n_samples: int, **links: Any) -> None:
-    """Raise when a link has a confidence, in a method whose paper knows none."""
+    """Raise when a link has a confidence, in a method without soft links."""
     for name, pairs in links.items():
         soft = read_links(name, pairs, n_samples).soft
         if soft.size:
             raise ValueError(
-                f"{name} gives {tuple(soft[0].tolist())} a confidence, and {method} knows none; leave the third "
+                f"{name} gives {tuple(soft[0].tolist())} a confidence, and {method} takes none; leave the third "
                 "column out, or use ConstrainedKMeans"
             )
 

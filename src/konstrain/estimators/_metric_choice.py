@@ -1,9 +1,9 @@
-"""What `ConstrainedKMeans` with a metric does before it clusters: choose a kind of metric, and learn it.
+"""Choice of the kind of metric of `ConstrainedKMeans`, and its learning.
 
-Links are split into folds. For each fold the metric is learned, and rows are clustered, without it; a metric is worth
-the share of held-out links that its clusterings get right, must-links and cannot-links counting alike. It is taken
-only if it beats plain distances by more than chance would explain, so that few links never decide by luck. The metric
-is then learned from all links, in turn with the clusters that it leads to.
+Links are split into folds. For each fold the metric is learned, and rows are clustered, without it. The score of a
+metric is the share of held-out links that its clusterings keep, must-links and cannot-links counting alike. It is
+taken only if it beats plain distances by more than chance would explain. The metric is then learned from all links,
+in turn with the clusters that it leads to.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from konstrain.kmeans.search import PARAMS as SEARCH
 from konstrain.metrics import are_apart
 from konstrain.stop import Budget
 
-# These have more parameters than few links can determine, and gain from what clusters say.
+# These have more parameters than few links can determine, and gain from clusters.
 ALTERNATING = ("rca", "itml")
 
 
@@ -66,7 +66,7 @@ def learn_with_clusters(
 
 @dataclass(frozen=True)
 class MetricChoice:
-    """Which metric held-out links spoke for.
+    """Which metric held-out links favoured.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class MetricChoice:
         The `kind` of the `LinkMetric` taken, or "cosine"; None: plain distances.
     shares : dict of str to float
         Share of held-out links that the clusterings without them got right, by kind; plain distances as "none".
-        Empty when there were too few links to ask.
+        Empty when there were too few links.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def choose_kind(
 ) -> MetricChoice:
     """Return the kind of metric whose clusterings get held-out links right most often."""
     links = _LinkTable.of(must, cannot)
-    # Of fewer links than folds, chance alone may have all speak for a metric.
+    # With fewer links than folds, chance alone may have all favour a metric.
     if len(links.pairs) < PARAMS.n_folds:
         return MetricChoice(None)
     X, links = _fewer_rows(X, links, rng)
@@ -115,7 +115,7 @@ def _labels(X: NDArray[Any], kind: str, links: "_LinkTable", cluster: Cluster) -
 
 
 def _beats(ours: NDArray[np.float64], plain: NDArray[np.float64], weight: NDArray[np.float64]) -> bool:
-    """Whether links on which two metrics differ speak for ours by more than their standard error."""
+    """Whether links on which two metrics differ favour ours by more than their standard error."""
     difference = weight * (ours - plain)
     return bool(difference.sum() > PARAMS.margin * np.sqrt((difference**2).sum()))
 
@@ -177,21 +177,21 @@ def _fewer_rows(X: NDArray[Any], links: _LinkTable, rng: np.random.Generator) ->
 
 
 def learned_metric(
-    model: Any, X: Any, asked: ConstraintArguments, budget: Budget
+    model: Any, X: Any, arguments: ConstraintArguments, budget: Budget
 ) -> tuple[LinkMetric | None, MetricChoice]:
-    """Return the metric asked for, or that held-out links speak for, learned from all links, and the choice."""
+    """Return the given metric, or the one that held-out links favour, learned from all links, and the choice."""
     if hasattr(X, "toarray"):
         raise ValueError(f"metric={model.metric!r} needs dense rows; give X.toarray(), or leave metric out")
-    must, cannot = (read_links(name, pairs, len(X)) for name, pairs in asked.links.items())
+    must, cannot = (read_links(name, pairs, len(X)) for name, pairs in arguments.links.items())
     seed = check_random_state(model.random_state).randint(np.iinfo(np.int32).max)
-    quick = _Quick(model, len(X), asked, seed, budget)
+    quick = _Quick(model, len(X), arguments, seed, budget)
     if model.metric == "learned":
         choice = choose_kind(X, must, cannot, quick, np.random.default_rng(seed), budget)
     else:
         choice = MetricChoice(model.metric)
     if choice.kind is None:
         return None, choice
-    return learn_with_clusters(choice.kind, X, asked.links, quick)[0], choice
+    return learn_with_clusters(choice.kind, X, arguments.links, quick)[0], choice
 
 
 def measured(metric: LinkMetric, X: NDArray[Any]) -> NDArray[Any]:
@@ -225,31 +225,31 @@ def unit_rows(X: Any) -> Any:
 
 
 class _Quick:
-    """Cluster rows as the model would, with few runs and no local search."""
+    """Clusters rows as the model would, with few runs and no local search."""
 
-    def __init__(self, model: Any, n_samples: int, asked: ConstraintArguments, seed: int, budget: Budget) -> None:
+    def __init__(self, model: Any, n_samples: int, arguments: ConstraintArguments, seed: int, budget: Budget) -> None:
         self._model = clone(model).set_params(
             metric=None, n_jobs=None, verbose=0, callback=None, random_state=seed, local_search=False
         )
         self._n_samples = n_samples
-        # Arguments of `fit` with a value per row, which links have not.
-        self._beside = {name: getattr(asked, name) for name in ("sample_weight", "demand", "category")}
-        self._beside["y"] = asked.labels
+        # Arguments of `fit` with a value per row.
+        self._row_arguments = {name: getattr(arguments, name) for name in ("sample_weight", "demand", "category")}
+        self._row_arguments["y"] = arguments.labels
         self._budget = budget
 
     def __call__(self, X: NDArray[Any], links: dict[str, Any], labels: NDArray[np.int32] | None) -> NDArray[np.int32]:
-        model, beside = clone(self._model), self._beside
+        model, row_arguments = clone(self._model), self._row_arguments
         if len(X) < self._n_samples:
             # A part of the rows: sizes, shares, weights and demand were given for all of them.
             model.set_params(**dict.fromkeys(BOUNDS))
-            beside = {}
+            row_arguments = {}
         if labels is None:
             model.set_params(init="k-means++", n_init=SEARCH.n_starts)
         else:
             model.set_params(init=_means(X, labels, model.n_clusters), n_init=1)
         left = self._budget.remaining()
         model.set_params(time_limit=None if np.isinf(left) else left)
-        found: NDArray[np.int32] = model.fit(X, **links, **beside).labels_
+        found: NDArray[np.int32] = model.fit(X, **links, **row_arguments).labels_
         return found
 
 

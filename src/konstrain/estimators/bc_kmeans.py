@@ -195,22 +195,22 @@ class PenaltySteps(Steps):
 
     def update_assignment(self, costs: NDArray[np.float64], labels: NDArray[np.int32]) -> Assignment:
         """Algorithm 2 from these labels; an exact assignment if it does not end binary and feasible."""
-        question = self.problem.assignment_problem(costs)
-        found = self.alternate(question, labels)
-        if found is None or not question.is_feasible(found) or not self.keeps_rules(found):
-            return self.exactly(question)
-        # "Proven" says here that nothing was cut short: the method does not promise the cheapest assignment.
-        return Assignment(found, question.cost_of(found), -np.inf, True, "penalty")
+        problem = self.problem.assignment_problem(costs)
+        found = self.alternate(problem, labels)
+        if found is None or not problem.is_feasible(found) or not self.keeps_rules(found):
+            return self.exactly(problem)
+        # "Proven" means here that nothing was cut short: the method is no proof of the least cost.
+        return Assignment(found, problem.cost_of(found), -np.inf, True, "penalty")
 
     def keeps_rules(self, labels: NDArray[np.int32]) -> bool:
         """Whether the further constraints hold."""
         return self.rules is None or self.rules.are_kept_by(labels, self.problem.n_clusters)
 
-    def exactly(self, question: AssignmentProblem) -> Assignment:
+    def exactly(self, problem: AssignmentProblem) -> Assignment:
         """One exact assignment step (9), the further constraints included."""
         if self.rules is None:
-            return self.solve(question)
-        solution = self.model(question).solve(budget=self.budget)
+            return self.solve(problem)
+        solution = self.model(problem).solve(budget=self.budget)
         if solution.status == "infeasible":
             raise InfeasibleError(
                 "no assignment keeps the linear constraints together with the links and sizes", reason="combination"
@@ -219,23 +219,23 @@ class PenaltySteps(Steps):
             raise UndecidedError(
                 f"no assignment that keeps the linear constraints was found in time; raise {term('time_limit')}"
             )
-        cost = question.cost_of(solution.labels)
-        return Assignment(solution.labels, cost, solution.bound, question.closes_gap(cost, solution.bound), "milp")
+        cost = problem.cost_of(solution.labels)
+        return Assignment(solution.labels, cost, solution.bound, problem.closes_gap(cost, solution.bound), "milp")
 
-    def model(self, question: AssignmentProblem) -> AssignmentModel:
+    def model(self, problem: AssignmentProblem) -> AssignmentModel:
         """The assignment as a binary program, with the further constraints."""
-        model = whole_model(question)
+        model = whole_model(problem)
         return model if self.rules is None else replace(model, linear=(self.rules.matrix, self.rules.bound))
 
-    def alternate(self, question: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.int32] | None:
+    def alternate(self, problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.int32] | None:
         """Alternate S-steps and V-steps until both rest; None when S is not binary there, or time is up."""
-        S = one_hot(labels, question.n_clusters)
+        S = one_hot(labels, problem.n_clusters)
         V = S > 0.5
-        rho = np.repeat(self.rho_0 * self.problem.weight[:, None], question.n_clusters, axis=1)
+        rho = np.repeat(self.rho_0 * self.problem.weight[:, None], problem.n_clusters, axis=1)
         rho_plus, rho_minus = rho.copy(), rho
         for _ in range(self.max_penalty_iter):
             S_before, V_before = S, V
-            relaxed = self.relaxed_step(question, penalised_costs(question.costs, V, rho_plus, rho_minus))
+            relaxed = self.relaxed_step(problem, penalised_costs(problem.costs, V, rho_plus, rho_minus))
             if relaxed is None:
                 return None
             S = relaxed
@@ -247,27 +247,27 @@ class PenaltySteps(Steps):
         is_binary = np.minimum(S, 1.0 - S).max(initial=0.0) <= BINARY
         return S.argmax(axis=1).astype(np.int32) if is_binary else None
 
-    def relaxed_step(self, question: AssignmentProblem, costs: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def relaxed_step(self, problem: AssignmentProblem, costs: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """The S-step: the cheapest point of the polytope (3c)-(3f); None when time is up or there is none."""
-        if self.rules is None and choose(question) in (nearest, transport):
+        if self.rules is None and choose(problem) in (nearest, transport):
             # All corners of the polytope are binary.
-            return one_hot(self.solve(replace(question, costs=costs)).labels, question.n_clusters)
+            return one_hot(self.solve(replace(problem, costs=costs)).labels, problem.n_clusters)
         if self._relaxation is None:
             # Bounds as given: the rounding that whole labels are forgiven would leave shares just off 0 and 1.
-            rules = rules_as_given(question)
-            self._relaxation = replace(self.model(question), rules=rules).relaxation()
+            rules = exact_rules(problem)
+            self._relaxation = replace(self.model(problem), rules=rules).relaxation()
         return self._relaxation.solve(costs, budget=self.budget)
 
 
-def rules_as_given(question: AssignmentProblem) -> Rules:
+def exact_rules(problem: AssignmentProblem) -> Rules:
     """Return sizes and non-empty clusters as rules whose bounds do not give way."""
-    ones = np.ones((question.n_blocks, 1))
-    demand = ones if question.demand is None else question.demand[:, None]
-    low, high = (bound[:, None] for bound in question.bounds)
+    ones = np.ones((problem.n_blocks, 1))
+    demand = ones if problem.demand is None else problem.demand[:, None]
+    low, high = (bound[:, None] for bound in problem.bounds)
     rules = replace(Rules.of_amounts(demand, low, high), is_compared=True)
-    if not question.nonempty:
+    if not problem.nonempty:
         return rules
-    return rules.with_rule(ones[:, 0], np.ones(question.n_clusters), np.full(question.n_clusters, np.inf))
+    return rules.with_rule(ones[:, 0], np.ones(problem.n_clusters), np.full(problem.n_clusters, np.inf))
 
 
 def penalised_costs(
@@ -297,7 +297,7 @@ class LinearRules:
 
     @classmethod
     def read(cls, given: Any, problem: Problem) -> Self:
-        """Check rules over rows and clusters, and add up what they say of the rows of each block."""
+        """Check rules over rows and clusters, and add up their coefficients over the rows of each block."""
         matrix, bound = _checked(given, problem.n_samples, problem.n_clusters)
         row, cluster = np.divmod(np.arange(matrix.shape[1]), problem.n_clusters)
         place = problem.block_of[row] * problem.n_clusters + cluster
@@ -318,7 +318,7 @@ class LinearRules:
 
 
 def _checked(given: Any, n_samples: int, n_clusters: int) -> tuple[csr_array, NDArray[np.float64]]:
-    """Coefficients and right-hand sides as arrays, or one line that says what is wrong."""
+    """Return coefficients and right-hand sides as arrays; raise a ValueError of one line for what is malformed."""
     try:
         coefficients, bound = given
     except (TypeError, ValueError):

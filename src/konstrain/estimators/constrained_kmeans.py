@@ -221,7 +221,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             keep their numbers, the search begins at their centers, so that `init` and `n_init` do not count, and
             rows that leave them cost `move_cost`; at most `max_moved` do.
         """
-        asked = self._fit(
+        arguments = self._fit(
             X,
             ConstraintArguments(
                 labels=y,
@@ -237,7 +237,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         )
         # For `certify`; copied, because the caller may change what was given, and without frames.
         self._asked = deepcopy(
-            {**asked.plain(), "n_clusters": self.n_clusters, "violation_cost": self.violation_cost_}
+            {**arguments.plain(), "n_clusters": self.n_clusters, "violation_cost": self.violation_cost_}
         )
         return self
 
@@ -278,30 +278,30 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             raise ValueError(f"X has {n_given} rows, but the fit was to {n_fitted}; give the rows it was fitted to")
         if self.link_metric_ is not None:
             X = self.link_metric_.transform(X)
-        # Imported here: proofs bring a solver, and most fits ask for none.
+        # Imported here: proofs load a solver, and most fits need none.
         from konstrain.exact.certificate import certify
 
-        asked = {**self._asked, "partial_labels": self._asked.get("labels"), "labels": self.labels_}
-        moves = ("moved rows",) if asked.pop("previous", None) is not None else ()
-        certificate = certify(X, bound=bound, gap=gap, time_limit=time_limit, **asked, **options)
+        arguments = {**self._asked, "partial_labels": self._asked.get("labels"), "labels": self.labels_}
+        moves = ("moved rows",) if arguments.pop("previous", None) is not None else ()
+        certificate = certify(X, bound=bound, gap=gap, time_limit=time_limit, **arguments, **options)
         certificate = replace(certificate, left_out=(*certificate.left_out, *moves))
         return certificate if self.link_metric_ is None else replace(certificate, metric=str(self.link_metric_))
 
-    def _learn_metric(self, X: Any, asked: ConstraintArguments, budget: Budget) -> None:
+    def _learn_metric(self, X: Any, arguments: ConstraintArguments, budget: Budget) -> None:
         self.link_metric_, self.metric_choice_ = None, None
         if self.metric == "cosine":
-            if asked.connectivity is not None:
+            if arguments.connectivity is not None:
                 raise ValueError("metric='cosine' does not take connectivity; leave one of them out")
             self.metric_choice_ = MetricChoice("cosine")
         elif self.metric is not None:
-            self.link_metric_, self.metric_choice_ = learned_metric(self, X, asked, budget)
+            self.link_metric_, self.metric_choice_ = learned_metric(self, X, arguments, budget)
 
     @property
     def _is_cosine(self) -> bool:
         return self.metric_choice_ is not None and self.metric_choice_.kind == "cosine"
 
-    def _build_problem(self, X: Any, asked: ConstraintArguments) -> Problem:
-        problem = replace(super()._build_problem(X, asked), unit_centers=self._is_cosine)
+    def _build_problem(self, X: Any, arguments: ConstraintArguments) -> Problem:
+        problem = replace(super()._build_problem(X, arguments), unit_centers=self._is_cosine)
         if problem.homes is None:
             return problem
         earlier, most = moves.Earlier.of(problem), self.max_moved
@@ -351,26 +351,26 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         if problem.connectivity is not None:
             self.n_pieces_ = count_pieces(problem.connectivity, self.labels_, self.n_clusters)
         if self.violation_cost_ is not None:
-            # At the price that was asked for: the search may have used a lower one, of the same effect.
+            # At the given cost: the search may have used a lower one, of the same effect.
             penalty = Steps(problem, violation_cost=self.violation_cost_).penalty(best.block_labels)
             self.objective_ = self.inertia_ + penalty + (self.move_cost_ or 0.0) * (self.n_moved_ or 0)
 
     def _duals_of(self, problem: Problem, best: Clustering) -> NDArray[np.float64] | None:
-        """Return what one more row in each cluster costs; None where no such numbers explain the labels."""
+        """Return what one more row in each cluster costs; None unless sizes alone couple rows that are alike."""
         coupled = problem.links is not None or problem.resources is not None
-        # Under a bound on moves their cost is not the one that was asked for.
+        # Under a bound on moves their cost is not the given one.
         coupled |= problem.homes is not None and problem.homes.most < math.inf
         is_alike = problem.n_blocks == problem.n_samples and problem.has_unit_demand and problem.has_unit_weight
         if coupled or not is_alike or not problem.has_bounds or best.assignment is None:
             return None
         return None if not best.assignment.proven else best.assignment.prices
 
-    def _price_of_new_links(self, costs: NDArray[np.float64]) -> float:
-        """What soft links cost in `predict`: what they cost in `fit`, if there were any."""
+    def _cost_of_new_links(self, costs: NDArray[np.float64]) -> float:
+        """Return the cost of soft links in `predict`: that of the fit, if it had any."""
         if self.violation_cost != "auto":
             return float(self.violation_cost)
         fitted: float | None = self.violation_cost_
-        return super()._price_of_new_links(costs) if fitted is None else fitted
+        return super()._cost_of_new_links(costs) if fitted is None else fitted
 
     def _n_runs(self, problem: Problem, start: Start) -> int:
         return auto_runs(problem, start) if self.n_init == "auto" else super()._n_runs(problem, start)
@@ -384,30 +384,24 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         if problem.homes is not None:
             return self._follow(X, problem, budget)
         start = start_of(self, X)
-        if problem.connectivity is not None:
-            return self._search_regions(X, problem, budget, start)
-        if not suits(problem, start, self.local_search):
-            return super()._search(X, problem, budget)
-        if self.n_init == "auto" and not start.is_given and anneals(problem):
-            return self._search_regions(X, problem, budget, start)
+        is_regional = problem.connectivity is not None
+        if not is_regional:
+            if not suits(problem, start, self.local_search):
+                return super()._search(X, problem, budget)
+            is_regional = self.n_init == "auto" and not start.is_given and anneals(problem)
+        n_runs = None if self.n_init == "auto" else int(self.n_init)
         if start.is_given:
             warn_of_one_start(self)
-        n_runs = 1 if start.is_given and self.local_search == "auto" else None
-        if self.n_init != "auto" and not start.is_given:
-            n_runs = int(self.n_init)
-        seeds = draw_seeds(check_random_state(self.random_state), n_seeds(n_runs))
-        loop = self._make_run(X, problem, start, budget, seeds[0]).loop
-        search = Search(
-            loop.steps,
-            start,
-            max_iter=self.max_iter,
-            tol=loop.tol,
-            n_runs=n_runs,
-            n_jobs=self.n_jobs,
-            verbose=int(self.verbose),
-            callback=self.callback,
+            n_runs = 1 if is_regional or self.local_search == "auto" else None
+        seeds = draw_seeds(
+            check_random_state(self.random_state), (regions.n_seeds if is_regional else n_seeds)(n_runs)
         )
-        return search.best(seeds)
+        loop = self._make_run(X, problem, start, budget, seeds[0]).loop
+        options: dict[str, Any] = {"max_iter": self.max_iter, "tol": loop.tol, "n_runs": n_runs}
+        options |= {"verbose": int(self.verbose), "callback": self.callback}
+        if is_regional:
+            return regions.RegionSearch(loop.steps, start, **options).best(seeds)
+        return Search(loop.steps, start, n_jobs=self.n_jobs, **options).best(seeds)
 
     def _follow(self, X: Any, problem: Problem, budget: Budget) -> Clustering:
         """Search from an earlier clustering."""
@@ -421,23 +415,6 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             return kind(steps, start, max_iter=self.max_iter, tol=loop.tol).follow([earlier.labels, *labels], seed)
 
         return moves.follow_within(loop.steps, follow)
-
-    def _search_regions(self, X: Any, problem: Problem, budget: Budget, start: Start) -> Clustering:
-        if start.is_given:
-            warn_of_one_start(self)
-        n_runs = 1 if start.is_given else None if self.n_init == "auto" else int(self.n_init)
-        seeds = draw_seeds(check_random_state(self.random_state), regions.n_seeds(n_runs))
-        loop = self._make_run(X, problem, start, budget, seeds[0]).loop
-        search = regions.RegionSearch(
-            loop.steps,
-            start,
-            max_iter=self.max_iter,
-            tol=loop.tol,
-            n_runs=n_runs,
-            verbose=int(self.verbose),
-            callback=self.callback,
-        )
-        return search.best(seeds)
 
 
 def _mean_variance(X: Any) -> float:

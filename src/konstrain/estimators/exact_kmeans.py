@@ -82,7 +82,7 @@ class ExactKMeans(BaseConstrainedKMeans):
     gap_ : float
         ``(inertia_ - lower_bound_) / inertia_``.
     is_optimal_ : bool
-        Whether the gap is at most the one asked for.
+        Whether the gap is at most `gap`.
     prover_ : str
         The bound behind `lower_bound_`: "columns", "column-generation" or "sdp", whichever "auto" took.
     n_nodes_ : int
@@ -188,8 +188,8 @@ class ExactKMeans(BaseConstrainedKMeans):
         super().fit(X, y, sample_weight, **links)
         return self
 
-    def _build_problem(self, X: Any, asked: ConstraintArguments) -> Problem:
-        return super()._build_problem(_dense(X), asked)
+    def _build_problem(self, X: Any, arguments: ConstraintArguments) -> Problem:
+        return super()._build_problem(_dense(X), arguments)
 
     def _search(self, X: Any, problem: Problem, budget: Budget) -> Clustering:
         if (problem.weight == 0).any():
@@ -216,7 +216,7 @@ class ExactKMeans(BaseConstrainedKMeans):
         return steps.clustering(block_labels, centers, max(1, tree.n_nodes), converged=True)
 
     def _switches(self) -> dict[str, Any]:
-        """Return the switches of column generation as in the paper; refuse them where another bound is asked for."""
+        """Return the switches of column generation as in the paper; raise for them where another bound is given."""
         switches = {"stabilization": self.stabilization, "local_pricing": self.local_pricing}
         changed = [name for name, value in switches.items() if value != getattr(type(self)(), name)]
         if changed and self.bound in ("columns", "sdp"):
@@ -237,14 +237,14 @@ class ExactKMeans(BaseConstrainedKMeans):
         return np.asarray(model.fit(rows, **given).labels_, dtype=np.int32)
 
     def _means_of_rows(self, X: Any, problem: Problem, best: Clustering) -> tuple[NDArray[np.float64], float]:
-        """Centers and inertia as they are: the problem is in double precision, whatever X is in."""
+        """Centers and inertia as they are: the problem is in double precision for any X."""
         return best.centers, best.inertia
 
     def _warn_if_open(self, *, interrupted: bool) -> None:
         if not self.is_optimal_:
             why = "interrupted" if interrupted else "a limit was reached"
             warn_caller(
-                f"{why} before the optimum was proved: the gap is {self.gap_:.2e}, asked was {self.gap:.0e}",
+                f"{why} before the optimum was proved: the gap is {self.gap_:.2e}, not {self.gap:.0e}",
                 NotProvenWarning,
             )
 
@@ -259,7 +259,7 @@ class ExactKMeans(BaseConstrainedKMeans):
 
 
 def _dense(X: Any) -> NDArray[np.float64]:
-    """Rows as proofs need them, whatever came in.
+    """Return rows as proofs need them, dense and in double precision.
 
     In double precision: means of blocks, rounded to single, could lift a bound above the optimum. Dense: costs of
     sparse rows far from the origin, computed from squared lengths, are rounded by more than a bound may be.

@@ -116,12 +116,12 @@ default="random-partition"
         "repair": ["boolean"],
     }
 
-    def _build_problem(self, X: Any, asked: ConstraintArguments) -> Problem:
-        pairs = read_links("cannot_link", asked.cannot_link, X.shape[0]).hard
+    def _build_problem(self, X: Any, arguments: ConstraintArguments) -> Problem:
+        pairs = read_links("cannot_link", arguments.cannot_link, X.shape[0]).hard
         if pairs.size:
             # As links that may break: sets that cannot all be kept are this method's business, not an error.
-            asked = replace(asked, cannot_link=np.column_stack([pairs, np.ones(len(pairs))]))
-        return super()._build_problem(X, asked)
+            arguments = replace(arguments, cannot_link=np.column_stack([pairs, np.ones(len(pairs))]))
+        return super()._build_problem(X, arguments)
 
     def _make_run(self, X: Any, problem: Problem, start: Start, budget: Budget, first_seed: int) -> Run:
         steps = LagrangianSteps(

@@ -100,7 +100,7 @@ def certify(
     client: Any = None,
     resume: Any = None,
     callback: Callable[[Any], object] | None = None,
-    **asked: Unpack[ConstraintKeywords],
+    **arguments: Unpack[ConstraintKeywords],
 ) -> Certificate:
     """Bound the cost of every clustering from below, and the gap of given labels; also called `lower_bound`.
 
@@ -160,7 +160,7 @@ def certify(
     X = X.toarray() if hasattr(X, "toarray") else X
     # In double precision: the means of blocks, rounded to single, could lift the bound above the optimum.
     X = check_array(X, dtype=np.float64, order="C", input_name="X")
-    problem = Problem.build(X, n_clusters, labels=partial_labels, **asked)
+    problem = Problem.build(X, n_clusters, labels=partial_labels, **arguments)
     if problem.has_soft_links:
         _check_soft(problem, violation_cost, bound)
     task = ProofTask(X, problem, violation_cost=violation_cost if problem.has_soft_links else None)
@@ -173,7 +173,7 @@ def certify(
         rules = CONNECTIVITY if problem.resources is None else (*CONNECTIVITY, *SHARES)
         # Several resources bound by `size_min` and `size_max` are left out together with their bounds.
         rules = rules if problem.amounts is None else (*rules, "size_min", "size_max", "demand")
-        others: dict[str, Any] = {name: value for name, value in asked.items() if name not in rules}
+        others: dict[str, Any] = {name: value for name, value in arguments.items() if name not in rules}
         options = {"bound": bound, "gap": gap, "random_state": random_state, "part_size": part_size}
         options |= {"n_jobs": n_jobs, "client": client, "resume": resume, "callback": callback}
         options |= {"partial_labels": partial_labels, "violation_cost": violation_cost}
@@ -324,7 +324,7 @@ def _checked_part_size(part_size: Any, n_clusters: int) -> int | None:
 
 def _why_not_parts(bound: str, problem: Problem) -> str:
     if bound != "auto":
-        return f"bound={bound!r} was asked for"
+        return f"this is bound={bound!r}"
     return f"'auto' takes another bound below {PARTS.many_blocks} blocks, and here are {problem.n_blocks}"
 
 

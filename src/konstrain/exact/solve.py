@@ -32,7 +32,7 @@ class SolveParams:
     # Blocks per cluster up to which column generation runs first; with more its pricer stalls.
     blocks_per_cluster: float = 7.0
     # Features up to which column generation over boxes runs in any case, half as many under bounds on sizes, which
-    # make more boxes necessary. With more features a short search says whether it does.
+    # make more boxes necessary. With more features a short search decides.
     few_features: int = 4
     # Most blocks times blocks per cluster of that bound where parts are the alternative; with more, its master takes
     # minutes per iteration, and parts are strong.
@@ -156,7 +156,7 @@ def _choose_root(
 
 
 def is_for_boxes(problem: Problem) -> bool:
-    """Return whether column generation over boxes is the best bound, whatever the rows: there are few features."""
+    """Return whether column generation over boxes is the best bound for any rows: there are few features."""
     most_features = PARAMS.few_features // 2 if _has_sizes(problem) else PARAMS.few_features
     return (
         not problem.has_soft_links

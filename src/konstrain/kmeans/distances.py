@@ -9,8 +9,7 @@ The cost of a block is its weight times the squared Euclidean distance. For dens
 are, so costs are never negative and data far from the origin keeps its digits. For sparse rows the terms of the
 absent entries come from the squared length of the center, so the absolute error is about 1e-16 times that.
 
-Shapes, dtypes, layout and the range of labels and columns are checked here; NaN is for the caller to refuse, once per
-fit.
+Shapes, dtypes, layout and the range of labels and columns are checked here; callers refuse NaN, once per fit.
 """
 
 import os
@@ -30,9 +29,9 @@ Weight = NDArray[np.float64] | None
 
 def default_threads() -> int:
     """Threads for these sweeps: OMP_NUM_THREADS if set, else the processors this process may use."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    if given.isdigit() and int(given) > 0:
+        return int(given)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -129,7 +128,7 @@ def sized_pass(
         _check_array(name, array, dtype, (centers.shape[0],))
     if start is not None:
         _check_array("start", start, np.float64, (centers.shape[0],))
-    answer: tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool] = _kernels.listed_rows_transport(
+    result: tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool] = _kernels.listed_rows_transport(
         *rows,
         weight,
         centers,
@@ -141,7 +140,7 @@ def sized_pass(
         n_threads=_threads(n_threads),
         list_length=list_length,
     )
-    return answer
+    return result
 
 
 def sized_step(
@@ -170,14 +169,14 @@ def sized_step(
     moved = np.arange(n_clusters, dtype=np.int32) if moved is None else moved
     _check_array("moved", moved, np.int32, moved.shape)
     _check_range("moved", moved, n_clusters)
-    labels, prices = np.empty(n_blocks, dtype=np.int32), start.copy()
+    labels, duals = np.empty(n_blocks, dtype=np.int32), start.copy()
     sums, cluster_weight = np.empty(centers.shape), np.empty(n_clusters)
     cost, bound, finished = _kernels.sized_step(
         *rows,
         weight,
         centers,
         *bounds,
-        prices,
+        duals,
         _threads(n_threads),
         time_limit,
         costs,
@@ -186,7 +185,7 @@ def sized_step(
         sums,
         cluster_weight,
     )
-    return (labels, prices, cost, bound, finished), (sums, cluster_weight)
+    return (labels, duals, cost, bound, finished), (sums, cluster_weight)
 
 
 def candidate_distances(means: Any, candidates: Any, *, n_threads: int = 1) -> NDArray[np.float64]:
@@ -262,7 +261,7 @@ def _check_array(name: str, array: Any, dtype: Any, shape: tuple[int, ...]) -> N
 
 
 def _check_range(name: str, numbers: NDArray[Any], n: int) -> None:
-    # Kernels write where these point; two scans in numpy are little beside a sweep over the rows.
+    # Kernels write where these point; two scans in numpy take little time compared with a sweep over the rows.
     if numbers.size and (numbers.min() < 0 or numbers.max() >= n):
         raise ValueError(f"{name} must be from 0 to {n - 1}, got {numbers.min()} to {numbers.max()}")
 

@@ -1,4 +1,4 @@
-"""The last step of a search, proved to the end: the steps before it need only be good."""
+"""Proof of the last step of a search: the steps before it need no proof."""
 
 import math
 from dataclasses import replace
@@ -36,13 +36,13 @@ def prove_last_step(loop: Loop, best: Clustering) -> Clustering:
             if rest.max_iter <= 0:
                 # The exact labels take the place of those of the last iteration.
                 best = replace(better, n_iter=best.n_iter, converged=False)
-                # One more, for a proof: better labels again would be iterations that nobody allowed.
+                # One more, for a proof: with better labels again there would be more than `max_iter` iterations.
                 n_left = min(n_left, 1)
                 continue
-            # The loop's own first step may miss what the exact one found: then that is where to go on.
+            # The loop's own first step may miss labels that the exact one found: go on from these.
             further = rest.run(means, solution)
         except UndecidedError:
-            return best  # out of time within the step: what was found before stands, unproved
+            return best  # Out of time within the step: the result is the unproved one.
         except KeyboardInterrupt:
             warn_caller("interrupted while the last step was proved; the best clustering is returned", RuntimeWarning)
             return replace(best, interrupted=True)

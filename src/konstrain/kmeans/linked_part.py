@@ -1,4 +1,4 @@
-"""The blocks that have links, as a problem of their own: where only links couple blocks, all others are free."""
+"""The linked blocks as a smaller problem: where only links couple blocks, all others are free."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,12 +57,12 @@ class LinkedPart:
 
 @dataclass(frozen=True, eq=False)
 class PlacedBlocks:
-    """Linked blocks after `LinkedPart.place`: their nearest clusters, and where the links have put them."""
+    """Linked blocks after `LinkedPart.place`: their nearest clusters and their assignment under the links."""
 
     part: LinkedPart
     nearest: NDArray[np.int32]
     solution: Assignment
-    before: float  # what the nearest clusters cost
+    before: float  # Cost in the nearest clusters.
 
     @property
     def rise(self) -> float:
@@ -75,13 +75,13 @@ class PlacedBlocks:
         return self.solution.lower_bound - self.before
 
     def move(self, sums: NDArray[np.float64], weights: NDArray[np.float64]) -> bool:
-        """Let sums and weights of the clusters follow, in place; False where too few digits would be left."""
+        """Update sums and weights of the clusters in place; return False where rounding would dominate."""
         moved = np.flatnonzero(self.nearest != self.solution.labels)
         pull, weight = self.part.mean[moved], self.part.weight[moved]
         pull = (pull.toarray() if hasattr(pull, "toarray") else pull) * weight[:, None]
-        lost = np.bincount(self.nearest[moved], weight, weights.size)
-        # What is left of a cluster that loses nearly all its weight is rounding, or little more.
-        if (lost > MOST_CANCELLED * weights).any():
+        taken = np.bincount(self.nearest[moved], weight, weights.size)
+        # If a cluster loses nearly all its weight, the difference is mostly rounding.
+        if (taken > MOST_CANCELLED * weights).any():
             return False
         for sign, where in ((-1.0, self.nearest[moved]), (1.0, self.solution.labels[moved])):
             np.add.at(sums, where, sign * pull)

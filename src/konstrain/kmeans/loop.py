@@ -19,16 +19,7 @@ from konstrain.stop import Budget
 class Iterations:
     """The iterations of one loop: counted, ended by their number or by time, with what was proved in them.
 
-    Iterating yields their numbers, from 1 on; there is at least one, however late it is.
-
-    Attributes
-    ----------
-    n_iter : int
-        Iterations begun.
-    proven : bool
-        Whether every step that `attempt` took was solved to proved optimality.
-    interrupted : bool
-        Whether the keyboard ended a step after the first.
+    Iterating yields their numbers from 1 on, at least one, even after the budget.
     """
 
     budget: Budget  # When the loop is to end with what it has.
@@ -37,9 +28,9 @@ class Iterations:
     tol: float = 0.0
 
     def __post_init__(self) -> None:
-        self.n_iter = 0
-        self.proven = True
-        self.interrupted = False
+        self.n_iter = 0  # Iterations begun.
+        self.proven = True  # Whether every step that `attempt` took was solved to proved optimality.
+        self.interrupted = False  # Whether the keyboard ended a step after the first.
         self._n_taken = 0
 
     def __iter__(self) -> Iterator[int]:
@@ -48,9 +39,9 @@ class Iterations:
             yield self.n_iter
 
     def attempt(self, step: Callable[..., Assignment], *arguments: Any) -> Assignment | None:
-        """Take an assignment step; None when time or the user ended it, and the last complete one has to stand.
+        """Take an assignment step; None when time or the user ended it after an earlier complete step.
 
-        Before any complete step there is nothing to stand, and the error is the caller's.
+        Before any complete step the error is raised.
         """
         try:
             solution = step(*arguments)
@@ -64,7 +55,7 @@ class Iterations:
         return solution
 
     def has_converged(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
-        """Whether the centers moved so little that going on is not worth it."""
+        """Whether the centers moved by less than the tolerance."""
         return self.tol > 0 and float(((after - before) ** 2).sum()) <= self.tol
 
 
@@ -74,7 +65,7 @@ LoopFunction = Callable[[Any, NDArray[np.float64], Iterations, Assignment | None
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A loop with the steps it is made of and its limits: what a search runs again and again."""
+    """A loop with its steps and limits, which a search runs many times."""
 
     function: LoopFunction  # The loop: `lloyd`, `lloyd_with_momentum`, or a paper's.
     steps: Steps  # What an iteration is made of; its budget is the loop's.
@@ -132,7 +123,7 @@ def _next_step(
     labels: NDArray[np.int32] | None,
     warm: Assignment | None,
 ) -> Assignment | None:
-    """Take a step; None when time cut it so short that it found nothing, or only what costs more than `labels`."""
+    """Take a step; None when time ended it before it found labels that cost no more than `labels`."""
     solution = iterations.attempt(steps.step, centers, warm)
     if solution is None or solution.proven or labels is None:
         return solution
@@ -172,10 +163,10 @@ def lloyd_with_momentum(
 ) -> Clustering:
     """Run Lloyd's loop with centers that go on in the direction of their last move.
 
-    A step of Lloyd's loop starts from the means of the last labels; here it starts as far beyond them as `momentum`
-    times their last move. Labels that do not cost less than the last ones are dropped, and the next step starts from
-    the means themselves, where it cannot lead up. So the objective falls from one kept step to the next, as in
-    Lloyd's own loop, and the end is an end of that loop too: the last step always starts from the means.
+    A step of Lloyd's loop starts from the means of the last labels; here it starts beyond them, by `momentum` times
+    their last move. Labels that do not cost less than the last ones are dropped, and the next step starts from the
+    means, where the objective cannot rise. So the objective falls from one kept step to the next, and the result is
+    also a fixed point of Lloyd's loop: the last step always starts from the means.
     """
     best: _Reached | None = None
     at_means = converged = False
@@ -203,5 +194,5 @@ def lloyd_with_momentum(
         iterations.n_iter,
         converged=converged,
         proven=iterations.proven,
-        warm=warm,  # the last step starts from the means: its prices are theirs
+        warm=warm,  # The last step starts from the means: its duals are theirs.
     )

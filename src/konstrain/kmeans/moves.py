@@ -1,4 +1,4 @@
-"""Clusterings that follow an earlier one: they begin there, rows that move cost, and their number may be bounded."""
+"""Clusterings that start from an earlier one: rows that move cost, and their number may be bounded."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from konstrain.kmeans import distances
 from konstrain.kmeans.result import Clustering, is_lower
 from konstrain.kmeans.steps import Steps, centers_from, placed
 
-# Searches for the cost of a move at which no more rows move than may: more of them, more of what may move does.
+# Bisection steps for the least cost of a move at which the bound on moves holds; larger: nearer to the bound.
 MAX_ROUNDS = 12
 
 # Finds a clustering at the move costs of these steps, from labels among others.
@@ -68,14 +68,14 @@ def _filled(problem: Problem, centers: NDArray[np.float64], is_known: NDArray[np
     return centers
 
 
-def priced(steps: Steps, cost: float) -> Steps:
+def with_move_cost(steps: Steps, cost: float) -> Steps:
     """Return steps at which a row that moves costs this much."""
     assert steps.problem.homes is not None
     return replace(steps, problem=replace(steps.problem, homes=replace(steps.problem.homes, cost=cost)))
 
 
 def most_cost(steps: Steps) -> float:
-    """Return a cost of a move that no other cost makes up for."""
+    """Return a cost of a move that exceeds all other costs together."""
     problem = steps.problem
     mean = problem.mean.mean(axis=0)
     together = np.zeros(problem.n_blocks, dtype=np.int32)
@@ -98,7 +98,7 @@ def follow_within(steps: Steps, follow: Follow) -> Clustering:
 
     def at(cost: float, labels: list[NDArray[np.int32]]) -> tuple[int, Clustering]:
         """Return the clustering at a cost of moves, its objective at their own cost, and the number of moved rows."""
-        found = follow(priced(steps, cost), labels)
+        found = follow(with_move_cost(steps, cost), labels)
         n_moved = homes.n_moved(found.block_labels)
         return n_moved, replace(found, objective=found.objective + (homes.cost - cost) * n_moved)
 
@@ -132,10 +132,10 @@ def follow_within(steps: Steps, follow: Follow) -> Clustering:
 
 def _fewest_moves(steps: Steps, max_moved: int) -> NDArray[np.int32]:
     """Return labels with the fewest moves that were found, the graph left out; raise if too many are proved."""
-    problem = priced(steps, 1.0).problem
+    problem = with_move_cost(steps, 1.0).problem
     nothing = np.zeros((problem.n_blocks, problem.n_clusters))
-    question = replace(problem.assignment_problem(nothing, 0.0), links=problem.conflicts)
-    solution = assign_by(question, budget=steps.budget.part(work=stop.PARAMS.work))
+    fewest = replace(problem.assignment_problem(nothing, 0.0), links=problem.conflicts)
+    solution = assign_by(fewest, budget=steps.budget.part(work=stop.PARAMS.work))
     least = math.ceil(solution.lower_bound - INTEGRAL)
     if least > max_moved:
         raise InfeasibleError(

@@ -1,4 +1,4 @@
-"""Runs of Lloyd's loop with exact steps: what a run is made of, how many there are, and what follows the best."""
+"""Runs of Lloyd's loop with exact steps: one run, restarts, and relocation of centers after the best."""
 
 import time
 from collections.abc import Callable
@@ -107,7 +107,7 @@ class Restarts:
                     if self._is_stopped(Progress(n_done, n_init, clustering.objective, best.objective, seconds)):
                         return best
         except UndecidedError:
-            # Out of time within the first step of a run: what the others found stands.
+            # Out of time within the first step of a run: the best of the others is the result.
             if best is None:
                 raise
         except KeyboardInterrupt:
@@ -160,15 +160,15 @@ def plan_run(
     Centers have momentum unless `search` is False.
     """
     problem = steps.problem
-    # Good steps are enough on the way; `last_step.py` proves the last one. Lloyd's own loop from given centers is an
-    # exception: each of its steps is worth a proof.
+    # Good steps suffice before the last one, which `last_step.py` proves. In Lloyd's own loop from given centers each
+    # step is worth a proof.
     is_plain = start.is_given and not search
     steps = replace(steps, step_work=stop.PARAMS.work if is_plain else stop.PARAMS.step_work)
     if problem.has_soft_links:
         # From the first restart's centers, for all restarts: they must minimise one and the same function.
-        price = _mean_cost(steps, start, first_seed) if violation_cost == "auto" else float(violation_cost)
-        # A price beyond all that rows could cost changes nothing but that their costs are lost in rounding.
-        enough = price if problem.links is None else problem.links.enough(price, _most_cost(problem))
+        penalty = _mean_cost(steps, start, first_seed) if violation_cost == "auto" else float(violation_cost)
+        # A penalty above all costs of rows together changes no labels, and hides these costs in rounding.
+        enough = penalty if problem.links is None else problem.links.enough(penalty, _most_cost(problem))
         steps = replace(steps, violation_cost=enough)
     return Run(Loop(choose_loop(problem, search), steps, max_iter, tol), start)
 
@@ -179,7 +179,7 @@ def choose_loop(problem: Any, search: bool | str) -> LoopFunction:
 
 
 def auto_runs(problem: Problem, start: Start) -> int:
-    """Return the number of runs of Lloyd's loop that "auto" means."""
+    """Return the number of runs of Lloyd's loop for "auto"."""
     if start.is_given:
         return 1
     work = problem.n_blocks * problem.n_clusters * problem.mean.shape[1] * PARAMS.iterations
@@ -213,7 +213,7 @@ def _most_cost(problem: Problem) -> float:
 
 
 def relocate_centers(loop: Loop, best: Clustering, seed: int) -> Clustering:
-    """Relocate centers where that promises a gain, one at a time, for as many iterations as led to a clustering.
+    """Relocate centers one at a time where a gain is expected, for at most as many iterations as the clustering took.
 
     For problems too large for the search itself, and centers that are means.
     """
@@ -240,9 +240,9 @@ def relocate_centers(loop: Loop, best: Clustering, seed: int) -> Clustering:
 
 
 def _relocated(steps: Steps, best: Clustering, rng: np.random.Generator) -> NDArray[np.float64] | None:
-    """Return centers with one cluster dissolved and another cut in two; None where that promises no gain.
+    """Return centers with one cluster dissolved and another cut in two; None where no gain is expected.
 
-    Constraints are left aside: the blocks of a dissolved cluster go to their second nearest center.
+    Constraints are ignored: the blocks of a dissolved cluster go to their second nearest center.
     """
     problem, labels = steps.problem, best.block_labels
     costs = steps.costs(best.centers).copy()

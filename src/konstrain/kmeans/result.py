@@ -11,7 +11,7 @@ from konstrain.assignment import Assignment
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """What one run ends with; replaced whole or not at all, so that its parts never disagree."""
+    """Result of one run; replaced as a whole, so that its parts stay consistent."""
 
     block_labels: NDArray[np.int32]  # (n_blocks,): cluster of each block.
     centers: NDArray[np.float64]  # (n_clusters, n_features): weighted means of the clusters.
@@ -19,12 +19,12 @@ class Clustering:
     objective: float  # Inertia plus what broken soft links cost.
     n_iter: int  # Assignment steps that led here.
     converged: bool  # Whether the labels stopped changing, or the centers moved less than the tolerance.
-    # Whether every assignment step was solved to proved optimality; None: no proof was asked for.
+    # Whether every assignment step was solved to proved optimality; None: no proof was needed.
     proven: bool | None = True
     assignment: Assignment | None = None  # The last assignment step, a start for further ones.
-    # How far the last step may be from its optimum, relative to its cost; None where nobody looked.
+    # How far the last step may be from its optimum, relative to its cost; None where it was not computed.
     step_gap: float | None = None
-    n_violations: int = 0  # Links that a method which may break links broke; fewer is better, whatever the objective.
+    n_violations: int = 0  # Broken links of a method that may break them; fewer is better, before the objective.
     interrupted: bool = False  # Whether the keyboard ended the search whose best run this is.
 
 

@@ -42,14 +42,14 @@ class SizedPart:
         """Whether lists are faster than a matrix of costs, as they are for many clusters."""
         return transport.uses_lists(self.problem.n_clusters)
 
-    def start_prices(self, warm: Assignment | None) -> NDArray[np.float64] | None:
+    def start_duals(self, warm: Assignment | None) -> NDArray[np.float64] | None:
         """Return the prices per block of a similar step; None unless there is a finite one for each cluster."""
         if warm is None or warm.prices is None or warm.prices.shape != self.bounds[0].shape:
             return None
         prices = np.ascontiguousarray(warm.prices, dtype=np.float64) * self.unit
         return prices if np.isfinite(prices).all() else None
 
-    def step_from_prices(
+    def step_from_duals(
         self,
         centers: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
@@ -83,7 +83,7 @@ class SizedPart:
         n_threads: int,
     ) -> tuple[Assignment, Sums | None] | None:
         """Solve one step over lists, with the sums of its clusters where they are known; None: it takes a matrix."""
-        start = self.start_prices(warm)
+        start = self.start_duals(warm)
         if start is not None and not start.any():
             # No bound was binding last time: nearest centers come first.
             found = self._nearest(centers, weight, n_threads)

@@ -1,4 +1,4 @@
-"""Where runs begin: block-aware k-means++ (Jia et al. 2023, Algorithm 1), random blocks, a rule, given centers.
+"""First centers: block-aware k-means++ (Jia et al. 2023, Algorithm 1), random blocks, a rule, given centers.
 
 For many clusters k-means++ is taken over a few thousand blocks that k-means|| has drawn (Bahmani et al. 2012,
 "Scalable k-means++", Algorithm 2): a pass over all blocks per round instead of one per cluster.
@@ -113,17 +113,17 @@ def oversampled(
         nearest = np.minimum(nearest, distance)
         drawn = np.concatenate([drawn, more])
     if drawn.size < problem.n_clusters:
-        # So few blocks differ, or there is so little time, that rounds end early: k-means++ knows what to do then.
+        # Rounds ended early, since few blocks differ or time is short: k-means++ handles both.
         return plus_plus(problem, rng, n_threads=n_threads, budget=budget)
-    stands_for = np.bincount(home, weight, drawn.size).astype(np.float64, copy=False)
+    represented = np.bincount(home, weight, drawn.size).astype(np.float64, copy=False)
     chosen = _greedy_draws(
         problem.mean[drawn],
-        stands_for,
+        represented,
         np.zeros(drawn.size),
         problem.n_clusters,
         rng,
         n_trials=None,
-        n_threads=1,  # of so few blocks another thread takes longer to wake than to measure its half
+        n_threads=1,  # With few blocks starting another thread takes longer than the distances.
         budget=budget,
     )
     return drawn[chosen]
@@ -140,7 +140,7 @@ def _greedy_draws(
     n_threads: int,
     budget: Budget,
 ) -> NDArray[np.int64]:
-    """Draw rows of `mean` as `plus_plus` says."""
+    """Draw rows of `mean` as in `plus_plus`."""
     n_trials = 2 + int(math.log(n_clusters)) if n_trials is None else n_trials
     chosen = np.empty(n_clusters, dtype=np.int64)
     chosen[0] = _draw(weight, 1, rng)[0]

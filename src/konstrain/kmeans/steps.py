@@ -1,4 +1,4 @@
-"""The steps of k-means over a problem: what each costs where, who goes where, and where the centers move."""
+"""The steps of k-means over a problem: costs, assignment of blocks, centers."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,10 +20,10 @@ from konstrain.stop import UNLIMITED, Budget
 
 @dataclass(eq=False)
 class Steps:
-    """What an iteration of k-means is made of: costs, an exact assignment, new centers.
+    """An iteration of k-means: costs, an exact assignment, new centers.
 
-    A method of a paper is a subclass that overrides what the paper changes of `costs`, `assign` or `centers_of`;
-    the order in which steps are taken, and when to end, is the loop's part (`loop.py`).
+    A method of a paper is a subclass that overrides `costs`, `assign` or `centers_of`. Loops (`loop.py`) decide on
+    the order of steps and on their end.
     """
 
     problem: Problem  # Blocks, links and bounds.
@@ -53,29 +53,29 @@ class Steps:
     def _step_under_sizes(
         self, sized: SizedPart, centers: NDArray[np.float64], warm: Assignment | None
     ) -> Assignment | None:
-        """Put blocks into clusters where sizes alone couple them; None: the engine has to start anew."""
+        """Assign blocks where sizes alone couple them; None: the engine has to start from zero duals."""
         if sized.uses_lists:
             found = sized.step_by_lists(centers, self._weight, warm, self.budget, self.n_threads)
             if found is None:
                 return None
             solution, self._sums = found
             return solution
-        prices = sized.start_prices(warm)
-        if prices is None:
+        duals = sized.start_duals(warm)
+        if duals is None:
             return None
         moved = None
         if self._known is not None:
             moved = np.flatnonzero((self._known[1] != centers).any(axis=1)).astype(np.int32)
-        # While costs are written nothing is known of them.
+        # Invalid while the buffer is written.
         costs, self._known = self._cost_buffer, None
-        solution, self._sums = sized.step_from_prices(
-            centers, self._weight, prices, costs, moved, self.budget, self.n_threads
+        solution, self._sums = sized.step_from_duals(
+            centers, self._weight, duals, costs, moved, self.budget, self.n_threads
         )
         self._known = costs, centers.copy()
         return solution if solution.proven or self.budget.expired() else None
 
     def _step_without_matrix(self, centers: NDArray[np.float64]) -> Assignment | None:
-        """Send every block to its nearest center, then put the linked ones right; None if a cluster ends empty."""
+        """Assign every block to its nearest center, then the linked ones exactly; None if a cluster ends empty."""
         labels, cost, sums, weights = distances.nearest_pass(
             self.problem.mean, self._weight, centers, n_threads=self.n_threads
         )
@@ -107,7 +107,7 @@ class Steps:
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost of each block in each cluster: its weight times the squared distance of its mean.
 
-        Good until the next call: all write to the same array, and what is in it already is not computed again.
+        Valid until the next call: all calls share one array, which is not filled again for the same centers.
         """
         if self._known is None or not np.array_equal(self._known[1], centers):
             costs, self._known = self._cost_buffer, None
@@ -120,30 +120,30 @@ class Steps:
         return np.empty((self.problem.n_blocks, self.problem.n_clusters))
 
     def assign(self, costs: NDArray[np.float64], warm: Assignment | None) -> Assignment:
-        """Put blocks into clusters at least total cost."""
-        question = self.problem.assignment_problem(costs, self.violation_cost)
-        relaxed = replace(question, nonempty=False)
-        if question.nonempty and not relaxed.has_sizes:
+        """Assign blocks at least total cost."""
+        problem = self.problem.assignment_problem(costs, self.violation_cost)
+        relaxed = replace(problem, nonempty=False)
+        if problem.nonempty and not relaxed.has_sizes:
             # Non-emptiness alone couples all blocks, and is rarely violated: the problem without it comes first.
             solution = self.solve(relaxed, warm)
-            if (np.bincount(solution.labels, minlength=question.n_clusters) > 0).all():
+            if (np.bincount(solution.labels, minlength=problem.n_clusters) > 0).all():
                 return solution
-        return self.solve(question, warm)
+        return self.solve(problem, warm)
 
-    def solve(self, question: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
+    def solve(self, problem: AssignmentProblem, warm: Assignment | None = None) -> Assignment:
         """Solve an assignment problem within the budget of a step."""
-        is_hard = question.has_resources
-        is_hard |= question.has_sizes and (question.has_links or question.demand is not None)
+        is_hard = problem.has_resources
+        is_hard |= problem.has_sizes and (problem.has_links or problem.demand is not None)
         if self.step_work is None or not is_hard:
-            return assign_by(question, warm=warm, budget=self.budget)
+            return assign_by(problem, warm=warm, budget=self.budget)
         # Under resources and shares a proof takes long, and repair leaves little to gain.
-        for work in (0.0 if question.has_resources else self.step_work, stop.PARAMS.work):
+        for work in (0.0 if problem.has_resources else self.step_work, stop.PARAMS.work):
             try:
-                return assign_by(question, warm=warm, budget=self.budget.part(work=work))
+                return assign_by(problem, warm=warm, budget=self.budget.part(work=work))
             except UndecidedError:
                 continue
-        # No labels at all yet: whatever is left may go into finding some.
-        return assign_by(question, warm=warm, budget=self.budget)
+        # No labels yet: all of the budget may be spent on finding some.
+        return assign_by(problem, warm=warm, budget=self.budget)
 
     def centers_of(self, labels: NDArray[np.int32], previous: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted means of the clusters, or their directions; a cluster without weight keeps its center."""
@@ -151,7 +151,7 @@ class Steps:
 
     def _known_sums(self, labels: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if self._sums is not None and self._sums[0] is labels:
-            return self._sums[1:]  # the sweep that found these labels has summed them up already
+            return self._sums[1:]  # The sweep that found these labels summed them up.
         return self.sums_of(labels)
 
     def pulls(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -175,7 +175,7 @@ class Steps:
         proven: bool = True,
         warm: Assignment | None = None,
     ) -> Clustering:
-        """Bundle labels and centers with the costs they have."""
+        """Return labels and centers with their costs."""
         inertia = self.inertia(labels, centers)
         return Clustering(
             block_labels=labels,
@@ -194,7 +194,7 @@ class Steps:
         return self._own_cost(labels, centers) + float(self.problem.scatter.sum())
 
     def penalty(self, labels: NDArray[np.int32]) -> float:
-        """What the soft links that these labels break cost, and the rows that move."""
+        """Penalties of broken soft links, and costs of moved rows."""
         homes = self.problem.homes
         moves = 0.0 if homes is None else homes.cost * homes.n_moved(labels)
         if self.violation_cost is None:
@@ -204,11 +204,11 @@ class Steps:
 
     @property
     def constant_penalty(self) -> float:
-        """What broken soft links cost in every clustering, and no assignment step counts."""
+        """Penalty of soft links that every clustering breaks, which assignment steps leave out."""
         return self.problem.constant_penalty * (self.violation_cost or 0.0)
 
     def cost_of(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
-        """What labels cost in an assignment step at these centers, broken soft links included."""
+        """Cost of labels in an assignment step at these centers, broken soft links included."""
         return self._own_cost(labels, centers) + self.penalty(labels) - self.constant_penalty
 
     def cluster_weights(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -226,7 +226,7 @@ class Steps:
         return None if self.problem.has_unit_weight else self.problem.weight
 
     def _own_cost(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
-        """What all blocks cost in their own clusters."""
+        """Cost of all blocks in their own clusters."""
         return distances.own_costs(self.problem.mean, self._weight, labels, centers, n_threads=self.n_threads)
 
 

@@ -1,4 +1,4 @@
-"""Blocks without weight cost nothing anywhere: they go to the nearest center that the constraints leave them."""
+"""Blocks without weight cost nothing anywhere: they go to the nearest center that the constraints allow."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,11 +25,11 @@ def place_weightless(problem: Problem, best: Clustering, budget: Budget) -> Clus
         return best
     labels = best.block_labels.copy()
     moving = weightless[~_last_ones(problem, labels, weightless)]
-    question = _question(problem, labels, moving, best.centers)
+    to_place = _assignment_problem(problem, labels, moving, best.centers)
     try:
-        labels[moving] = assign_by(question, budget=budget).labels
+        labels[moving] = assign_by(to_place, budget=budget).labels
     except UndecidedError:
-        return best  # time is up; where they are they break nothing
+        return best  # Time is up; where they are they break nothing.
     if problem.homes is None:
         return replace(best, block_labels=labels)
     fewer = problem.homes.n_moved(best.block_labels) - problem.homes.n_moved(labels)
@@ -47,15 +47,15 @@ def _last_ones(problem: Problem, labels: NDArray[np.int32], weightless: NDArray[
     return last
 
 
-def _question(
+def _assignment_problem(
     problem: Problem, labels: NDArray[np.int32], moving: NDArray[np.intp], centers: NDArray[np.float64]
 ) -> AssignmentProblem:
-    """Which cluster each of these blocks goes to, at its squared distance, while all others stay."""
+    """Return the problem of placing these blocks at least squared distance while all others stay."""
     costs = distances.block_costs(problem.mean[moving], None, centers)
     is_moving = np.zeros(problem.n_blocks, dtype=bool)
     is_moving[moving] = True
     if problem.homes is not None and (problem.homes.cost > 0 or problem.homes.most < np.inf):
-        # What the objective or a bound counts comes first.
+        # Moves, which the objective or a bound counts, come first.
         costs += problem.homes.moved[moving] * (1.0 + costs.sum())
     links = None
     if problem.links is not None:
@@ -82,11 +82,11 @@ def _charge_links(
 ) -> LinkGraph | None:
     """Return the links among moving blocks; those to staying ones go into the costs, in place."""
     u, v, w = links.edges
-    # Any soft link outweighs all distances together, and a hard one all soft links beside them.
+    # Any soft link outweighs all distances together, and a hard one these and all soft links.
     distances_together = float((costs.max(axis=1) - costs.min(axis=1)).sum()) + 1.0
     soft = np.isfinite(w)
-    price = distances_together / float(np.abs(w[soft & (w != 0)]).min(initial=np.inf)) if soft.any() else 1.0
-    charge = np.where(soft, w, 0.0) * price
+    scale = distances_together / float(np.abs(w[soft & (w != 0)]).min(initial=np.inf)) if soft.any() else 1.0
+    charge = np.where(soft, w, 0.0) * scale
     charge[~soft] = distances_together + float(np.abs(charge).sum())
     place = np.cumsum(is_moving) - 1
     for mover, other in ((u, v), (v, u)):

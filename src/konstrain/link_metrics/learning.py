@@ -21,7 +21,7 @@ MAX_SWEEPS: Final = 1000
 TOLERANCE: Final = 1e-3
 
 
-# Rows that the expected covariance counts as, beside the must-linked ones; larger: few links change less.
+# Rows that the expected covariance counts as, in addition to the must-linked ones; larger: few links change less.
 PRIOR_ROWS = 20
 
 
@@ -33,7 +33,7 @@ class Evidence:
     # `must` and `cannot`: links with their confidences.
     must: Links
     cannot: Links
-    # (n_samples,): a clustering; how rows vary within its clusters is what is expected where links say nothing.
+    # (n_samples,): a clustering; the covariance within its clusters is expected where links are silent.
     labels: NDArray[Any] | None = None
 
     @cached_property

@@ -145,7 +145,7 @@ def plot_shares(
         found = attribute.shares_in(codes, names.size)
         for v in range(len(attribute.values)):
             at, low, high = len(groups), float(attribute.low[v]), float(attribute.high[v])
-            groups.append(attribute.words(v))
+            groups.append(attribute.shown(v))
             if low > 0 or high < 1:
                 label = "allowed" if not ax.patches else None
                 ax.barh(at, high - low, 0.6, left=low, color=COLORS[4], alpha=0.25, label=label)

@@ -6,7 +6,7 @@ For any duals lambda of the points, every clustering into at most k clusters cos
 
 for each point is in one cluster, and each cluster costs at least lambda(S) + v. The duals come from the proximal
 master (`konstrain.exact.columns.proximal`), the bound on v from boxes that may hold the center of S
-(`box_search.cpp`). Neither the master nor the clusters that it knows need to be exact: the bound holds for the duals
+(`box_search.cpp`). Neither the master nor its clusters need to be exact: the bound holds for the duals
 as they are.
 """
 
@@ -23,7 +23,7 @@ from sklearn.cluster import KMeans
 
 from konstrain import _core
 from konstrain._highs import BinaryProgram, solve_binary
-from konstrain._tolerances import PRICING_RELATIVE, SUM_RELATIVE
+from konstrain._tolerances import LEAST_FRACTION, LEAST_USE, PRICING_RELATIVE, SUM_RELATIVE
 from konstrain.constraints.problem import Problem
 from konstrain.exact.columns import pricing
 from konstrain.exact.columns.proximal import ColumnSets, MasterPoint, solve_master
@@ -46,49 +46,32 @@ TASK: Final = 512
 
 @dataclass(frozen=True)
 class BoxParams:
-    """Tunable numbers of column generation over boxes.
+    """Tunable numbers of column generation over boxes."""
 
-    Parameters
-    ----------
-    first_duals : tuple of float
-        Shares of the way from the cost of a point to that in the next cluster, tried for the first duals; more shares
-        find a better start and take longer.
-    first_scales : tuple of float
-        Factors of the first duals at which further columns are generated; more give a better first model.
-    steps : tuple of float
-        Shares of the way from the best duals to those of the master at which bounds are computed.
-    last_penalty : float
-        Least weight of the quadratic term; a smaller one solves the relaxation further, in more iterations.
-    coarse_penalty : float
-        Weight of the quadratic term at which the relaxation counts as solved where it lies far below the upper bound;
-        smaller: later branching.
-    far : float
-        Relative distance from the upper bound above which the bound counts as far below it; larger: last digits are
-        computed more often, which may be all that is missing.
-    last_share : float
-        Share of the asked gap, and of the distance from the upper bound, that iterations are worth; smaller: more and
-        longer iterations.
-    per_round : int
-        Most columns added per descent, most points and most known columns that descents start from; more make the
-        master better and slower.
-    columns_per_point : int
-        Columns per point above which those of high reduced cost are dropped; more: a better and slower master.
-    accuracy : float
-        Tolerances of master and pricing relative to the gap that is left; smaller: fewer and longer iterations.
-    few_boxes : int
-        Most boxes per search for `has_few_boxes`; more: boxes are tried on more problems, in vain on most of them.
-    """
-
+    # Shares of the way from the cost of a point to that in the next cluster, tried for the first duals, and factors
+    # of these duals at which further columns are generated; more: a better start, slower.
     first_duals: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
     first_scales: tuple[float, ...] = (0.35, 0.6, 0.8, 1.25, 1.6, 2.2)
+    # Shares of the way from the best duals to those of the master at which bounds are computed.
     steps: tuple[float, ...] = (1.0, 0.5)
+    # Least weight of the quadratic term; smaller: the relaxation is solved further, in more iterations.
     last_penalty: float = 1e-5
+    # Weight at which the relaxation counts as solved far below the upper bound; smaller: later branching.
     coarse_penalty: float = 4e-3
+    # Relative distance from the upper bound that counts as far; larger: last digits are computed more often, which
+    # may be all that is missing.
     far: float = 1e-3
+    # Share of the gap to reach, and of the distance from the upper bound, that iterations are worth; smaller: more
+    # and longer iterations.
     last_share: float = 0.2
+    # Most columns added per descent, most points and most known columns that descents start from; larger: a better
+    # and slower master.
     per_round: int = 600
+    # Columns per point above which those of high reduced cost are dropped; larger: a better and slower master.
     columns_per_point: int = 8
+    # Tolerances of master and pricing relative to the remaining gap; smaller: fewer and longer iterations.
     accuracy: float = 0.05
+    # Most boxes per search for `has_few_boxes`; larger: boxes are tried on more problems, in vain on most of them.
     few_boxes: int = 3000
 
 
@@ -106,31 +89,19 @@ class _PricedDuals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Blocks of a problem as points: centered, scaled, blocks at one place merged, in the order of a main axis.
+    """Blocks of a problem as points: centered, scaled, blocks at one place merged, in the order of a main axis."""
 
-    Parameters
-    ----------
-    x, weight, demand : ndarray
-        Position, weight and demand of each point.
-    of_block : ndarray of int
-        The point of each block.
-    size_min, size_max : float
-        Bounds on the demand of a cluster, the widest ones if they differ.
-    indptr, indices : ndarray
-        Conflicts in compressed rows.
-    scale : float
-        Squared distances are divided by it: a power of two, so that nothing is rounded.
-    """
-
-    x: Vector
+    x: Vector  # (n_points, n_features): positions.
     weight: Vector
     demand: Vector
-    of_block: Indices
+    of_block: Indices  # The point of each block.
+    # Bounds on the demand of a cluster, the widest ones if they differ.
     size_min: float
     size_max: float
+    # Conflicts in compressed rows.
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
-    scale: float
+    scale: float  # Squared distances are divided by it: a power of two, so that nothing is rounded.
 
     @classmethod
     def of(cls, problem: Problem, cost: float) -> "Points":
@@ -294,7 +265,7 @@ class BoxColumnBound:
         """
         if self.use is None:
             return None
-        used = np.flatnonzero(self.use > 1e-4)
+        used = np.flatnonzero(self.use > LEAST_USE)
         covers = self.columns.matrix()[used]
         together = csr_array(covers.T @ (covers * self.use[used, None])).tocoo()
         is_pair = together.row < together.col
@@ -303,7 +274,7 @@ class BoxColumnBound:
         squared = ((x[first] - x[second]) ** 2).sum(axis=1)
         squared *= weight[first] * weight[second] / (weight[first] + weight[second])
         score = np.minimum(share, 1.0 - share) * np.sqrt(squared)
-        if not score.size or np.minimum(share, 1.0 - share)[best := int(score.argmax())] < 0.01:
+        if not score.size or np.minimum(share, 1.0 - share)[best := int(score.argmax())] < LEAST_FRACTION:
             return None
         block = np.zeros(self.points.size, dtype=np.intp)
         block[self.points.of_block[::-1]] = np.arange(self.problem.n_blocks)[::-1]
@@ -331,9 +302,9 @@ class BoxColumnBound:
             n_columns = len(self.columns)
             self._improve(best, model, promise, budget)
             assert self._best is not None
-            # Pricing that ends early may neither prove what the master promises nor find the columns that refute it.
+            # Pricing that ends early may neither prove the value of the master nor find the columns that lower it.
             has_stalled = self._best.value <= best.value and len(self.columns) == n_columns
-            # Where the relaxation is nearer to the bound than to the upper one, branching gains more than digits.
+            # Where the relaxation is nearer to the lower bound than to the upper, branching gains more than digits.
             is_below = size - model.value > model.value - self._best.value
             goal = max(
                 PARAMS.last_share * gap * size, PARAMS.accuracy * (size - self._best.value) if is_below else 0.0
@@ -348,6 +319,7 @@ class BoxColumnBound:
 
     def _solve_master(self, best: _PricedDuals, budget: Budget) -> MasterPoint:
         k = self.problem.n_clusters
+        # Between rounding and an accuracy at which duals are still of use, costs being about 1.
         tolerance = min(1e-2, max(1e-7, PARAMS.accuracy * self._left / k))
         penalty = self._penalty * self.points.size / k
         are_signed = self.points.size_min > 0

@@ -1,8 +1,8 @@
 """Column generation: the lower bound of Babaki, Guns and Nijssen (2014), and good clusterings on the way.
 
 The loop solves the restricted master, prices new clusters by local descent at smoothed duals, and calls the exact
-pricer only when descent finds nothing. The proof of the exact pricer gives a bound that is valid whatever the
-solver's rounding (see `konstrain.exact.columns.master`).
+pricer only when descent finds nothing. The proof of the exact pricer gives a bound that is valid despite
+rounding of the solver (see `konstrain.exact.columns.master`).
 """
 
 import time
@@ -250,7 +250,7 @@ class ColumnGenerationBound:
     def branching_pair(self) -> tuple[int, int] | None:
         """Pair of blocks that the last master solution puts together only in part (Ryan and Foster), or None.
 
-        Among all such pairs the one whose separation would cost most; any row of each block stands for it in a link.
+        Among all such pairs the one whose separation would cost most; any row of each block represents it in a link.
         """
         parts = self._parts()
         if parts is None:
@@ -377,7 +377,7 @@ class ColumnGenerationBound:
                 if self._add_new(self._locally(solution.duals, -solution.sigma - tolerance, solution)):
                     continue
             node_limit = self._node_limit if middle is not None else min(vertex_nodes, self._node_limit)
-            # When nothing lies below, the bound is the master's value less k tolerances, whatever sigma's rounding.
+            # When nothing lies below, the bound is the master's value less k tolerances, despite sigma's rounding.
             cutoff = (solution.value - float(solution.duals.sum())) / self.problem.n_clusters - tolerance
             exact = self._price_exactly(solution.duals, cutoff, budget, node_limit)
             vertex_nodes -= exact.n_nodes
@@ -585,7 +585,7 @@ def _refuse_what_is_not_anti_monotone(problem: Problem) -> None:
         raise ValueError(
             f"{term('size_min')} = {problem.size_min.max():g} is a lower bound on sizes, which parts of a "
             "cluster need not "
-            f"keep, so column generation cannot price it; {way_out}"
+            f"keep, so column generation cannot bound it; {way_out}"
         )
     if has_unequal_maxima(problem):
         assert problem.size_max is not None

@@ -3,7 +3,7 @@
     minimise  sum_t c_t x_t    subject to  sum_{t holds b} x_t >= 1  (lambda_b >= 0)  for each block b,
                                            sum_t x_t <= k            (-sigma <= 0),        x >= 0.
 
-Covering suffices where Babaki, Guns and Nijssen (2014, Table 2) ask for equality: all cluster constraints are closed
+Covering suffices where Babaki, Guns and Nijssen (2014, Table 2) require equality: all cluster constraints are closed
 under taking parts, and a part never costs more, so a block covered twice can leave one of its clusters. For the same
 reason "at most k" suffices: a cluster can be split without cost as long as there are k blocks.
 

@@ -407,8 +407,8 @@ class SdpBound:
     def child_must_link(self, i: int, j: int) -> "SdpBound":
         """Return the node in which blocks i and j of the problem share a cluster, with the multipliers of this one.
 
-        A matrix of the merged blocks is a matrix of the blocks, so multipliers keep their worth; only cuts that would
-        name a block twice are lost.
+        A matrix of the merged blocks is a matrix of the blocks, so multipliers stay valid; only cuts that would
+        name a block twice are dropped.
         """
         a, b = self._node_pair(i, j)
         if self.model.is_conflict[a, b]:
@@ -459,7 +459,7 @@ class _Run:
         self.upper_bound = upper_bound
         self.gap = gap
         self.budget = budget
-        # Costs near 0 beside the total are known to rounding only.
+        # Costs near 0 relative to the total are rounding.
         self._rounding = SDP_ROUNDING * model.n_blocks * model.total + model.guard
         self.trace: list[SdpStep] = []
 

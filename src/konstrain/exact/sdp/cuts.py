@@ -32,7 +32,7 @@ PARAMS = CutParams()
 
 
 class FurtherCuts(Protocol):
-    """Cuts beside the stars: those of `size_cuts`, or cliques."""
+    """Cuts other than stars: those of `size_cuts`, or cliques."""
 
     @property
     def limit(self) -> NDArray[np.float64]:
@@ -75,8 +75,8 @@ class Cuts:
     mu: NDArray[np.float64]  # (n_cuts,): multipliers, changed in place by the projection.
 
     @classmethod
-    def make(cls, model: SdpModel, stars: NDArray[np.int32], parts: FurtherCuts, prices: NDArray[np.float64]) -> Self:
-        """Build the rows; `prices` are multipliers in units of Z, of stars first."""
+    def make(cls, model: SdpModel, stars: NDArray[np.int32], parts: FurtherCuts, scaled: NDArray[np.float64]) -> Self:
+        """Build the rows; `scaled` are multipliers in units of Z, of stars first."""
         start, position, coefficient, norm = _core.sdp_cut_rows(
             np.ascontiguousarray(stars), model.weight, model.forbidden
         )
@@ -89,17 +89,17 @@ class Cuts:
             np.concatenate([np.ones(len(stars), dtype=np.int32), more.diagonals]),
             np.concatenate([np.zeros(len(stars)), parts.limit / more.norm]),
         )
-        return cls(stars, parts, rows, norm, prices * norm)
+        return cls(stars, parts, rows, norm, scaled * norm)
 
     @classmethod
     def none(cls, model: SdpModel, further: FurtherCuts | None = None) -> Self:
-        """No cuts yet; the kind of those beside the stars."""
+        """Return no cuts; `further` is the kind of cuts other than stars."""
         parts = Parts.none(model) if further is None else further
         return cls.make(model, np.zeros((0, STAR_WIDTH), dtype=np.int32), parts, np.zeros(0))
 
     def of(self, model: SdpModel) -> "Cuts":
         """Return these cuts for another model of the same blocks."""
-        return Cuts.make(model, self.stars, self.parts, self.prices)
+        return Cuts.make(model, self.stars, self.parts, self.scaled)
 
     def polyhedron(self, model: SdpModel, low: NDArray[np.float64], high: NDArray[np.float64]) -> _core.SdpPolyhedron:
         """Return the set that the kernels project on; `low` and `high` bound the diagonal."""
@@ -115,7 +115,7 @@ class Cuts:
         return self.mu.size
 
     @property
-    def prices(self) -> NDArray[np.float64]:
+    def scaled(self) -> NDArray[np.float64]:
         """Multipliers in units of Z."""
         return self.mu / self.norm
 
@@ -134,21 +134,21 @@ class Cuts:
         )
         new = found.reshape(-1, STAR_WIDTH)
         parts = self.parts.violated(model, Y)
-        of_star, of_part = self._by_kind(self.prices)
-        prices = np.concatenate([of_star, np.zeros(len(new)), of_part, np.zeros(len(parts))])
-        cuts = Cuts.make(model, np.concatenate([self.stars, new]), self.parts.joined(parts), prices)
+        of_star, of_part = self._by_kind(self.scaled)
+        scaled = np.concatenate([of_star, np.zeros(len(new)), of_part, np.zeros(len(parts))])
+        cuts = Cuts.make(model, np.concatenate([self.stars, new]), self.parts.joined(parts), scaled)
         return cuts, len(new) + len(parts)
 
     def active(self, model: SdpModel) -> "Cuts":
         """Return the cuts that have a positive multiplier."""
         kept = self.mu > 0
         of_star, of_part = self._by_kind(kept)
-        return Cuts.make(model, self.stars[of_star], self.parts.chosen(of_part), self.prices[kept])
+        return Cuts.make(model, self.stars[of_star], self.parts.chosen(of_part), self.scaled[kept])
 
     def moved(self, model: SdpModel, weight: NDArray[np.float64], place: NDArray[np.int32]) -> "Cuts":
         """Return the cuts for a child in which block b, of this weight, has number place[b].
 
-        Stars that would name a block twice are lost.
+        Stars that would name a block twice are dropped.
         """
         moved = np.where(self.stars >= 0, place[self.stars], -1)
         # Members ascend, as separation writes them; -1 goes last again.
@@ -158,16 +158,16 @@ class Cuts:
         kept = ~(is_repeated.any(axis=1) | (members == moved[:, :1]).any(axis=1))
         members[members == largest] = -1
         stars = np.column_stack([moved[:, 0], members])[kept].astype(np.int32)
-        of_star, of_part = self._by_kind(self.prices)
+        of_star, of_part = self._by_kind(self.scaled)
         stars, of_star = _distinct(stars, of_star[kept])
         return Cuts.make(model, stars, self.parts.merged(weight, place), np.concatenate([of_star, of_part]))
 
 
-def _distinct(stars: NDArray[np.int32], prices: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Cuts that became the same one: once, with the sum of their prices."""
+def _distinct(stars: NDArray[np.int32], scaled: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return each of equal cuts once, with the sum of their multipliers."""
     if not len(stars):
-        return stars, prices
+        return stars, scaled
     unique, which = np.unique(stars, axis=0, return_inverse=True)
     sums = np.zeros(len(unique))
-    np.add.at(sums, which.ravel(), prices)
+    np.add.at(sums, which.ravel(), scaled)
     return unique, sums

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from konstrain._tolerances import LEAST_VIOLATION, TOTAL_RELATIVE
 from konstrain.exact.sdp.model import SdpModel, SizeBounds, symmetric
 
-# Blocks of a cut, its coefficients on the diagonal, and the vector whose products stand off it.
+# Blocks of a cut, its coefficients on the diagonal, and the vector whose products are off it.
 Entries = tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -177,7 +177,7 @@ class Parts:
         parts = _grow(model, Y)
         parts = parts.chosen(np.array([share.tobytes() not in known for share in parts.share], dtype=bool))
         violation = parts.excess(model, Y)
-        # The length of the row, which is the weight of the part, says by how much Y would have to move.
+        # By the distance of Y from the cut: the length of the row is the weight of the part.
         order = np.argsort(-violation / (parts.share @ model.weight), kind="stable")
         return parts.chosen(order[violation[order] > LEAST_VIOLATION * model.least_size])
 

@@ -1,6 +1,6 @@
 """The semidefinite bound where every cluster has a size of its own: a matrix for the clusters of each size.
 
-The relaxation of `bound` has one matrix for all clusters and cannot say which rows are in the large ones. Here,
+The relaxation of `bound` has one matrix for all clusters and cannot express which rows are in the large ones. Here,
 as in [1]_, clusters of size s have the matrix Y_s = sum of D 1_C 1_C' D / s over them, D = diag(r), r = sqrt(weight):
 
     Y_s r = s diag(Y_s) / r,   sum over sizes of s diag(Y_s) = weight,   trace Y_s = their number,   0 <= Y_s <= I,
@@ -11,7 +11,7 @@ one; what the matrices have in common are the multipliers of their diagonals.
 
 **Why the bound is safe.** Let p_s be multipliers of the first equations, q of the second, and
 E_s = (p_s r' + r p_s') / 2 - s diag(p_s / r) + s diag(q), so that the <E_s, Y_s> add up to q'weight. Then, as in
-`bound`, <C, Y_s> is at least <C + rho (V_s + E_s), Y_s> - rho <E_s, Y_s> plus what limits on the diagonal say,
+`bound`, <C, Y_s> is at least <C + rho (V_s + E_s), Y_s> - rho <E_s, Y_s> plus the terms of limits on the diagonal,
 for V_s clipped to the sum of the cuts, and <M, Y_s> is at least the sum of as many smallest eigenvalues of M as there
 are clusters of this size (Ky Fan).
 

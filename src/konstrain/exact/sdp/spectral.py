@@ -34,7 +34,7 @@ def _threadpools() -> Any:
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread, so that sums are taken in one order whatever the machine has.
+    """Keep BLAS to one thread, so that sums are taken in one order on any machine.
 
     On a machine with other work several threads wait very long for each other: ten times as long was seen.
     """
@@ -78,7 +78,7 @@ class SpectralProjection:
     Matrices of successive iterations differ little, so the top eigenvectors are followed: a Chebyshev polynomial of
     the matrix, small on the rest of the spectrum, is applied to the last ones, and a Rayleigh-Ritz step makes them
     eigenvectors again. Errors are largest in directions whose share is near 0, where they matter least, and fade as
-    the iteration converges. A full decomposition starts the chase, and renews it when the caller asks for that.
+    the iteration converges. A full decomposition gives the first ones, and new ones after `forget`.
     """
 
     def __init__(self, trace: int) -> None:

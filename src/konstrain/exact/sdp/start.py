@@ -5,13 +5,13 @@ iterations that would find out which pairs of blocks are in different clusters.
 
 Let <D / 2, Z> be the cost, D the squared distances, and let S >= 0 be the multipliers of Z >= 0, which vanish within
 clusters. The bound equals the cost of the clustering when the indicators of its clusters are eigenvectors of
-D / 2 - S, up to the multipliers of Z 1 = 1, at the lower end -z of the spectrum. The first of the two conditions asks
-of block i of cluster a, and of each other cluster b,
+D / 2 - S, up to the multipliers of Z 1 = 1, at the lower end -z of the spectrum. The first of the two conditions is,
+for block i of cluster a, and of each other cluster b,
 
     (S 1_b)_i = r_bi = W_b / 2 (|x_i - m_b|^2 - |x_i - m_a|^2 - z (1 / W_a + 1 / W_b)),
 
 which the matrix of rank one r_b r_a' / (sum of r_b over a) does. z is at least the largest variance of a cluster in
-any direction times its weight; r cannot be negative, so blocks nearly between clusters speak for a small one, and the
+any direction times its weight; r cannot be negative, so blocks nearly between clusters favour a small one, and the
 smallest possible is taken. Any z and any r >= 0 give a bound that holds, see `bound`.
 
 References
