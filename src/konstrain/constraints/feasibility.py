@@ -187,11 +187,12 @@ def _large_blocks(constraints: Constraints, blocks: Blocks, demand: NDArray[np.f
 
 
 def block_finding(reason: str, rows: NDArray[Any], amount: float, most: float, holds: str) -> Finding:
-    """Return that the rows of one block hold more than any cluster may."""
-    tied = " (tied by must-links)" if rows.size > 1 else ""
+    """Return that a row, or the rows of one block, hold more than any cluster may."""
+    who, remedy = f"row {listed_rows(rows)}", "leave the row out"
+    if rows.size > 1:
+        who, remedy = f"the block of rows {listed_rows(rows)} (tied by must-links)", "split the block"
     message = (
-        f"the block of rows {listed_rows(rows)}{tied} {holds}, more than the largest {term('size_max')} {most:g}; "
-        f"raise {term('size_max')} or split the block."
+        f"{who} {holds}, more than the largest {term('size_max')} {most:g}; raise {term('size_max')} or {remedy}."
     )
     return Finding(reason, message, SizeSums(amount, most, tuple(rows.tolist())))
 
