@@ -25,7 +25,7 @@ TIED = [(0, 1), (1, 3)]
         (4, 2, {"size_max": [4, 0]}, "sizes", r"cluster 1 must not be empty, but its size_max is 0", (1, 0)),
         (4, 2, {"size_min": [4, 0]}, "non-empty", r"adds up to 4 and leaves too little .*: 5 are needed", (5, 4)),
         (5, 3, {"must_link": TIED, "size_max": 2}, "sizes", r"0, 1, 3 .* 3 rows, more than .* size_max 2", (3, 2)),
-        (3, 3, {"demand": [1, 5, 1], "size_max": 4}, "demand", r"rows 1 counts 5, more than .* size_max 4", (5, 4)),
+        (3, 3, {"demand": [1, 5, 1], "size_max": 4}, "demand", r"row 1 counts 5, more than .* size_max 4", (5, 4)),
         (6, 2, {"groups": [0, 0, 1, 1, 2, 2], "size_max": 3}, "sizes", r"3 blocks \(of rows 0, 2, 4\)", (3, 2)),
     ],
 )
