@@ -147,13 +147,7 @@ class BaseGreedyClusterer(BaseCenterClusterer):
             n_iter += 1
             before, labels = labels, np.full_like(labels, -1)
             _, _, stuck = _core.greedy_pass(
-                self._costs(blocks, centers),
-                order,
-                conflicts.indptr,
-                conflicts.indices,
-                never,
-                stops,
-                labels,
+                self._costs(blocks, centers), order, conflicts.indptr, conflicts.indices, never, stops, labels
             )
             if stops and stuck >= 0:
                 dead_end = blocks.dead_end(type(self).__name__, stuck, labels)

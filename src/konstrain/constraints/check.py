@@ -11,12 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from konstrain._memory import CELLS
 from konstrain._messages import counted, term
 from konstrain.assignment import AssignmentProblem, assign_by
-from konstrain.constraints.arguments import (
-    ConstraintArguments,
-    ConstraintKeywords,
-    Constraints,
-    takes_constraints,
-)
+from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywords, Constraints, takes_constraints
 from konstrain.constraints.closure import Blocks, Conflicts, SoftLinks
 from konstrain.constraints.conflicts import ColoringVerdict, largest_clique
 from konstrain.constraints.connectivity import BlockParts, components_of

@@ -271,10 +271,7 @@ def exact_rules(problem: AssignmentProblem) -> Rules:
 
 
 def penalised_costs(
-    Y: NDArray[np.float64],
-    V: NDArray[np.bool_],
-    rho_plus: NDArray[np.float64],
-    rho_minus: NDArray[np.float64],
+    Y: NDArray[np.float64], V: NDArray[np.bool_], rho_plus: NDArray[np.float64], rho_minus: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Costs of the S-step (13) without its auxiliary variables, up to the constant sum of rho_plus where V is 1."""
     costs: NDArray[np.float64] = Y + np.where(V, -rho_plus, rho_minus)

@@ -92,12 +92,7 @@ class Pricer:
         return float(self.scatter[inside].sum() + weight @ (gap * gap).sum(axis=1))
 
     def locally(
-        self,
-        duals: NDArray[np.float64],
-        threshold: float,
-        starts: Sequence[Column],
-        *,
-        costless: bool = False,
+        self, duals: NDArray[np.float64], threshold: float, starts: Sequence[Column], *, costless: bool = False
     ) -> list[Column]:
         """Descend from each start; locally best clusters with g below a threshold, cheapest first."""
         profit = duals if costless else duals - self.scatter
