@@ -71,3 +71,11 @@ def test_constants_of_a_module_are_its_numbers_that_are_no_facts(source, names):
 )
 def test_home_made_words_are_whole_words_in_any_case(text, is_found):
     assert bool(structure.home_made_words_of(text)) == is_found
+
+
+@pytest.mark.parametrize(
+    ("module", "is_found"), [("kmeans/steps.py", True), ("links.py", True), ("cli/app.py", False)]
+)
+def test_modules_of_the_core_do_not_talk(module, is_found):
+    is_core = structure.is_core(structure.PACKAGE / module)
+    assert bool(structure.home_made_words_of("# The solver says so.", is_core=is_core)) == is_found

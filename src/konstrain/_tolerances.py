@@ -28,7 +28,7 @@ SINGLE_GUARD = 1e-6
 # "proved" result be off in the seventh digit.
 HIGHS_FEASIBILITY = 1e-9
 
-# A difference after which less than this complement of a sum remains is computed anew: it has lost a digit.
+# A difference after which less than this complement of a sum remains is computed anew: it has one digit less.
 MOST_CANCELLED = 0.9
 
 # Two runs whose objectives differ by less, relatively, found the same clustering: sums taken in another order differ

@@ -282,8 +282,8 @@ def describe(
 ) -> Report:
     """Describe a clustering: its cost, its sizes, what it breaks, and what the constraints that bind cost.
 
-    Prices hold at the centers of this clustering: they say how much cheaper the assignment of rows to these centers
-    were without a bound or a link, not how much better a clustering with other centers could be.
+    A price is the saving of the assignment of rows to the centers of this clustering without a bound or a link; a
+    clustering with other centers could be better still.
 
     Parameters
     ----------

@@ -224,7 +224,7 @@ class Assignment:
     lower_bound : float
         No feasible labels cost less.
     proven : bool
-        Whether cost and bound agree up to rounding: these labels are optimal.
+        Whether cost and bound are equal up to rounding: these labels are optimal.
     engine : str
         Name of the engine that solved the problem.
     prices : ndarray of float64, shape (n_clusters,) or (n_clusters, n_rules), or None

@@ -127,7 +127,7 @@ class BCLS(BaseRowClusterer):
         return run
 
     def _features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows with the mean taken off, as components of the standardised features where these were asked for."""
+        """Rows with the mean taken off, as components of the standardised features where these are used."""
         if self.variance is None:
             centred: NDArray[np.float64] = X - X.mean(axis=0)
             return centred

@@ -181,7 +181,7 @@ class COPKMeans(BaseGreedyClusterer):
     -----
     What the paper leaves open, and what we chose. Must-linked rows are merged first and go as one block to the center
     at least total squared distance, as later papers describe the method; in the paper's own pseudo-code the row met
-    first decides for the others, which is `GreedyKMeans` here. The paper does not say in which order rows come.
+    first decides for the others, which is `GreedyKMeans` here. The paper leaves the order of rows open.
     Iterations need not converge; labels that no longer change end a run. An empty cluster keeps its center.
 
     References

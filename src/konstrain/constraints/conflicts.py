@@ -194,7 +194,7 @@ def _shrink(
 def _pairs_behind(
     constraints: Constraints, blocks: Blocks, found: NDArray[np.int32]
 ) -> tuple[tuple[int, int, str], ...]:
-    """For each conflict among blocks the first pair of rows that asks for it."""
+    """Return the first pair of rows behind each conflict among blocks."""
     wanted = np.zeros(blocks.n_blocks, dtype=bool)
     wanted[found] = True
     pairs: dict[tuple[int, int], tuple[int, int, str]] = {}

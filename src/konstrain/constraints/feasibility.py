@@ -232,7 +232,7 @@ def _too_few_of_a_group(constraints: Constraints, attribute: Attribute) -> Itera
         least = np.maximum(least, np.ceil(constraints.size_min * (1.0 - TOTAL_RELATIVE)))
     smallest = int(least.min())
     for v in range(len(attribute.values)):
-        for share, having, words in (
+        for share, having, group in (
             (float(attribute.low[v]), int(attribute.counts[v]), f"are {attribute.shown(v)}"),
             (1.0 - float(attribute.high[v]), n - int(attribute.counts[v]), f"are not {attribute.shown(v)}"),
         ):
@@ -240,7 +240,7 @@ def _too_few_of_a_group(constraints: Constraints, attribute: Attribute) -> Itera
             if needed > having >= share * n * (1.0 - TOTAL_RELATIVE):
                 hold = f"hold {share:.3g} of these"
                 message = (
-                    f"{having} of {n} rows {words}: {k} clusters of at least {smallest} rows cannot each {hold}, for "
+                    f"{having} of {n} rows {group}: {k} clusters of at least {smallest} rows cannot each {hold}, for "
                     f"that takes {needed}; relax the shares or ask for fewer clusters."
                 )
                 yield Finding("shares", message, SizeSums(float(needed), float(having)))

@@ -113,7 +113,7 @@ class GraphComponents:
     Parameters
     ----------
     held : tuple of float
-        Rows, demand or the resource in question in each component.
+        Rows, demand or the bounded resource in each component.
     rows : tuple of ints
         The first row of each component.
     component : int or None
@@ -266,8 +266,8 @@ def listed_rows(rows: Iterable[int]) -> str:
 
 def listed(items: Iterable[Any], separator: str) -> str:
     """Join items for a message, cut when there are many."""
-    words = [str(item) for item in items]
-    if len(words) <= _SHOWN:
-        return separator.join(words)
-    head, tail = words[: _SHOWN - 3], words[-2:]
-    return separator.join([*head, f"... ({len(words) - _SHOWN + 1} more) ...", *tail])
+    parts = [str(item) for item in items]
+    if len(parts) <= _SHOWN:
+        return separator.join(parts)
+    head, tail = parts[: _SHOWN - 3], parts[-2:]
+    return separator.join([*head, f"... ({len(parts) - _SHOWN + 1} more) ...", *tail])

@@ -153,7 +153,7 @@ class Problem:
         ValueError
             When an argument is malformed; names the row or pair and the value.
         InfeasibleError
-            When no clustering satisfies the constraints; `reason` and `witness` say why.
+            When no clustering satisfies the constraints; with `reason` and `witness`.
         """
         return cls.of(
             X_or_n,

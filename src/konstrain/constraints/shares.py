@@ -212,7 +212,7 @@ def _bounds(name: str, given: Any, attributes: tuple[Attribute, ...], default: f
             bounds[0][_value(name, key, attributes[0])] = _share(f"{term(name)}[{key!r}]", value)
         else:
             raise ValueError(
-                f"{term(name)}[{key!r}]: category has {len(attributes)} attributes, so say of which one, as in "
+                f"{term(name)}[{key!r}]: category has {len(attributes)} attributes, so name one, as in "
                 f"{{{attributes[0].name!r}: {{{attributes[0].values[0]!r}: {value!r}}}}}"
             )
     return bounds

@@ -1,6 +1,6 @@
 """Folders of Parquet: read in pieces that fit a worker, labels written to a temporary folder that is then renamed.
 
-Folders are of this machine, or of any file system that fsspec knows, by their addresses: ``s3://bucket/rows``.
+Folders are of this machine, or of any file system of fsspec, by their addresses: ``s3://bucket/rows``.
 """
 
 import glob

@@ -284,8 +284,8 @@ class BaseConstrainedKMeans(FittedKMeans):
         """Assign new rows to the fitted centers.
 
         With no constraint on the new rows each goes to its nearest center; with any, the assignment of all rows
-        together is solved exactly. Where a limit on time or work ends that before it is proved, a `NotProvenWarning`
-        says so.
+        together is solved exactly, with a `NotProvenWarning` where a limit on time or work ends that before it is
+        proved.
 
         Parameters
         ----------

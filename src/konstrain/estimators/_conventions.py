@@ -47,7 +47,7 @@ ACCEPTED: dict[str, Any] = {
 def estimator(cls: type[Estimator]) -> type[Estimator]:
     """Make parameters of the annotated attributes of a class; complete its docstrings from those of its base classes.
 
-    `__init__` is that of a dataclass: it stores what it is given and nothing else, as scikit-learn asks.
+    `__init__` is that of a dataclass: it stores what it is given and nothing else, as in scikit-learn.
     """
     made = dataclass(eq=False, repr=False)(cls)
     complete_class(made, ConstraintArguments)
@@ -154,7 +154,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool = True) -> Any:
-    """Check rows as scikit-learn asks, remembering their features when `reset`, and as the kernels need them."""
+    """Check rows for scikit-learn, with their features stored when `reset`, and for the kernels."""
     refuse_hidden("X", X)
     with np.errstate(invalid="ignore"):
         # scikit-learn adds up all values to find out whether each is finite: infinities of both signs make NaN.

@@ -34,7 +34,7 @@ class BCKMeans(BaseConstrainedKMeans):
     Plain k-means starts. Then centers by ridge regression on the assignment matrix, equation (8), alternate with
     assignments by an l1 penalty method (Algorithm 2): a relaxed matrix `S` that keeps all constraints, a linear
     program (13), and a binary matrix `V`, element by element (15), whose distance is penalised more and more (16)
-    until they agree [1]_.
+    until they are equal [1]_.
 
     Parameters
     ----------

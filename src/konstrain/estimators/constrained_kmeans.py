@@ -72,7 +72,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     metric : {"cosine", "learned", "itml", "rca", "diagonal", "standard"} or None, default=None
         How distances are measured. None: plainly. "cosine": between directions (spherical k-means [3]_). Rows are
         divided by their lengths, without a copy where these are one, and centers are the sums of their rows divided
-        by theirs; rows of length zero are refused, and so is `connectivity`. "learned": as the links tell, by a
+        by theirs; rows of length zero are refused, and so is `connectivity`. "learned": from the links, by a
         `LinkMetric` that is learned in turn with the clusters; held-out links decide whether it is a full one, a
         weight per feature, features on one scale, or none at all. A kind of `LinkMetric` by name: that one, come
         what may. Links stay what they are: hard ones are kept. All but "cosine" need dense X.
@@ -87,7 +87,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         not, no cluster spans two of them, and a component that no whole clusters can fill is an `InfeasibleError`.
     time_limit : float or None, default=None
         Seconds after which the best clustering so far is returned. What is left of it after the search goes into the
-        proof of the last assignment step; a `NotProvenWarning` says when that was not enough. None: the search ends
+        proof of the last assignment step; a `NotProvenWarning` when that was not enough. None: the search ends
         by its budget of work, and a step whose proof would take a solver is not proved.
     n_jobs : int or None, default=None
         Workers for independent searches (`n_init` of 200 and more) or runs of Lloyd's loop, in joblib's sense. The
@@ -134,7 +134,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     link_metric_ : LinkMetric or None
         The metric learned; None: distances are plain.
     metric_choice_ : MetricChoice or None
-        Which kind of metric was taken; with ``metric="learned"`` also what held-out links said.
+        Which kind of metric was taken; with ``metric="learned"`` also the scores by held-out links.
 
     References
     ----------
@@ -215,7 +215,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         connectivity : sparse matrix, networkx graph, libpysal weights or array of shape (n_edges, 2), optional
             Which rows are neighbours; every cluster is then in one piece of this graph. Edges count in both
             directions; weights, and edges of a row to itself, do not count. Where no such clustering is found,
-            `UndecidedError` says how near the best one came.
+            `UndecidedError` reports how near the best one came.
         previous : array-like of shape (n_samples,), optional
             Cluster of each row in an earlier clustering, 0 to n_clusters - 1; -1, None or NaN: a new row. Clusters
             keep their numbers, the search begins at their centers, so that `init` and `n_init` do not count, and
@@ -263,7 +263,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         -------
         Certificate
             Lower bound, gap, proof flag, and the best clustering met on the way. With a learned metric all of it is
-            about distances in that metric, and `Certificate.metric` says so.
+            about distances in that metric, named by `Certificate.metric`.
 
         Raises
         ------

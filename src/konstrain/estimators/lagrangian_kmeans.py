@@ -40,7 +40,7 @@ class LagrangianKMeans(BaseConstrainedKMeans):
     center it would go to. The labels with the fewest violations, then the least squared error, are kept [1]_. A last
     repair of these labels, which is ours, moves single blocks as long as that makes violations fewer.
 
-    Cannot-links may end violated, also when they could all be kept; `n_violations_` says how many are.
+    Cannot-links may end violated, also when they could all be kept; `n_violations_` counts them.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ default="random-partition"
         Where runs start: the means of a random assignment of blocks (the paper), block-aware k-means++, random
         blocks, given centers, or ``callable(X, n_clusters, random_state=...)``.
     multiplier : float, default=1.0
-        Where the multiplier of each cannot-link starts; the paper does not say.
+        Where the multiplier of each cannot-link starts; the paper leaves it open.
     growth : float, default=2.0
         What a multiplier is multiplied by when its cannot-link stays violated; more than 1.
     n_iter_no_change : int, default=25

@@ -30,7 +30,7 @@ class LinkMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         analysis [2]_, the inverse of the covariance within must-linked rows. "diagonal": the same without
         correlations, one weight per feature. "standard": every feature has variance 1; links are not looked at.
     slack_price : float, default=0.1
-        For "itml", what missing the length that a link asks for costs: gamma of the paper. Small values trust links
+        For "itml", what missing the length of a link costs: gamma of the paper. Small values trust links
         less.
 
     Attributes
@@ -85,7 +85,7 @@ class LinkMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         must_link, cannot_link : pairs, optional
             Rows that should be near, or far, as in `ConstrainedKMeans`; a confidence lessens what a link counts.
         labels : array-like of shape (n_samples,), optional
-            A clustering of the rows. Where links say little the metric is then the one that suits its clusters, the
+            A clustering of the rows. Where links are few the metric is then the one that suits its clusters, the
             inverse of the covariance within them, instead of equal weights.
 
         Returns

@@ -49,8 +49,8 @@ class MatchingKMeans(BaseConstrainedKMeans):
     -----
     The paper wants cannot-link sets that do not overlap. Sets that do go to the general engine, which assigns each
     component of the conflict graph at least cost: the cost still never rises, but a step is NP-hard in general.
-    The paper does not say what becomes of an empty cluster; we ask for the cheapest assignment without one, which is
-    a question of its own only in the rare step that would leave one. "Until the cost stops decreasing" is read as
+    The paper leaves open what becomes of an empty cluster; here the assignment is the cheapest one without any, which
+    is another problem only in the rare step that would leave one. "Until the cost stops decreasing" is read as
     until the labels repeat: the cost of a step is lower than the last one's as long as centers move.
 
     References

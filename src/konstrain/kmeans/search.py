@@ -233,7 +233,7 @@ class Search:
         if is_hard(self.steps.problem):
             found = self._with_bound(kernel, found)
             if not is_asked:
-                return found  # a proof takes HiGHS: only where a time limit says how long that may take
+                return found  # A proof takes HiGHS: only within a time limit.
         if not found.proven:
             found = self._with_exact_step(kernel, offset, found)
         return found if is_asked or found.proven else replace(found, proven=None)
