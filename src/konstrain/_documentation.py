@@ -7,10 +7,12 @@ reference pages see complete docstrings; an editor that reads the source without
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any, TypeVar
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _HEADING = re.compile(r"\n(?=[A-Z][A-Za-z ]*\n-{3,}\n)")
 # numpydoc's order of the sections used here.
 _ORDER = ("", "Parameters", "Returns", "Attributes", "Raises", "See Also", "Notes", "References", "Examples")
@@ -83,6 +85,12 @@ def completed(text: str | None, parameters: Mapping[str, inspect.Parameter], *so
         if source is not None:
             _fill_in(doc, _parsed(source), parameters)
     return str(doc)
+
+
+def completed_by(function: _Function, *sources: str | None) -> _Function:
+    """Complete the docstring of a function from the sources; returns the function."""
+    function.__doc__ = completed(function.__doc__, inspect.signature(function).parameters, *sources)
+    return function
 
 
 # Most docstrings are the source of several others.

@@ -103,7 +103,8 @@ def test_too_many_rows_apart_name_the_links_among_which_one_goes(open_studio):
     desk = open_studio(X, 2)
     desk.answer([(0, 60), (60, 120), (0, 120)], "apart")
     desk.wait()
-    assert "k = 2" in desk.trouble.message
+    clash = "Rows 0, 60, 120 must all be in different clusters, but k = 2."
+    assert desk.trouble.message == f"{clash} Raise k to at least 3 or remove one of these links."
     assert {pair for pair, _ in desk.trouble.links} == {(0, 60), (60, 120), (0, 120)}
 
 

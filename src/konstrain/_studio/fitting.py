@@ -15,7 +15,7 @@ from konstrain._studio.data import PARAMS, StudioData
 from konstrain._studio.session import APART, TOGETHER, Pair, SessionState, Settings, Size, ordered
 from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.constraints.connectivity import count_pieces
-from konstrain.constraints.findings import MustLinkPath, UncolorableRows
+from konstrain.constraints.findings import MustLinkPath, UncolorableRows, listed
 from konstrain.estimators import ConstrainedKMeans, LinkMetric
 from konstrain.exceptions import InfeasibleError, NotProvenWarning
 from konstrain.kmeans import distances
@@ -267,12 +267,21 @@ def explain(error: InfeasibleError, rows: StudioData, state: SessionState) -> Tr
         return Trouble(message, error.reason, witness.rows, _among(state, [ordered(*witness.pair), *hops]))
     if isinstance(witness, UncolorableRows):
         pairs = [ordered(a, b) for a, b, _ in witness.pairs]
-        message = (
-            f"{str(error).replace('n_clusters=', 'k = ').replace('n_clusters', 'k')}{_called(rows, witness.rows)}"
-        )
+        message = _too_few_clusters(witness, name)
         return Trouble(message, error.reason, witness.rows, _among(state, pairs))
     found = tuple(getattr(witness, "rows", ()))
     return Trouble(f"{error}{_called(rows, found)}", error.reason, found)
+
+
+def _too_few_clusters(witness: UncolorableRows, name: Callable[[int], str]) -> str:
+    """Return what is wrong, why, and what to do: the page lists the links, and calls the number of clusters k."""
+    rows, k = listed(map(name, witness.rows), ", "), f"k = {witness.n_clusters}"
+    if witness.is_clique:
+        least = f"to at least {len(witness.rows)}"
+        return (
+            f"Rows {rows} must all be in different clusters, but {k}. Raise k {least} or remove one of these links."
+        )
+    return f"Links that keep rows {rows} apart cannot all hold with {k}. Raise k or remove one of these links."
 
 
 def _among(state: SessionState, pairs: Sequence[Pair]) -> tuple[tuple[Pair, str], ...]:

@@ -1,13 +1,16 @@
 """Links drawn from true classes: one function for each paper's sampling scheme, and wrong links."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.random import sample_without_replacement
+
+from konstrain._documentation import completed_by
 
 Pairs = NDArray[np.int32]
 Block = NDArray[np.int64]
@@ -50,6 +53,27 @@ class LinkSample:
         return np.unique(np.concatenate([self.must_link, self.cannot_link]))
 
 
+_Draw = TypeVar("_Draw", bound=Callable[..., LinkSample])
+
+
+def _documented(draw: _Draw) -> _Draw:
+    """Describe what most draws take.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        Class of each row.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    LinkSample
+        Each pair once: must-links where the classes agree, else cannot-links.
+    """
+    return completed_by(draw, _documented.__doc__)
+
+
 def _read_classes(labels: Any) -> NDArray[np.int64]:
     """Check the classes of the rows and number them from 0."""
     given = column_or_1d(labels)
@@ -90,6 +114,7 @@ def _refuse_too_many(n_asked: int, n_there: int, what: str) -> None:
         raise ValueError(f"{n_asked} {what} cannot be drawn: these labels have {n_there}")
 
 
+@_documented
 def sample_babaki(labels: Any, n_links: int, *, random_state: Any = None) -> LinkSample:
     """Draw pairs of rows, each as likely: must-links where the classes agree, else cannot-links.
 
@@ -98,12 +123,8 @@ def sample_babaki(labels: Any, n_links: int, *, random_state: Any = None) -> Lin
 
     Parameters
     ----------
-    labels : array-like of shape (n_samples,)
-        Class of each row.
     n_links : int
         Number of pairs, must-links and cannot-links together.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draw.
 
     Returns
     -------
@@ -119,6 +140,7 @@ def sample_babaki(labels: Any, n_links: int, *, random_state: Any = None) -> Lin
     return _split_by_class(_distinct_pairs(classes.size, n_links, random_state), classes)
 
 
+@_documented
 def sample_baumann(
     labels: Any, share: float = 0.1, *, reading: str = "pairs", random_state: Any = None
 ) -> LinkSample:
@@ -130,14 +152,10 @@ def sample_baumann(
 
     Parameters
     ----------
-    labels : array-like of shape (n_samples,)
-        Class of each row.
     share : float, default=0.1
         The r of CS_r as a share: 0.1, 0.15 and 0.2 in the paper.
     reading : {"pairs", "objects"}, default="pairs"
         Draw distinct pairs uniformly over all rows, or draw rows and take all pairs among them.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draw.
 
     Returns
     -------
@@ -176,6 +194,7 @@ def _distinct_pairs(n_rows: int, n_pairs: int, random_state: Any) -> Pairs:
     return _as_pairs(np.column_stack([number - larger * (larger - 1) // 2, larger]))
 
 
+@_documented
 def sample_le(labels: Any, share: float = 0.2, *, random_state: Any = None) -> LinkSample:
     """Draw a share of each class and link all drawn rows: must-links within classes, cannot-links between them.
 
@@ -184,12 +203,8 @@ def sample_le(labels: Any, share: float = 0.2, *, random_state: Any = None) -> L
 
     Parameters
     ----------
-    labels : array-like of shape (n_samples,)
-        Class of each row.
     share : float, default=0.2
         Share of each class, rounded up to whole rows.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draw.
 
     Examples
     --------
@@ -204,6 +219,7 @@ def sample_le(labels: Any, share: float = 0.2, *, random_state: Any = None) -> L
     return _split_by_class(_all_pairs(np.sort(np.concatenate(drawn))), classes)
 
 
+@_documented
 def sample_ganji(labels: Any, n_links: int, *, random_state: Any = None) -> LinkSample:
     """Draw as many must-links as cannot-links: a random row, then a random other one of the same or another class.
 
@@ -212,17 +228,8 @@ def sample_ganji(labels: Any, n_links: int, *, random_state: Any = None) -> Link
 
     Parameters
     ----------
-    labels : array-like of shape (n_samples,)
-        Class of each row.
     n_links : int
         Number of pairs of both kinds; n/4, n/2 and n, rounded down, in the paper.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draw.
-
-    Returns
-    -------
-    LinkSample
-        ``n_links // 2`` must-links and ``n_links - n_links // 2`` cannot-links.
 
     Examples
     --------
@@ -253,6 +260,7 @@ def _draw_pairs(classes: NDArray[np.int64], n_pairs: int, same: bool, rng: np.ra
     return _as_pairs(list(found))
 
 
+@_documented
 def flip_links(sample: LinkSample, share: float, *, random_state: Any = None) -> LinkSample:
     """Turn a share of the links into their opposite.
 
@@ -265,8 +273,6 @@ def flip_links(sample: LinkSample, share: float, *, random_state: Any = None) ->
         Links that agree with the classes.
     share : float
         Share of wrong links from 0 to 1, rounded to whole links; 0.01 to 0.1 in the paper.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draw.
 
     Returns
     -------
@@ -292,6 +298,7 @@ def flip_links(sample: LinkSample, share: float, *, random_state: Any = None) ->
     )
 
 
+@_documented
 def sample_jia(
     labels: Any,
     n_links: int,
@@ -310,8 +317,6 @@ def sample_jia(
 
     Parameters
     ----------
-    labels : array-like of shape (n_samples,)
-        Class of each row.
     n_links : int
         Number of pairs of both kinds; an odd number has one cannot-link more.
     must_link_size : int, optional
@@ -319,13 +324,6 @@ def sample_jia(
         which disjoint sets make enough pairs.
     cannot_link_size : int, optional
         Classes in each cannot-link set; the last ones can have fewer. Default: all classes.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draw.
-
-    Returns
-    -------
-    LinkSample
-        ``n_links // 2`` must-links and ``n_links - n_links // 2`` cannot-links.
 
     Examples
     --------

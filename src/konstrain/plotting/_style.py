@@ -1,7 +1,13 @@
 """What all plots share: axes, colours that differ for colour-blind eyes and in grey print, and marks."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from konstrain._documentation import completed_by
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +36,33 @@ BROKEN = "#D55E00"
 RASTER_FROM: Final = 5_000
 
 
+_Plot = TypeVar("_Plot", bound=Callable[..., Any])
+
+
+def documented(plot: _Plot) -> _Plot:
+    """Describe what most plots take.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        Cluster of each row.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    return completed_by(plot, documented.__doc__)
+
+
+def read_clusters(rows: Any, labels: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the names of the clusters and the place among them of each row's label; as many labels as rows."""
+    labels = column_or_1d(labels)
+    check_consistent_length(rows, labels)
+    return np.unique(labels, return_inverse=True)
+
+
 def color(i: int) -> str:
     """Return the colour of the i-th cluster or curve."""
     return COLORS[i % len(COLORS)]
@@ -56,6 +89,20 @@ def axes_or_new(ax: "Axes | None", figsize: tuple[float, float] | None = None) -
             "plots need matplotlib; run: pip install 'konstrain[plot]'", name=error.name
         ) from None
     return plt.subplots(layout="constrained", figsize=figsize)[1]
+
+
+def halo(width: float) -> list[Any]:
+    """Return the effect that keeps text and marks apart from what is under them."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=width, foreground="white")]
+
+
+def legend_of(ax: "Axes", *more: tuple[Any, str], ncols: int = 2) -> None:
+    """Put the legend of what was drawn, and of `more` handles with their labels, above the axes if there is any."""
+    drawn = [*zip(*ax.get_legend_handles_labels(), strict=True), *more]
+    if drawn:
+        legend_above(ax, [handle for handle, _ in drawn], [label for _, label in drawn], ncols)
 
 
 def legend_above(ax: "Axes", handles: Iterable[Any], labels: Iterable[str], ncols: int = 2) -> None:

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_consistent_length, column_or_1d
 
 from konstrain.constraints.inputs import read_links
 from konstrain.metrics import are_apart
@@ -15,8 +14,11 @@ from konstrain.plotting._style import (
     as_written,
     axes_or_new,
     color,
+    documented,
+    halo,
     legend_above,
     marker,
+    read_clusters,
     remove_frame,
 )
 from konstrain.plotting.projection import Projection, project
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 NAMED_CLUSTERS: Final = 30
 
 
+@documented
 def plot_clusters(
     X: Any,
     labels: Any,
@@ -44,20 +47,12 @@ def plot_clusters(
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows; of more than two columns the two main components are drawn (`project`).
-    labels : array-like of shape (n_samples,)
-        Cluster of each row.
     centers : array-like of shape (n_clusters, n_features), optional
         Drawn as crosses; cluster names stand beside them, otherwise at the means of the rows.
     must_link, cannot_link : pairs, optional
         Links in any form that `fit` takes. Solid lines: together, dashed lines: apart.
     max_links : int, default=200
         Most lines of each kind, kept and broken ones; evenly spread over those given. The legend has the full counts.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -67,16 +62,14 @@ def plot_clusters(
     ['1 must-link broken', '1 cannot-link']
     """
     plane = project(X, centers)
-    labels = column_or_1d(labels)
-    check_consistent_length(plane.rows, labels)
+    names, codes = read_clusters(plane.rows, labels)
     if max_links < 0:
         raise ValueError(f"max_links must not be negative, got {max_links}")
-    must = read_links("must_link", must_link, labels.size).pairs
-    cannot = read_links("cannot_link", cannot_link, labels.size).pairs
+    must = read_links("must_link", must_link, codes.size).pairs
+    cannot = read_links("cannot_link", cannot_link, codes.size).pairs
     ax = axes_or_new(ax)
-    names, codes = np.unique(labels, return_inverse=True)
     _draw_rows(ax, plane.rows, codes, names)
-    apart, together = are_apart(labels, must), ~are_apart(labels, cannot)
+    apart, together = are_apart(codes, must), ~are_apart(codes, cannot)
     _draw_links(ax, plane.rows, "must-link", must, apart, max_links)
     _draw_links(ax, plane.rows, "cannot-link", cannot, together, max_links)
     _name_clusters(ax, plane.rows, codes, names, plane.centers)
@@ -148,11 +141,8 @@ def _count_text(n: int, n_drawn: int, kind: str, state: str = "") -> str:
 def _name_clusters(
     ax: "Axes", rows: NDArray[Any], codes: NDArray[np.intp], names: NDArray[Any], centers: NDArray[Any] | None
 ) -> None:
-    from matplotlib.patheffects import withStroke
-
     if centers is not None:
-        halo = [withStroke(linewidth=4, foreground="white")]
-        ax.scatter(*centers.T, marker="+", s=110, c=INK, linewidths=1.8, zorder=4, path_effects=halo)
+        ax.scatter(*centers.T, marker="+", s=110, c=INK, linewidths=1.8, zorder=4, path_effects=halo(4))
     if len(names) > NAMED_CLUSTERS:
         return
     counts = np.bincount(codes)
@@ -171,7 +161,7 @@ def _name_clusters(
             fontsize=11 if len(names) <= 20 else 8,
             fontweight="bold",
             color=INK,
-            path_effects=[withStroke(linewidth=3, foreground="white")],
+            path_effects=halo(3),
             zorder=5,
         )
         as_written(text)

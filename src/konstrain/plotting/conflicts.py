@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from konstrain.constraints.check import CheckResult
 from konstrain.constraints.findings import Finding, MustLinkPath, SizeSums, UncolorableRows
 from konstrain.exceptions import InfeasibleError
-from konstrain.plotting._style import BROKEN, COLORS, INK, as_written, axes_or_new, legend_above
+from konstrain.plotting._style import BROKEN, COLORS, INK, as_written, axes_or_new, documented, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +33,7 @@ CANNOT: dict[str, Any] = {"color": BROKEN, "linestyle": "--", "linewidth": 1.8}
 _Names = Callable[[int], str]
 
 
+@documented
 def plot_conflicts(error_or_check: Any, *, name_of: _Names = str, ax: "Axes | None" = None) -> "Axes":
     """Draw the evidence that constraints clash: solid lines tie rows together, dashed lines keep them apart.
 
@@ -42,12 +43,6 @@ def plot_conflicts(error_or_check: Any, *, name_of: _Names = str, ax: "Axes | No
         The evidence that no clustering exists. Of a check the first four findings are drawn side by side.
     name_of : callable, default=str
         Returns what a row is called.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------

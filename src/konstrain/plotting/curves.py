@@ -15,7 +15,8 @@ from konstrain.plotting._style import (
     axes_or_new,
     color,
     dashes,
-    legend_above,
+    documented,
+    legend_of,
     marker,
     remove_frame,
 )
@@ -30,6 +31,7 @@ MARKED_ROUNDS: Final = 40
 LEAST_RANGE: Final = 0.02
 
 
+@documented
 def plot_curves(
     x: Any,
     values: Any,
@@ -57,12 +59,6 @@ def plot_curves(
         The band: one standard deviation either way, from least to largest, or none.
     x_name, value_name : str, optional
         What stands at the axes.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -85,7 +81,7 @@ def plot_curves(
     as_written(ax.set_xlabel(x_name), ax.set_ylabel(value_name))
     ax.grid(axis="y", alpha=0.3, linewidth=0.6)
     remove_frame(ax)
-    legend_above(ax, *ax.get_legend_handles_labels())
+    legend_of(ax)
     return ax
 
 
@@ -109,6 +105,7 @@ def _draw_curve(
     ax.fill_between(at, low, high, color=color(i), alpha=0.15, linewidth=0)
 
 
+@documented
 def plot_bounds(trace: Sequence[Any], *, ax: "Axes | None" = None) -> "Axes":
     """Draw lower bound and incumbent over time; what lies between them is what is not yet proved.
 
@@ -116,12 +113,6 @@ def plot_bounds(trace: Sequence[Any], *, ax: "Axes | None" = None) -> "Axes":
     ----------
     trace : sequence of TracePoint
         `ExactKMeans.trace_`, or anything with `seconds`, `lower_bound` and `upper_bound`.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -165,4 +156,4 @@ def _finish_bounds(ax: "Axes") -> None:
     margin = max(0.0, LEAST_RANGE * abs(high) - (high - low)) / 2
     ax.set_ylim(low - margin, high + margin)
     remove_frame(ax)
-    legend_above(ax, *ax.get_legend_handles_labels())
+    legend_of(ax)

@@ -6,12 +6,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array
 
 from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.constraints.inputs import read_amounts
 from konstrain.constraints.polygons import polygons_of, shared_borders
-from konstrain.plotting._style import BROKEN, COLORS, INK, as_written, axes_or_new, color
+from konstrain.plotting._style import (
+    BROKEN,
+    COLORS,
+    INK,
+    as_written,
+    axes_or_new,
+    color,
+    documented,
+    halo,
+    read_clusters,
+)
 from konstrain.plotting.sizes import size_bound
 
 if TYPE_CHECKING:
@@ -206,6 +216,7 @@ def _clip(cell: Ring, normals: NDArray[np.float64], offsets: NDArray[np.float64]
     return cell
 
 
+@documented
 def plot_map(
     areas: Any,
     labels: Any,
@@ -222,18 +233,10 @@ def plot_map(
     areas : GeoDataFrame, GeoSeries, sequence of shapely polygons, or array-like of shape (n_samples, 2)
         The area of each row: a polygon (extra ``konstrain[geo]``), or a place (to the east, to the north), of which
         the Voronoi cell is drawn. `MapAreas` are taken as they are.
-    labels : array-like of shape (n_samples,)
-        Cluster of each row.
     demand : array-like of shape (n_samples,), optional
         What each row counts towards the load of its cluster; default 1.
     size_min, size_max : float or array-like of shape (n_clusters,), optional
         Bounds on the loads, for all clusters or for each its own.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -245,10 +248,8 @@ def plot_map(
     from matplotlib.path import Path
 
     shown = areas if isinstance(areas, MapAreas) else map_areas(areas)
-    labels = column_or_1d(labels)
-    check_consistent_length(shown.polygons, labels)
-    names, codes = np.unique(labels, return_inverse=True)
-    counted = read_amounts("demand", demand, labels.size)
+    names, codes = read_clusters(shown.polygons, labels)
+    counted = read_amounts("demand", demand, codes.size)
     loads = np.bincount(codes, counted).astype(np.float64)
     low, high = size_bound("size_min", size_min, names.size), size_bound("size_max", size_max, names.size)
     ax = axes_or_new(ax, figsize=shown.figure_size)
@@ -324,8 +325,6 @@ def _middle_and_size(area: list[list[Ring]]) -> tuple[NDArray[np.float64], float
 
 
 def _write_numbers(ax: "Axes", areas: MapAreas, codes: NDArray[np.intp], names: NDArray[Any]) -> None:
-    from matplotlib.patheffects import withStroke
-
     size = 13 if names.size <= 20 else 8
     for name, place in zip(names, areas.numbers(codes, names.size), strict=True):
         text = ax.text(
@@ -336,7 +335,7 @@ def _write_numbers(ax: "Axes", areas: MapAreas, codes: NDArray[np.intp], names: 
             fontsize=size,
             fontweight="bold",
             color=INK,
-            path_effects=[withStroke(linewidth=3, foreground="white")],
+            path_effects=halo(3),
             zorder=4,
         )
         as_written(text)

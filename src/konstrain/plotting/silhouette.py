@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import silhouette_samples
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array
 
-from konstrain.plotting._style import INK, PALE_INK, axes_or_new, color, remove_frame
+from konstrain.plotting._style import INK, PALE_INK, axes_or_new, color, documented, read_clusters, remove_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@documented
 def plot_silhouette(X: Any, labels: Any, *, max_rows: int = 2_000, ax: "Axes | None" = None) -> "Axes":
     """Draw the silhouettes of rows by cluster: 1 sits well, 0 lies between two clusters, below 0 another is nearer.
 
@@ -24,12 +25,6 @@ def plot_silhouette(X: Any, labels: Any, *, max_rows: int = 2_000, ax: "Axes | N
         Cluster of each row; at least two clusters.
     max_rows : int, default=2000
         Of more rows a sample is drawn that keeps the clusters' shares: silhouettes need all pairs of rows.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -38,12 +33,10 @@ def plot_silhouette(X: Any, labels: Any, *, max_rows: int = 2_000, ax: "Axes | N
     'silhouette (mean 0.89)'
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
-    labels = column_or_1d(labels)
-    check_consistent_length(X, labels)
-    names, codes = np.unique(labels, return_inverse=True)
-    if not 2 <= len(names) < len(labels):
+    names, codes = read_clusters(X, labels)
+    if not 2 <= len(names) < codes.size:
         raise ValueError(
-            f"labels name {len(names)} clusters; silhouettes of {len(labels)} rows need 2 to {len(labels) - 1}"
+            f"labels name {len(names)} clusters; silhouettes of {codes.size} rows need 2 to {codes.size - 1}"
         )
     rows = _sample(codes, max_rows)
     values = silhouette_samples(X[rows], codes[rows])
@@ -52,7 +45,7 @@ def plot_silhouette(X: Any, labels: Any, *, max_rows: int = 2_000, ax: "Axes | N
     mean = float(values.mean())
     ax.axvline(mean, color=INK, linestyle="--", linewidth=1)
     ax.axvline(0, color=PALE_INK, linewidth=0.8)
-    shown = "" if rows.size == len(labels) else f", {rows.size:,} of {len(labels):,} rows"
+    shown = "" if rows.size == codes.size else f", {rows.size:,} of {codes.size:,} rows"
     ax.set_xlabel(f"silhouette (mean {mean:.2f}{shown})")
     ax.set_ylabel("cluster")
     remove_frame(ax)

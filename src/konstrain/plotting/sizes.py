@@ -8,7 +8,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.constraints.shares import read_shares
-from konstrain.plotting._style import BROKEN, COLORS, INK, axes_or_new, legend_above, remove_frame
+from konstrain.plotting._style import BROKEN, COLORS, INK, axes_or_new, documented, halo, legend_of, remove_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 LABELLED_BARS: Final = 25
 
 
+@documented
 def plot_sizes(
     sizes: Any, *, size_min: Any = None, size_max: Any = None, names: Any = None, ax: "Axes | None" = None
 ) -> "Axes":
@@ -30,12 +31,6 @@ def plot_sizes(
         The bounds, for all clusters or for each its own.
     names : array-like of shape (n_clusters,), optional
         What the clusters are called; default: their numbers, from 0.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -84,25 +79,19 @@ def _draw_bound(ax: "Axes", name: str, bound: NDArray[np.float64], style: str) -
 
 
 def _finish(ax: "Axes", bars: Any, names: NDArray[Any], n_outside: int) -> None:
-    from matplotlib.patheffects import withStroke
-
     if len(bars) <= LABELLED_BARS:
         # In the middle of the bars: at their ends the bounds run through.
-        halo = [withStroke(linewidth=3, foreground="white")]
-        ax.bar_label(bars, fmt="%g", label_type="center", fontsize=10, color=INK, path_effects=halo)
+        ax.bar_label(bars, fmt="%g", label_type="center", fontsize=10, color=INK, path_effects=halo(3))
         ax.set_xticks(range(len(bars)), names, parse_math=False)
     ax.set_xlabel("cluster")
     ax.set_ylabel("size")
     ax.margins(x=0.02)
     remove_frame(ax)
-    handles, words = ax.get_legend_handles_labels()
-    if n_outside:
-        first = next(bar for bar in bars if bar.get_hatch())
-        handles, words = [*handles, first], [*words, f"{n_outside} outside the bounds"]
-    if handles:
-        legend_above(ax, handles, words, ncols=3)
+    first = [(bar, f"{n_outside} outside the bounds") for bar in bars if bar.get_hatch()][:1]
+    legend_of(ax, *first, ncols=3)
 
 
+@documented
 def plot_shares(
     labels: Any,
     category: Any,
@@ -116,18 +105,10 @@ def plot_shares(
 
     Parameters
     ----------
-    labels : array-like of shape (n_samples,)
-        Cluster of each row.
     category : array-like of shape (n_samples,), or table with a column per attribute
         The group of each row.
     share_min, share_max, share_tolerance : optional
         The bounds, as in `ConstrainedKMeans`.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -161,10 +142,6 @@ def plot_shares(
     ax.set_xlim(0.0, 1.0)
     ax.set_xlabel("share of the cluster's rows (dashed: of all rows)")
     remove_frame(ax)
-    handles, words = ax.get_legend_handles_labels()
-    if outside:
-        handles.append(ax.scatter([], [], s=34, marker="X", color=BROKEN))
-        words.append(f"{outside} outside the bounds")
-    if handles:
-        legend_above(ax, handles, words, ncols=2)
+    mark = [ax.scatter([], [], s=34, marker="X", color=BROKEN)] if outside else []
+    legend_of(ax, *[(handle, f"{outside} outside the bounds") for handle in mark])
     return ax
