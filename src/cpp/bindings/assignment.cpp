@@ -1,5 +1,4 @@
 #include "arrays.h"
-#include "bindings.h"
 #include "cliques.h"
 #include "deadline.h"
 #include "linked_assignment.h"

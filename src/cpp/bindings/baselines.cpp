@@ -1,5 +1,4 @@
 #include "arrays.h"
-#include "bindings.h"
 #include "greedy_pass.h"
 #include "quantization.h"
 

@@ -1,5 +1,4 @@
 #include "arrays.h"
-#include "bindings.h"
 #include "box_search.h"
 #include "cluster_points.h"
 #include "column_descent.h"

@@ -1,5 +1,4 @@
 #include "arrays.h"
-#include "bindings.h"
 #include "coloring.h"
 #include "deadline.h"
 #include "greedy_clique.h"

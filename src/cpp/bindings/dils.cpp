@@ -1,6 +1,5 @@
 #include "dils.h"
 #include "arrays.h"
-#include "bindings.h"
 
 namespace konstrain::baselines {
 

@@ -1,6 +1,5 @@
 #include "distances.h"
 #include "arrays.h"
-#include "bindings.h"
 #include "center_sums.h"
 #include "own_costs.h"
 #include "rows.h"

@@ -1,5 +1,4 @@
 #include "arrays.h"
-#include "bindings.h"
 #include "itml.h"
 
 namespace konstrain::link_metrics {

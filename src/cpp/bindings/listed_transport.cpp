@@ -1,6 +1,5 @@
 #include "listed_transport.h"
 #include "arrays.h"
-#include "bindings.h"
 #include "distances.h"
 #include "rows.h"
 

@@ -1,5 +1,4 @@
 #include "arrays.h"
-#include "bindings.h"
 #include "deadline.h"
 #include "newton_duals.h"
 

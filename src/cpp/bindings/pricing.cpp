@@ -1,6 +1,5 @@
 #include "pricing.h"
 #include "arrays.h"
-#include "bindings.h"
 #include "deadline.h"
 #include "signal_poll.h"
 

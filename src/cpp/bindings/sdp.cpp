@@ -1,5 +1,4 @@
 #include "arrays.h"
-#include "bindings.h"
 #include "sdp_cuts.h"
 #include "sdp_sweeps.h"
 

@@ -3,7 +3,6 @@
 #include <nanobind/stl/optional.h>
 
 #include "arrays.h"
-#include "bindings.h"
 #include "repair.h"
 #include "signal_poll.h"
 

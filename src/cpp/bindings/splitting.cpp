@@ -1,7 +1,6 @@
 #include "splitting.h"
 
 #include "arrays.h"
-#include "bindings.h"
 #include "infinity.h"
 
 namespace konstrain::exact {

@@ -1,5 +1,4 @@
 #include "arrays.h"
-#include "bindings.h"
 #include "forest.h"
 
 namespace konstrain::suggest {

@@ -457,22 +457,31 @@ void measureNearest(const DenseRows<Value>& rows, const Points& centers, std::si
     });
 }
 
-template <typename Value, typename Index>
-void measureNearest(const SparseRows<Value, Index>& rows, const Points& centers, std::size_t nThreads,
-                    std::int32_t* labels, double* distances) {
-    const PackedPoints packed(centers.values, centers.nRows, centers.nColumns);
+// Visits each row with its squared distances to the points; rows are divided among workers.
+template <typename Value, typename Index, typename Visit>
+void forEachSparseRow(const SparseRows<Value, Index>& rows, const Points& points, std::size_t nThreads,
+                      Visit visit) {
+    const PackedPoints packed(points.values, points.nRows, points.nColumns);
     const Chunks chunks{rows.nRows};
-    std::vector<SparseCosts<Value, Index>> workers(chunks.workers(nThreads),
-                                                   SparseCosts<Value, Index>(rows, packed));
-    std::vector<std::vector<double>> costs(workers.size(), std::vector<double>(centers.nRows));
-    forEachChunk(chunks, workers.size(), [&](std::size_t worker, std::size_t chunk) {
+    const std::size_t nWorkers = chunks.workers(nThreads);
+    std::vector<SparseCosts<Value, Index>> workers(nWorkers, SparseCosts<Value, Index>(rows, packed));
+    std::vector<std::vector<double>> costs(nWorkers, std::vector<double>(points.nRows));
+    forEachChunk(chunks, nWorkers, [&](std::size_t worker, std::size_t chunk) {
         const RowRange range = chunks.rows(chunk);
         for (std::size_t row = range.first; row != range.last; ++row) {
             workers[worker].write(row, 1.0, costs[worker].data());
-            const auto least = std::ranges::min_element(costs[worker]);
-            labels[row] = static_cast<std::int32_t>(least - costs[worker].begin());
-            distances[row] = *least;
+            visit(row, costs[worker]);
         }
+    });
+}
+
+template <typename Value, typename Index>
+void measureNearest(const SparseRows<Value, Index>& rows, const Points& centers, std::size_t nThreads,
+                    std::int32_t* labels, double* distances) {
+    forEachSparseRow(rows, centers, nThreads, [&](std::size_t row, const std::vector<double>& costs) {
+        const auto least = std::ranges::min_element(costs);
+        labels[row] = static_cast<std::int32_t>(least - costs.begin());
+        distances[row] = *least;
     });
 }
 
@@ -495,18 +504,9 @@ void measure(const DenseRows<Value>& rows, const Points& points, std::size_t nTh
 template <typename Value, typename Index>
 void measure(const SparseRows<Value, Index>& rows, const Points& points, std::size_t nThreads,
              double* distances) {
-    const PackedPoints packed(points.values, points.nRows, points.nColumns);
-    const Chunks chunks{rows.nRows};
-    const std::size_t nWorkers = chunks.workers(nThreads);
-    std::vector<SparseCosts<Value, Index>> workers(nWorkers, SparseCosts<Value, Index>(rows, packed));
-    std::vector<std::vector<double>> costs(nWorkers, std::vector<double>(points.nRows));
-    forEachChunk(chunks, nWorkers, [&](std::size_t worker, std::size_t chunk) {
-        const RowRange range = chunks.rows(chunk);
-        for (std::size_t row = range.first; row != range.last; ++row) {
-            workers[worker].write(row, 1.0, costs[worker].data());
-            for (std::size_t i = 0; i != points.nRows; ++i)
-                distances[i * rows.nRows + row] = costs[worker][i];
-        }
+    forEachSparseRow(rows, points, nThreads, [&](std::size_t row, const std::vector<double>& costs) {
+        for (std::size_t i = 0; i != points.nRows; ++i)
+            distances[i * rows.nRows + row] = costs[i];
     });
 }
 

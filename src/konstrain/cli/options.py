@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 
@@ -22,42 +23,35 @@ def option(panel: str, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, **more)
 
 
-# What becomes of columns that are no plain numbers.
+_data, _table, _rule, _output, _proof = (
+    partial(option, panel) for panel in (DATA, TABLE, CONSTRAINTS, OUTPUT, PROOF)
+)
+# What becomes of columns that are no plain numbers, and of rows with empty cells; the sign before decimals.
 Prepare = Literal["auto", "none"]
-
-
-# What becomes of rows with empty cells.
 MissingChoice = Literal["error", "drop", "median"]
-
-
-# The sign before decimals.
 Decimal = Literal[".", ","]
-
 
 PrepareOption = Annotated[
     Prepare,
-    option(
-        TABLE,
+    _table(
         "auto: text with few values as 0/1 columns, dates as days, numbers on one scale where they need it, "
-        "identifiers left out; none: numbers as they stand, all else refused.",
+        "identifiers left out; none: numbers as they stand, all else refused."
     ),
 ]
 Standardize = Annotated[
     bool | None,
-    option(
-        TABLE,
+    _table(
         "Give each number mean 0 and variance 1, or leave it. (default: as --prepare finds)",
         "--standardize/--no-standardize",
     ),
 ]
-Categorical = Annotated[str | None, option(TABLE, "Columns to take as categories, numbers too.")]
-MissingOption = Annotated[MissingChoice, option(TABLE, "Rows with empty cells: refuse, leave out, or fill in.")]
-DecimalOption = Annotated[Decimal | None, option(TABLE, "The sign before decimals in CSV. (default: found out)")]
-NoValue = Annotated[str | None, option(TABLE, "Words that mean that a value is missing: k.A.,unknown", "--na")]
-Encoding = Annotated[str | None, option(TABLE, "How text is written: latin1, cp1252, utf-16. (default: utf-8)")]
+Categorical = Annotated[str | None, _table("Columns to take as categories, numbers too.")]
+MissingOption = Annotated[MissingChoice, _table("Rows with empty cells: refuse, leave out, or fill in.")]
+DecimalOption = Annotated[Decimal | None, _table("The sign before decimals in CSV. (default: found out)")]
+NoValue = Annotated[str | None, _table("Words that mean that a value is missing: k.A.,unknown", "--na")]
+Encoding = Annotated[str | None, _table("How text is written: latin1, cp1252, utf-16. (default: utf-8)")]
 Geo = Annotated[
-    str | None,
-    option(TABLE, "Columns of latitude and longitude in degrees, to cluster by alone: distances in kilometres."),
+    str | None, _table("Columns of latitude and longitude in degrees, to cluster by alone: distances in kilometres.")
 ]
 
 
@@ -72,12 +66,10 @@ class DataOptions:
             ".gpkg; - is standard input."
         ),
     ]
-    columns: Annotated[str | None, option(DATA, "Features, separated by commas. (default: all others)")] = None
-    id: Annotated[str | None, option(DATA, "Column with the names of rows. (default: row numbers from 0)")] = None
-    ignore: Annotated[str | None, option(DATA, "Columns to leave out.")] = None
-    label: Annotated[
-        str | None, option(DATA, "Column with true classes: left out, and compared with the result.")
-    ] = None
+    columns: Annotated[str | None, _data("Features, separated by commas. (default: all others)")] = None
+    id: Annotated[str | None, _data("Column with the names of rows. (default: row numbers from 0)")] = None
+    ignore: Annotated[str | None, _data("Columns to leave out.")] = None
+    label: Annotated[str | None, _data("Column with true classes: left out, and compared with the result.")] = None
     prepare: PrepareOption = "auto"
     standardize: Standardize = None
     categorical: Categorical = None
@@ -96,74 +88,54 @@ NEIGHBOUR_RULES: Final = ("delaunay", "rook", "queen")
 class ConstraintOptions:
     """What the clustering must keep."""
 
-    must_link: Annotated[
-        list[Path], option(CONSTRAINTS, "File of pairs that belong together: a,b[,confidence].")
-    ] = ()  # type: ignore[assignment]
-    cannot_link: Annotated[list[Path], option(CONSTRAINTS, "File of pairs that do not belong together.")] = ()  # type: ignore[assignment]
+    must_link: Annotated[list[Path], _rule("File of pairs that belong together: a,b[,confidence].")] = ()  # type: ignore[assignment]
+    cannot_link: Annotated[list[Path], _rule("File of pairs that do not belong together.")] = ()  # type: ignore[assignment]
     links: Annotated[
         list[Path],
-        option(
-            CONSTRAINTS,
+        _rule(
             "File of both kinds: lines 'ML i j' and 'CL i j', or a,b,answer as from 'suggest'.",
             "--links",
             "--answers",
         ),
     ] = ()  # type: ignore[assignment]
-    group: Annotated[str | None, option(CONSTRAINTS, "Column of groups: rows of one group stay together.")] = None
+    group: Annotated[str | None, _rule("Column of groups: rows of one group stay together.")] = None
     size_min: Annotated[
         str | None,
-        option(
-            CONSTRAINTS,
+        _rule(
             "Least size of a cluster: 30 or 5%; one per cluster: 30,40,50; of several demands one for each, or "
-            "revenue=400,clients=60.",
+            "revenue=400,clients=60."
         ),
     ] = None
     size_max: Annotated[
         str | None,
-        option(
-            CONSTRAINTS, "Largest size of a cluster, 70 or 12%, or one per cluster; of several demands one for each."
-        ),
+        _rule("Largest size of a cluster, 70 or 12%, or one per cluster; of several demands one for each."),
     ] = None
     size_tolerance: Annotated[
-        str | None, option(CONSTRAINTS, "Every cluster within this of an equal part: 0.1 or 10%; of each demand.")
+        str | None, _rule("Every cluster within this of an equal part: 0.1 or 10%; of each demand.")
     ] = None
     demand: Annotated[
-        str | None,
-        option(
-            CONSTRAINTS, "Column with what a row counts towards a size, or several: revenue,clients. (default: 1)"
-        ),
+        str | None, _rule("Column with what a row counts towards a size, or several: revenue,clients. (default: 1)")
     ] = None
-    category: Annotated[str | None, option(CONSTRAINTS, "Column of groups whose shares are bounded, or several.")] = (
-        None
-    )
+    category: Annotated[str | None, _rule("Column of groups whose shares are bounded, or several.")] = None
     share_min: Annotated[
         list[str],
-        option(
-            CONSTRAINTS,
-            "Least share of a group in each cluster: F=0.4; of several columns sex:F=0.4; 0.1: of every group.",
-        ),
+        _rule("Least share of a group in each cluster: F=0.4; of several columns sex:F=0.4; 0.1: of every group."),
     ] = ()  # type: ignore[assignment]
-    share_max: Annotated[list[str], option(CONSTRAINTS, "Largest share of a group in each cluster: F=0.6.")] = ()  # type: ignore[assignment]
+    share_max: Annotated[list[str], _rule("Largest share of a group in each cluster: F=0.6.")] = ()  # type: ignore[assignment]
     share_tolerance: Annotated[
         str | None,
-        option(
-            CONSTRAINTS,
-            "With t, 0.2 or 20%, every share is between (1 - t) r and r / (1 - t), r its share in all rows.",
-        ),
+        _rule("With t, 0.2 or 20%, every share is between (1 - t) r and r / (1 - t), r its share in all rows."),
     ] = None
-    weight: Annotated[str | None, option(CONSTRAINTS, "Column with what a row counts in the cost. (default: 1)")] = (
-        None
-    )
+    weight: Annotated[str | None, _rule("Column with what a row counts in the cost. (default: 1)")] = None
     connected: Annotated[
         str | None,
-        option(
-            CONSTRAINTS,
+        _rule(
             "Every cluster in one piece: file of pairs of neighbours; knn:8, or delaunay for two features; rook or "
-            "queen for polygons.",
+            "queen for polygons."
         ),
     ] = None
     join_components: Annotated[
-        bool, option(CONSTRAINTS, "Connect the components of --connected by their nearest rows.", "--join-components")
+        bool, _rule("Connect the components of --connected by their nearest rows.", "--join-components")
     ] = False
 
     @property
@@ -194,13 +166,9 @@ class ConstraintOptions:
 class PartOptions:
     """How parts of the rows are bounded, where there are too many to bound them together."""
 
-    part_size: Annotated[int | None, option(PROOF, "Rows in a part. (default: chosen by the first parts)", min=2)] = (
-        None
-    )
-    jobs: Annotated[int, option(PROOF, "Parts bounded together; -1: as many as there are cores.")] = 1
-    resume: Annotated[Path | None, option(PROOF, "File that keeps finished parts, and gives back those it has.")] = (
-        None
-    )
+    part_size: Annotated[int | None, _proof("Rows in a part. (default: chosen by the first parts)", min=2)] = None
+    jobs: Annotated[int, _proof("Parts bounded together; -1: as many as there are cores.")] = 1
+    resume: Annotated[Path | None, _proof("File that keeps finished parts, and gives back those it has.")] = None
 
     def files(self) -> list[Path]:
         """Return the file of finished parts, if there is one: nothing else may be written there."""
@@ -218,38 +186,28 @@ class PartOptions:
 
 # How CSV is written.
 DialectChoice = Literal["same", "standard"]
-
-
 Clusters = Annotated[int, typer.Option("-k", "--clusters", min=1, help="Number of clusters.", show_default=False)]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all randomness: one seed, one answer.")]
-Json = Annotated[bool, option(OUTPUT, "Print a summary as JSON.", "--json")]
-Quiet = Annotated[bool, option(OUTPUT, "No progress, no notes.", "--quiet", "-q")]
+Json = Annotated[bool, _output("Print a summary as JSON.", "--json")]
+Quiet = Annotated[bool, _output("No progress, no notes.", "--quiet", "-q")]
 Out = Annotated[
     Path | None,
-    option(
-        OUTPUT,
-        "Write labels and distances: .csv, .tsv, .xlsx, .parquet, .arrow, .json; - prints them.",
-        "-o",
-        "--output",
+    _output(
+        "Write labels and distances: .csv, .tsv, .xlsx, .parquet, .arrow, .json; - prints them.", "-o", "--output"
     ),
 ]
-Picture = Annotated[Path | None, option(OUTPUT, "Draw the clusters: .png, .svg or .pdf.")]
-Join = Annotated[
-    bool, option(OUTPUT, "Write the columns of the table too, label and distance behind them.", "--join")
-]
+Picture = Annotated[Path | None, _output("Draw the clusters: .png, .svg or .pdf.")]
+Join = Annotated[bool, _output("Write the columns of the table too, label and distance behind them.", "--join")]
 DialectOption = Annotated[
     DialectChoice | None,
-    option(
-        OUTPUT,
+    _output(
         "CSV as in DATA (delimiter, decimal sign, encoding), or with commas, decimal points and UTF-8. "
         "(default: same with --join, else standard)",
         "--dialect",
     ),
 ]
-Page = Annotated[Path | None, option(OUTPUT, "Write a page about the clusters that any browser shows: .html.")]
-Save = Annotated[
-    Path | None, option(OUTPUT, "Keep the model for 'konstrain predict': .skops (safe to open) or .joblib.")
-]
+Page = Annotated[Path | None, _output("Write a page about the clusters that any browser shows: .html.")]
+Save = Annotated[Path | None, _output("Keep the model for 'konstrain predict': .skops (safe to open) or .joblib.")]
 
 
 def _is_a_gap(value: float) -> float:
@@ -443,10 +401,10 @@ class NewRows:
     """A file of new rows."""
 
     data: Annotated[Path, typer.Argument(help="New rows, with the columns that the model was fitted on.")]
-    id: Annotated[str | None, option(DATA, "Column with the names of rows. (default: as for the fit)")] = None
+    id: Annotated[str | None, _data("Column with the names of rows. (default: as for the fit)")] = None
     missing: Annotated[
         MissingChoice | None,
-        option(TABLE, "Rows with empty cells: refuse, leave out, or fill in. (default: as for the fit)"),
+        _table("Rows with empty cells: refuse, leave out, or fill in. (default: as for the fit)"),
     ] = None
     na: NoValue = None
     decimal: DecimalOption = None
