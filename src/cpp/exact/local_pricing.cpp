@@ -64,6 +64,7 @@ public:
             rebuild(round == 0 ? first : -1);
             if (members() == before)
                 return;
+            // Greedy choices under rules and conflicts may be worse than the set before.
             if (round > 0 && !(value() < old)) {
                 reset(before);
                 return;
@@ -111,6 +112,7 @@ private:
     void rebuild(std::int32_t first) {
         std::size_t n = 0;
         for (std::size_t b = 0; b != blocks_.size(); ++b) {
+            // What the block adds to the value while the mean stays.
             merit_[b] = scale_ * blocks_.weight(b) * distance(b) - profit_[b];
             if (merit_[b] < 0.0 && static_cast<std::int32_t>(b) != first)
                 order_[n++] = static_cast<std::int32_t>(b);
@@ -201,7 +203,7 @@ private:
     double pairs_ = 0.0; // sum over pairs of members of both weights times squared distance
 };
 
-// Different sets found so far, cheapest first.
+// Different sets found so far, cheapest first: descents from many starts end at few sets.
 class Harvest {
 public:
     Harvest(double threshold, std::size_t limit) : threshold_(threshold), limit_(limit) {}

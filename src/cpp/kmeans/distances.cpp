@@ -106,7 +106,8 @@ private:
 };
 
 // Writes costs of a few rows at a time, straight to their place or, when there are more than caches hold,
-// through a buffer and past the caches. One per worker.
+// through a buffer and past the caches: a line that is written whole need not be read first, and the rows
+// stay in the caches. One per worker.
 template <typename Value> class CostWriter {
 public:
     CostWriter(const DenseRows<Value>& rows, const double* weight, const PackedPoints& centers, bool streams,
@@ -299,7 +300,7 @@ private:
 };
 
 // Centers in single precision where that pays: null where they are few, or single precision cannot separate
-// them.
+// them. Their preparation costs as much as some rows: fewer rows than centers would not repay it.
 std::unique_ptr<ScreenedCenters> screenFor(const Points& centers, std::size_t nRows) {
     if (centers.nRows < ScreenedCenters::fewest || nRows < centers.nRows)
         return nullptr;
@@ -325,6 +326,7 @@ double labelAndSum(const DenseRows<Value>& rows, const double* weight, const Poi
         partial[worker].clear();
         const double cost = nearest[worker].label(range, labels.data(), nullptr);
         addRows(rows, range, weight, labels.data(), partial[worker].view());
+        // Sums of floating-point numbers depend on their order: that of chunks, whichever worker has them.
         turns.await(chunk);
         inertia += cost;
         partial[worker].addTo(total);

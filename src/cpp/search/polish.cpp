@@ -107,6 +107,7 @@ private:
 
     bool moveIfBetter(std::size_t block) {
         const std::size_t from = state_.label(block);
+        // A block that holds all the weight of its cluster stays: what is left would have no mean.
         const double without = state_.weight[from] - problem_.weight[block];
         if (!mayLeave(problem_, state_, from) || !(without > termRounding * state_.weight[from]) ||
             (active_.empty() && !isDirty_[from]))
@@ -192,6 +193,8 @@ private:
         for (std::size_t a = 0; a != k && !context_.expired(); ++a)
             for (std::size_t b = a + 1; b != k; ++b) {
                 const double there = leastMove_[a * k + b], back = leastMove_[b * k + a];
+                // While centers stay, a swap changes the cost by the sum of its two moves, and two moves the
+                // same way by the sum of theirs: where the least moves save nothing, none of these does.
                 const bool mayGain =
                     there + back < 0.0 || (problem_.nRules > 1 && std::min(there, back) < 0.0);
                 if ((!isDirty_[a] && !isDirty_[b]) || !mayGain)
@@ -330,6 +333,7 @@ private:
     void put(std::size_t block, std::size_t to) {
         moveBlock(problem_, state_, block, to);
         members_[to].push_back(block);
+        // Still lower bounds: the block that comes is taken in, and without one that left they can only rise.
         for (std::size_t j = 0; j != problem_.nClusters; ++j) {
             double& least = leastMove_[to * problem_.nClusters + j];
             least = std::min(least, costOfMove(block, to, j));
