@@ -118,7 +118,7 @@ def test_sizes_are_known_and_differ(low, high, expected):
 @pytest.fixture(scope="module")
 def plain():
     """Return the bound of one matrix for all sizes of the three groups."""
-    X, sizes = three_groups()
+    X, sizes = three_groups(15)
     bound = SdpBound(Problem.build(X, 3, size_min=sizes, size_max=sizes))
     bound.run(np.inf, 1e-4)
     return bound
@@ -126,7 +126,7 @@ def plain():
 
 @pytest.mark.parametrize("is_better", [True, False], ids=["sized", "plain"])
 def test_a_root_goes_on_with_the_better_of_the_two(monkeypatch, plain, is_better):
-    X, sizes = three_groups()
+    X, sizes = three_groups(15)
     problem = Problem.build(X, 3, size_min=sizes, size_max=sizes)
     if not is_better:
         monkeypatch.setattr(SizedBound, "_safe_bound", lambda self: 0.0)
@@ -134,7 +134,7 @@ def test_a_root_goes_on_with_the_better_of_the_two(monkeypatch, plain, is_better
     root.run(np.inf, 1e-4, Budget(None))
     assert isinstance(root._bound, SizedBound) is is_better
     assert root.lower_bound >= plain.lower_bound
-    assert all(isinstance(child._bound, SizedBound) is is_better for child in root.children((0, 23)))
+    assert all(isinstance(child._bound, SizedBound) is is_better for child in root.children((0, 14)))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -223,12 +223,15 @@ def test_a_device_without_end_is_refused(tmp_path):
 
 def test_four_times_the_lines_take_about_four_times_as_long(tmp_path):
     def seconds(n_lines):
+        """Return the least of three times: what else the processor does only adds to it."""
         (tmp_path / "links").write_text("0,1\n" * n_lines)
-        begin = time.process_time()
-        assert len(read_links_file(tmp_path / "links", FOUR, kind="must_link").must_link) == n_lines
-        return time.process_time() - begin
+        times = []
+        for _ in range(3):
+            begin = time.process_time()
+            assert len(read_links_file(tmp_path / "links", FOUR, kind="must_link").must_link) == n_lines
+            times.append(time.process_time() - begin)
+        return min(times)
 
-    seconds(100)
     assert seconds(16_000) < 9 * seconds(4_000)
 
 
