@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ PACKAGE = ROOT / "src" / "konstrain"
 PAGE = ROOT / "docs" / "architecture.md"
 
 
+@cache
 def layers():
     """Return the layer of each package as the page lists them, from the bottom up."""
     listed = re.search(r"## Layers\n.*?```text\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
