@@ -6,7 +6,8 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
 
 from konstrain import _core
 from konstrain._tolerances import UNIT_ROUNDING
@@ -93,6 +94,17 @@ class LinkGraph:
     def is_linked(self) -> NDArray[np.bool_]:
         """Whether each block has any link."""
         return np.diff(self.indptr) > 0
+
+    @property
+    def adjacency(self) -> csr_array:
+        """The graph as a sparse matrix of ones."""
+        ones = np.ones(self.indices.size, dtype=np.int8)
+        return csr_array((ones, self.indices, self.indptr), shape=(self.n_blocks, self.n_blocks))
+
+    def components(self) -> NDArray[np.int32]:
+        """Return the connected component of each block; components are numbered by their first blocks."""
+        found: NDArray[np.int32] = connected_components(self.adjacency, directed=False)[1]
+        return found
 
     def hard_part(self) -> "LinkGraph":
         """Return the graph of the hard cannot-links alone."""

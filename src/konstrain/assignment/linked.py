@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from konstrain import _core
 from konstrain._messages import term
@@ -112,9 +111,7 @@ def match_cliques(problem: AssignmentProblem) -> LinkedSolution:
 
     def slack() -> NDArray[np.float64]:
         excess = costs[np.arange(labels.size), labels] - costs.min(axis=1)
-        shape = (labels.size, labels.size)
-        neighbours = csr_array((np.ones(links.indices.size), links.indices, links.indptr), shape=shape)
-        total: NDArray[np.float64] = excess + neighbours @ excess
+        total: NDArray[np.float64] = excess + links.adjacency @ excess
         return total
 
     return LinkedSolution(labels, cost, cost, slack)

@@ -240,7 +240,6 @@ class BaseCenterClusterer(CentersMixin, BaseRowClusterer):
     max_iter: int = 300
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseRowClusterer._parameter_constraints,
         "max_iter": MAX_ITER_RULE,
         "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
     }

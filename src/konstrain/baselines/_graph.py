@@ -110,7 +110,6 @@ class BaseGraphClusterer(BaseRowClusterer):
 
     _accepted: ClassVar[dict[str, Any]] = DENSE
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseRowClusterer._parameter_constraints,
         "max_iter": MAX_ITER_RULE,
         "affinity": [StrOptions({"rbf", "precomputed"})],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],

@@ -187,7 +187,6 @@ class BaseNeighborhoodClusterer(BaseCenterClusterer):
 
     _takes_confidences: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseCenterClusterer._parameter_constraints,
         "init": [StrOptions({"neighborhoods", "k-means++", "random"}), callable, "array-like"],
         "violation_cost": [Interval(Real, 0, None, closed="left")],
         "closure": ["boolean"],

@@ -63,7 +63,6 @@ class CKSC(BaseGraphClusterer):
 
     _takes_confidences: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseGraphClusterer._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
     }
 

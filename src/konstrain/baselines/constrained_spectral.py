@@ -92,7 +92,6 @@ class ConstrainedSpectral(BaseGraphClusterer):
 
     _takes_confidences: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseGraphClusterer._parameter_constraints,
         "standardize": ["boolean"],
         "threshold": [Real, None],
         "variant": [StrOptions({"program", "paper"})],

@@ -83,7 +83,6 @@ class DILS(BaseRowClusterer):
 
     _accepted: ClassVar[dict[str, Any]] = DENSE
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseRowClusterer._parameter_constraints,
         "max_evaluations": [Interval(Integral, 2, None, closed="left")],
         "max_neighbors": [Interval(Integral, 1, None, closed="left")],
         "segment": [Interval(Real, 0, 1, closed="both")],

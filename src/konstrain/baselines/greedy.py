@@ -116,7 +116,6 @@ class BaseGreedyClusterer(BaseCenterClusterer):
     best_by: str = "links"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseCenterClusterer._parameter_constraints,
         "on_failure": [StrOptions({"raise", "continue"})],
         "best_by": [StrOptions({"links", "clusters"})],
     }
@@ -200,7 +199,6 @@ class COPKMeans(BaseGreedyClusterer):
     order: str = "given"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseGreedyClusterer._parameter_constraints,
         "order": [StrOptions({"given", "random"})],
     }
 

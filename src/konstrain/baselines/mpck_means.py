@@ -76,7 +76,6 @@ default="neighborhoods"
 
     _accepted: ClassVar[dict[str, Any]] = {**ACCEPTED, "accept_sparse": False}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseNeighborhoodClusterer._parameter_constraints,
         "metric": [StrOptions({"per-cluster", "shared"})],
         "least_variance": [Interval(Real, 0, 1, closed="neither")],
     }

@@ -65,7 +65,6 @@ class RelaxedKMeans(BaseCenterClusterer):
     size_max: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseCenterClusterer._parameter_constraints,
         "size_min": [Real, "array-like", None],
         "size_max": [Real, "array-like", None],
     }

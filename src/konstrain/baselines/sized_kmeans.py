@@ -104,6 +104,5 @@ class MinSizeKMeans(BaseSizedKMeans):
     size_min: Any = 1
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseSizedKMeans._parameter_constraints,
         "size_min": [Real, "array-like"],
     }

@@ -5,8 +5,6 @@ from typing import Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from konstrain._memory import CELLS
 from konstrain._messages import counted, term
@@ -14,7 +12,7 @@ from konstrain.assignment import AssignmentProblem, assign_by
 from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywords, Constraints, takes_constraints
 from konstrain.constraints.closure import Blocks, Conflicts, SoftLinks
 from konstrain.constraints.conflicts import ColoringVerdict, largest_clique
-from konstrain.constraints.connectivity import BlockParts, components_of
+from konstrain.constraints.connectivity import BlockParts
 from konstrain.constraints.feasibility import find_clashes, implied_sizes, whole_sizes
 from konstrain.constraints.findings import Finding, combination, listed_rows
 from konstrain.constraints.inputs import read_time_limit
@@ -224,9 +222,7 @@ def _implied(constraints: Constraints, blocks: Blocks, graph: LinkGraph, budget:
     first, second, _ = graph.edges
     # Without conflicts one cluster is enough; with one, two are needed, even if no time is left for a clique.
     needed = max(2, largest_clique(graph, budget).size) if graph.n_edges else 1
-    ones = np.ones(graph.indices.size, dtype=np.int8)
-    adjacency = csr_array((ones, graph.indices, graph.indptr), shape=(graph.n_blocks, graph.n_blocks))
-    members = np.bincount(connected_components(adjacency, directed=False)[1])
+    members = np.bincount(graph.components())
     soft = SoftLinks.find(constraints, blocks, graph)
     low, high = implied_sizes(constraints, blocks.total(constraints.demand))
     return {
@@ -247,7 +243,7 @@ def _implied(constraints: Constraints, blocks: Blocks, graph: LinkGraph, budget:
         "n_soft_broken": soft.n_broken,
         "n_components": None
         if constraints.connectivity is None
-        else int(components_of(constraints.connectivity).max()) + 1,
+        else int(constraints.connectivity.components().max()) + 1,
         "resources": _resource_lines(constraints),
         "shares": _share_lines(constraints),
     }

@@ -11,7 +11,6 @@ from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.closure import Blocks
 from konstrain.constraints.conflicts import must_link_paths
-from konstrain.constraints.connectivity import components_of
 from konstrain.constraints.findings import Finding, GraphComponents, contradiction, listed, listed_rows
 from konstrain.stop import Budget
 
@@ -21,7 +20,7 @@ Bounds = tuple[str, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64
 def component_findings(constraints: Constraints, blocks: Blocks, budget: Budget) -> Iterator[Finding]:
     """Yield what the components of the graph rule out, the plainest first."""
     assert constraints.connectivity is not None
-    component = components_of(constraints.connectivity)
+    component = constraints.connectivity.components()
     n_components = int(component.max(initial=0)) + 1
     if n_components == 1:
         return

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from konstrain._messages import term
 from konstrain._sklearn import is_argument_of_fold
@@ -64,16 +63,9 @@ def _adjacency(nodes: list[Any], neighbours: Mapping[Any, Any]) -> csr_array:
     return csr_array((np.ones(first.size, dtype=np.int8), (first, second)), shape=(len(nodes), len(nodes)))
 
 
-def as_matrix(graph: LinkGraph) -> csr_array:
-    """Return the adjacency matrix."""
-    ones = np.ones(graph.indices.size, dtype=np.int8)
-    return csr_array((ones, graph.indices, graph.indptr), shape=(graph.n_blocks, graph.n_blocks))
-
-
 def components_of(graph: LinkGraph) -> NDArray[np.int32]:
     """Return the connected component of each row; components are numbered by their first rows."""
-    found: NDArray[np.int32] = connected_components(as_matrix(graph), directed=False)[1]
-    return found
+    return graph.components()
 
 
 def count_pieces(graph: LinkGraph, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int64]:

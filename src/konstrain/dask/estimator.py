@@ -105,7 +105,6 @@ class DaskConstrainedKMeans(estimators.ConstrainedKMeans):
     client: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **estimators.ConstrainedKMeans._parameter_constraints,
         "init": [StrOptions({"k-means++", "random", "k-means||"}), callable, "array-like"],
         "metric": [None],
         "client": "no_validation",  # type: ignore[dict-item]

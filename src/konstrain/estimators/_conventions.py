@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,9 @@ def estimator(cls: type[Estimator]) -> type[Estimator]:
     `__init__` is that of a dataclass: it stores what it is given and nothing else, as in scikit-learn.
     """
     made = dataclass(eq=False, repr=False)(cls)
+    # A class names the rules of the parameters that it adds to those of its base classes.
+    rules = [vars(base).get("_parameter_constraints", {}) for base in reversed(made.__mro__)]
+    cast(Any, made)._parameter_constraints = {name: rule for own in rules for name, rule in own.items()}
     complete_class(made, ConstraintArguments)
     return made
 

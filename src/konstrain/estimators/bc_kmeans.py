@@ -101,7 +101,6 @@ class BCKMeans(BaseConstrainedKMeans):
 
     _takes_confidences: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseConstrainedKMeans._parameter_constraints,
         **SIZE_PARAMETERS,
         "ridge": [Interval(Real, 0, None, closed="left")],
         "penalty": [Interval(Real, 0, None, closed="neither")],

@@ -1,7 +1,8 @@
 """ExactKMeans: the best clustering that exists under the constraints, with proof (Babaki et al. 2014 and beyond)."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -104,8 +105,21 @@ class ExactKMeans(BaseConstrainedKMeans):
     (True, 0)
     """
 
+    size_min: Any = None
+    size_max: Any = None
+    _: KW_ONLY
+    size_tolerance: Any = None
+    bound: str = "auto"
+    init: Any = None
+    stabilization: str = "smoothing"
+    local_pricing: bool = True
+    gap: float = 1e-6
+    node_limit: int | None = None
+    # No parameters here: there is one run, and nodes instead of iterations.
+    n_init: ClassVar[int] = 1  # type: ignore[misc]
+    max_iter: ClassVar[int] = 300  # type: ignore[misc]
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseConstrainedKMeans._parameter_constraints,
         **SIZE_PARAMETERS,
         "bound": [StrOptions(set(BOUNDS))],
         "init": [HasMethods(["fit", "get_params"]), None],
@@ -115,41 +129,6 @@ class ExactKMeans(BaseConstrainedKMeans):
         "node_limit": [Interval(Integral, 1, None, closed="left"), None],
     }
     _takes_confidences: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        size_min: Any = None,
-        size_max: Any = None,
-        *,
-        size_tolerance: Any = None,
-        bound: str = "auto",
-        init: Any = None,
-        stabilization: str = "smoothing",
-        local_pricing: bool = True,
-        gap: float = 1e-6,
-        time_limit: float | None = None,
-        node_limit: int | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], Any] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.size_min = size_min
-        self.size_max = size_max
-        self.size_tolerance = size_tolerance
-        self.bound = bound
-        self.init = init
-        self.stabilization = stabilization
-        self.local_pricing = local_pricing
-        self.gap = gap
-        self.time_limit = time_limit
-        self.node_limit = node_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
 
     def fit(
         self,

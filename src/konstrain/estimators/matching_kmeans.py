@@ -72,7 +72,6 @@ class MatchingKMeans(BaseConstrainedKMeans):
 
     _takes_confidences: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseConstrainedKMeans._parameter_constraints,
         "n_local_trials": [Interval(Integral, 1, None, closed="left"), None],
     }
 

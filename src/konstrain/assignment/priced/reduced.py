@@ -12,8 +12,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment.model import AssignmentModel, ModelSolution, links_of
@@ -249,10 +247,7 @@ def _whole_components(problem: AssignmentProblem, is_open: Flags) -> Flags:
     """Open every block that is linked, over however many others, with one that is."""
     if not problem.has_links:
         return is_open
-    graph = problem.graph
-    shape = (problem.n_blocks, problem.n_blocks)
-    neighbours = csr_array((np.ones(graph.indices.size, dtype=np.int8), graph.indices, graph.indptr), shape=shape)
-    n_components, component = connected_components(neighbours, directed=False)
-    has_open = np.bincount(component[is_open], minlength=n_components) > 0
+    component = problem.graph.components()
+    has_open = np.bincount(component[is_open], minlength=component.size) > 0
     opened: Flags = has_open[component]
     return opened

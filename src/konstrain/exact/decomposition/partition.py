@@ -14,8 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import breadth_first_order
 
 from konstrain import _core
 from konstrain._tolerances import SUM_RELATIVE
@@ -283,14 +282,12 @@ def _place_bundles(conflicts: LinkGraph | None, n_blocks: int, n_parts: int, mos
 
 def _bundles(conflicts: LinkGraph, most: int) -> Iterator[NDArray[Any]]:
     """Yield the connected components of the conflicts, large ones in pieces."""
-    n = conflicts.n_blocks
-    graph = csr_array((np.ones(conflicts.indices.size, dtype=np.int8), conflicts.indices, conflicts.indptr), (n, n))
-    _, component = connected_components(graph, directed=False)
+    component = conflicts.components()
     order = np.argsort(component, kind="stable")
     order = order[conflicts.is_linked[order]]
     for blocks in np.split(order, np.flatnonzero(np.diff(component[order])) + 1):
         if blocks.size <= most:
             yield blocks
             continue
-        near = breadth_first_order(graph, blocks[0], directed=False, return_predecessors=False)
+        near = breadth_first_order(conflicts.adjacency, blocks[0], directed=False, return_predecessors=False)
         yield from np.array_split(near, -(-near.size // most))
