@@ -49,16 +49,7 @@ class Method:
     def fit(self, X: Any, n_clusters: int, *, params: Mapping[str, Any] | None = None, **arguments: Any) -> Any:
         """Make the estimator, fit it on X with the arguments it understands, and return it.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to cluster.
-        n_clusters : int
-            Number of clusters.
-        params : mapping, optional
-            More parameters of the constructor, as they are; they go before `arguments`.
-        **arguments : optional
-            Any of `TO_FIT` and `TO_CONSTRUCTOR`; those that the method does not take are left out (`ignores`).
+        `params` are further ones of the constructor; `arguments` that the method does not take are left out.
         """
         unknown = set(arguments) - {*TO_FIT, *TO_CONSTRUCTOR}
         if unknown:

@@ -7,6 +7,7 @@ import pytest
 
 from effort import examples
 from konstrain import ConstrainedKMeans, InfeasibleError, UndecidedError
+from konstrain.exceptions import NotProvenWarning
 from oracles import all_labelings
 
 N, K = 7, 3
@@ -212,6 +213,85 @@ def test_a_model_with_previous_labels_certifies_predicts_and_is_kept():
     certificate = model.certify(X, time_limit=5)
     assert certificate.left_out[-1] == "moved rows"
     assert certificate.lower_bound <= model.inertia_ * (1 + 1e-9)
+
+
+def territories(k, seed):
+    """Rows under two resources within 10% of equal, and their labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 100, size=(500, 2))
+    demand = np.column_stack([rng.uniform(1, 3, 500), rng.integers(1, 9, 500)])
+    return X, demand, ConstrainedKMeans(k, size_tolerance=0.1, random_state=0).fit(X, demand=demand).labels_
+
+
+@pytest.mark.parametrize("move_cost", ["auto", MANY])
+@pytest.mark.parametrize("seed", range(examples(2)))
+def test_one_depot_that_moved_takes_few_rows_with_it(move_cost, seed):
+    X, demand, previous = territories(20, seed)
+    X[7] = 100 - X[7]
+    model = ConstrainedKMeans(20, size_tolerance=0.1, move_cost=move_cost, random_state=0)
+    assert model.fit(X, demand=demand, previous=previous).n_moved_ <= (3 if move_cost == "auto" else 0)
+
+
+def test_under_resources_the_least_number_of_moves_is_proved_and_reached():
+    X, demand, previous = territories(10, 0)
+    asked = {"size_tolerance": 0.05, "random_state": 0}
+    with pytest.raises(InfeasibleError, match="at least 6 have to"):
+        ConstrainedKMeans(10, **asked, max_moved=5).fit(X, demand=demand, previous=previous)
+    fewest = ConstrainedKMeans(10, **asked, move_cost=MANY).fit(X, demand=demand, previous=previous)
+    assert fewest.n_moved_ == 6
+    # A start with the fewest moves, whichever rows these are, ends at 94,500.
+    assert fewest.inertia_ < 90_000
+    bounded = ConstrainedKMeans(10, **asked, max_moved=6, move_cost=0).fit(X, demand=demand, previous=previous)
+    assert bounded.n_moved_ == 6
+    assert bounded.inertia_ <= fewest.inertia_ * 1.001
+
+
+def test_a_looser_bound_on_moves_leads_to_no_worse_clusters():
+    X, demand, previous = territories(25, 0)
+    asked = {"size_tolerance": 0.05, "random_state": 0, "move_cost": 0}
+    inertias = [
+        ConstrainedKMeans(25, **asked, max_moved=most).fit(X, demand=demand, previous=previous).inertia_
+        for most in (17, 19, 25, 40)
+    ]
+    assert (np.array(inertias[1:]) < 1.01 * np.array(inertias[:-1])).all()
+    assert inertias[-1] < 0.9 * inertias[0]
+
+
+@pytest.mark.parametrize("seed", range(examples(3)))
+def test_after_new_rows_caps_hold_again_with_the_moves_that_a_flow_needs(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1500, 6)) + 3 * rng.normal(size=(26, 6))[rng.integers(0, 26, 1500)]
+    before = ConstrainedKMeans(26, size_max=64, random_state=0).fit(X).labels_
+    new = rng.normal(size=(150, 6)) + X[rng.integers(0, 3, 150)]
+    previous = np.r_[before, np.full(150, -1)]
+    tight = np.where(np.arange(26) < 13, 60, 90)
+    # Rows that are over a cap have to leave, and new rows go wherever there is capacity: that is the whole flow.
+    least = np.maximum(np.bincount(before, minlength=26) - tight, 0).sum()
+    model = ConstrainedKMeans(26, size_max=tight, random_state=0, move_cost=MANY)
+    assert 0 < least <= model.fit(np.vstack([X, new]), previous=previous).n_moved_ <= 1.1 * least
+
+
+def test_a_callback_gets_the_stages_and_ends_them():
+    X, demand, previous = territories(10, 1)
+    seen = []
+    model = ConstrainedKMeans(
+        10, size_tolerance=0.09, random_state=0, callback=lambda progress: seen.append(progress)
+    )
+    model.fit(X, demand=demand, previous=previous)
+    assert len(seen) > 1
+    assert seen[-1].best_objective <= seen[0].best_objective
+    n_all = len(seen)
+    model.set_params(callback=lambda progress: seen.append(progress) or True).fit(X, demand=demand, previous=previous)
+    assert len(seen) - n_all < n_all
+
+
+def test_a_fit_that_time_ends_says_so_without_an_infinite_gap():
+    X, demand, previous = territories(10, 1)
+    model = ConstrainedKMeans(10, size_tolerance=0.05, random_state=0, time_limit=0)
+    with pytest.warns(NotProvenWarning, match="cut short by the time limit") as warned:
+        model.fit(X, demand=demand, previous=previous)
+    assert not any("inf" in str(warning.message) for warning in warned)
+    assert model.step_gap_ is None or np.isfinite(model.step_gap_)
 
 
 def test_without_previous_labels_nothing_is_said_of_moves():

@@ -61,9 +61,26 @@ class Homes:
         moved: NDArray[np.float64] = self.n_known[:, None] - self.rows_there.toarray()
         return moved
 
+    @property
+    def usual(self) -> NDArray[np.int32]:
+        """Where most rows of each block were, 0 for new blocks."""
+        there = self.rows_there.tocoo()
+        order = np.lexsort((-there.col, there.data))  # of several entries of a block the last one stays
+        labels = np.zeros(there.shape[0], dtype=np.int32)
+        labels[there.row[order]] = there.col[order]
+        return labels
+
+    def add_costs(self, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return costs of blocks in clusters with what rows that move cost."""
+        there = self.rows_there.tocoo()
+        found = costs + self.cost * self.n_known[:, None]
+        found[there.row, there.col] = costs[there.row, there.col] + self.cost * (self.n_known[there.row] - there.data)
+        return found
+
     def n_moved(self, block_labels: NDArray[Any]) -> int:
         """Return the number of rows that are in other clusters than before."""
-        return int(self.moved[np.arange(len(block_labels)), block_labels].sum())
+        there = self.rows_there.tocoo()
+        return int(self.n_known.sum() - there.data[block_labels[there.row] == there.col].sum())
 
     def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return what it costs to take blocks from their clusters as compressed rows, for the kernels."""

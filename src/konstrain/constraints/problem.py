@@ -301,7 +301,7 @@ class Problem:
             )
         demand, size_min, size_max = self._assigned_sizes
         return AssignmentProblem(
-            costs=costs if self.homes is None else costs + self.homes.cost * self.homes.moved,
+            costs=costs if self.homes is None else self.homes.add_costs(costs),
             links=self.links_at(violation_cost),
             demand=demand,
             size_min=size_min,

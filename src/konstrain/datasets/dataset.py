@@ -59,19 +59,7 @@ class Dataset:
     def sample_classes(self, n_clusters: int, n_each: int, *, random_state: Any = None) -> "Dataset":
         """Draw some classes and as many rows from each: the balanced subsets of Le et al. and Ganji et al.
 
-        Parameters
-        ----------
-        n_clusters : int
-            Number of classes to draw; they are numbered anew.
-        n_each : int
-            Number of rows to draw from each.
-        random_state : int, RandomState instance or None, default=None
-            Seed of the draw.
-
-        Returns
-        -------
-        Dataset
-            Rows in the order in which they stand here.
+        Classes are numbered anew; rows keep their order.
 
         Examples
         --------

@@ -259,7 +259,7 @@ class BaseConstrainedKMeans(FittedKMeans):
         self.n_iter_ = best.n_iter
         self.cluster_sizes_ = held_by(problem, best.block_labels)
         self._n_features_out = self.cluster_centers_.shape[0]
-        self.step_gap_ = 0.0 if best.proven else best.step_gap
+        self.step_gap_ = 0.0 if best.proven else None if best.step_gap == np.inf else best.step_gap
         warn_of_limits(self, best)
 
     def _means_of_rows(self, X: Any, problem: Problem, best: Clustering) -> tuple[NDArray[np.float64], float]:

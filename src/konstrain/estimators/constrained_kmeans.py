@@ -1,6 +1,7 @@
 """The front door: k-means under every kind of constraint at once."""
 
 import math
+import time
 from copy import deepcopy
 from dataclasses import KW_ONLY, replace
 from numbers import Integral, Real
@@ -24,7 +25,7 @@ from konstrain.estimators.link_metric import KINDS
 from konstrain.kmeans import distances, moves, regions
 from konstrain.kmeans.distances import default_threads
 from konstrain.kmeans.loop import Loop
-from konstrain.kmeans.restarts import Run, auto_runs, draw_seeds, plan_run, relocate_centers
+from konstrain.kmeans.restarts import Progress, Run, auto_runs, draw_seeds, plan_run, relocate_centers
 from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.search import Search, anneals, n_seeds, suits
 from konstrain.kmeans.start import Start
@@ -411,10 +412,18 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         loop = self._make_run(X, problem, start, budget, seed).loop
         kind = Search if problem.connectivity is None else regions.RegionSearch
 
-        def follow(steps: Steps, labels: list[NDArray[np.int32]]) -> Clustering:
-            return kind(steps, start, max_iter=self.max_iter, tol=loop.tol).follow([earlier.labels, *labels], seed)
+        def follow(steps: Steps, labels: list[NDArray[np.int32]], part: str) -> Clustering:
+            return kind(steps, start, max_iter=self.max_iter, tol=loop.tol).follow(labels, seed, part)
 
-        return moves.follow_within(loop.steps, follow)
+        began = time.perf_counter()
+
+        def is_over(n_done: int, best: Clustering) -> bool:
+            progress = Progress(n_done, n_done, best.objective, best.objective, time.perf_counter() - began)
+            if self.verbose:
+                progress.show()
+            return bool(self.callback is not None and self.callback(progress))
+
+        return moves.follow_within(loop.steps, follow, is_over)
 
 
 def _mean_variance(X: Any) -> float:

@@ -99,25 +99,8 @@ def read_links_file(
     it is read in the one that names rows. Blank lines and lines that begin with ``#`` do not count, unless that is
     how a row is called; nor does a first line that is a header.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    rows : RowNames
-        What rows are called; the file names them likewise.
-    kind : {"must_link", "cannot_link"}, optional
-        What lines without a kind of their own are; lines of the other kind are refused.
-    encoding : str, optional
-        How the text is written; default: UTF-8, or UTF-16 where the file says so.
-
-    Returns
-    -------
-    FileLinks
-
-    Raises
-    ------
-    FileError
-        When a line names a row that does not exist or is no link; names the line.
+    Lines without a kind of their own are of `kind`, and those of the other kind are then refused. Text is UTF-8, or
+    UTF-16 where the file says so, unless `encoding` names another one.
 
     Examples
     --------

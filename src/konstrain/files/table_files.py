@@ -25,16 +25,7 @@ LONGEST_NUMBER: Final = 20
 
 @dataclass(frozen=True)
 class RowNames:
-    """Names of the rows of a table.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of rows.
-    ids : sequence of str or None
-        The name of each row; None: rows are called by their numbers, from 0.
-    column : str or None
-        The column the ids come from.
+    """Names of the rows of a table, from a column of it; without ids rows are called by their numbers, from 0.
 
     Examples
     --------
@@ -74,22 +65,9 @@ class RowNames:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What was read from a file.
+    """What was read from a file: the features, and the other columns asked for, as numbers or text with None.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The features, in double precision (an .npy file in single precision stays so).
-    features : tuple of str
-        Their names.
-    rows : RowNames
-        What the rows are called.
-    extra : mapping of str to ndarray
-        The other columns asked for, by name: numbers as such, all else as text, None where a value is missing.
-    doubts : tuple of str
-        What in the file may have been meant otherwise.
-    texts : mapping of str to ndarray
-        Of a table read as `mixed`: the columns to cluster by that hold text, None where a value is missing.
+    `texts` are columns of text to cluster by; `doubts` tell what in the file may have been meant otherwise.
     """
 
     X: NDArray[Any]

@@ -67,9 +67,9 @@ class RegionSearch(Search):
         """
         return self._best_from((self._start_labels(seed) for seed in seeds), seeds[0])
 
-    def follow(self, labels: list[NDArray[np.int32]], seed: int) -> Clustering:
-        """Return the best clustering that is reached from given labels, and from a start without the graph."""
-        return self._best_from([*labels, self._start_labels(seed)], seed)
+    def follow(self, labels: list[NDArray[np.int32]], seed: int, part: str) -> Clustering:
+        """Return the best clustering reached from labels, in the first `part` from a start without the graph."""
+        return self._best_from([*labels, self._start_labels(seed)] if part == "first" else labels, seed)
 
     def _best_from(self, starts: Iterable[NDArray[np.int32]], seed: int) -> Clustering:
         problem = self.steps.problem

@@ -174,20 +174,22 @@ class Search:
             self._find_labels(kernel, offset)
         return replace(self._clustering(kernel, offset), interrupted=interrupted)
 
-    def follow(self, labels: list[NDArray[np.int32]], seed: int) -> Clustering:
-        """Return the best clustering that is reached from given centers and labels: no center is relocated."""
+    def follow(self, labels: list[NDArray[np.int32]], seed: int, part: str) -> Clustering:
+        """Return the best clustering reached from labels, first from centers as well; the last has its gap."""
         arguments, offset = kernel_arguments(self.steps.problem, self.steps.violation_cost)
-        kernel = _core.Search(**arguments, seed=seed)
-        centers, budget = self.start.centers(self.steps, seed), self.steps.budget
-        kernel.run_from(centers - offset, True, self.max_iter, self.tol, budget.remaining())
-        # Where rows that move cost much, an exact step moves the fewest.
-        with contextlib.suppress(UndecidedError):
-            labels = [*labels, self.steps.step(centers, None).labels]
+        kernel, budget = _core.Search(**arguments, seed=seed), self.steps.budget
+        if part == "first":
+            centers = self.start.centers(self.steps, seed)
+            kernel.run_from(centers - offset, True, self.max_iter, self.tol, budget.remaining())
+            # Where rows that move cost much, an exact step moves the fewest.
+            with contextlib.suppress(UndecidedError):
+                if kernel.violation > 0 or not budget.expired():
+                    labels = [*labels, self.steps.step(centers, None).labels]
         for given in labels:
             kernel.improve(given, self.max_iter, budget.remaining())
         if kernel.violation > 0:
             self._find_labels(kernel, offset)
-        return self._clustering(kernel, offset)
+        return self._clustering(kernel, offset) if part == "last" else self._best_of(kernel, offset)
 
     def _first_centers(self, seed: int) -> NDArray[np.float64]:
         """Return centers of a start; drawn ones in the order in which their clusters fit the bounds best."""

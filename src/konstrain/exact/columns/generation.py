@@ -198,20 +198,9 @@ class ColumnGenerationBound:
     def run(
         self, upper_bound: float = np.inf, gap: float = PRICING_RELATIVE, budget: Budget | None = None
     ) -> ColumnGenerationResult:
-        """Raise the lower bound until it meets the upper bound, the relaxation is solved, or time is over.
+        """Raise the lower bound until within `gap` of the upper bound, the relaxation is solved, or time is over.
 
-        Parameters
-        ----------
-        upper_bound : float
-            Cost of a known clustering, which need not be one of this problem; infinite: none.
-        gap : float
-            Relative distance of the bounds that counts as closed.
-        budget : Budget, optional
-            When to stop; default: the one given to the constructor.
-
-        Returns
-        -------
-        ColumnGenerationResult
+        The upper bound is the cost of a known clustering, which need not be one of this problem.
         """
         budget = self._budget if budget is None else budget
         self._upper = min(upper_bound, self.incumbent_cost)

@@ -219,22 +219,9 @@ class SdpBound:
         *,
         max_rounds: int = 60,
     ) -> SdpResult:
-        """Improve the bound until it meets the upper bound, stalls, or time is up.
+        """Improve the bound until it is within `gap` of the upper bound, stalls, or time is up.
 
-        Parameters
-        ----------
-        upper_bound : float, optional
-            Cost of the best clustering known.
-        gap : float, default=1e-4
-            The run is done when ``upper_bound - lower_bound <= gap * upper_bound``.
-        budget : Budget, optional
-            When to end at the latest.
-        max_rounds : int, default=60
-            Most rounds of cuts; more close the root more often, and take long where branching is faster.
-
-        Returns
-        -------
-        SdpResult
+        More rounds of cuts close the root more often, and take long where branching is faster.
         """
         run = _Run(np.inf if upper_bound is None else float(upper_bound), gap, budget or self._budget, self.model)
         first = self._n_iterations
