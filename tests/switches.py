@@ -28,6 +28,7 @@ SEARCH = {
 # What may not change anything but the time it takes.
 SAME = {
     "konstrain.kmeans.linked_part.MOST_CANCELLED": (-1.0, 2.0),
+    "konstrain.kmeans.sized_part.KEPT_NUMBERS": (ALWAYS, NEVER),
     "konstrain._memory.CELLS": (1, NEVER),
     "konstrain.constraints.check.CELLS": (ALWAYS, NEVER),
 }

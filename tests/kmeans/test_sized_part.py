@@ -18,7 +18,7 @@ from konstrain import ConstrainedKMeans
 from konstrain.assignment import transport
 from konstrain.constraints import Problem
 from konstrain.datasets import load
-from konstrain.kmeans import distances
+from konstrain.kmeans import distances, sized_part
 from konstrain.kmeans.sized_part import SizedPart
 from konstrain.kmeans.steps import Steps
 from konstrain.stop import UNLIMITED, Budget
@@ -302,6 +302,61 @@ def test_no_time_still_gives_labels_within_bounds(monkeypatch):
     np.testing.assert_allclose(answer.cost, ((X - X[:40][answer.labels]) ** 2).sum(), rtol=1e-9)
     best, _ = part.step_by_lists(X[:40].copy(), None, None, UNLIMITED, 1)
     assert answer.lower_bound <= best.cost <= answer.cost
+
+
+@pytest.mark.parametrize(
+    ("kept", "n_clusters", "n_features", "expected"),
+    [
+        (10**9, 250, 300, False),  # costs of many features are fastest by products
+        (10**9, 250, 200, True),
+        (10**9, 199, 2, False),
+        (0, 250, 300, True),  # the matrix would be larger than half of the rows
+        (0, 250, 600, False),
+    ],
+)
+def test_features_and_memory_decide_between_lists_and_matrix(monkeypatch, kept, n_clusters, n_features, expected):
+    monkeypatch.setattr(sized_part, "KEPT_NUMBERS", kept)
+    part = SizedPart.of(Problem.build(np.zeros((1000, n_features)), n_clusters, size_max=9), None)
+    assert part.uses_lists == expected
+
+
+def without_lists(monkeypatch):
+    """Let lists lead nowhere; returns the calls."""
+    monkeypatch.setattr(transport, "PARAMS", replace(transport.PARAMS, many_clusters=1))
+    calls, sized_pass = [], distances.sized_pass
+
+    def failing(*given, **options):
+        calls.append(1)
+        return sized_pass(*given, **{**options, "time_limit": 0.0})
+
+    monkeypatch.setattr(distances, "sized_pass", failing)
+    return calls
+
+
+def test_lists_that_fail_are_not_tried_again(monkeypatch):
+    X = blobs(2000, 4, 30)
+    expected = [steps_of(X, 30, size_max=70).step(X[first : first + 30].copy(), None) for first in (0, 30)]
+    calls, steps = without_lists(monkeypatch), steps_of(X, 30, size_max=70)
+    first = steps.step(X[:30].copy(), None)
+    n_calls = len(calls)
+    second = steps.step(X[30:60].copy(), first)
+    assert len(calls) == n_calls > 0
+    for solution, best in zip((first, second), expected, strict=True):
+        assert solution.proven
+        np.testing.assert_allclose(solution.cost, best.cost, rtol=1e-9)
+
+
+def test_no_matrix_is_made_that_is_too_large(monkeypatch):
+    without_lists(monkeypatch)
+    monkeypatch.setattr(sized_part, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(Steps, "costs", lambda *_: pytest.fail("the matrix was made"))
+    X = blobs(2000, 4, 30)
+    solution = steps_of(X, 30, size_min=10, size_max=70).step(X[:30].copy(), None)
+    sizes = np.bincount(solution.labels, minlength=30)
+    assert sizes.min() >= 10
+    assert sizes.max() <= 70
+    assert not solution.proven
+    np.testing.assert_allclose(solution.cost, ((X - X[:30][solution.labels]) ** 2).sum(), rtol=1e-9)
 
 
 def test_memory_stays_within_what_the_docstring_says():

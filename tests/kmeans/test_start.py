@@ -155,3 +155,56 @@ def test_a_run_draws_its_centers_in_part_of_its_time(monkeypatch):
         start.Start(X, "k-means++").centers(Steps(Problem.build(X, 20), budget=Budget(limit)), 0)
     assert asked[0].remaining() == np.inf
     assert 0.0 < asked[1].remaining() <= 50.0
+
+
+def two_level(X, k, **constraints):
+    problem = Problem.build(X, k, **constraints)
+    return problem, start.Start(X, "two-level").drawn(problem, 0, 1)
+
+
+@pytest.mark.parametrize("kind", ["dense", "float32", "sparse", "weighted"])
+def test_two_levels_end_lower_than_random_rows(kind):
+    X = blobs(30, 60)
+    given = {"sample_weight": np.random.default_rng(0).uniform(0.5, 2.0, len(X))} if kind == "weighted" else {}
+    X = X.astype(np.float32) if kind == "float32" else sparse.csr_array(X) if kind == "sparse" else X
+    problem, centers = two_level(X, 90, size_min=10, size_max=21, **given)
+    assert centers.shape == (90, X.shape[1])
+    steps = Steps(problem)
+    random = start.Start(X, "random").drawn(problem, 0, 1)
+    assert steps.step(centers, None).cost < 0.8 * steps.step(random, None).cost
+
+
+@pytest.mark.filterwarnings("ignore:the best run did not converge")
+def test_two_levels_keep_bounds_that_differ_from_cluster_to_cluster():
+    X = blobs(30, 60)
+    rng = np.random.default_rng(0)
+    sizes = rng.multinomial(len(X) - 60, np.full(60, 1 / 60)) + 1
+    model = ConstrainedKMeans(
+        60,
+        size_min=sizes,
+        size_max=sizes + 1,
+        init="two-level",
+        n_init=1,
+        max_iter=2,
+        local_search=False,
+        random_state=0,
+    ).fit(X)
+    assert (sizes <= model.cluster_sizes_).all()
+    assert (model.cluster_sizes_ <= sizes + 1).all()
+
+
+def test_two_levels_of_directions_are_directions():
+    X = blobs(30, 60)
+    problem = replace(Problem.build(X / np.linalg.norm(X, axis=1)[:, None], 40, size_max=60), unit_centers=True)
+    centers = start.Start(X, "two-level").drawn(problem, 0, 1)
+    np.testing.assert_allclose(np.linalg.norm(centers, axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"size_max": 9, "cannot_link": [(0, 1)]}, {"size_max": 199, "demand": range(1, 121)}]
+)
+def test_two_levels_refuse_what_is_not_sizes_alone(given):
+    X = blobs(12, 10)
+    size_max = given.pop("size_max", None)
+    with pytest.raises(ValueError, match="init='two-level' is for bounds on sizes alone"):
+        ConstrainedKMeans(16 if size_max == 9 else 100, size_max=size_max, init="two-level").fit(X, **given)

@@ -32,7 +32,7 @@ class TransportParams:
     """When blocks have short lists of clusters instead of a row of costs."""
 
     # Fewest clusters for lists, and for starts from a sample of the blocks; larger: the matrix serves more clusters,
-    # slower starts. At 20,000 x 200 both take as long.
+    # slower starts. With 64 features lists are faster at 20,000 x 200, the matrix at 20,000 x 100.
     many_clusters: int = 200
     list_length: int = 12  # Clusters on a list; larger: every pass takes longer, and lists are made anew less often.
 
@@ -43,9 +43,12 @@ PARAMS = TransportParams()
 KernelResult = tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool]
 
 
-def uses_lists(n_clusters: int) -> bool:
-    """Whether a step works on lists of clusters per block."""
-    return n_clusters >= PARAMS.many_clusters
+def uses_lists(n_clusters: int, n_features: int = 0) -> bool:
+    """Whether lists of clusters per block are faster than a matrix, of given costs or from so many features.
+
+    Costs on lists are computed one by one, those of a matrix by products: faster for more features than clusters.
+    """
+    return n_clusters >= max(PARAMS.many_clusters, n_features)
 
 
 def supports(problem: AssignmentProblem) -> bool:

@@ -48,10 +48,13 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
 
     Parameters
     ----------
-    init : {"k-means++", "random"}, array-like of shape (n_clusters, n_features) or callable, default="k-means++"
+    init : {"k-means++", "random", "two-level"}, array-like of shape (n_clusters, n_features) or callable, \
+            default="k-means++"
         Where runs start: block-aware k-means++ [1]_, random blocks, given centers, or
         ``callable(X, n_clusters, random_state=...)``. From 200 clusters on k-means++ chooses among the blocks that
         five rounds of k-means|| [2]_ have drawn, which takes a pass per round instead of one per cluster.
+        "two-level", for thousands of clusters under bounds on sizes alone: groups of clusters that keep the sums of
+        their bounds, each cut into its clusters; steps over all clusters follow, as from any start.
     n_init : int or "auto", default="auto"
         Number of runs; the best is kept. The first four begin at centers drawn by `init`, further ones at the best
         clustering with one center relocated. "auto": 1 from given centers, otherwise as many as a fixed amount of
@@ -175,6 +178,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseConstrainedKMeans._parameter_constraints,
         **SIZE_PARAMETERS,
+        "init": [StrOptions({"k-means++", "random", "two-level"}), callable, "array-like"],
         "share_min": [Real, str, dict, None],
         "share_max": [Real, str, dict, None],
         "share_tolerance": [Interval(Real, 0, 1, closed="left"), str, None],

@@ -1,11 +1,12 @@
 """Steps under sizes alone: one sweep from the last step's prices; for many clusters lists, and no matrix of costs."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._memory import chunks
+from konstrain._memory import KEPT_NUMBERS, MOST_NUMBERS, chunks
 from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment import Assignment, transport
 from konstrain.constraints import Problem
@@ -37,10 +38,13 @@ class SizedPart:
             return None
         return cls(problem, violation_cost, transport.unit_of(sizes), transport.count_bounds(sizes))
 
-    @property
+    @cached_property
     def uses_lists(self) -> bool:
-        """Whether lists are faster than a matrix of costs, as they are for many clusters."""
-        return transport.uses_lists(self.problem.n_clusters)
+        """Whether a matrix of costs would be slower than lists, or larger than half of the rows and a few MB."""
+        n_numbers, n_blocks = self.problem.mean.size, self.problem.n_blocks
+        half = n_numbers * self.problem.mean.dtype.itemsize // 16  # in doubles
+        is_large = n_blocks * self.problem.n_clusters > KEPT_NUMBERS + half
+        return is_large or transport.uses_lists(self.problem.n_clusters, n_numbers // n_blocks)
 
     def start_duals(self, warm: Assignment | None) -> NDArray[np.float64] | None:
         """Return the prices per block of a similar step; None unless there is a finite one for each cluster."""
@@ -96,12 +100,13 @@ class SizedPart:
                 answer = self._by_lists(centers, weight, reaching, budget, n_threads)
         labels, prices, cost, bound, finished = answer
         if not finished:
-            if not budget.expired():
-                return None
             cost = distances.own_costs(self.problem.mean, weight, labels, centers, n_threads=n_threads)
         proven = finished and cost - bound <= PROOF_RELATIVE * abs(cost)
-        if finished and not proven:
-            return None  # prices so large that the costs' last digits drown: the engine starts over without them
+        # Lists may lead nowhere, or prices be so large that the costs' last digits drown: the engine starts over with
+        # a matrix of costs, unless that takes too much memory.
+        is_small = self.problem.n_blocks * self.problem.n_clusters <= MOST_NUMBERS
+        if is_small and not (proven or budget.expired()):
+            return None
         lower_bound = min(bound, cost)
         return Assignment(labels, cost, lower_bound, proven, transport.name, prices / self.unit), None
 

@@ -1,20 +1,25 @@
 """First centers: block-aware k-means++ (Jia et al. 2023, Algorithm 1), random blocks, a rule, given centers.
 
 For many clusters k-means++ is taken over a few thousand blocks that k-means|| has drawn (Bahmani et al. 2012,
-"Scalable k-means++", Algorithm 2): a pass over all blocks per round instead of one per cluster.
+"Scalable k-means++", Algorithm 2): a pass over all blocks per round instead of one per cluster. For very many under
+sizes, blocks are first put into groups, each of which is then cut into clusters.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from konstrain._memory import SEARCHED_ROWS
+from konstrain._messages import term
 from konstrain.assignment import transport
 from konstrain.constraints import Problem
 from konstrain.kmeans.distances import candidate_distances, nearest_distances
+from konstrain.kmeans.loop import Iterations, lloyd
+from konstrain.kmeans.sized_part import SizedPart
 from konstrain.kmeans.steps import Steps, placed
 from konstrain.stop import UNLIMITED, Budget
 
@@ -49,6 +54,8 @@ class Start:
             return self.rule.copy()
         if callable(self.rule):
             return self.rule(self.X, problem.n_clusters, random_state=np.random.RandomState(seed))
+        if self.rule == "two-level":
+            return by_two_levels(problem, seed, n_threads=n_threads, budget=budget)
         rng = np.random.default_rng(seed)
         if self.rule == "random":
             return rows_of_means(problem, random_blocks(problem, rng))
@@ -86,6 +93,50 @@ def plus_plus(
         n_threads=n_threads,
         budget=budget,
     )
+
+
+def by_two_levels(
+    problem: Problem, seed: int, *, n_threads: int = 1, budget: Budget = UNLIMITED, n_iterations: int = 5
+) -> NDArray[np.float64]:
+    """Return centers of clusters within groups of clusters, which keep the sums of the bounds of their clusters.
+
+    Each level has about as many clusters as the square root of all, so that both take little time. Groups are found
+    among a sample of the blocks; then all blocks are assigned to them, and every group is cut into its clusters.
+
+    Raises
+    ------
+    ValueError
+        Unless bounds on sizes, and nothing else, couple the blocks.
+    """
+    sized = SizedPart.of(problem, None)
+    if sized is None or problem.connectivity is not None:
+        raise ValueError(
+            f"{term('init')}='two-level' is for bounds on sizes alone, of rows that all count the same; leave other "
+            f"constraints out, or take another {term('init')}"
+        )
+    low, high = sized.bounds
+    groups = np.array_split(np.arange(problem.n_clusters), round(math.sqrt(problem.n_clusters)))
+    lows, highs = (np.array([bound[own].sum() for own in groups]) for bound in (low, high))
+    weight = None if problem.has_unit_weight else problem.weight
+
+    def part(blocks: NDArray[np.int64] | slice, low: NDArray[Any], high: NDArray[Any]) -> Problem:
+        some = None if weight is None else weight[blocks]
+        alone = Problem.build(problem.mean[blocks], low.size, sample_weight=some, size_min=low, size_max=high)
+        return replace(alone, unit_centers=problem.unit_centers)
+
+    def means(problem: Problem) -> NDArray[np.float64]:
+        steps = Steps(problem, budget=budget, n_threads=n_threads)
+        first = Start(None, "k-means++").centers(steps, seed)
+        return lloyd(steps, first, Iterations(budget, n_iterations)).centers
+
+    n_sampled = min(problem.n_blocks, SEARCHED_ROWS)
+    sample = np.sort(np.random.default_rng(seed).choice(problem.n_blocks, n_sampled, replace=False))
+    share = n_sampled / problem.n_blocks
+    middles = means(part(sample, np.floor(share * lows), np.ceil(share * highs)))
+    together = part(slice(None), lows, highs)
+    group_of = Steps(together, budget=budget, n_threads=n_threads).step(middles, None).labels
+    insides = (np.flatnonzero(group_of == j) for j in range(len(groups)))
+    return np.vstack([means(part(own, low[g], high[g])) for own, g in zip(insides, groups, strict=True)])
 
 
 def oversampled(

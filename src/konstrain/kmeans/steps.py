@@ -37,6 +37,7 @@ class Steps:
     _sums: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None = field(
         default=None, init=False, repr=False
     )
+    _lists_failed: bool = field(default=False, init=False, repr=False)
 
     def step(self, centers: NDArray[np.float64], warm: Assignment | None) -> Assignment:
         """Solve one assignment step."""
@@ -54,12 +55,13 @@ class Steps:
         self, sized: SizedPart, centers: NDArray[np.float64], warm: Assignment | None
     ) -> Assignment | None:
         """Assign blocks where sizes alone couple them; None: the engine has to start from zero duals."""
-        if sized.uses_lists:
+        if sized.uses_lists and not self._lists_failed:
             found = sized.step_by_lists(centers, self._weight, warm, self.budget, self.n_threads)
-            if found is None:
-                return None
-            solution, self._sums = found
-            return solution
+            if found is not None:
+                solution, self._sums = found
+                return solution
+            # Rows that lie between very many clusters do so in later steps, too.
+            self._lists_failed = True
         duals = sized.start_duals(warm)
         if duals is None:
             return None

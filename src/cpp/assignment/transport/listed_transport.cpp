@@ -99,8 +99,8 @@ public:
     double heatFor(std::int64_t excess) const;
     // Brings duals near those that keep the sizes. False when time ran out.
     bool refineDuals(std::span<double> duals);
-    TransportResult finish(std::span<double> duals, std::span<std::int32_t> labels);
-    TransportResult giveUp(std::span<const double> duals, std::span<std::int32_t> labels, double bound);
+    TransportResult finish(std::span<double> duals, std::span<std::int32_t> labels, bool inTime);
+    TransportResult giveUp(std::span<std::int32_t> labels, double bound);
 
 private:
     void labelRows(std::span<const double> duals, std::span<std::int32_t> labels);
@@ -195,18 +195,23 @@ double ListedLevel::heatFor(std::int64_t excess) const {
     return static_cast<double>(excess) / static_cast<double>(lists_.nRows()) / params.misplacedPerHeat;
 }
 
-TransportResult ListedLevel::finish(std::span<double> duals, std::span<std::int32_t> labels) {
-    labelRows(duals, labels);
+TransportResult ListedLevel::finish(std::span<double> duals, std::span<std::int32_t> labels, bool inTime) {
+    if (hasLists_)
+        labelRows(duals, labels);
+    else
+        std::fill(labels.begin(), labels.end(), 0);
+    if (!inTime)
+        return giveUp(labels, -infinity);
     spreadTies(duals, labels);
     // Most arcs of a cheapest path are shorter than the temperature at which duals were found.
     ListedPaths paths(lists_, duals, labels, lower_, upper_, params.hottest / 8.0 * gap_);
     const ListedPaths::Status status = paths.run(options_.deadline);
     if (status == ListedPaths::Status::LostItsWay)
-        return giveUp(duals, labels, -infinity);
+        return giveUp(labels, -infinity);
     // Duals were shifted as a whole: what is known of clusters off the lists shifts with them.
     lists_.shift(paths.shift());
     if (status == ListedPaths::Status::OutOfTime)
-        return giveUp(duals, labels, boundAt(duals));
+        return giveUp(labels, boundAt(duals));
     double cost = 0.0;
     for (const double own : paths.ownCosts())
         cost += own;
@@ -214,15 +219,10 @@ TransportResult ListedLevel::finish(std::span<double> duals, std::span<std::int3
 }
 
 // Makes labels feasible in two sweeps, each row moved to the cheapest cluster of its list that has capacity
-// left (or needs rows), or to the next best in number when its list has none. Their cost is left to the
-// caller.
-TransportResult ListedLevel::giveUp(std::span<const double> duals, std::span<std::int32_t> labels,
-                                    double bound) {
+// left (or needs rows), or to the next best in number when its list has none. Labels that paths have led to
+// change little. Their cost is left to the caller.
+TransportResult ListedLevel::giveUp(std::span<std::int32_t> labels, double bound) {
     const std::size_t nClusters = lower_.size();
-    if (hasLists_)
-        labelRows(duals, labels);
-    else
-        std::fill(labels.begin(), labels.end(), 0);
     std::fill(sizes_.begin(), sizes_.end(), 0);
     for (const std::int32_t label : labels)
         ++sizes_[static_cast<std::size_t>(label)];
@@ -294,7 +294,7 @@ TransportResult solveListedTransport(CostSource& source, std::span<const std::in
     assert(labels.size() == source.nRows() && duals.size() == source.nClusters());
     ListedLevel level(source, lower, upper, options);
     const bool inTime = findDuals(source, level, lower, upper, duals, options);
-    return inTime ? level.finish(duals, labels) : level.giveUp(duals, labels, -infinity);
+    return level.finish(duals, labels, inTime);
 }
 
 } // namespace konstrain::transport
