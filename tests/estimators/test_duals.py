@@ -100,13 +100,3 @@ def test_duals_and_constraints_on_new_rows_exclude_each_other():
     model = ConstrainedKMeans(4, size_max=30, random_state=0).fit(X)
     with pytest.raises(ValueError, match="leave it out"):
         model.predict(X, add_duals=True, cannot_link=[(0, 1)])
-
-
-@pytest.mark.parametrize("k", [6, 220])
-@pytest.mark.filterwarnings("ignore::konstrain.exceptions.NotProvenWarning")
-@pytest.mark.filterwarnings("ignore:the best run did not converge")
-def test_without_time_there_are_no_duals(k):
-    X = rows_of(2600, 3, 1)
-    model = ConstrainedKMeans(k, size_max=2800 // k, random_state=0, time_limit=0.0).fit(X)
-    assert model.cluster_sizes_.max() == 2800 // k
-    assert model.duals_ is None

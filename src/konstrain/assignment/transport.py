@@ -44,10 +44,7 @@ KernelResult = tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool]
 
 
 def uses_lists(n_clusters: int, n_features: int = 0) -> bool:
-    """Whether lists of clusters per block are faster than a matrix, of given costs or from so many features.
-
-    Costs on lists are computed one by one, those of a matrix by products: faster for more features than clusters.
-    """
+    """Whether lists are faster than a matrix, of given costs or, by products, from rows of `n_features`."""
     return n_clusters >= max(PARAMS.many_clusters, n_features)
 
 

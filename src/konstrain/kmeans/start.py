@@ -102,11 +102,6 @@ def by_two_levels(
 
     Each level has about as many clusters as the square root of all, so that both take little time. Groups are found
     among a sample of the blocks; then all blocks are assigned to them, and every group is cut into its clusters.
-
-    Raises
-    ------
-    ValueError
-        Unless bounds on sizes, and nothing else, couple the blocks.
     """
     sized = SizedPart.of(problem, None)
     if sized is None or problem.connectivity is not None:

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "candidate_lists.h"
+#include "fit_sizes.h"
 #include "flow_search.h"
 #include "listed_paths.h"
 #include "median_gap.h"
@@ -222,38 +223,21 @@ TransportResult ListedLevel::finish(std::span<double> duals, std::span<std::int3
 // left (or needs rows), or to the next best in number when its list has none. Labels that paths have led to
 // change little. Their cost is left to the caller.
 TransportResult ListedLevel::giveUp(std::span<std::int32_t> labels, double bound) {
-    const std::size_t nClusters = lower_.size();
     std::fill(sizes_.begin(), sizes_.end(), 0);
     for (const std::int32_t label : labels)
         ++sizes_[static_cast<std::size_t>(label)];
-    const auto sweep = [&](const auto& canGive, const auto& canTake) {
-        std::size_t next = 0;
-        for (std::size_t row = 0; row != labels.size(); ++row) {
-            const auto from = static_cast<std::size_t>(labels[row]);
-            while (next != nClusters && !canTake(next))
-                ++next;
-            if (next == nClusters)
-                return;
-            if (!canGive(from))
-                continue;
-            std::size_t to = next;
-            double least = infinity;
-            const CandidateList list = hasLists_ ? lists_[row] : CandidateList{nullptr, nullptr, 0};
-            for (std::size_t e = 0; e != list.length; ++e)
-                if (const auto j = static_cast<std::size_t>(list.clusters[e]);
-                    canTake(j) && list.costs[e] < least) {
-                    least = list.costs[e];
-                    to = j;
-                }
-            --sizes_[from];
-            ++sizes_[to];
-            labels[row] = static_cast<std::int32_t>(to);
-        }
-    };
-    sweep([&](std::size_t j) { return sizes_[j] > upper_[j]; },
-          [&](std::size_t j) { return sizes_[j] < upper_[j]; });
-    sweep([&](std::size_t j) { return sizes_[j] > lower_[j]; },
-          [&](std::size_t j) { return sizes_[j] < lower_[j]; });
+    fitSizes(lower_, upper_, labels, sizes_, [&](std::size_t row, std::size_t first, const auto& canTake) {
+        std::size_t to = first;
+        double least = infinity;
+        const CandidateList list = hasLists_ ? lists_[row] : CandidateList{nullptr, nullptr, 0};
+        for (std::size_t e = 0; e != list.length; ++e)
+            if (const auto j = static_cast<std::size_t>(list.clusters[e]);
+                list.costs[e] < least && canTake(j)) {
+                least = list.costs[e];
+                to = j;
+            }
+        return to;
+    });
     return {infinity, bound, false};
 }
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "cluster_graph.h"
-#include "core_rows.h"
 #include "fit_sizes.h"
 #include "flow_search.h"
+#include "infinity.h"
+#include "median_gap.h"
 #include "priced_bounds.h"
 #include "priced_rows.h"
 
@@ -25,6 +27,59 @@ struct Params {
     std::size_t listLength = 8;
 };
 constexpr Params params;
+
+// The rows nearest to a change of cluster, copied together so that the search stays in cache.
+struct CoreRows {
+    bool isEverything = false;
+    double margin = 0.0; // rows outside prefer their label by more than this
+    std::vector<std::int32_t> rows;
+    std::vector<double> costs;
+    std::vector<std::int32_t> labels;
+};
+
+// The value below which about `nWanted` of the gaps lie, from every n-th of them.
+float gapQuantile(std::span<const float> gaps, std::size_t nWanted) {
+    const std::size_t step = std::max<std::size_t>(1, nWanted / sampleRows);
+    std::vector<float> sample;
+    sample.reserve(gaps.size() / step + 1);
+    for (std::size_t i = 0; i < gaps.size(); i += step)
+        sample.push_back(gaps[i]);
+    const auto place =
+        sample.begin() + static_cast<std::ptrdiff_t>(std::min(nWanted / step, sample.size() - 1));
+    std::nth_element(sample.begin(), place, sample.end());
+    return *place;
+}
+
+// Takes about `nWanted` rows with the smallest gaps. When that is a good part of all rows, nothing is copied
+// and `isEverything` is set.
+CoreRows chooseCoreRows(std::span<const double> costs, std::size_t nClusters,
+                        std::span<const std::int32_t> labels, std::span<const float> gaps,
+                        std::size_t nWanted) {
+    CoreRows core;
+    const float limit = nWanted < gaps.size() / 2 ? gapQuantile(gaps, nWanted) : 0.0F;
+    if (nWanted < gaps.size() / 2)
+        for (std::size_t i = 0; i != gaps.size(); ++i)
+            if (gaps[i] <= limit)
+                core.rows.push_back(static_cast<std::int32_t>(i));
+    // With many equal gaps the limit may let in more rows than wanted.
+    if (nWanted >= gaps.size() / 2 || core.rows.size() > gaps.size() / 2) {
+        core.isEverything = true;
+        core.margin = infinity;
+        core.rows.clear();
+        return core;
+    }
+    // Gaps were rounded to floats.
+    core.margin =
+        static_cast<double>(limit) * (1.0 - 2.0 * static_cast<double>(std::numeric_limits<float>::epsilon()));
+    core.costs.resize(core.rows.size() * nClusters);
+    core.labels.reserve(core.rows.size());
+    for (std::size_t n = 0; n != core.rows.size(); ++n) {
+        const auto row = static_cast<std::size_t>(core.rows[n]);
+        std::copy_n(costs.data() + row * nClusters, nClusters, core.costs.data() + n * nClusters);
+        core.labels.push_back(labels[row]);
+    }
+    return core;
+}
 
 // One problem of the nested sequence: all rows, or a sample of them with bounds to scale.
 class Level {
@@ -80,7 +135,7 @@ double usualExcess(std::size_t nRows, std::size_t nClusters) {
     return std::sqrt(static_cast<double>(nRows) * static_cast<double>(nClusters));
 }
 
-std::vector<double> sampleRows(std::span<const double> costs, std::size_t nClusters) {
+std::vector<double> sampleOf(std::span<const double> costs, std::size_t nClusters) {
     const std::size_t nSampled = costs.size() / nClusters / sampleRatio;
     std::vector<double> sample(nSampled * nClusters);
     for (std::size_t n = 0; n != nSampled; ++n) {
@@ -125,7 +180,7 @@ bool Level::isLargeForSamples() const {
 }
 
 void Level::priceBySample(std::span<double> duals) {
-    const std::vector<double> sample = sampleRows(costs_, nClusters());
+    const std::vector<double> sample = sampleOf(costs_, nClusters());
     const std::size_t nSampled = sample.size() / nClusters();
     const SizeBounds bounds = sampleBounds(lower_, upper_, nRows(), nSampled);
     std::vector<std::int32_t> labels(nSampled);
@@ -260,7 +315,14 @@ TransportResult Level::accept(const CoreRows& core, std::span<const std::int32_t
 TransportResult Level::giveUp(std::span<const double> duals) {
     label(duals);
     const double bound = sums_.priced - boundTerm(duals, lower_, upper_);
-    fitSizes(costs_, lower_, upper_, labels_, sizes_);
+    fitSizes(lower_, upper_, labels_, sizes_, [&](std::size_t row, std::size_t first, const auto& canTake) {
+        const double* own = costs_.data() + row * nClusters();
+        std::size_t best = first;
+        for (std::size_t j = first + 1; j != nClusters(); ++j)
+            if (own[j] < own[best] && canTake(j))
+                best = j;
+        return best;
+    });
     double cost = 0.0;
     for (std::size_t row = 0; row != nRows(); ++row)
         cost += costs_[row * nClusters() + static_cast<std::size_t>(labels_[row])];
