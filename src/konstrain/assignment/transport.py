@@ -32,7 +32,7 @@ class TransportParams:
     """When blocks have short lists of clusters instead of a row of costs."""
 
     # Fewest clusters for lists, and for starts from a sample of the blocks; larger: the matrix serves more clusters,
-    # slower starts. With 64 features lists are faster at 20,000 x 200, the matrix at 20,000 x 100.
+    # slower starts. At 20,000 x 200 both take as long.
     many_clusters: int = 200
     list_length: int = 12  # Clusters on a list; larger: every pass takes longer, and lists are made anew less often.
 
@@ -43,9 +43,9 @@ PARAMS = TransportParams()
 KernelResult = tuple[NDArray[np.int32], NDArray[np.float64], float, float, bool]
 
 
-def uses_lists(n_clusters: int, n_features: int = 0) -> bool:
-    """Whether lists are faster than a matrix, of given costs or, by products, from rows of `n_features`."""
-    return n_clusters >= max(PARAMS.many_clusters, n_features)
+def uses_lists(n_clusters: int) -> bool:
+    """Whether a step works on lists of clusters per block."""
+    return n_clusters >= PARAMS.many_clusters
 
 
 def supports(problem: AssignmentProblem) -> bool:

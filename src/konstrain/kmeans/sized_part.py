@@ -40,11 +40,14 @@ class SizedPart:
 
     @cached_property
     def uses_lists(self) -> bool:
-        """Whether a matrix of costs would be slower than lists, or larger than half of the rows and a few MB."""
+        """Whether clusters are many, and a matrix of costs slower than lists or much larger than half of the rows.
+
+        Products make a matrix, which is faster than single costs where rows have more features than clusters.
+        """
         n_numbers, n_blocks = self.problem.mean.size, self.problem.n_blocks
         half = n_numbers * self.problem.mean.dtype.itemsize // 16  # in doubles
-        is_large = n_blocks * self.problem.n_clusters > KEPT_NUMBERS + half
-        return is_large or transport.uses_lists(self.problem.n_clusters, n_numbers // n_blocks)
+        k = self.problem.n_clusters
+        return transport.uses_lists(k) and (k * n_blocks >= n_numbers or k * n_blocks > KEPT_NUMBERS + half)
 
     def start_duals(self, warm: Assignment | None) -> NDArray[np.float64] | None:
         """Return the prices per block of a similar step; None unless there is a finite one for each cluster."""
