@@ -92,6 +92,46 @@ class Vectors(ManyClusters):
         return rows
 
 
+@dataclass(frozen=True)
+class Skewed(Vectors):
+    """Unit rows about 300 points that are chosen very unevenly, or about none."""
+
+    skew: float = 0.5  # Parameter of the Dirichlet distribution of their weights; 0: rows without any structure.
+
+    @property
+    def name(self) -> str:
+        """Rows x features x clusters, and how uneven they are."""
+        return f"{self.n_rows}x{self.n_features}x{self.n_clusters} skew {self.skew:g}"
+
+    def rows(self, seed: int) -> np.ndarray:
+        """Draw all rows at once."""
+        rng = np.random.default_rng(seed)
+        rows = rng.standard_normal((self.n_rows, self.n_features), dtype=np.float32)
+        if self.skew > 0:
+            points = rng.standard_normal((300, self.n_features), dtype=np.float32)
+            share = rng.dirichlet(np.full(300, self.skew))
+            rows = points[rng.choice(300, self.n_rows, p=share)] + np.float32(1.2) * rows
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+SKEWED = tuple(
+    Skewed(n, k, n_features=d, skew=skew)
+    for n, d, k in (
+        (20_000, 8, 50),
+        (20_000, 8, 200),
+        (20_000, 64, 200),
+        (20_000, 384, 50),
+        (20_000, 384, 200),
+        (20_000, 384, 500),
+        (20_000, 1_536, 200),
+        (20_000, 1_536, 500),
+        (60_000, 8, 2_000),
+        (60_000, 64, 500),
+        (60_000, 64, 2_000),
+        (60_000, 768, 500),
+    )
+    for skew in (0.5, 2.0, 0.0)
+)
 VECTORS = (
     Vectors(60_000, 500),
     Vectors(60_000, 500, n_directions=0),
@@ -100,7 +140,13 @@ VECTORS = (
 )
 CASES = {
     case.name: case
-    for case in (ManyClusters(20_000, 200), ManyClusters(100_000, 1_000), ManyClusters(1_000_000, 1_000), *VECTORS)
+    for case in (
+        ManyClusters(20_000, 200),
+        ManyClusters(100_000, 1_000),
+        ManyClusters(1_000_000, 1_000),
+        *VECTORS,
+        *SKEWED,
+    )
 }
 
 

@@ -4,7 +4,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 
-from many_clusters_fit import CASES, VECTORS, ManyClusters
+from many_clusters_fit import CASES, SKEWED, VECTORS, ManyClusters
 from report import Row
 from timing import run_alone
 
@@ -21,9 +21,15 @@ def vector_rows(*, quick: bool, full: bool) -> Iterator[Row]:
         yield json.loads(run_alone("many_clusters_fit.py", case.name))
 
 
+def skewed_rows(*, quick: bool, full: bool) -> Iterator[Row]:
+    """Yield one row per case: capped lists of rows that are spread very unevenly, from 8 to 1,536 features."""
+    for case in SKEWED[:3] if quick else SKEWED if full else SKEWED[::3]:
+        yield json.loads(run_alone("many_clusters_fit.py", case.name))
+
+
 def _chosen(quick: bool, full: bool) -> list[ManyClusters]:
     most = 20_000 if quick else 100_000
-    return [case for case in CASES.values() if case not in VECTORS and (full or case.n_rows <= most)]
+    return [case for case in CASES.values() if case not in (*VECTORS, *SKEWED) and (full or case.n_rows <= most)]
 
 
 def thread_rows(*, quick: bool, full: bool) -> Iterator[Row]:
@@ -78,6 +84,7 @@ def _beside(who: str, fit: dict[str, float]) -> Row:
 SECTIONS = {
     "many clusters": many_rows,
     "vectors": vector_rows,
+    "vectors, skewed": skewed_rows,
     "many clusters, threads": thread_rows,
     "many clusters, time limit": limit_rows,
     "many clusters, no constraints": unconstrained_rows,
