@@ -61,7 +61,7 @@ def test_the_stricter_of_two_bounds_counts():
         ({"share_tolerance": 0.1}, "share_tolerance is about groups of rows: give category"),
         (
             {"category": {"a": SEX, "b": SEX}, "share_min": {"F": 0.1}},
-            "category has 2 attributes, so say of which one",
+            "category has 2 attributes, so name one",
         ),
         ({"category": {"a": SEX, "b": SEX}, "share_min": {"c": {"F": 0.1}}}, "'c', which is no attribute"),
     ],
