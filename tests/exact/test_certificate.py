@@ -53,6 +53,13 @@ def test_an_infeasible_combination_names_only_what_was_asked(say):
     assert "conflict" not in message
 
 
+@pytest.mark.parametrize("bound", ["auto", "columns", "column-generation", "sdp", "parts"])
+def test_without_time_the_bound_is_zero(bound):
+    certificate = certify(np.random.default_rng(0).normal(size=(80, 3)), 8, bound=bound, time_limit=0)
+    assert certificate.lower_bound == 0.0
+    assert certificate.gap == 1.0
+
+
 def test_many_features_leave_the_time_limit_as_it_is():
     X = sparse.random(1500, 3000, density=0.01, format="csr", random_state=0)
     began = time.process_time()

@@ -158,7 +158,7 @@ class ColumnGenerationBound:
         self.rules = ClusterRules.of(problem, cluster_constraints)
         self.pricer = Pricer(problem, self.rules)
         self.pool = ColumnPool()
-        self.lower_bound = -np.inf
+        self.lower_bound = 0.0
         self.incumbent: NDArray[np.int32] | None = None
         self.incumbent_cost = np.inf
         self.n_iterations = 0
@@ -224,7 +224,7 @@ class ColumnGenerationBound:
         """Solve the integer master over the columns; return the cost of the best known clustering."""
         solution = self._solution
         chosen = np.arange(len(self.pool))
-        if solution is not None and np.isfinite(self.lower_bound) and np.isfinite(self._upper):
+        if solution is not None and np.isfinite(self._upper):
             # Fixing by reduced cost: a clustering with a column costs at least the bound plus its reduced cost.
             reduced = self._reduced_costs(solution)
             slack_of_bound = self._upper - (solution.duals.sum() - self.problem.n_clusters * solution.sigma)
