@@ -23,7 +23,7 @@ SEARCH = {
     "konstrain.stop.PARAMS.per_choice": (0.1, 1e9),
     "konstrain.kmeans.restarts.KEPT_NUMBERS": (ALWAYS, NEVER),
     "konstrain.kmeans.loop.MOST_CANCELLED": (-1.0, 2.0),
-    "konstrain.kmeans.moves.MAX_ROUNDS": (1, 40),
+    "konstrain.kmeans.moves.PROOF_WORK": (0.0, 1e8),
 }
 # What may not change anything but the time it takes.
 SAME = {

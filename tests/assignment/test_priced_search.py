@@ -146,7 +146,7 @@ def test_bounds_that_cannot_add_up_are_refused_without_a_solver():
     amounts = np.ones((6, 2))
     low = np.array([[4.0, 0.0], [4.0, 0.0]])
     problem = AssignmentProblem.checked(np.zeros((6, 2)), resources=Rules.of_amounts(amounts, low, low + 9.0))
-    with pytest.raises(InfeasibleError, match="rule 0 add up to 8 at least"):
+    with pytest.raises(InfeasibleError, match="lower bounds add up to 8 of rule 0, but the total is 6"):
         priced.solve(problem)
 
 

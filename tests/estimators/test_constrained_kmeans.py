@@ -429,3 +429,34 @@ def test_a_certificate_prints_on_a_few_lines_without_the_labels():
 def test_movement_counts_relative_to_the_mean_variance(make, dtype):
     X = (np.random.default_rng(0).normal(size=(3000, 3)) * [1.0, 5.0, 0.1] + [0.0, 30.0, -2.0]).astype(dtype)
     np.testing.assert_allclose(_mean_variance(make(X)), X.astype(np.float64).var(axis=0).mean(), rtol=1e-9)
+
+
+def test_fits_of_nearly_the_same_rows_number_clusters_alike():
+    X = (WINE - WINE.mean(axis=0)) / WINE.std(axis=0)
+    first = ConstrainedKMeans(3, size_max=64, random_state=0).fit(X)
+    assert (np.diff(first.cluster_sizes_) <= 0).all()
+    for seed in range(1, 4):
+        again = ConstrainedKMeans(3, size_max=64, random_state=seed).fit(X[:-2])
+        assert (again.labels_ != first.labels_[:-2]).sum() <= 2
+    # Centers, duals and the labels they lead to have the same numbers; of equal sizes the lower center comes first.
+    np.testing.assert_allclose(first.cluster_centers_, [X[first.labels_ == c].mean(axis=0) for c in range(3)])
+    assert (first.predict(X, add_duals=True) == first.labels_).mean() > 0.97
+    line = ConstrainedKMeans(3, size_min=2, size_max=2, random_state=0).fit(
+        [[9.0], [0.0], [4.0], [9.1], [0.1], [4.1]]
+    )
+    assert line.labels_.tolist() == [2, 0, 1, 2, 0, 1]
+
+
+def test_bounds_and_centers_that_are_given_by_number_keep_their_clusters():
+    X = np.array([[0.0], [0.1], [5.0], [5.1], [5.2], [9.0]])
+    assert ConstrainedKMeans(3, size_min=[1, 2, 3], size_max=[1, 2, 3], random_state=0).fit(
+        X
+    ).cluster_sizes_.tolist() == [1, 2, 3]
+    assert ConstrainedKMeans(3, init=[[9.0], [0.0], [5.0]], random_state=0).fit_predict(X).tolist() == [
+        1,
+        1,
+        2,
+        2,
+        2,
+        0,
+    ]

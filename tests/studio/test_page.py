@@ -233,3 +233,32 @@ def test_colours_stand_out_from_their_ground(theme):
     assert contrast(theme.ink) > 7
     assert contrast(theme.faint) > 4.5
     assert min(map(contrast, theme.palette)) > (3 if theme is picture.DARK else 2)
+
+
+class ForgetfulDocument:
+    """A document that loses what other threads ask it to do, and calls what is periodic when told."""
+
+    def __init__(self):
+        self.template, self.periodic = "", []
+
+    def add_next_tick_callback(self, callback):
+        pass
+
+    def add_periodic_callback(self, callback, period):
+        assert period <= 1000
+        self.periodic.append(callback)
+
+    def on_session_destroyed(self, callback):
+        pass
+
+
+def test_a_clustering_that_the_document_was_told_of_in_vain_is_shown_soon(make_page):
+    page = make_page(X, 3)
+    document = ForgetfulDocument()
+    page.attach(document)
+    page.studio.set(n_clusters=4)
+    page.studio.wait()
+    before = page.desk.state["fit"]["sse"]
+    for callback in document.periodic:
+        callback()
+    assert page.desk.state["fit"]["sse"] < before

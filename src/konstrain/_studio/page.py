@@ -23,8 +23,8 @@ HERE = Path(__file__).parent
 # Added to Panel's own page, which phones would otherwise lay out 980 pixels wide and shrink.
 TEMPLATE = """{% block preamble %}{{ super() }}
 <meta name="viewport" content="width=device-width, initial-scale=1">{% endblock %}"""
-# Milliseconds between updates of a running proof.
-PROOF_PERIOD: Final = 500
+# Milliseconds between refreshes that nothing asks for.
+WATCH_PERIOD: Final = 500
 
 
 class Desk(JSComponent):
@@ -74,8 +74,14 @@ class Page:
                 waiting["is"] = True
                 document.add_next_tick_callback(refresh)
 
+        def watch() -> None:
+            # A running proof asks for nothing, and Bokeh loses a callback that another thread adds while it ends a hold.
+            proof = self.studio.proof
+            if waiting["is"] or (proof is not None and proof.state.status == "running"):
+                refresh()
+
         forget = self.studio.listen(notify)
-        document.add_periodic_callback(self._watch_proof, PROOF_PERIOD)
+        document.add_periodic_callback(watch, WATCH_PERIOD)
         document.on_session_destroyed(lambda _: forget())
 
     def act(self, message: dict[str, Any]) -> None:
@@ -148,11 +154,6 @@ class Page:
         else:
             # Messages arrive without the lock that changes to a document need; the next tick has it.
             self._document.add_next_tick_callback(lambda: self.act(message))
-
-    def _watch_proof(self) -> None:
-        proof = self.studio.proof
-        if proof is not None and proof.state.status == "running":
-            self.refresh()
 
     def _tap(self, event: Any) -> None:
         row = self.picture.row_at(event.x, event.y)

@@ -323,6 +323,13 @@ class Problem:
             np.full(self.n_clusters, np.inf) if high is None else high,
         )
 
+    @property
+    def has_like_clusters(self) -> bool:
+        """Whether no constraint speaks of one cluster by its number."""
+        rules = self.rules
+        is_alike = rules is None or all((bound == bound[0]).all() for bound in (rules.low, rules.high))
+        return bool(is_alike) and self.homes is None
+
     @cached_property
     def widened_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Bounds as sizes are compared with them, 0 and infinity where there is no bound.

@@ -342,6 +342,8 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         return run
 
     def _keep(self, X: Any, problem: Problem, best: Clustering) -> None:
+        if isinstance(self.init, str) and problem.has_like_clusters:
+            best = best.in_order(np.bincount(best.block_labels, problem.demand, self.n_clusters))
         super()._keep(X, problem, best)
         self.cluster_shares_: dict[Any, Any] = {}
         if problem.attributes:
