@@ -23,8 +23,7 @@ HERE = Path(__file__).parent
 # Added to Panel's own page, which phones would otherwise lay out 980 pixels wide and shrink.
 TEMPLATE = """{% block preamble %}{{ super() }}
 <meta name="viewport" content="width=device-width, initial-scale=1">{% endblock %}"""
-# Milliseconds between refreshes that nothing asks for.
-WATCH_PERIOD: Final = 500
+WATCH_PERIOD: Final = 500  # Milliseconds between refreshes that nothing asks for.
 
 
 class Desk(JSComponent):
@@ -75,7 +74,7 @@ class Page:
                 document.add_next_tick_callback(refresh)
 
         def watch() -> None:
-            # A running proof asks for nothing, and Bokeh loses a callback that another thread adds while it ends a hold.
+            # A running proof asks for nothing; Bokeh loses callbacks that threads add while it ends a hold.
             proof = self.studio.proof
             if waiting["is"] or (proof is not None and proof.state.status == "running"):
                 refresh()

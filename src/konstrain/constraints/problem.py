@@ -326,9 +326,8 @@ class Problem:
     @property
     def has_like_clusters(self) -> bool:
         """Whether no constraint speaks of one cluster by its number."""
-        rules = self.rules
-        is_alike = rules is None or all((bound == bound[0]).all() for bound in (rules.low, rules.high))
-        return bool(is_alike) and self.homes is None
+        bounds = () if self.rules is None else (self.rules.low, self.rules.high)
+        return self.homes is None and all((bound == bound[0]).all() for bound in bounds)
 
     @cached_property
     def widened_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

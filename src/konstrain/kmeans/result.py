@@ -1,6 +1,7 @@
 """A clustering as one object: labels, centers and costs that belong together."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +28,14 @@ class Clustering:
     n_violations: int = 0  # Broken links of a method that may break them; fewer is better, before the objective.
     interrupted: bool = False  # Whether the keyboard ended the search whose best run this is.
 
-    def in_order(self, sizes: NDArray[np.float64]) -> "Clustering":
+    def in_order(self, sizes: NDArray[Any]) -> "Clustering":
         """Number clusters by size, the largest first, then by center: fits of nearly the same rows number alike."""
         order = np.lexsort((*self.centers.T[::-1], -sizes))
-        number = np.empty(len(order), dtype=np.int32)
-        number[order] = np.arange(len(order), dtype=np.int32)
-        last = self.assignment
+        number, last = np.argsort(order).astype(np.int32), self.assignment
         if last is not None:
             prices = None if last.prices is None else last.prices[order]
             last = replace(last, labels=number[last.labels], prices=prices)
-        labels, centers = number[self.block_labels], self.centers[order]
-        return replace(self, block_labels=labels, centers=centers, assignment=last)
+        return replace(self, block_labels=number[self.block_labels], centers=self.centers[order], assignment=last)
 
 
 def is_lower(new: float, old: float) -> bool:

@@ -194,11 +194,7 @@ class Search:
     def _first_centers(self, seed: int) -> NDArray[np.float64]:
         """Return centers of a start; drawn ones in the order in which their clusters fit the bounds best."""
         centers, rules = self.start.centers(self.steps, seed), self.steps.problem.rules
-        if (
-            self.start.is_given
-            or rules is None
-            or ((rules.low == rules.low[0]) & (rules.high == rules.high[0])).all()
-        ):
+        if self.start.is_given or rules is None or self.steps.problem.has_like_clusters:
             return centers
         # Imported here: it takes long, and most fits have the same bounds for all clusters.
         from scipy.optimize import linear_sum_assignment

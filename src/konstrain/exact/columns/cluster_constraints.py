@@ -108,7 +108,7 @@ class MaxOverlap(_Additive):
 
     def __post_init__(self) -> None:
         _check_limit(self.limit)
-        object.__setattr__(self, "rows", _row_set(self.rows))
+        object.__setattr__(self, "rows", np.unique(np.asarray(self.rows, dtype=np.int64).ravel()))
 
     def amount_of(self, rows: Rows) -> NDArray[np.float64]:
         """Return the amount of each of these rows."""
@@ -116,7 +116,7 @@ class MaxOverlap(_Additive):
 
 
 @dataclass(frozen=True, eq=False)
-class MaxDifference(_Additive):
+class MaxDifference(MaxOverlap):
     """A cluster holds at most `limit` rows other than the given ones.
 
     Examples
@@ -125,16 +125,9 @@ class MaxDifference(_Additive):
     True
     """
 
-    rows: Any
-    limit: float
-
-    def __post_init__(self) -> None:
-        _check_limit(self.limit)
-        object.__setattr__(self, "rows", _row_set(self.rows))
-
     def amount_of(self, rows: Rows) -> NDArray[np.float64]:
         """Return the amount of each of these rows."""
-        return 1.0 - np.isin(rows, self.rows).astype(np.float64)
+        return 1.0 - super().amount_of(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +155,15 @@ class MaxSoftViolations:
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class AllOf:
+class _Members:
+    members: tuple[ClusterConstraint, ...]
+
+    def __init__(self, *members: ClusterConstraint) -> None:
+        object.__setattr__(self, "members", members)
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class AllOf(_Members):
     """A cluster obeys all of the members.
 
     Examples
@@ -171,18 +172,13 @@ class AllOf:
     False
     """
 
-    members: tuple[ClusterConstraint, ...]
-
-    def __init__(self, *members: ClusterConstraint) -> None:
-        object.__setattr__(self, "members", members)
-
     def allows(self, cluster: Rows, joining: Rows) -> bool:
         """See `ClusterConstraint`."""
         return all(member.allows(cluster, joining) for member in self.members)
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class AnyOf:
+class AnyOf(_Members):
     """A cluster obeys at least one of the members.
 
     Examples
@@ -190,11 +186,6 @@ class AnyOf:
     >>> AnyOf(MaxSize(1), MaxOverlap([0, 1], 1)).allows(np.array([0]), np.array([5]))
     True
     """
-
-    members: tuple[ClusterConstraint, ...]
-
-    def __init__(self, *members: ClusterConstraint) -> None:
-        object.__setattr__(self, "members", members)
 
     def allows(self, cluster: Rows, joining: Rows) -> bool:
         """See `ClusterConstraint`."""
@@ -267,9 +258,8 @@ class ClusterRules:
 
     def rows_of(self, members: NDArray[np.int32]) -> Rows:
         """Return the rows of some blocks, ascending."""
-        if len(members) == 0:
-            return np.zeros(0, dtype=np.int32)
-        return np.sort(np.concatenate([self.problem.rows_of(int(b)) for b in members]))
+        rows = [self.problem.rows_of(int(b)) for b in members]
+        return np.sort(np.concatenate([np.zeros(0, dtype=np.int32), *rows]))
 
     def allows(self, members: NDArray[np.int32], block: int) -> bool:
         """Return whether the block may join members that are admissible."""
@@ -314,7 +304,3 @@ def _pair_counts(problem: Problem, constraint: MaxSoftViolations) -> NDArray[np.
 def _check_limit(limit: float) -> None:
     if not limit >= 0:
         raise ValueError(f"limit must not be negative, got {limit!r}")
-
-
-def _row_set(rows: Any) -> NDArray[np.int64]:
-    return np.unique(np.asarray(rows, dtype=np.int64).ravel())
