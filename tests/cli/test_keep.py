@@ -89,3 +89,10 @@ def test_labels_that_are_no_clusters_are_refused_by_row(folder, contents, messag
     done = fit(folder, "--keep", "labels.csv")
     assert done.code == 2
     assert message in done.err
+
+
+def test_the_page_begins_with_the_labels_to_keep(folder):
+    pytest.importorskip("panel", reason="needs Panel and Bokeh: pip install 'konstrain[studio]'")
+    options = ["--id", "name", "--no-browser", "--keep", "labels.csv"]
+    done = konstrain("studio", "new.csv", "-k", "2", *options, folder=folder)
+    assert "labels.csv has a cluster 2, and -k 2 has 0 to 1; raise -k" in done.err

@@ -235,6 +235,25 @@ def test_colours_stand_out_from_their_ground(theme):
     assert min(map(contrast, theme.palette)) > (3 if theme is picture.DARK else 2)
 
 
+def test_clusters_are_kept_and_let_go_by_a_box(make_page):
+    page = make_page(X, 4)
+    page.act({"act": "keep"})
+    page.studio.wait()
+    page.refresh()
+    assert page.desk.state["settings"]["keeps"]
+    assert page.desk.state["fit"]["moved"] == 0
+    # Another cluster may come, but labels of four clusters cannot be kept in three.
+    page.act({"act": "set", "name": "k", "value": 5})
+    assert page.desk.state["settings"]["keeps"]
+    page.act({"act": "set", "name": "k", "value": 3})
+    assert not page.desk.state["settings"]["keeps"]
+    page.act({"act": "undo"})
+    page.act({"act": "let-go"})
+    page.studio.wait()
+    page.refresh()
+    assert page.desk.state["fit"]["moved"] is None
+
+
 class ForgetfulDocument:
     """A document that loses what other threads ask it to do, and calls what is periodic when told."""
 

@@ -83,6 +83,8 @@ def test_a_session_read_again_is_the_same_with_its_way_back_and_forward():
         (Setting(Settings(2, ("height",))), "no feature 'height'"),
         (Setting(Settings(2, ("column 0",), size_min=(1.0, 2.0, 3.0))), "size_min has 3 sizes for 2 clusters"),
         (Setting(Settings(2, ("column 0",), size_max=-1.0)), "not negative"),
+        (Setting(Settings(2, ("column 0",), previous=(0, 1, 0))), "labels to keep are one per row, -1 to 1"),
+        (Setting(Settings(2, ("column 0",), previous=(0, 1, 0, 1, 0, 2))), "labels to keep are one per row, -1 to 1"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_changes_nothing(action, words):
@@ -139,6 +141,7 @@ def test_a_session_with_anything_changed_is_refused_or_can_be_gone_on_with(seed)
     session.do(Answer(((0, 1), (2, 4)), "together", "apart"))
     session.do(Removal(((1, 2),)))
     session.do(Setting(Settings(2, ("column 0",), (1.0, 2.0), 4.0, standardize=True, random_state=7, metric="itml")))
+    session.do(Setting(Settings(2, ("column 0",), previous=(0, 1, -1, 1, 0, 0))))
     session.do(Answer(((2, 3),), "unsure"))
     session.undo()
     values, rng, n_refused = json.loads(session.to_json()), np.random.default_rng(seed), 0

@@ -14,8 +14,8 @@ from command_line import konstrain as run
 from konstrain import ConstrainedKMeans, FileError, studio
 from konstrain._studio import asking, exporting, hub, view
 from konstrain._studio.data import StudioParams, read_rows
-from konstrain._studio.session import Link
-from konstrain.cli.given import read_given
+from konstrain._studio.session import Link, read_session
+from konstrain.cli.given import read_given, with_earlier
 from konstrain.cli.options import ConstraintOptions, DataOptions
 from konstrain.cli.studio import rows_of, settings_of
 
@@ -345,3 +345,36 @@ def test_given_links_keep_their_confidence():
     rows = read_rows(X, title="iris")
     links = hub.given_links(rows, [(1, 0), (2, 2)], [(3, 2, 0.5)])
     assert links == (Link((0, 1), "together"), Link((2, 3), "apart", 0.5))
+
+
+def test_clusters_that_are_kept_lose_no_more_rows_than_have_to_leave(open_studio):
+    desk = open_studio(load_iris().data, 3)
+    desk.wait()
+    before = desk.labels_
+    assert desk.fit.n_moved is None
+    desk.keep()
+    desk.set(size_max=55)
+    desk.wait()
+    least = np.maximum(np.bincount(before) - 55, 0).sum()
+    assert least > 0
+    assert desk.fit.n_moved == (desk.labels_ != before).sum() == least
+    names = {"X": load_iris().data}
+    exec(exporting.python_lines(desk), names)
+    assert (names["labels"] == desk.labels_).all()
+    # A saved session keeps the same clusters, and letting them go is taken back like any setting.
+    again, _ = read_session(desk._text(), desk.rows, "s.json")
+    assert again.state.settings.previous == tuple(before.tolist())
+    desk.set(previous=None)
+    desk.wait()
+    assert desk.fit.n_moved is None
+    desk.undo()
+    desk.wait()
+    assert desk.fit.n_moved == least
+
+
+def test_the_command_line_hands_over_the_labels_to_keep(tmp_path):
+    (tmp_path / "data.csv").write_text("name,x\na,0\nb,1\nc,9\nd,8\n")
+    (tmp_path / "labels.csv").write_text("name,label\nd,0\na,1\nb,1\ngone,1\n")
+    given = read_given(DataOptions(tmp_path / "data.csv", id="name"), ConstraintOptions(), quiet=True, n_clusters=2)
+    given = with_earlier(given, tmp_path / "labels.csv", 2, quiet=True)
+    assert settings_of(given, rows_of(given), 2, 0).previous == (1, 1, -1, 0)

@@ -150,7 +150,7 @@ class Desk {
     if (!s.settings) return
     const fill = (name, values, make) => this.fill(name, values, make, again)
     fill("title", s.title, () => [s.title])
-    fill("facts", [s.rows, s.drawn, s.fit && [s.fit.sse, s.fit.isPreview], s.saving], () => this.facts(s))
+    fill("facts", [s.rows, s.drawn, s.fit && [s.fit.sse, s.fit.isPreview, s.fit.moved], s.saving], () => this.facts(s))
     fill("history", [s.canUndo, s.canRedo], () => [
       el("button", {id: "undo", disabled: !s.canUndo, title: "Ctrl+Z", onclick: () => this.send("undo")}, "↶ Undo"),
       el("button", {id: "redo", disabled: !s.canRedo, title: "Ctrl+Shift+Z", onclick: () => this.send("redo")}, "↷ Redo"),
@@ -170,7 +170,8 @@ class Desk {
     const sample = s.drawn < s.rows ? `${count(s.rows, "row")}, a sample of ${s.drawn.toLocaleString("en")} drawn` : count(s.rows, "row")
     const sse = s.fit ? `SSE ${number(s.fit.sse)}${s.fit.isPreview ? " …" : ""}` : "clustering …"
     // Narrow screens show too that only a sample is drawn.
-    const parts = [el("span", {class: s.drawn < s.rows ? "sample" : "rows"}, sample), el("span", {class: "sse"}, sse)]
+    const moved = s.fit && s.fit.moved !== null ? el("span", {class: "moved"}, `${count(s.fit.moved, "row")} moved`) : null
+    const parts = [el("span", {class: s.drawn < s.rows ? "sample" : "rows"}, sample), el("span", {class: "sse"}, sse), ...(moved ? [moved] : [])]
     if (s.saving) {
       const words = s.saving.problem ? s.saving.problem : s.saving.saved ? "saved" : "saving …"
       parts.push(el("span", {class: s.saving.problem ? "bad" : "good", title: s.saving.file}, words))
@@ -329,7 +330,7 @@ class Desk {
   }
 
   settings(s) {
-    const {k, largestK, sizeMin, sizeMax, standardize, metric, features} = s.settings
+    const {k, largestK, sizeMin, sizeMax, standardize, metric, features, keeps} = s.settings
     const set = (name, value) => this.send("set", {name, value})
     const shown = el("output", {for: "k"}, String(k))
     const slider = el("input", {
@@ -358,6 +359,9 @@ class Desk {
         id: "standardize", type: "checkbox", checked: standardize, onchange: (event) => set("standardize", event.target.checked),
       }), " standardise: every feature counts alike"),
       el("label", {class: "field"}, el("span", {}, "distances"), measure),
+      el("label", {class: "check"}, el("input", {
+        id: "keep-clusters", type: "checkbox", checked: keeps, onchange: (event) => this.send(event.target.checked ? "keep" : "let-go"),
+      }), " keep these clusters: few rows leave them from here on"),
       el("fieldset", {}, el("legend", {}, "features"), features.map((feature, i) => el("label", {class: "check"}, el("input", {
         id: `feature-${i}`, type: "checkbox", checked: feature.on, onchange: (event) => set("features",
           features.filter((other) => (other === feature ? event.target.checked : other.on)).map((other) => other.name)),

@@ -44,6 +44,9 @@ def python_lines(studio: Studio) -> str:
         lines.append(f"{name} = {table.tolist()!r}".replace("inf", "np.inf"))
     counts = [name for name in ("demand", "sample_weight") if getattr(studio.rows, name) is not None]
     lines += [f"# {name}: one number per row, as on the page" for name in counts]
+    if settings.previous is not None:
+        lines.append(f"previous = {list(settings.previous)!r}")
+        counts.append("previous")
     if studio.rows.connectivity is not None:
         lines.append("# connectivity: pairs of rows that are neighbours, as on the page")
         counts.append("connectivity")

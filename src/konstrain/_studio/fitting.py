@@ -60,6 +60,14 @@ class Fit:
             return "" if self.is_preview else "plain distances: held-out links do not speak for learned ones"
         return f"distances as learned from the links ({self.metric.kind})"
 
+    @property
+    def n_moved(self) -> int | None:
+        """Number of rows that left the clusters to keep; None: there are none."""
+        if self.settings.previous is None:
+            return None
+        kept = np.array(self.settings.previous)
+        return int(((kept >= 0) & (kept != self.labels)).sum())
+
     def is_of(self, source: NDArray[Any], settings: Settings) -> bool:
         """Whether its rows are what these settings lead to."""
         return self.source is source and self.settings.metric == settings.metric
@@ -143,7 +151,7 @@ class Fitter:
             # A step that was not proved optimal is feasible, and the fit from scratch follows.
             warnings.simplefilter("ignore", NotProvenWarning)
             counted = {name: getattr(self._rows, name) for name in ("sample_weight", "demand", "connectivity")}
-            model.fit(X, **counted, **state.constraints)
+            model.fit(X, **counted, **state.constraints, previous=state.settings.previous)
         return model
 
 
@@ -241,8 +249,9 @@ def _renumbered(fit: Fit, last: Fit | None) -> Fit:
     """Number clusters as they were, as far as they are the same: colours must not jump."""
     if last is None:
         return fit
-    if isinstance(fit.settings.size_min, tuple) or isinstance(fit.settings.size_max, tuple):
-        return fit  # each number has sizes of its own
+    own_sizes = isinstance(fit.settings.size_min, tuple) or isinstance(fit.settings.size_max, tuple)
+    if own_sizes or fit.settings.previous is not None:
+        return fit  # each number has sizes or rows of its own
     k = fit.settings.n_clusters
     shared = np.zeros((k, max(k, last.settings.n_clusters)))
     np.add.at(shared, (fit.labels, last.labels), 1.0)

@@ -107,9 +107,13 @@ class Studio:
         self._do(Removal(tuple(ordered(int(a), int(b)) for a, b in pairs)))
 
     def set(self, **changes: Any) -> None:
-        """Change settings: `n_clusters`, `features`, `size_min`, `size_max`, `standardize`, `metric`."""
+        """Change settings: `n_clusters`, `features`, `size_min`, `size_max`, `standardize`, `metric`, `previous`."""
         with self.lock:
             self._do(Setting(replace(self.session.state.settings, **changes)))
+
+    def keep(self) -> None:
+        """Have clusters stay as they are now: from here on a row leaves its own only for a reason that counts."""
+        self.set(previous=tuple(self.labels_.tolist()))
 
     def move(self, row: int, beside: int) -> None:
         """Put a row into the cluster of another one by hand; raises ValueError where a constraint forbids it.
@@ -363,8 +367,8 @@ class Studio:
         with self.lock:
             if self.proof is proof and better is not None and self.fit is not None:
                 cost, labels = better
-                # A search for a proof has found it to be better; it knows no graph.
-                if self.rows.connectivity is None:
+                # A search for a proof has found it to be better; it knows no graph and no labels to keep.
+                if self.rows.connectivity is None and self.fit.settings.previous is None:
                     self._unmoved = self.fit = with_labels(self.fit, self.rows, labels, cost)
         self._notify()
 

@@ -218,7 +218,7 @@ class Page:
     def _set(self, message: dict[str, Any]) -> None:
         name, value = message["name"], message["value"]
         if name == "k":
-            self.studio.set(n_clusters=int(value), **self._sizes_that_fit(int(value)))
+            self.studio.set(n_clusters=int(value), **self._unfit_for(int(value)))
         elif name in ("size_min", "size_max"):
             self.studio.set(**{name: _size_in(str(value))})
         elif name == "standardize":
@@ -230,11 +230,13 @@ class Page:
         else:
             raise ValueError(f"unknown setting {name!r}")
 
-    def _sizes_that_fit(self, n_clusters: int) -> dict[str, None]:
-        """Return the sizes to drop: those given per cluster, for another number of clusters."""
+    def _unfit_for(self, n_clusters: int) -> dict[str, None]:
+        """Return what to drop for another number of clusters: sizes given per cluster, labels of more clusters."""
         settings = self.studio.session.state.settings
         sizes = {name: getattr(settings, name) for name in ("size_min", "size_max")}
-        return {name: None for name, size in sizes.items() if isinstance(size, tuple) and len(size) != n_clusters}
+        unfit = [name for name, size in sizes.items() if isinstance(size, tuple) and len(size) != n_clusters]
+        is_kept = max(settings.previous or (0,)) < n_clusters
+        return dict.fromkeys(unfit if is_kept else [*unfit, "previous"])
 
     def _set_axes(self, message: dict[str, Any]) -> None:
         axes = message["axes"]
@@ -260,6 +262,8 @@ class Page:
 
     ACTIONS: ClassVar[dict[str, Callable[["Page", dict[str, Any]], None]]] = {
         "pick": _pick,
+        "keep": lambda page, _: page.studio.keep(),
+        "let-go": lambda page, _: page.studio.set(previous=None),
         "unpick": lambda page, _: page.picked.clear(),
         "link": _link,
         "move": _move,

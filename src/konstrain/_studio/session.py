@@ -41,6 +41,7 @@ class Settings:
     standardize: bool = False  # Whether each feature gets mean 0 and variance 1.
     random_state: int = 0  # Seed of all randomness.
     metric: str | None = None  # How distances are measured, as in `ConstrainedKMeans`.
+    previous: tuple[int, ...] | None = None  # Labels of a clustering that few rows are to leave; -1: a new row.
 
 
 @dataclass(frozen=True)
@@ -340,6 +341,11 @@ def _refuse_bad_settings(rows: StudioData, settings: Settings) -> None:
         raise ValueError(f"random_state is a whole number from 0 to {LARGEST_SEED}, got {settings.random_state}")
     for name in ("size_min", "size_max"):
         _refuse_bad_size(name, getattr(settings, name), settings.n_clusters)
+    labels = settings.previous
+    if labels is not None and (
+        len(labels) != rows.n_samples or not -1 <= min(labels) <= max(labels) < settings.n_clusters
+    ):
+        raise ValueError(f"labels to keep are one per row, -1 to {settings.n_clusters - 1}")
 
 
 def _refuse_bad_size(name: str, size: Size, n_clusters: int) -> None:
@@ -400,4 +406,5 @@ def _settings_from(values: Any) -> Settings:
         features=tuple(map(str, settings.features)),
         size_min=read_size(settings.size_min),
         size_max=read_size(settings.size_max),
+        previous=None if settings.previous is None else tuple(map(int, settings.previous)),
     )

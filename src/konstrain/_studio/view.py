@@ -65,6 +65,7 @@ def _settings(rows: StudioData, session: Session) -> dict[str, Any]:
         "sizeMax": _size_text(settings.size_max),
         "standardize": settings.standardize,
         "metric": settings.metric or "",
+        "keeps": settings.previous is not None,
         "features": [{"name": name, "on": name in settings.features} for name in rows.features],
     }
 
@@ -182,6 +183,7 @@ def _fit(studio: Studio) -> dict[str, Any] | None:
         "sse": fit.sse,
         "isPreview": fit.is_preview,
         "measured": fit.measured,
+        "moved": fit.n_moved,
         "counts": "demand" if studio.rows.demand is not None else "rows",
         "sizes": sizes,
         "prices": [] if report is None else [_price(studio.rows, link) for link in report.binding_links],

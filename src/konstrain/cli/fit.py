@@ -1,6 +1,6 @@
 """`konstrain fit`: cluster a file under constraints."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -136,7 +136,7 @@ def fit(
     refuse_folder_options(folders)
 
     from konstrain.cli.clustering import Outputs, finish, fit_method, params_of
-    from konstrain.cli.given import read_given, refuse_too_few_rows
+    from konstrain.cli.given import read_given, refuse_too_few_rows, with_earlier
     from konstrain.cli.results import LabelsFile, reading_of
     from konstrain.methods import get_method
 
@@ -148,7 +148,7 @@ def fit(
     given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files(), inputs=inputs)
     refuse_too_few_rows(rows, given, k)
     if earlier.keep is not None:
-        given = _with_earlier(given, earlier.keep, k, quiet=quiet)
+        given = with_earlier(given, earlier.keep, k, quiet=quiet)
     _refuse_no_price(search, given)
     model = fit_method(
         method,
@@ -167,24 +167,6 @@ def fit(
     finish(method, model, given, outputs, lower_bound=bound)
     if not getattr(model, "is_optimal_", True):
         raise typer.Exit(NOT_PROVED)
-
-
-def _with_earlier(given: "Given", path: Path, n_clusters: int, *, quiet: bool) -> "Given":
-    """Return what was given with the labels that rows had before; says how many rows came and left."""
-    from konstrain._messages import counted
-    from konstrain.exceptions import FileError
-    from konstrain.files.labels import read_earlier_labels
-
-    labels, n_left = read_earlier_labels(path, given.rows)
-    if labels.max() >= n_clusters:
-        raise FileError(
-            f"{path} has a cluster {labels.max()}, and -k {n_clusters} has 0 to {n_clusters - 1}; raise -k"
-        )
-    if labels.max() < 0:
-        raise FileError(f"{path} names no row of the table; {given.rows}")
-    n_new = int((labels < 0).sum())
-    note(f"since {path}: {counted(n_new, 'row')} came, {n_left} left", quiet=quiet)
-    return replace(given, previous=labels)
 
 
 def _refuse_no_price(search: SearchOptions, given: "Given") -> None:

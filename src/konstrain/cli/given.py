@@ -190,6 +190,22 @@ def refuse_too_few_rows(data: DataOptions, given: Given, n_clusters: int) -> Non
         raise FileError(f"{data.data} has {rows}, too few for -k {n_clusters}; ask for fewer clusters")
 
 
+def with_earlier(given: Given, path: Path, n_clusters: int, *, quiet: bool) -> Given:
+    """Return what was given with the labels that rows had before; says how many rows came and left."""
+    from konstrain.files.labels import read_earlier_labels
+
+    labels, n_left = read_earlier_labels(path, given.rows)
+    if labels.max() >= n_clusters:
+        raise FileError(
+            f"{path} has a cluster {labels.max()}, and -k {n_clusters} has 0 to {n_clusters - 1}; raise -k"
+        )
+    if labels.max() < 0:
+        raise FileError(f"{path} names no row of the table; {given.rows}")
+    n_new = int((labels < 0).sum())
+    note(f"since {path}: {counted(n_new, 'row')} came, {n_left} left", quiet=quiet)
+    return replace(given, previous=labels)
+
+
 def without_rules(given: Given, verb: str) -> dict[str, Any]:
     """Return the constraints for a verb that knows neither shares nor several demands; raise if there are any."""
     asked = given.constraints.given()

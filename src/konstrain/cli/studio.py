@@ -32,6 +32,9 @@ def studio(
         option(OUTPUT, "File to keep the session in; goes on with it if it is there. (default: DATA.studio.json)"),
     ] = None,
     seed: Seed = 0,
+    keep: Annotated[
+        Path | None, typer.Option(help="Labels of an earlier fit, by id: few rows leave their clusters.")
+    ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to serve on; 0: a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the page, or only print its address.")] = True,
     quiet: Quiet = False,
@@ -43,14 +46,17 @@ def studio(
     """
     from konstrain._studio.hub import given_links, open_studio
     from konstrain._studio.server import bindable, refuse_missing
-    from konstrain.cli.given import read_given, refuse_too_few_rows, without_rules
+    from konstrain.cli.given import read_given, refuse_too_few_rows, with_earlier, without_rules
     from konstrain.files.outputs import refuse_unwritable
 
     refuse_missing()
     port = bindable(port)
     path = rows.data.with_suffix(SESSION_ENDING) if session is None else session
-    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[path])
+    inputs = [] if keep is None else [keep]
+    given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=[path], inputs=inputs)
     refuse_too_few_rows(rows, given, k)
+    if keep is not None:
+        given = with_earlier(given, keep, k, quiet=quiet)
     without_rules(given, "studio")
     refuse_unwritable(path)
     data = rows_of(given)
@@ -122,4 +128,5 @@ def settings_of(given: "Given", data: "StudioData", n_clusters: int, seed: int) 
         size_max=read_size(given.constraints.size_max),
         standardize=given.prepared.preparation.plan.scaled,
         random_state=seed,
+        previous=None if given.previous is None else tuple(given.previous.tolist()),
     )
