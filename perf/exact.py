@@ -1,10 +1,12 @@
-"""Time proofs of optimality: ``python perf/exact.py --data FOLDER [--quick | --full] [section ...]``.
+"""Time proofs of optimality: ``python perf/exact.py --data FOLDER [--quick | --full] [--rows FOLDER] [section ...]``.
 
 FOLDER holds `pairwise/`, `planar/` and `sets/` (see the data README beside it). CPU seconds of one core, the search
-for upper bounds included. Each row is proved, proved infeasible, or says the gap it was left with.
+for upper bounds included. Each row is proved, proved infeasible, or says the gap it was left with. With ``--rows``
+each section's rows go to a file there; those of `pairwise` are kept in `perf/results`.
 """
 
 import argparse
+import csv
 import time
 import warnings
 from collections.abc import Iterator
@@ -58,7 +60,8 @@ def proof(
         "instance": name,
         "k": str(k),
         "result": "optimal" if model.is_optimal_ else "open",
-        "inertia": f"{model.inertia_:.8g}",
+        "inertia": f"{model.inertia_:.10g}",
+        "lower bound": f"{model.lower_bound_:.10g}",
         "root gap": f"{model.trace_[0].gap:.1e}" if model.trace_ else "",
         "gap": f"{model.gap_:.1e}",
         "nodes": str(model.n_nodes_),
@@ -161,6 +164,15 @@ SECTIONS = {
 }
 
 
+def keep(rows: list[Row], path: Path) -> None:
+    """Write rows to a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def main() -> None:
     """Run the sections asked for and print one table each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -168,11 +180,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--quick", action="store_true", help="a few rows of each section")
     parser.add_argument("--full", action="store_true", help="three draws of the grid, and the rows that take minutes")
+    parser.add_argument("--rows", type=Path, help="folder for the rows of each section")
     arguments = parser.parse_args()
     console = Console(width=130)
     with threadpool_limits(1):
         for title in arguments.sections or SECTIONS:
             rows = list(SECTIONS[title](arguments.data, quick=arguments.quick, full=arguments.full))
+            if arguments.rows is not None:
+                keep(rows, arguments.rows / f"exact-{title.replace(' ', '-')}.csv")
             console.print(table_of(title, rows))
             seconds = [float(row["seconds"]) for row in rows]
             n_proved = sum(row["result"] != "open" for row in rows)

@@ -1,7 +1,9 @@
 """A figure that several pages quote is the same on all of them, and stands in the tables of `perf/README.md`."""
 
+import csv
 import re
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -100,6 +102,27 @@ def test_proofs_beside_cg_dca_keep_the_gaps_asked_for_and_stand_on_one_page():
     assert len(lines) == 20
     assert all(float(gap[:-1]) <= float(asked[1 + (name != "u1060")]) for name, _, _, gap, *_ in lines)
     assert [p for p, text in TEXTS.items() if "| u1060 | 10 |" in text] == [page]
+
+
+def test_the_published_instances_are_proved_as_their_rows_say():
+    with (ROOT / "perf" / "results" / "exact-pairwise.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    proved = [row for row in rows if row["result"] == "optimal"]
+    for row in proved:
+        gap = 1 - float(row["lower bound"]) / float(row["inertia"])
+        assert gap == pytest.approx(float(row["gap"]), abs=1e-6)
+        assert gap <= 1e-4
+    seconds = [float(row["seconds"]) for row in rows]
+    middle, longest = f"{median(seconds):.2f}", f"{max(seconds):.1f}"
+    line = (
+        f"| `pairwise`, the {len(rows)} published instances | {len(proved)} of {len(rows)} | {middle} | {longest} |"
+    )
+    assert line in TEXTS[SOURCE]
+    page = TEXTS[ROOT / "docs" / "performance.md"]
+    assert (
+        f"{len(rows)} published instances of up to 336 rows (`ExactKMeans`) | {middle} s (median), {longest} s"
+        in page
+    )
 
 
 def test_the_number_of_papers_and_baselines_is_what_there_is():

@@ -20,7 +20,7 @@ def steps_for(X, k, cannot, must=(), **options):
     return LagrangianSteps(problem, conflicts=CannotLinks.of(problem), **options)
 
 
-def literal_pass(X, weight, conflicts, centers, labels, lam, alpha):
+def printed_pass(X, weight, conflicts, centers, labels, lam, alpha):
     """Lines 8 to 39 of the pseudo-code, word by word; returns labels and centers."""
     squared = ((X[:, None] - centers) ** 2).sum(axis=-1)
     k, labels = len(centers), labels.copy()
@@ -64,7 +64,7 @@ def literal_pass(X, weight, conflicts, centers, labels, lam, alpha):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_passes_and_centers_follow_the_pseudo_code(seed):
-    """Labels, multipliers and centers (3.4) of eight passes equal those of a literal transcription."""
+    """Labels, multipliers and centers (3.4) of eight passes from a random assignment equal the transcription's."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(25, 2))
     cannot = [tuple(rng.choice(25, 2, replace=False)) for _ in range(40)]
@@ -72,13 +72,13 @@ def test_passes_and_centers_follow_the_pseudo_code(seed):
     problem, found = steps.problem, steps.conflicts
     conflicts = list(zip(found.first.tolist(), found.second.tolist(), strict=True))
     centers = expected_centers = rng.normal(size=(3, 2))
-    labels = expected = steps.costs(centers).argmin(axis=1).astype(np.int32)
+    labels = expected = rng.integers(3, size=problem.n_blocks).astype(np.int32)
     multipliers, lam = [1.0] * len(conflicts), [1.0] * len(conflicts)
     n_pulls = 0
     for _ in range(8):
         labels, pulls = steps.one_pass(steps.costs(centers), labels, multipliers)
         centers = steps.pulled_centers(labels, centers, pulls, multipliers)
-        expected, expected_centers = literal_pass(
+        expected, expected_centers = printed_pass(
             problem.mean, problem.weight, conflicts, expected_centers, expected, lam, 2.0
         )
         assert labels.tolist() == expected.tolist()
@@ -86,6 +86,29 @@ def test_passes_and_centers_follow_the_pseudo_code(seed):
         assert_allclose(centers, expected_centers, rtol=1e-9)
         n_pulls += len(pulls)
     assert n_pulls > 0
+
+
+def test_the_first_pass_of_a_run_starts_from_the_random_assignment():
+    """Line 1: a partner that the pass has not reached stands where chance put it, not at its nearest center."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(25, 2))
+    cannot = [tuple(rng.choice(25, 2, replace=False)) for _ in range(40)]
+    n_different = 0
+    for seed in range(10):
+        steps = steps_for(X, 3, cannot, repair=False)
+        problem, found = steps.problem, steps.conflicts
+        conflicts = list(zip(found.first.tolist(), found.second.tolist(), strict=True))
+        centers = PartitionStart(X, "random-partition").centers(steps, seed)
+        assert_allclose(centers, [X[steps.first_labels == j].mean(axis=0) for j in range(3)])
+        nearest = steps.costs(centers).argmin(axis=1).astype(np.int32)
+        expected, from_nearest = (
+            printed_pass(problem.mean, problem.weight, conflicts, centers, labels, [1.0] * len(conflicts), 2.0)[0]
+            for labels in (steps.first_labels, nearest)
+        )
+        run = Loop(passes_and_pulls, steps, 1).run(centers)
+        assert run.block_labels.tolist() == expected.tolist()
+        n_different += (expected != from_nearest).any()
+    assert n_different > 0
 
 
 def test_conflict_set_members_pull_with_weight_times_multiplier():

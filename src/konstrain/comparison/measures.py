@@ -189,6 +189,7 @@ _ALL = (
     Measure("sizes", "cluster sizes", 0, _sizes),
     Measure("smallest", "smallest cluster", 0, lambda o: min(_sizes(o))),
     Measure("largest", "largest cluster", 0, lambda o: max(_sizes(o))),
+    Measure("one_cluster", "all rows in one cluster", 3, lambda o: bool((o.labels == o.labels[0]).all())),
     Measure("share_slack", "least share above its bound", 6, _share_slack),
     Measure("lower_bound", "lower bound", 4, _attribute("lower_bound_")),
     Measure("gap", "gap", 6, _attribute("gap_")),

@@ -70,10 +70,11 @@ default="random-partition"
     What the paper leaves open, and what we chose. Violations are counted anew from the labels after each pass, not by
     the running counter of the pseudo-code, which misses what later moves change; given pairs are counted, so that
     several links between two blocks count as several. The squared error that decides between equally many violations
-    is that of the clusters' own means, not of the centers before their update. Blocks that a first pass has not yet
-    reached stand at their nearest center, in the pseudo-code where the random assignment put them; nor is that
-    assignment itself the first of the best labels (lines 4 to 6): those of the first pass are. A random assignment
-    leaves no cluster empty; later an empty cluster keeps its center, and if it is still empty in the labels to be
+    is that of the clusters' own means, not of the centers before their update. Until the first pass reaches a block,
+    it stands where the random assignment put it (line 1), or at its nearest center with another `init`. The first of
+    the best labels are those of the first pass; lines 4 to 6, which begin with the random assignment as if it broke
+    every cannot-link, differ only where the first pass breaks them all. A random assignment leaves no cluster
+    empty; later an empty cluster keeps its center, and if it is still empty in the labels to be
     returned, the block that costs most where it is moves there, which breaks nothing. Links that contradict each
     other are accepted, as in the paper's experiment with wrong ones. When a pass changes nothing and nothing pulls,
     all later ones would do the same, and the run ends.
@@ -148,12 +149,14 @@ class PartitionStart(Start):
     """Start at the means of a random assignment of blocks (lines 1 to 3 of the paper's pseudo-code)."""
 
     def centers(self, steps: Steps, seed: int) -> NDArray[np.float64]:
-        """Return the centers one run starts from."""
+        """Return the centers one run starts from; the first pass starts from the assignment itself."""
+        assert isinstance(steps, LagrangianSteps)
         rng = np.random.default_rng(seed)
         problem = steps.problem
         labels = rng.integers(problem.n_clusters, size=problem.n_blocks).astype(np.int32)
         some = rng.permutation(problem.n_blocks)[: problem.n_clusters]
         labels[some] = np.arange(some.size)
+        steps.first_labels = labels
         return steps.centers_of(labels, np.zeros((problem.n_clusters, self.X.shape[1])))
 
 
@@ -209,7 +212,9 @@ def passes_and_pulls(
 ) -> Clustering:
     """Alternate passes over the conflicts and pulled centers; returns the best labels on the way."""
     multipliers = [steps.multiplier] * steps.conflicts.first.size
-    labels = steps.costs(centers).argmin(axis=1).astype(np.int32)
+    labels = steps.first_labels
+    if labels is None:
+        labels = steps.costs(centers).argmin(axis=1).astype(np.int32)
     best: Clustering | None = None
     last_better = 0
     converged = False
@@ -238,6 +243,8 @@ class LagrangianSteps(Steps):
     growth: float = 2.0
     patience: int = 25  # Iterations without better labels after which a run ends.
     repair: bool = True  # Whether single blocks move in the end, as long as that makes violations fewer.
+    # Where blocks stand before the first pass reaches them; None: at their nearest centers.
+    first_labels: NDArray[np.int32] | None = None
 
     def one_pass(
         self, costs: NDArray[np.float64], labels: NDArray[np.int32], multipliers: list[float]
