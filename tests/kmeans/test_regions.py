@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from konstrain import ConstrainedKMeans, InfeasibleError, UndecidedError, check
 from konstrain.constraints import Problem
+from konstrain.kmeans import regions
 from konstrain.kmeans.regions import RegionSearch
 from konstrain.kmeans.search import PARAMS
 from konstrain.kmeans.start import Start
@@ -79,6 +81,12 @@ def check_by_networkx(labels, edges, k):
         assert networkx.is_connected(graph.subgraph(np.flatnonzero(labels == j).tolist()))
 
 
+@pytest.fixture
+def few_steps(monkeypatch):
+    """Where there is no map, searches end after a tenth of the steps."""
+    monkeypatch.setattr(regions, "PARAMS", replace(regions.PARAMS, most_steps=3e6))
+
+
 def ratio_to_optimum(X, edges, given, cost):
     """Objective of the search over that of enumeration; None where there is no map, and the search ends so."""
     try:
@@ -121,6 +129,7 @@ def check_ratios(ratios):
     assert not found or (np.median(found) <= 1.01 and max(found) <= 1.1)
 
 
+@pytest.mark.usefixtures("few_steps")
 @pytest.mark.parametrize("mix", ALL_MIXES, ids=" and ".join)
 def test_small_grids_of_every_kind_end_near_the_optimum_of_enumeration(mix):
     """Rows have values of their own or lie where their cells do."""
@@ -155,6 +164,7 @@ def some_counties(rng, units, n):
     return X[near], people[near], inside[(inside >= 0).all(axis=1)]
 
 
+@pytest.mark.usefixtures("few_steps")
 @pytest.mark.parametrize("mix", ALL_MIXES, ids=" and ".join)
 def test_counties_of_every_kind_end_near_the_optimum_of_enumeration(counties, mix):
     """People are the weights, and the demand where there is one: a few counties hold most of it."""
@@ -234,6 +244,7 @@ def test_components_hold_whole_clusters():
     assert joined.fit(X, connectivity=edges).n_pieces_.tolist() == [1] * 5
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_where_no_map_is_found_the_least_violation_is_told():
     """A chain of 1, 3, 1, 3 has no cut into two equal halves, though its rows have."""
     X, chain = np.arange(4.0)[:, None], [(0, 1), (1, 2), (2, 3)]
@@ -243,6 +254,63 @@ def test_where_no_map_is_found_the_least_violation_is_told():
     result = check(X, 2, demand=given["demand"], size_min=[3, 5], size_max=[3, 5], connectivity=chain)
     assert result.feasible is None
     assert "every cluster in one piece" in result.undecided[0]
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_a_search_without_a_map_ends_where_exact_engines_would_not():
+    """Several resources are to be cut into halves that are equal: a market split, which takes HiGHS hours."""
+    demand = 2.0 * np.random.default_rng(3).integers(50, size=(30, 4))
+    demand[0] += demand.sum(axis=0) % 4
+    half, X = demand.sum(axis=0) / 2, np.column_stack(np.divmod(np.arange(30), 6)).astype(float)
+    began = time.process_time()
+    with pytest.raises(UndecidedError, match=r"no clustering was found .* with every cluster in one piece"):
+        ConstrainedKMeans(2, size_min=half, size_max=half).fit(X, connectivity=grid_edges(5, 6), demand=demand)
+    assert time.process_time() - began < 3.0
+
+
+@pytest.mark.parametrize("seed", [6, 7])
+def test_runs_go_on_until_there_is_a_map(seed):
+    """Loads are those of a map that was drawn, region by region, on a grid; the first runs do not meet them."""
+    rng, edges = np.random.default_rng(seed), grid_edges(8, 8)
+    labels = np.full(64, -1)
+    labels[rng.choice(64, 12, replace=False)] = np.arange(12)
+    while (labels < 0).any():
+        ends = np.vstack([edges, edges[:, ::-1]])
+        inside, outside = rng.permutation(ends[(labels[ends[:, 0]] >= 0) & (labels[ends[:, 1]] < 0)])[0]
+        labels[outside] = labels[inside]
+    demand = rng.integers(1, 10, size=64).astype(float)
+    load = np.bincount(labels, demand)
+    X, n_runs = np.column_stack(np.divmod(np.arange(64), 8)).astype(float), []
+    given = {"size_min": load, "size_max": load, "demand": demand}
+    fit(X, 12, edges, callback=lambda done: n_runs.append(np.isfinite(done.best_objective)), **given)
+    assert n_runs.index(True) > regions.PARAMS.patience
+
+
+@pytest.mark.parametrize("n_init", [100, 200])
+def test_a_hundred_runs_or_two_hundred_never_end_higher_than_the_default(n_init):
+    X, edges = np.random.default_rng(2).normal(size=(64, 2)), grid_edges(8, 8)
+    many, default = (fit(X, 6, edges, 2, n_init=n, size_min=9, size_max=12).inertia_ for n in (n_init, "auto"))
+    assert many <= default
+
+
+def test_a_callback_or_an_interrupt_ends_all_searches_of_many_runs():
+    X, edges, calls = np.random.default_rng(0).normal(size=(36, 2)), grid_edges(6, 6), []
+
+    def stop(progress):
+        calls.append(progress)
+        return len(calls) == 2
+
+    fit(X, 4, edges, n_init=250, callback=stop)
+    assert len(calls) == 2
+
+    def interrupt(progress):
+        calls.append(progress)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+
+    with pytest.warns(RuntimeWarning, match="interrupted after 3 runs"):
+        fit(X, 4, edges, n_init=250, callback=interrupt)
+    assert len(calls) == 5
 
 
 def test_time_ends_the_search_and_a_callback_too():

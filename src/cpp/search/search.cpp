@@ -154,7 +154,8 @@ void Search::anneal(std::span<const std::int32_t> labels, std::int64_t nSteps, c
     }
     const double left = violationInPieces();
     if (left > 0.0)
-        priceFactor_ *= 4.0; // violations were cheap enough to end with
+        priceFactor_ =
+            priceFactor_ < 200.0 ? 4.0 * priceFactor_ : 1.0; // violations were cheap enough to end with
     keep(state, left);
 }
 

@@ -400,15 +400,11 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
         if start.is_given:
             warn_of_one_start(self)
             n_runs = 1 if is_regional or self.local_search == "auto" else None
-        seeds = draw_seeds(
-            check_random_state(self.random_state), (regions.n_seeds if is_regional else n_seeds)(n_runs)
-        )
+        seeds = draw_seeds(check_random_state(self.random_state), n_seeds(n_runs))
         loop = self._make_run(X, problem, start, budget, seeds[0]).loop
         options: dict[str, Any] = {"max_iter": self.max_iter, "tol": loop.tol, "n_runs": n_runs}
-        options |= {"verbose": int(self.verbose), "callback": self.callback}
-        if is_regional:
-            return regions.RegionSearch(loop.steps, start, **options).best(seeds)
-        return Search(loop.steps, start, n_jobs=self.n_jobs, **options).best(seeds)
+        options |= {"verbose": int(self.verbose), "callback": self.callback, "n_jobs": self.n_jobs}
+        return (regions.RegionSearch if is_regional else Search)(loop.steps, start, **options).best(seeds)
 
     def _follow(self, X: Any, problem: Problem, budget: Budget) -> Clustering:
         """Search from an earlier clustering."""

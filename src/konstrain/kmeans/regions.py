@@ -7,8 +7,9 @@ what follows.
 """
 
 import contextlib
+import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,18 +26,18 @@ from konstrain.kmeans.result import Clustering
 from konstrain.kmeans.search import PARAMS as SEARCH
 from konstrain.kmeans.search import Search, default_work, kernel_arguments
 from konstrain.links import LinkGraph
+from konstrain.stop import Budget
 
 
 @dataclass(frozen=True)
 class RegionParams:
     """Tunable numbers of the search for regions; those of a single run are in ``src/cpp/regions/anneal.h``."""
 
-    # Share of the work of a default search that a start without the graph has: more, better starts.
-    start_work: float = 0.15
-    # Annealing steps of a run per block: more, lower objectives and longer fits.
+    # Annealing steps of a run per block, and least of a run: more, lower objectives and longer fits.
     steps_per_block: int = 2_000
-    # Runs in a row without a better map that end the search, and per cluster a start; once there is a map no run ends
-    # beyond this many steps of all runs: larger, lower objectives and longer fits.
+    least_steps: int = 200_000
+    # Runs in a row without a better map that end the search, and per cluster a start. Beyond the steps of all runs,
+    # which without a map are all made, no run begins: larger, lower objectives and longer fits.
     patience: int = 6
     most_steps: float = 3e7
 
@@ -44,90 +45,83 @@ class RegionParams:
 PARAMS = RegionParams()
 
 
-def n_seeds(n_runs: int | None) -> int:
-    """Return the number of seeds that `RegionSearch.best` needs."""
-    return SEARCH.n_starts if n_runs is None else n_runs
-
-
 @dataclass(eq=False)
 class RegionSearch(Search):
     """A search for good clusterings of a problem with `connectivity`, or of one that `search.anneals`."""
 
     def __post_init__(self) -> None:
-        self._n_done = 0
         self._is_free = self.steps.problem.connectivity is None
+        self._began = time.perf_counter()
+        self._ends: list[tuple[float, int]] = []  # Violation and number of runs of each search.
 
     def best(self, seeds: list[int]) -> Clustering:
-        """Return the best clustering that is found from these seeds.
-
-        Raises
-        ------
-        UndecidedError
-            When no clustering was found that keeps all constraints with every cluster in one piece.
-        """
-        return self._best_from((self._start_labels(seed) for seed in seeds), seeds[0])
+        """Return the best clustering that is found from these seeds; raise an `UndecidedError` where it is no map."""
+        return self._with_map(super().best(seeds))
 
     def follow(self, labels: list[NDArray[np.int32]], seed: int, part: str) -> Clustering:
         """Return the best clustering reached from labels, in the first `part` from a start without the graph."""
-        return self._best_from([*labels, self._start_labels(seed)] if part == "first" else labels, seed)
+        starts = [*labels, self._start_labels(seed)] if part == "first" else labels
+        return self._with_map(self._best_from(starts, seed, None))
 
-    def _best_from(self, starts: Iterable[NDArray[np.int32]], seed: int) -> Clustering:
+    def _search(self, seeds: list[int], n_runs: int | None) -> Clustering:
+        seeds = seeds[:n_runs]
+        return self._best_from([self._start_labels(seed) for seed in seeds], seeds[0], n_runs)
+
+    def _best_from(self, starts: list[NDArray[np.int32]], seed: int, n_runs: int | None) -> Clustering:
+        """Return the best clustering of runs from starts; its objective is infinite where it is no map."""
         problem = self.steps.problem
         arguments, offset = kernel_arguments(problem, self.steps.violation_cost)
         parts = _delaunay(problem) if self._is_free else problem.parts
         graph: dict[str, Any] = {"graph_start": parts.graph.indptr, "graph_to": parts.graph.indices}
         graph |= {"first_part": parts.first_part, "block_of": parts.block_of}
         kernel = _core.Search(**arguments, **graph, seed=seed)
-        interrupted = False
+        n_done, interrupted = 0, False
         try:
-            self._run(kernel, list(starts))
+            for n_done in self._runs(kernel, starts, n_runs):  # noqa: B007
+                pass
         except KeyboardInterrupt:
             if kernel.violation > 0:
                 raise
-            warn_caller(
-                f"interrupted after {self._n_done} runs; the best clustering so far is returned", RuntimeWarning
-            )
+            warn_caller(f"interrupted after {n_done} runs; the best clustering so far is returned", RuntimeWarning)
             interrupted = True
         if self._is_free:
             kernel.improve(kernel.labels, self.max_iter, self.steps.budget.remaining())
             if kernel.violation > 0:
                 self._find_labels(kernel, offset)
             return replace(self._clustering(kernel, offset), interrupted=interrupted)
-        found = self._best_of(kernel, offset)
-        if kernel.violation > 0:
-            self._refuse(found, kernel.violation)
-        return replace(found, n_iter=self._n_done, converged=True, interrupted=interrupted)
+        self._ends.append((kernel.violation, n_done))
+        found = replace(self._best_of(kernel, offset), n_iter=n_done, converged=True, interrupted=interrupted)
+        return found if kernel.violation == 0 else replace(found, objective=math.inf)
 
-    def _run(self, kernel: Any, starts: list[NDArray[np.int32]]) -> None:
-        n_steps = PARAMS.steps_per_block * self.steps.problem.n_blocks
+    def _runs(self, kernel: Any, starts: list[NDArray[np.int32]], n_runs: int | None) -> Iterator[int]:
+        """Make runs; yield their number after each."""
+        # Small problems have runs of a length at which the duals of their rules settle.
+        n_steps = max(PARAMS.steps_per_block * self.steps.problem.n_blocks, PARAMS.least_steps)
         if self._is_free:
             n_steps = min(n_steps, int(PARAMS.most_steps))
-        n_all = self.n_runs or max(len(starts), int(PARAMS.most_steps) // n_steps)
-        began, n_since_gain = time.perf_counter(), 0
+        n_all, n_done, n_since_gain = n_runs or max(len(starts), int(PARAMS.most_steps) // n_steps), 0, 0
         for labels in starts if self._is_free else ():
             kernel.improve(labels, 0, self.steps.budget.remaining())
-        while not self._is_over(kernel, n_steps) and (self._n_done < len(starts) or n_since_gain < PARAMS.patience):
+        while True:
             before = kernel.violation, kernel.cost
             # Further runs begin at the best map and at the starts in turn.
-            at_best = self._n_done >= len(starts) and self._n_done % 2 == 0
-            labels = kernel.labels if at_best else starts[self._n_done % len(starts)]
+            at_best = n_done >= len(starts) and n_done % 2 == 0
+            labels = kernel.labels if at_best else starts[n_done % len(starts)]
             kernel.anneal(labels, n_steps, self.steps.budget.remaining())
-            self._n_done += 1
+            n_done += 1
             n_since_gain = 0 if (kernel.violation, kernel.cost) < before else n_since_gain + 1
-            if self._reports_end(kernel, self._n_done, max(n_all, self._n_done), time.perf_counter() - began):
+            yield n_done
+            if self._reports_end(kernel, n_done, max(n_all, n_done), time.perf_counter() - self._began):
                 return
-
-    def _is_over(self, kernel: Any, n_steps: int) -> bool:
-        """Return whether no further run is affordable; some are made in any case until there is a map."""
-        if self._n_done == 0:
-            return False
-        if self.steps.budget.expired():
-            return True
-        if kernel.violation > 0 and self._n_done < PARAMS.patience:
-            return False
-        if self.n_runs is not None:
-            return self._n_done >= self.n_runs
-        return (self._n_done + 1) * n_steps > PARAMS.most_steps
+            is_affordable = (n_done + 1) * n_steps <= PARAMS.most_steps
+            gains = n_done < len(starts) or n_since_gain < PARAMS.patience
+            if kernel.violation > 0:
+                # Some runs in any case; without a graph the exact engines find labels where annealing does not.
+                goes_on = n_done < PARAMS.patience or (is_affordable and (gains or not self._is_free))
+            else:
+                goes_on = is_affordable and gains and (n_runs is None or n_runs >= SEARCH.runs_per_search)
+            if self.steps.budget.expired() or not (goes_on or n_done < (n_runs or 0)):
+                return
 
     def _start_labels(self, seed: int) -> NDArray[np.int32]:
         """Return labels of a search that leaves the graph out, but for its components."""
@@ -139,7 +133,7 @@ class RegionSearch(Search):
         kernel.run_from(centers - offset, True, self.max_iter, self.tol, budget.remaining())
         n_done = n_to_gain = 1
         while (
-            kernel.work < PARAMS.start_work * default_work(problem)
+            kernel.work < default_work(problem) / SEARCH.n_starts
             and n_done - n_to_gain < PARAMS.patience * (2 + problem.n_clusters)
             and not budget.expired()
         ):
@@ -150,15 +144,18 @@ class RegionSearch(Search):
         labels: NDArray[np.int32] = kernel.labels
         return labels
 
-    def _refuse(self, found: Clustering, violation: float) -> None:
-        """Raise for want of a map; where even labels without the graph are impossible, that is the reason given."""
+    def _with_map(self, found: Clustering) -> Clustering:
+        """Raise for want of a map; where labels without the graph are soon proved impossible, for that reason."""
+        if math.isfinite(found.objective):
+            return found
+        seconds = min(time.perf_counter() - self._began, self.steps.budget.remaining())
         with contextlib.suppress(UndecidedError):
-            self.steps.step(found.centers, None)
+            replace(self.steps, budget=Budget(seconds)).step(found.centers, None)
         raise UndecidedError(
             "no clustering was found that keeps all constraints with every cluster in one piece: the best of "
-            f"{self._n_done} runs misses them by {violation:.3g} (loads outside their bounds, in mean rows, "
-            "plus broken cannot-links and extra pieces). That is no proof that none exists: widen the bounds, add "
-            f"edges to {term('connectivity')}, or raise {term('n_init')}"
+            f"{sum(n_runs for _, n_runs in self._ends)} runs misses them by {min(self._ends)[0]:.3g} (loads outside "
+            "their bounds, in mean rows, plus broken cannot-links and extra pieces). That is no proof that none "
+            f"exists: widen the bounds, add edges to {term('connectivity')}, or raise {term('n_init')}"
         )
 
 

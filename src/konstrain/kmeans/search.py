@@ -7,7 +7,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -117,6 +117,7 @@ class Search:
     verbose: int = 0  # 1: a line per run on standard error.
     # Called with a `Progress` after each run; ends the search by returning True.
     callback: Callable[[Progress], Any] | None = None
+    _is_ended: bool = field(default=False, init=False)  # By the callback.
 
     def best(self, seeds: list[int]) -> Clustering:
         """Return the best clustering that is found from these seeds, `n_seeds` of them, with the gap of its step."""
@@ -125,8 +126,12 @@ class Search:
         if len(counts) == 1:
             return self._search(each[0], counts[0])
         searches = (delayed(self._search)(of_search, count) for of_search, count in zip(each, counts, strict=True))
-        found: list[Clustering] = Parallel(n_jobs=self.n_jobs, prefer="threads")(searches)
-        return min(found, key=lambda clustering: clustering.objective)
+        found: list[Clustering] = []
+        for clustering in Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(searches):
+            found.append(clustering)
+            if clustering.interrupted or self._is_ended:
+                break
+        return replace(min(found, key=lambda each: each.objective), interrupted=found[-1].interrupted)
 
     def _search(self, seeds: list[int], n_runs: int | None) -> Clustering:
         problem = self.steps.problem
@@ -222,7 +227,8 @@ class Search:
         progress = Progress(n_done, n_all, objective, objective, seconds)
         if self.verbose:
             progress.show()
-        return bool(self.callback is not None and self.callback(progress))
+        self._is_ended = self.callback is not None and bool(self.callback(progress))
+        return self._is_ended
 
     def _clustering(self, kernel: Any, offset: NDArray[np.float64]) -> Clustering:
         """Return the best labels of the kernel with the gap of the last step."""
