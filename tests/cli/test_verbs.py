@@ -371,3 +371,30 @@ def test_shares_and_demands_that_cannot_be_are_told_in_one_line(customers, optio
     done = konstrain("fit", "customers.csv", "-k", 3, "--columns", "x,y", *options, "-q", folder=customers)
     assert done.code != 0
     assert words in done.err
+
+
+def test_directions_are_clustered_saved_and_predicted(tmp_path):
+    rng = np.random.default_rng(0)
+    angles = np.repeat([0.1, 0.8, 1.5], 12) + rng.normal(0, 0.02, 36)
+    X = np.column_stack([np.cos(angles), np.sin(angles)])
+    lengths = rng.choice([0.01, 1.0, 100.0], 36)
+    rows = [f"r{i},{x},{y}" for i, (x, y) in enumerate(lengths[:, None] * X)]
+    (tmp_path / "data.csv").write_text("\n".join(["name,x,y", *rows, ""]))
+    options = ["--id", "name", "-k", "3", "--metric", "cosine"]
+    done = konstrain("fit", "data.csv", *options, "-o", "l.csv", "--save", "m.joblib", "--json", folder=tmp_path)
+    labels = pl.read_csv(tmp_path / "l.csv")
+    found = labels["label"].to_numpy()
+    assert [len(set(found[i : i + 12])) for i in (0, 12, 24)] == [1, 1, 1]
+    centers = np.array([X[found == c].sum(axis=0) for c in range(3)])
+    centers /= np.linalg.norm(centers, axis=1)[:, None]
+    np.testing.assert_allclose(labels["distance"], np.linalg.norm(X - centers[found], axis=1), rtol=1e-6)
+    assert json.loads(done.out)["sse"] == pytest.approx(2 * (1 - (X * centers[found]).sum(axis=1)).sum())
+    konstrain("predict", "data.csv", "--model", "m.joblib", "--trust", "-o", "again.csv", folder=tmp_path)
+    assert (tmp_path / "again.csv").read_text() == (tmp_path / "l.csv").read_text()
+    (tmp_path / "data.csv").write_text("\n".join(["name,x,y", *rows, "nowhere,0,0", ""]))
+    assert (
+        "these rows have length zero, or nearly: nowhere"
+        in konstrain("fit", "data.csv", *options, folder=tmp_path).err
+    )
+    refused = konstrain("fit", "data.csv", *options, "--certify", "1", folder=tmp_path)
+    assert "no lower bound for --metric cosine yet" in refused.err

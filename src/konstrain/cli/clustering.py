@@ -3,7 +3,7 @@
 import copy
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,6 +148,8 @@ class FitSummary:
             previous=given.previous,
             **given.constraints.given(),
         )
+        if getattr(model, "metric", None) == "cosine":
+            report = replace(report, sse=model.inertia_)  # its centers have length one
         distances = distances_to_centers(given.X, model.labels_, model.cluster_centers_)
         plan = given.prepared.preparation.plan
         profiles = profile_clusters(given.prepared.columns, plan, model.labels_, report.n_clusters, distances)

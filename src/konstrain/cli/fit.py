@@ -1,8 +1,8 @@
 """`konstrain fit`: cluster a file under constraints."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -42,6 +42,9 @@ class SearchOptions:
     )
     n_init: Annotated[
         int | None, typer.Option(min=1, help="Number of starts, of which the best counts. (default: by the data)")
+    ] = None
+    metric: Annotated[
+        Literal["cosine"] | None, typer.Option(help="cosine: compare directions; rows and centers get length one.")
     ] = None
     seed: Seed = 0
     time_limit: Annotated[
@@ -138,23 +141,29 @@ def fit(
     from konstrain.cli.clustering import Outputs, finish, fit_method, params_of
     from konstrain.cli.given import read_given, refuse_too_few_rows, with_earlier
     from konstrain.cli.results import LabelsFile, reading_of
+    from konstrain.cli.running import rows_named
+    from konstrain.estimators._metric_choice import unit_rows
     from konstrain.methods import get_method
 
     labels = LabelsFile(results.output, results.join, results.dialect, *reading_of(rows))
     outputs = Outputs(labels, results.plot, json, quiet, model=results.save, page=results.report)
     method = get_method(search.method)
     outputs.refuse_impossible(method)
+    params = params_of(method, n_init=search.n_init, metric=search.metric)
     inputs = [*parts.files(), *([] if earlier.keep is None else [earlier.keep])]
     given = read_given(rows, constraints, quiet=quiet, n_clusters=k, outputs=outputs.files(), inputs=inputs)
     refuse_too_few_rows(rows, given, k)
     if earlier.keep is not None:
         given = with_earlier(given, earlier.keep, k, quiet=quiet)
-    _refuse_no_price(search, given)
+    _refuse_no_bound(search, given)
+    if search.metric is not None:
+        with rows_named(given.rows):
+            given = replace(given, X=unit_rows(given.X))
     model = fit_method(
         method,
         given,
         k,
-        params={**params_of(method, n_init=search.n_init), **earlier.params()},
+        params={**params, **earlier.params()},
         quiet=quiet,
         previous=given.previous,
         random_state=search.seed,
@@ -169,8 +178,10 @@ def fit(
         raise typer.Exit(NOT_PROVED)
 
 
-def _refuse_no_price(search: SearchOptions, given: "Given") -> None:
+def _refuse_no_bound(search: SearchOptions, given: "Given") -> None:
     """Raise now if there would be nothing to prove later."""
+    if search.certify is not None and search.metric is not None:
+        raise ValueError(f"there is no lower bound for --metric {search.metric} yet; leave out --certify")
     if search.certify is not None and given.has_soft_links and search.method != "constrained-kmeans":
         raise ValueError(
             f"{search.method} puts no price on soft links, so there is no cost to bound; leave out --certify"

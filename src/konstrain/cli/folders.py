@@ -234,6 +234,7 @@ def refuse_options_in_memory(
     """Raise when an option was given that needs all rows in memory."""
     in_memory = {
         "--keep": earlier.keep,
+        "--metric": search.metric,
         "--certify": search.certify is not None,
         "--plot": results.plot,
         "--save": results.save,

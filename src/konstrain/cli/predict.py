@@ -42,6 +42,7 @@ def predict(
     from konstrain.cli.given import distances_to_centers, read_new, refuse_overwriting
     from konstrain.cli.results import LabelsFile, reading_of
     from konstrain.cli.running import interrupts, print_result, progress, rows_named
+    from konstrain.estimators._metric_choice import unit_rows
     from konstrain.tables.models import load_model
 
     if constraints.weight is not None:
@@ -58,7 +59,8 @@ def predict(
     with rows_named(new.rows), progress("labelling ...", quiet=quiet):
         labels = known.estimator.predict(new.X, **new.constraints.given())
     centers = known.estimator.cluster_centers_
-    distances = distances_to_centers(new.X, labels, centers)
+    is_cosine = getattr(known.estimator, "metric", None) == "cosine"
+    distances = distances_to_centers(unit_rows(new.X) if is_cosine else new.X, labels, centers)
     interrupts.end_here()
     decimal, na = reading_of(rows)
     labels_file = replace(labels_file, decimal=decimal or known.reading.decimal, na=na or known.reading.na)
