@@ -30,8 +30,10 @@ SIZED = (baselines.BalancedKMeans, baselines.MinSizeKMeans)
 PULLED = (baselines.CVQE, baselines.LCVQE)
 
 
-def pieces_of(labels, edges):
+def pieces_of(labels, edges, names):
     """Pieces of all clusters together, by scipy and edge by edge; other graphs than pairs are taken as good."""
+    if isinstance(edges, list) and isinstance(edges[0][0], str):
+        edges = [(names.index(edge[0]), names.index(edge[1])) for edge in edges]
     if issparse(edges):
         edges = np.column_stack(edges.nonzero())
     if not isinstance(edges, list | np.ndarray):
@@ -57,6 +59,7 @@ def check_fit(
     connectivity=None,
 ):
     """Links hold or are counted right, sizes are in bounds, centers are means, inertia is what the labels cost."""
+    names = list(getattr(X, "axes", [()])[0])
     X = X.toarray() if issparse(X) else np.asarray(X)
     labels, k = model.labels_, model.n_clusters
     # Rounding is relative to the numbers that are added up; `X` far from the origin has large ones.
@@ -74,7 +77,7 @@ def check_fit(
         if connectivity is not None:
             # Every cluster in one piece, but for edges that `join_components` has added.
             assert (model.n_pieces_ == 1).all()
-            assert model.join_components or pieces_of(labels, connectivity) == k
+            assert model.join_components or pieces_of(labels, connectivity, names) == k
         if category is not None:
             check_shares(model, labels, category)
     if getattr(model, "affinity", None) == "precomputed":

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from shlex import quote
-from typing import Any
+from typing import Any, Final
 
 # What columns of degrees are called.
 LATITUDES = ("lat", "latitude", "breite", "breitengrad")
@@ -77,6 +77,19 @@ class Advised(str):
 def counted(number: int, word: str) -> str:
     """Return a number with its noun."""
     return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+# Longer lists are cut in the middle of a sentence; the witness always has all of it.
+_SHOWN: Final = 12
+
+
+def listed(items: Iterable[Any], separator: str) -> str:
+    """Join items for a message, cut when there are many."""
+    parts = [str(item) for item in items]
+    if len(parts) <= _SHOWN:
+        return separator.join(parts)
+    head, tail = parts[: _SHOWN - 3], parts[-2:]
+    return separator.join([*head, f"... ({len(parts) - _SHOWN + 1} more) ...", *tail])
 
 
 def enumerated(names: Sequence[str]) -> str:

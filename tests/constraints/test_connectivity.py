@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from konstrain import ConstrainedKMeans, InfeasibleError, MatchingKMeans, certify, check, describe
 from konstrain.constraints import Problem
-from konstrain.constraints.connectivity import BlockParts, join_components, read_connectivity
+from konstrain.constraints.connectivity import BlockParts, by_row_number, join_components, read_connectivity
 from konstrain.exact.solve import are_parts_better
 
 CHAIN = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
@@ -44,15 +44,57 @@ FORMS = {
     "networkx": FakeGraph(BY_NUMBER),
     "networkx by name": FakeGraph(BY_NAME),
     "libpysal W": SimpleNamespace(neighbors=BY_NAME, id_order=list("abcdef")),
+    "pairs by name": [("a", "b"), ("b", "c"), ("d", "c"), ("d", "e"), ("e", "f")],
+    "weights by name": [("a", "b", 0.5), ("b", "c", 1.0), ("d", "c", 1.0), ("d", "e", 1.0), ("e", "f", 1.0)],
+    "frame by name": pd.DataFrame({"from": list("abcde"), "to": list("bcdef")}),
     "libpysal Graph": SimpleNamespace(adjacency=None, unique_ids=list("abcdef"), sparse=MATRIX),
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_a_graph_is_the_same_graph(form):
-    graph = read_connectivity(FORMS[form], 6)
+    frame = pd.DataFrame(X, index=list("abcdef"))
+    graph = read_connectivity(by_row_number(FORMS[form], frame), 6)
     assert list(zip(*(ends.tolist() for ends in graph.edges[:2]), strict=True)) == CHAIN
-    assert ConstrainedKMeans(2, random_state=0).fit(X, connectivity=FORMS[form]).n_pieces_.tolist() == [1, 1]
+    assert ConstrainedKMeans(2, random_state=0).fit(frame, connectivity=FORMS[form]).n_pieces_.tolist() == [1, 1]
+
+
+NAMED = ("networkx by name", "libpysal W", "libpysal Graph", "pairs by name", "weights by name", "frame by name")
+
+
+@pytest.mark.parametrize("form", NAMED)
+def test_nodes_with_names_are_rows_of_the_index_in_any_order(form):
+    """The rows are in another order than the nodes: c, a, f, b, e, d."""
+    order = [2, 0, 5, 1, 4, 3]
+    frame = pd.DataFrame(X[order], index=list("cafbed"))
+    model = ConstrainedKMeans(2, random_state=0).fit(frame, connectivity=FORMS[form])
+    assert dict(zip(frame.index, model.labels_ == model.labels_[1], strict=True)) == {
+        name: name in "abc" for name in "abcdef"
+    }
+    assert check(frame, 2, connectivity=FORMS[form]).n_components == 1
+    assert certify(frame, 2, connectivity=FORMS[form], labels=model.labels_).lower_bound <= model.inertia_
+    with pytest.raises(ValueError, match=r"nodes of connectivity have names \('a', 'b', 'c'.*give X as a DataFrame"):
+        ConstrainedKMeans(2).fit(X, connectivity=FORMS[form])
+
+
+def test_names_that_the_index_or_the_graph_does_not_have_are_named():
+    graph = FORMS["networkx by name"]
+    fewer, more, twice = (pd.DataFrame(np.ones((len(index), 1)), index=list(index)) for index in names_of_rows())
+    with pytest.raises(ValueError, match="connectivity has 1 node that the index of X has not: 'e'; remove"):
+        ConstrainedKMeans(2).fit(fewer, connectivity=graph)
+    with pytest.raises(ValueError, match="connectivity has no node for 2 rows of X: 'x', 'y'; add a node"):
+        ConstrainedKMeans(2).fit(more, connectivity=graph)
+    with pytest.raises(ValueError, match="the index of X has 'b' twice"):
+        ConstrainedKMeans(2).fit(twice, connectivity=graph)
+    with pytest.raises(ValueError, match="connectivity has 2 nodes that the index of X has not: 'b', 'q'"):
+        ConstrainedKMeans(2).fit(more.drop(index="b"), connectivity=[("a", "c"), ("b", "q")])
+    # Rows in no pair have no neighbours: that is for the components to explain.
+    with pytest.raises(InfeasibleError, match="components"):
+        ConstrainedKMeans(2).fit(more, connectivity=[("a", "b")])
+
+
+def names_of_rows():
+    return "abcdf", "abcdefxy", "abbcdef"
 
 
 def test_graphs_of_networkx():
@@ -60,11 +102,10 @@ def test_graphs_of_networkx():
     by_number = networkx.Graph()
     by_number.add_nodes_from(range(6))
     by_number.add_weighted_edges_from([(a, b, 3.0) for a, b in CHAIN])
-    by_name = networkx.relabel_nodes(by_number, dict(enumerate("abcdef")))
     shuffled = networkx.Graph()
     shuffled.add_nodes_from([3, 0, 5, 1, 4, 2])
     shuffled.add_edges_from(CHAIN)
-    for graph in (by_number, by_name, shuffled, by_number.to_directed(), networkx.MultiGraph(by_number)):
+    for graph in (by_number, shuffled, by_number.to_directed(), networkx.MultiGraph(by_number)):
         read = read_connectivity(graph, 6)
         assert list(zip(*(ends.tolist() for ends in read.edges[:2]), strict=True)) == CHAIN
         assert ConstrainedKMeans(2, random_state=0).fit(X, connectivity=graph).n_pieces_.tolist() == [1, 1]
@@ -80,8 +121,9 @@ def test_graphs_of_libpysal():
     names = dict(enumerate("abcdef"))
     by_name = libpysal.weights.W({names[a]: [names[b] for b in near] for a, near in grid.neighbors.items()})
     graphs = [grid, by_name, libpysal.graph.Graph.from_W(grid), libpysal.graph.Graph.from_W(by_name)]
+    frame = pd.DataFrame(X, index=list("abcdef"))
     for graph in graphs:
-        read = read_connectivity(graph, 6)
+        read = read_connectivity(by_row_number(graph, frame), 6)
         assert list(zip(*(ends.tolist() for ends in read.edges[:2]), strict=True)) == cells
     isolated = libpysal.graph.Graph.from_arrays([0, 1, 2, 2, 3, 4, 5], [1, 0, 2, 3, 2, 5, 4], [1, 1, 0, 1, 1, 1, 1])
     assert read_connectivity(isolated, 6).n_edges == 3
@@ -92,7 +134,8 @@ def test_graphs_of_libpysal():
     [
         ([(0, 6)], r"connectivity\[0\] is \(0, 6\): row 6 does not exist, rows are 0 to 5"),
         ([(0, 1.5)], r"connectivity\[0\] is \(0, 1.5\): 1.5 is not a row number"),
-        ([("a", "b")], r"'a' is not a row number"),
+        ([("a", "b")], r"nodes of connectivity have names \('a', 'b'\), and X has none; give X as a DataFrame"),
+        ([(0, "b")], "is not a row number"),
         (csr_array((5, 5)), "connectivity has 5 nodes, but there are 6 rows; give one node per row"),
         (FakeGraph({0: [1], 1: [0]}), "connectivity has 2 nodes, but there are 6 rows"),
         (np.ones((6, 6)), "give an adjacency matrix as scipy.sparse.csr_array"),

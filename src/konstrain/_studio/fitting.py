@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from konstrain._memory import SEARCHED_ROWS
+from konstrain._messages import listed
 from konstrain._studio.data import PARAMS, StudioData
 from konstrain._studio.session import APART, TOGETHER, Pair, SessionState, Settings, Size, ordered
 from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.constraints.connectivity import count_pieces
-from konstrain.constraints.findings import MustLinkPath, UncolorableRows, listed
+from konstrain.constraints.findings import MustLinkPath, UncolorableRows
 from konstrain.estimators import ConstrainedKMeans, LinkMetric
 from konstrain.exceptions import InfeasibleError, NotProvenWarning
 from konstrain.kmeans import distances

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from konstrain._documentation import completed
 from konstrain._messages import term
-from konstrain.constraints.connectivity import join_components, read_connectivity
+from konstrain.constraints.connectivity import by_row_number, join_components, read_connectivity
 from konstrain.constraints.inputs import (
     Membership,
     Resources,
@@ -107,7 +107,7 @@ class ConstraintArguments:
         Rows closer than this must share a cluster.
     connectivity : sparse matrix, networkx graph, libpysal weights or array of shape (n_edges, 2), optional
         Which rows are neighbours; every cluster is then in one piece. Edges count in both directions; weights, and
-        edges of a row to itself, do not count.
+        edges of a row to itself, do not count. Nodes are row numbers, or the names in the index of a DataFrame X.
     join_components : bool, default=False
         Whether edges between the nearest rows connect a graph of `connectivity` that is in several components. If
         not, no cluster spans two of them.
@@ -304,7 +304,9 @@ class Constraints:
         if X is None and (diameter is not None or separation is not None):
             name = "diameter_max" if diameter is not None else "separation_min"
             raise ValueError(f"{name} needs the rows themselves: give X instead of their number {n}")
-        connectivity = None if arguments.connectivity is None else read_connectivity(arguments.connectivity, n)
+        connectivity = None
+        if arguments.connectivity is not None:
+            connectivity = read_connectivity(by_row_number(arguments.connectivity, X_or_n), n)
         if connectivity is not None and arguments.join_components:
             connectivity = join_components(connectivity, X)
         # Only after all checks: measuring distances takes long.

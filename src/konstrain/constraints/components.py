@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from konstrain._messages import term
+from konstrain._messages import listed, term
 from konstrain._tolerances import TOTAL_RELATIVE
 from konstrain.constraints.arguments import Constraints
 from konstrain.constraints.closure import Blocks
 from konstrain.constraints.conflicts import must_link_paths
-from konstrain.constraints.findings import Finding, GraphComponents, contradiction, listed, listed_rows
+from konstrain.constraints.findings import Finding, GraphComponents, contradiction, listed_rows
 from konstrain.stop import Budget
 
 Bounds = tuple[str, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]

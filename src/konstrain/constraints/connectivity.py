@@ -1,6 +1,6 @@
 """The graph over rows in which every cluster is to be connected: reading it, its components, its parts of blocks."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -8,25 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from konstrain._messages import term
+from konstrain._messages import counted, listed, term
 from konstrain._sklearn import is_argument_of_fold
 from konstrain.constraints.inputs import is_sparse, read_pairs
 from konstrain.links import LinkGraph
 
 
 def read_connectivity(value: Any, n_samples: int) -> LinkGraph:
-    """Return which rows are neighbours, each edge in both directions and none of a row to itself.
-
-    Nodes of a graph by name (networkx, libpysal) are row numbers, or else as many as there are rows and in their
-    order.
-    """
+    """Return which rows are neighbours, each edge in both directions and none of a row to itself."""
     if is_argument_of_fold(value, n_samples):
         raise ValueError(
             f"{term('connectivity')} names rows of X by number, and cross-validation fits folds in which these are "
             "other rows; fit each setting to all rows"
         )
-    matrix = _as_matrix(value)
-    if matrix is None:
+    value = by_row_number(value, None)
+    names = _names(value)
+    matrix = value if names is None else _matrix(value, names, {name: int(name) for name in names})
+    if not is_sparse(matrix):
         pairs = read_pairs("connectivity", value, n_samples)
     else:
         if matrix.shape != (n_samples, n_samples):
@@ -40,27 +38,79 @@ def read_connectivity(value: Any, n_samples: int) -> LinkGraph:
     return LinkGraph.from_edges(n_samples, pairs[:, 0], pairs[:, 1])
 
 
-def _as_matrix(value: Any) -> Any:
-    """Return the adjacency matrix of a graph in the order of its rows; None: these are pairs."""
-    if is_sparse(value):
+def by_row_number(value: Any, X: Any) -> Any:
+    """Return a graph whose nodes are row numbers. Those that are named otherwise are looked up in the index of X."""
+    names = _names(value)
+    if names is None:
+        return _pairs_by_row_number(value, X)
+    if set(names) == set(range(len(names))):
         return value
+    place = _places(X, names)
+    if absent := set(place) - set(names):
+        raise ValueError(
+            f"{term('connectivity')} has no node for {counted(len(absent), 'row')} of X: {_shown(absent)}; add a "
+            "node for each row, also for those without neighbours"
+        )
+    return _matrix(value, names, place)
+
+
+def _names(value: Any) -> list[Any] | None:
+    """Return the names of the nodes of a graph of networkx or libpysal; None: it is a matrix, or pairs."""
     # Duck typing: none of these libraries is imported here, and each is optional for the caller.
     if hasattr(value, "adj") and hasattr(value, "number_of_nodes"):
-        return _adjacency(list(value.nodes), {node: list(value.adj[node]) for node in value.nodes})
+        return list(value.nodes)
     if hasattr(value, "neighbors") and hasattr(value, "id_order") and isinstance(value.neighbors, Mapping):
-        return _adjacency(list(value.id_order), value.neighbors)
-    if hasattr(value, "adjacency") and hasattr(value, "unique_ids"):
-        return value.sparse
-    return None
+        return list(value.id_order)
+    return list(value.unique_ids) if hasattr(value, "adjacency") and hasattr(value, "unique_ids") else None
 
 
-def _adjacency(nodes: list[Any], neighbours: Mapping[Any, Any]) -> csr_array:
-    place = {node: at for at, node in enumerate(nodes)}
-    if set(nodes) == set(range(len(nodes))):
-        place = {node: int(node) for node in nodes}
-    ends = [(place[a], place[b]) for a in nodes for b in neighbours[a]]
-    first, second = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-    return csr_array((np.ones(first.size, dtype=np.int8), (first, second)), shape=(len(nodes), len(nodes)))
+def _matrix(value: Any, names: list[Any], place: Mapping[Any, int]) -> csr_array:
+    """Return the adjacency matrix of a graph in the order of the rows; `place` has the row of each name."""
+    if hasattr(value, "unique_ids"):
+        entries, rows = value.sparse.tocoo(), np.array([place[name] for name in names])
+        first, second = rows[entries.row[entries.data != 0]], rows[entries.col[entries.data != 0]]
+    else:
+        neighbours = value.adj if hasattr(value, "adj") else value.neighbors
+        ends = [(place[a], place[b]) for a in names for b in neighbours[a]]
+        first, second = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+    return csr_array((np.ones(first.size, dtype=np.int8), (first, second)), shape=(len(names), len(names)))
+
+
+def _pairs_by_row_number(value: Any, X: Any) -> Any:
+    """Return pairs of names as pairs of row numbers; anything else as it is."""
+    if is_sparse(value) or getattr(getattr(value, "dtype", None), "kind", "O") not in "OUST":
+        return value
+    table = np.asarray(value, dtype=object)
+    if (
+        table.ndim != 2
+        or table.shape[1] not in (2, 3)
+        or not all(isinstance(name, str) for name in table[:1, :2].flat)
+    ):
+        return value
+    place = _places(X, table[:, :2].ravel().tolist())
+    return np.array([[place[first], place[second]] for first, second in table[:, :2]], dtype=np.int64).reshape(-1, 2)
+
+
+def _places(X: Any, names: list[Any]) -> dict[Any, int]:
+    """Return the row of each name in the index of X; raise where there is none."""
+    if not hasattr(X, "iloc"):
+        raise ValueError(
+            f"the nodes of {term('connectivity')} have names ({_shown(names)}), and X has none; give X as a "
+            "DataFrame whose index has these names, or name the nodes by row number, from 0"
+        )
+    place = {name: row for row, name in enumerate(X.index)}
+    if len(place) < len(X.index):
+        raise ValueError(f"the index of X has {X.index[X.index.duplicated()][0]!r} twice; give each row a name")
+    if unknown := set(names) - set(place):
+        raise ValueError(
+            f"{term('connectivity')} has {counted(len(unknown), 'node')} that the index of X has not: "
+            f"{_shown(unknown)}; remove them, or give the rows the names of the nodes"
+        )
+    return place
+
+
+def _shown(names: Iterable[Any]) -> str:
+    return listed(map(repr, sorted(set(names), key=str)), ", ")
 
 
 def components_of(graph: LinkGraph) -> NDArray[np.int32]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from konstrain._messages import row_term, term
+from konstrain._messages import listed, row_term, term
 from konstrain.constraints.arguments import Constraints
 from konstrain.exceptions import InfeasibleError
 
@@ -163,10 +163,6 @@ class Finding:
         return InfeasibleError(self.message, reason=self.reason, witness=self.witness)
 
 
-# Longer lists are cut in the middle of a sentence; the witness always has all of it.
-_SHOWN: Final = 12
-
-
 def contradiction(constraints: Constraints, path: MustLinkPath) -> Finding:
     """Return that two rows must be both apart and together."""
     chain = listed(map(row_term, path.rows), "-")
@@ -262,12 +258,3 @@ def _and(names: list[str]) -> str:
 def listed_rows(rows: Iterable[int]) -> str:
     """Rows for a message, cut when there are many."""
     return listed(map(row_term, rows), ", ")
-
-
-def listed(items: Iterable[Any], separator: str) -> str:
-    """Join items for a message, cut when there are many."""
-    parts = [str(item) for item in items]
-    if len(parts) <= _SHOWN:
-        return separator.join(parts)
-    head, tail = parts[: _SHOWN - 3], parts[-2:]
-    return separator.join([*head, f"... ({len(parts) - _SHOWN + 1} more) ...", *tail])

@@ -16,7 +16,7 @@ from konstrain._messages import share_of_text
 from konstrain._sklearn import Interval, StrOptions, fit_context
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments
-from konstrain.constraints.connectivity import count_pieces
+from konstrain.constraints.connectivity import by_row_number, count_pieces
 from konstrain.constraints.shares import shares_by_group
 from konstrain.estimators._base import SIZE_PARAMETERS, BaseConstrainedKMeans
 from konstrain.estimators._conventions import estimator, start_of, warn_of_one_start
@@ -219,8 +219,9 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
             What each row counts towards the size of its cluster, or holds of each of several resources; default 1.
         connectivity : sparse matrix, networkx graph, libpysal weights or array of shape (n_edges, 2), optional
             Which rows are neighbours; every cluster is then in one piece of this graph. Edges count in both
-            directions; weights, and edges of a row to itself, do not count. Where no such clustering is found,
-            `UndecidedError` reports how near the best one came.
+            directions; weights, and edges of a row to itself, do not count. Nodes are row numbers, or the names in
+            the index of a DataFrame X. Where no such clustering is found, `UndecidedError` reports how near the best
+            one came.
         previous : array-like of shape (n_samples,), optional
             Cluster of each row in an earlier clustering, 0 to n_clusters - 1; -1, None or NaN: a new row. Clusters
             keep their numbers, the search begins at their centers, so that `init` and `n_init` do not count, and
@@ -235,7 +236,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
                 cannot_link=cannot_link,
                 demand=demand,
                 category=category,
-                connectivity=connectivity,
+                connectivity=by_row_number(connectivity, X),
                 join_components=bool(self.join_components),
                 previous=previous,
             ),

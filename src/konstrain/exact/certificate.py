@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 
 from konstrain._messages import term
 from konstrain.constraints.arguments import CONNECTIVITY, SHARES, ConstraintKeywords, takes_constraints
-from konstrain.constraints.connectivity import count_pieces
+from konstrain.constraints.connectivity import by_row_number, count_pieces
 from konstrain.constraints.problem import Problem
 from konstrain.exact.decomposition.bound import PARAMS as PARTS
 from konstrain.exact.decomposition.bound import PartsLimits, decomposition_bound
@@ -157,6 +157,8 @@ def certify(
     """
     began = time.perf_counter()
     size = _checked_options(bound, gap, time_limit, part_size, n_clusters)
+    if "connectivity" in arguments:
+        arguments["connectivity"] = by_row_number(arguments["connectivity"], X)
     X = X.toarray() if hasattr(X, "toarray") else X
     # In double precision: the means of blocks, rounded to single, could lift the bound above the optimum.
     X = check_array(X, dtype=np.float64, order="C", input_name="X")
