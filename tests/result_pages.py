@@ -1,4 +1,4 @@
-"""Result pages made again from their raw rows: ``python tests/result_pages.py [NAME ...]`` writes them.
+"""Result pages and their pictures made again from their raw rows: ``python tests/result_pages.py [NAME ...]``.
 
 What a page says of commands and machines is not in the raw rows and stays as it is.
 """
@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from konstrain.experiments import Experiment, get_experiment, list_experiments
-from konstrain.experiments.report import compose_report
+from konstrain.experiments.report import compose_report, draw_figure
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 ORIGIN = "## How these numbers came about\n"
@@ -35,6 +35,17 @@ def page_from_rows(experiment: Experiment) -> str:
     return made.partition(ORIGIN)[0] + ORIGIN + page_of(name).partition(ORIGIN)[2]
 
 
+def pictures_from_rows(experiment: Experiment) -> dict[Path, bytes]:
+    """Return the pictures that the raw rows make, by the files they stand in."""
+    rows = raw_rows(experiment.name)
+    drawn = {
+        RESULTS / f"{experiment.name}-{figure.name}.png": draw_figure(figure, rows) for figure in experiment.figures
+    }
+    return {path: picture for path, picture in drawn.items() if picture is not None}
+
+
 if __name__ == "__main__":
     for chosen in map(get_experiment, sys.argv[1:] or [experiment.name for experiment in list_experiments()]):
         (RESULTS / f"{chosen.name}.md").write_text(page_from_rows(chosen))
+        for path, picture in pictures_from_rows(chosen).items():
+            path.write_bytes(picture)

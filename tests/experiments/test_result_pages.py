@@ -1,9 +1,12 @@
 """What the result pages say, beside the raw rows that they were made from."""
 
+from io import BytesIO
+
 import pytest
+from PIL import Image, ImageChops
 
 from konstrain.experiments import list_experiments
-from result_pages import page_from_rows, page_of, raw_rows
+from result_pages import page_from_rows, page_of, pictures_from_rows, raw_rows
 
 EXPERIMENTS = list_experiments()
 
@@ -14,6 +17,15 @@ def test_every_claim_and_table_of_a_page_is_what_its_raw_rows_say(experiment):
     different = [(ours, theirs) for ours, theirs in zip(page, made, strict=False) if ours != theirs]
     assert not different, f"run python tests/result_pages.py {experiment.name}"
     assert len(page) == len(made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
+def test_every_picture_is_what_its_raw_rows_draw(experiment):
+    for path, picture in pictures_from_rows(experiment).items():
+        with Image.open(path) as kept, Image.open(BytesIO(picture)) as made:
+            if kept.info["Software"] == made.info["Software"]:
+                assert not ImageChops.difference(kept.convert("RGB"), made.convert("RGB")).getbbox(), path.name
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
