@@ -207,7 +207,7 @@ def _judge_cannot_links(records: Sequence[Record]) -> ClaimVerdict:
         f"{_n_good(within)} of {len(within)} data sets at every number of constraints, {_n_lines_good(within)} of "
         f"{n_lines} lines; with our repair {_n_good(repaired)} data sets, {_n_lines_good(repaired)} lines"
     )
-    return ClaimVerdict(found, _n_good(within) >= 10 if within else None)
+    return ClaimVerdict(found, _n_good(within) >= 10 if len(within) == len(_printed_broken()) / N_SIZES else None)
 
 
 def _judge_cvqe(records: Sequence[Record]) -> ClaimVerdict:
